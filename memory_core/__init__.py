@@ -1,0 +1,1 @@
+"""A long-term memory: a journal that loses nothing, and indexes that answer. No MCP in here."""

@@ -1,0 +1,230 @@
+"""Settings: a dozen names under ANAMNESIS_, and a TOML file for everything else.
+
+Order of precedence: command-line flag, environment, file, default. This module and `server/cli.py`
+are the only ones that look at the environment.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from memory_core.errors import InvalidInput
+
+PREFIX = "ANAMNESIS_"
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RecallSettings(_Section):
+    """How candidates are found and ranked; the weights are the measured recipe (design, 5)."""
+
+    candidates: int = Field(50, ge=1, le=1000, description="taken from each of the three searches")
+    passage_weight: float = Field(0.6, ge=0, le=10)
+    whole_weight: float = Field(0.4, ge=0, le=10)
+    lexical_weight: float = Field(0.5, ge=0, le=10)
+    session_weight: float = Field(0.4, ge=0, le=10, description="x mean of the session's top three")
+    user_prior: float = Field(2.0, ge=0, le=10, description="added to what a user said (BEAM)")
+    temporal_weight: float = Field(1.5, ge=0, le=10)
+    cognition_bound: float = Field(
+        0.05, ge=0, le=0.05, description="share decay and importance move"
+    )
+    mmr_lambda: float = Field(1.0, ge=0, le=1, description="1 = off; 0.7 costs recall")
+
+
+class DecaySettings(_Section):
+    """True half-lives in days since the last access (design, section 4)."""
+
+    recent_half_life_days: float = Field(7.0, gt=0)
+    long_term_half_life_days: float = Field(30.0, gt=0)
+    rehearsal_weight: float = Field(1.0, ge=0, description="rate is divided by 1 + w ln(1 + n)")
+
+
+class EmbedderSettings(_Section):
+    """What belongs to an embedding model; unset values come from its built-in profile."""
+
+    query_prefix: str | None = None
+    document_prefix: str | None = None
+    dimension: int | None = Field(None, ge=1, le=8192)
+    near_duplicate: float | None = Field(None, gt=0, le=1, description="cosine, document space")
+    related: float | None = Field(None, gt=0, le=1, description="cosine of loosely related texts")
+    topic: float | None = Field(None, gt=0, le=1, description="cosine to a topic's centroid")
+    cluster: float | None = Field(None, gt=0, le=1, description="single linkage of episodes")
+    url: str | None = None
+    timeout_seconds: float = Field(30.0, gt=0, le=600)
+
+
+class ConsolidationSettings(_Section):
+    """Sleep. Sources: seed rows B4.2, C4.2, B5.7, A5.3, A5.7."""
+
+    min_cluster: int = Field(3, ge=2, le=50)
+    batch: int = Field(50, ge=2, le=1000)
+    summary_sentences: int = Field(5, ge=1, le=20)
+    topic_members: int = Field(20, ge=2, description="a larger topic is split")
+    topic_merge: float = Field(0.93, gt=0, le=1, description="cosine of centroids")
+    prune_retention: float = Field(0.2, ge=0, le=1)
+    prune_importance: float = Field(0.3, ge=0, le=1)
+
+
+class StorageSettings(_Section):
+    """Sizes and rhythms of the store. Measured reasons stand in the design, section 3."""
+
+    exact_vectors: int = Field(20_000, ge=0, description="above this the sign-bit scan is used")
+    index: Literal["auto", "exact", "binary", "ivf"] = Field("auto")
+    apply_seconds: float = Field(0.5, gt=0, le=60, description="rhythm of the LanceDB merge")
+    apply_batch: int = Field(2000, ge=1, le=100_000, description="memories merged in one commit")
+    compact_commits: int = Field(64, ge=1)
+    snapshot_changes: int = Field(5000, ge=1, description="changes between two vector snapshots")
+    access_seconds: float = Field(30.0, gt=0, description="accesses are journalled this often")
+    lock_seconds: float = Field(2.0, gt=0, le=60, description="wait for write.lock, then busy")
+
+
+class LimitSettings(_Section):
+    """What a call may bring or take."""
+
+    text_chars: int = Field(20_000, ge=1, le=1_000_000)
+    query_chars: int = Field(2_000, ge=1, le=20_000)
+    source_chars: int = Field(500, ge=1, le=5_000)
+    calls: int = Field(32, ge=1, le=1024, description="in flight; beyond it the answer is busy")
+    deadline_seconds: float = Field(20.0, gt=0, le=600)
+    consolidate_seconds: float = Field(45.0, gt=0, le=3600)
+    secrets: Literal["mask", "refuse"] = "mask"
+
+
+_ENVIRONMENT = {
+    "DATA_DIR": "data_dir",
+    "AGENT": "agent",
+    "TEAM": "team",
+    "ENCODER": "encoder",
+    "ENCODER_MODEL": "encoder_model",
+    "ENCODER_URL": "encoder_url",
+    "EMBEDDER": "embedder",
+    "HOST": "host",
+    "PORT": "port",
+    "LOG_LEVEL": "log_level",
+    "MODEL_DIR": "model_dir",
+    "OFFLINE": "offline",
+}
+_ELSEWHERE = frozenset({"CONFIG", "BUILD_WEIGHTS"})
+
+
+class Settings(_Section):
+    """All settings of one process, validated and frozen."""
+
+    data_dir: Path = Field(
+        default_factory=lambda: Path(platformdirs.user_data_dir("anamnesis", appauthor=False))
+    )
+    agent: str = Field("me", min_length=1, max_length=200)
+    team: str = Field("", max_length=200)
+    encoder: Literal["passthrough"] = "passthrough"
+    encoder_model: str = ""
+    encoder_url: str = ""
+    embedder: str = Field("minilm", min_length=1)
+    host: str = "127.0.0.1"
+    port: int = Field(7832, ge=0, le=65535)
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
+    model_dir: Path | None = None
+    offline: bool = False
+
+    recall: RecallSettings = RecallSettings()
+    decay: DecaySettings = DecaySettings()
+    embedding: EmbedderSettings = EmbedderSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
+    storage: StorageSettings = StorageSettings()
+    limits: LimitSettings = LimitSettings()
+
+    warnings: tuple[str, ...] = ()
+
+
+def load(
+    environment: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None
+) -> Settings:
+    """The settings from *flags* (None is unset), the environment and the TOML file it names.
+
+    Unknown names with our prefix in the environment become `warnings`; unknown keys of the file
+    and values out of range raise InvalidInput, which names the nearest known key.
+    """
+    environment = os.environ if environment is None else environment
+    flags = {name: value for name, value in (flags or {}).items() if value is not None}
+    values: dict[str, Any] = {}
+    file = flags.pop("config", None) or environment.get(PREFIX + "CONFIG")
+    if file:
+        values.update(_read_file(Path(file)))
+    from_environment, warnings = _read_environment(environment)
+    values.update(from_environment)
+    values.update(flags)
+    try:
+        return Settings(**values, warnings=tuple(warnings))
+    except ValidationError as problem:
+        raise _explain(problem) from None
+
+
+def _read_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    values: dict[str, str] = {}
+    warnings: list[str] = []
+    for name, value in sorted(environment.items()):
+        if not name.startswith(PREFIX):
+            continue
+        short = name.removeprefix(PREFIX)
+        if short == "PORT" and value.startswith("tcp://"):
+            continue  # Kubernetes and old Docker links inject this for a service called anamnesis
+        if short in _ENVIRONMENT:
+            if value != "":
+                values[_ENVIRONMENT[short]] = value
+        elif short not in _ELSEWHERE:
+            near = _nearest(short, [*_ENVIRONMENT, *_ELSEWHERE])
+            hint = f"; did you mean {PREFIX}{near}?" if near else ""
+            warnings.append(f"unknown setting {name} is ignored{hint}")
+    return values, warnings
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as stream:
+            return tomllib.load(stream)
+    except OSError as problem:
+        raise InvalidInput(
+            f"the settings file {path} cannot be read ({problem.strerror})",
+            f"correct {PREFIX}CONFIG or remove it",
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise InvalidInput(
+            f"the settings file {path} is not TOML ({problem})", "correct it"
+        ) from None
+
+
+def _explain(problem: ValidationError) -> InvalidInput:
+    error = problem.errors()[0]
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        near = _nearest(str(error["loc"][-1]), _known_keys(error["loc"][:-1]))
+        return InvalidInput(
+            f"unknown setting {where}", f"did you mean {near}?" if near else "remove it"
+        )
+    return InvalidInput(
+        f"setting {where}: {error['msg']}", f"got {error.get('input')!r}; correct it"
+    )
+
+
+def _known_keys(path: tuple[Any, ...]) -> list[str]:
+    model: type[BaseModel] = Settings
+    for part in path:
+        inner = model.model_fields[str(part)].annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            model = inner
+    return [name for name in model.model_fields if name != "warnings"]
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    by_fold = {name.casefold(): name for name in known}
+    found = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.6)
+    return by_fold[found[0]] if found else ""

@@ -1,0 +1,400 @@
+"""The values that travel between the parts: a memory, a change, who asks, and the answers.
+
+Plain data without I/O. Times are seconds since the Unix epoch (UTC, float); unset: None, or "".
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+import secrets
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+KINDS = (
+    "episode",
+    "fact",
+    "preference",
+    "event",
+    "relationship",
+    "procedure",
+    "summary",
+    "concept",
+)
+VISIBILITIES = ("private", "team", "shared")
+ROLES = ("", "user", "assistant", "system", "tool")
+TIERS = ("active", "recent", "long_term")
+TRUSTS = ("user", "agent", "import", "web")
+"""Highest first. A summary carries the lowest trust of its sources."""
+
+RIGHTS = frozenset({"read", "write", "admin"})
+
+_BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"
+_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{20}")
+
+
+def new_id(now: float) -> str:
+    """A new memory or run id: 20 characters, 48 bits of milliseconds then 52 random bits.
+
+    Ids sort by time to the millisecond. Lower case Crockford base 32, so that an id can be read
+    aloud and typed.
+    """
+    number = (max(0, int(now * 1000)) & (1 << 48) - 1) << 52 | secrets.randbits(52)
+    return "".join(_BASE32[number >> shift & 31] for shift in range(95, -1, -5))
+
+
+def is_id(text: str) -> bool:
+    """True when *text* has the form of an id (it need not exist)."""
+    return _ID.fullmatch(text) is not None
+
+
+_CLOSING = re.compile(r"[\s.!…。！]+$")
+
+
+def normalised(text: str) -> str:
+    """*text* up to what does not make another memory: case, white space and end punctuation.
+
+    A closing question mark stays: a question is not the statement. Numbers, signs, accents, names
+    and word order stay (design, section 6).
+    """
+    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return _CLOSING.sub("", folded) or folded
+
+
+def content_hash(text: str) -> str:
+    """The first 128 bits of the SHA-256 of *text* in UTF-8, as 32 hexadecimal digits."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks: from the settings (stdio, command line) or the token, never from an argument."""
+
+    agent: str
+    team: str = ""
+    rights: frozenset[str] = RIGHTS
+
+    @property
+    def admin(self) -> bool:
+        """True when the identity may change what others own in a scope that it can read."""
+        return "admin" in self.rights
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationTurn:
+    """One turn of a conversation as it is captured (seed row B1.2).
+
+    *timestamp* is when it was said; None means now. *speaker* is a name ("Mara"); *role* is one of
+    ROLES.
+    """
+
+    role: str
+    content: str
+    timestamp: float | None = None
+    session: str = ""
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory, as it is stored and exported (design, section 4).
+
+    *importance* 0-1, *valence* -1..1, *arousal* 0..1. *dates* are the days, months or years that
+    the text names, resolved to ISO 8601 ("2024-05-07", "2024-05", "2024"). *position* counts from
+    0 within (visibility, agent, team, session); -1 when there is no session. World time
+    (valid_from, valid_until) and knowledge time (superseded_at, retired_at, stale_since) are
+    independent. *replaced* True: *superseded_by* was set on purpose, by a user or an agent.
+    """
+
+    id: str
+    text: str
+    visibility: str = "private"
+    agent: str = ""
+    team: str = ""
+    session: str = ""
+    position: int = -1
+    speaker: str = ""
+    role: str = ""
+    kind: str = "episode"
+    gist: str = ""
+    tags: tuple[str, ...] = ()
+    topic: str = ""
+    entities: tuple[str, ...] = ()
+    importance: float = 0.5
+    valence: float = 0.0
+    arousal: float = 0.0
+    emotions: tuple[str, ...] = ()
+    occurred_at: float = 0.0
+    recorded_at: float = 0.0
+    dates: tuple[str, ...] = ()
+    valid_from: float | None = None
+    valid_until: float | None = None
+    superseded_by: str = ""
+    superseded_at: float | None = None
+    replaced: bool = False
+    retired_at: float | None = None
+    stale_since: float | None = None
+    derived_from: tuple[str, ...] = ()
+    run: str = ""
+    content_hash: str = ""
+    source: str = ""
+    client: str = ""
+    trust: str = "agent"
+    tier: str = "long_term"
+    access_count: int = 0
+    last_accessed: float | None = None
+
+    @property
+    def scope(self) -> str:
+        """What the caller calls the scope: private, team or shared."""
+        return self.visibility
+
+    @property
+    def thread(self) -> str:
+        """The conversation it belongs to, one string for (scope, owner, session), or ""."""
+        return thread_key(self.visibility, self.agent, self.team, self.session)
+
+
+_DEFAULTS: dict[str, Any] = {
+    f.name: f.default for f in dataclasses.fields(Memory) if f.default is not dataclasses.MISSING
+}
+_TUPLES = frozenset(name for name, value in _DEFAULTS.items() if isinstance(value, tuple))
+_FIELDS = frozenset(f.name for f in dataclasses.fields(Memory))
+
+
+def to_fields(memory: Memory) -> dict[str, Any]:
+    """*memory* as a JSON-ready dict; fields that hold their default are left out."""
+    fields: dict[str, Any] = {}
+    for name in _FIELDS_IN_ORDER:
+        value = getattr(memory, name)
+        if name not in _DEFAULTS or value != _DEFAULTS[name]:
+            fields[name] = list(value) if isinstance(value, tuple) else value
+    return fields
+
+
+_FIELDS_IN_ORDER = tuple(f.name for f in dataclasses.fields(Memory))
+
+
+def from_fields(fields: Mapping[str, Any]) -> Memory:
+    """The inverse of to_fields; unknown names, as of a newer minor format, are ignored."""
+    known: dict[str, Any] = {
+        name: tuple(value) if name in _TUPLES else value
+        for name, value in fields.items()
+        if name in _FIELDS
+    }
+    return Memory(**known)
+
+
+def thread_key(visibility: str, agent: str, team: str, session: str) -> str:
+    """One string for (scope, owner, session), or "" without a session."""
+    return "\x1f".join((visibility, agent, team, session)) if session else ""
+
+
+def repeat_key(memory: Memory) -> str:
+    """What makes an exact repeat: 32 hex digits.
+
+    A hash of (scope, owner, speaker, session, normalised text).
+    """
+    parts = (
+        memory.visibility,
+        memory.agent,
+        memory.team,
+        memory.speaker,
+        memory.session,
+        normalised(memory.text),
+    )
+    return content_hash("\x1f".join(parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One entry of the journal: an after-image (design, section 3).
+
+    | kind    | target    | body                                                             |
+    |---------|-----------|------------------------------------------------------------------|
+    | put     | memory id | fields with their absolute values (all of them when it is new)   |
+    | vectors | memory id | {"fingerprint": str, "parts": [int, ...]}; floats in a side table |
+    | access  | ""        | {"ids": [...], "counts": [...], "last": [...]}, absolute         |
+    | link    | id of a   | {"b": id, "kind": str, "weight": float}; weight 0 removes it     |
+    | forget  | memory id | {"digests": [...], "reason": str}                                |
+    | run     | run id    | {"state": started / completed / failed / undone, ...}            |
+    | meta    | key       | {"value": JSON}                                                  |
+
+    Values are absolute, so applying a change twice equals applying it once. *run* names the
+    consolidation run a change belongs to; then *before* holds the previous values of the fields in
+    *body*. *seq* is 0 until the journal has assigned it. *body* is None once it was scrubbed.
+    """
+
+    kind: str
+    target: str
+    body: Mapping[str, Any] | None
+    run: str = ""
+    before: Mapping[str, Any] | None = None
+    actor: str = ""
+    source: str = ""
+    scope: str = ""
+    seq: int = 0
+    at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A stored association; *kind*: co_recall, duplicate_of, updates, contradicts, extends."""
+
+    a: str
+    b: str
+    kind: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """A memory close to a new one; *relation*: duplicate, updates, contradicts or similar."""
+
+    id: str
+    text: str
+    relation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer of remember. *status* is stored, reinforced, replaced or refused."""
+
+    id: str
+    status: str
+    kind: str
+    importance: float
+    gist: str = ""
+    similar: tuple[Similar, ...] = ()
+    replaced: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A turn before or after a hit in the same conversation."""
+
+    id: str
+    speaker: str
+    text: str
+    when: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A recalled memory, its fused *score*, its neighbours and why it was chosen."""
+
+    memory: Memory
+    score: float
+    before: tuple[Neighbour, ...] = ()
+    after: tuple[Neighbour, ...] = ()
+    why: Mapping[str, float | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """The answer of recall.
+
+    *hits* best first; *recent* the last turns of the session, oldest first; *partial* at most
+    three half-matches when nothing was found; *confidence* 0-1 and *feeling* (high, moderate, low,
+    none); *note* says what the caller should know, such as "lexical only".
+    """
+
+    found: bool
+    confidence: float
+    feeling: str
+    hits: tuple[Hit, ...] = ()
+    recent: tuple[Neighbour, ...] = ()
+    partial: tuple[Hit, ...] = ()
+    rejected: tuple[Hit, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two memories that cannot both hold, older first; *agents* names who said which."""
+
+    older: str
+    newer: str
+    relation: str
+    subject: str = ""
+    detail: str = ""
+    agents: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a consolidation run."""
+
+    name: str
+    changed: int
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary that a run wrote (or would write) and the memories that it rests on."""
+
+    id: str
+    text: str
+    derived_from: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """The answer of consolidate. *status* is completed, preview, undone, failed or running."""
+
+    run: str
+    status: str
+    steps: tuple[Step, ...] = ()
+    summaries: tuple[Summary, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    retired: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A memory that forget removes, or would remove."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetReport:
+    """The answer of forget. *derived* rest only on what was removed and go with it."""
+
+    status: str
+    removed: tuple[Removal, ...] = ()
+    derived: tuple[Removal, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of a health report. *status* is ok, repaired, degraded or failing."""
+
+    name: str
+    status: str
+    detail: str = ""
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthReport:
+    """The answer of health. *status* is ok, degraded or failing."""
+
+    status: str
+    checks: tuple[Check, ...]
+    counts: Mapping[str, Any]
+    storage: Mapping[str, Any]
+    model: Mapping[str, Any]
+    encoder: Mapping[str, Any]
+    jobs: Mapping[str, Any]
+    last_run: Mapping[str, Any]
+    versions: Mapping[str, str]
