@@ -1,0 +1,1 @@
+"""Text to gist, by a model or without one."""

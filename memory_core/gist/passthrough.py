@@ -1,0 +1,88 @@
+"""Gists without a model: the text itself, or its most telling sentences (seed rows B1.5, B4.3)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from memory_core.gist.encoder import Gist
+from memory_core.text import passages
+from memory_core.text.entities import entities
+from memory_core.text.salience import keywords, salience
+from memory_core.text.words import content_words, count_words
+
+SHORT_WORDS = 30
+"""A text of at most this many words is its own gist, and the field stays empty."""
+
+_GIST_SENTENCES = 2
+_GIST_WORDS = 40
+
+
+class PassthroughEncoder:
+    """Extracts; invents nothing, needs nothing, takes well under a millisecond for a short text."""
+
+    name = "passthrough"
+
+    def encode(
+        self,
+        text: str,
+        *,
+        role: str = "",
+        speaker: str = "",  # noqa: ARG002 - the protocol's; models use it
+        context: Sequence[str] = (),  # noqa: ARG002
+    ) -> Gist:
+        """The gist of *text* from its own sentences; *speaker* and *context* make no difference."""
+        importance, reason = salience(text, role)
+        return Gist(
+            gist="" if count_words(text) <= SHORT_WORDS else _shorten(text),
+            tags=keywords(text),
+            entities=entities(text),
+            importance=importance,
+            reason=reason,
+        )
+
+
+def _shorten(text: str) -> str:
+    gist = summarise([text], _GIST_SENTENCES)
+    if count_words(gist) > 2 * _GIST_WORDS:
+        gist = summarise([text], 1)
+    if count_words(gist) <= 2 * _GIST_WORDS and len(gist) <= 16 * _GIST_WORDS:
+        return gist
+    kept = " ".join(gist.split()[:_GIST_WORDS])[: 8 * _GIST_WORDS]
+    return kept + "…"
+
+
+def summarise(texts: Sequence[str], sentences: int) -> str:
+    """An extractive summary of *texts*: at most *sentences* of their sentences, in order, verbatim.
+
+    Sentences are ranked by how many of the other sentences share their content words (centrality
+    by word overlap, damped by length) and fall by what they share with those already taken. Nothing
+    stands in it that is not in the sources. "" when there is nothing to say.
+    """
+    found = list(dict.fromkeys(sentence for text in texts for sentence in passages.sentences(text)))
+    bags = [frozenset(content_words(sentence)) for sentence in found]
+    shared = Counter(word for bag in bags for word in bag)
+    scores = {place: _centrality(bag, shared) for place, bag in enumerate(bags)}
+    chosen: list[int] = []
+    while scores and len(chosen) < max(1, sentences):
+        best = max(scores, key=lambda place: (scores[place], -place))
+        if chosen and scores[best] <= 0:
+            break
+        chosen.append(best)
+        del scores[best]
+        for place in scores:
+            scores[place] *= 1 - _overlap(bags[place], bags[best])
+    return " ".join(found[place] for place in sorted(chosen))
+
+
+def _centrality(bag: frozenset[str], shared: Counter[str]) -> float:
+    """Mean sharing of the words, times a factor that grows with their number up to about twelve."""
+    if not bag:
+        return 0.0
+    mean = sum(math.log1p(shared[word]) for word in bag) / len(bag)
+    return mean * min(1.0, math.sqrt(len(bag) / 12))
+
+
+def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
+    return len(a & b) / len(a | b) if a or b else 1.0

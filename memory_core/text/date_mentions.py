@@ -1,0 +1,75 @@
+"""A date as it is named, and the calendar arithmetic that makes one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import MAXYEAR, MINYEAR, date, timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A date as it is named: 0 is an unset part. *through* makes a span from the day to that"
+    " day."""
+
+    year: int = 0
+    month: int = 0
+    day: int = 0
+    through: date | None = None
+
+
+def real_day(year: int, month: int, day: int) -> list[Mention]:
+    """The day itself when the calendar has it (29 February when *year* is 0), else nothing."""
+    try:
+        date(year or 2000, month, day)
+    except ValueError:
+        return []
+    return [Mention(year, month, day)]
+
+
+def shifted(day: date, days: int) -> date | None:
+    """*day* moved by *days*; None outside the years 1-9999."""
+    try:
+        return day + timedelta(days)
+    except OverflowError:
+        return None
+
+
+def on_day(day: date | None, through: date | None = None) -> list[Mention]:
+    """*day* as a mention, with the last day of a span when it opens one; nothing for None."""
+    return [Mention(day.year, day.month, day.day, through)] if day else []
+
+
+def month_from(today: date, months: int) -> list[Mention]:
+    """The month that lies *months* from that of *today*."""
+    number = today.year * 12 + today.month - 1 + months
+    return known(number // 12, number % 12 + 1)
+
+
+def known(year: int, month: int = 0) -> list[Mention]:
+    """A year, or a month of it; nothing outside the years 1-9999."""
+    return [Mention(year, month)] if MINYEAR <= year <= MAXYEAR else []
+
+
+def weekend(today: date, weeks: int) -> list[Mention]:
+    """Saturday and Sunday of the week that lies *weeks* from that of *today*."""
+    saturday = shifted(today, 5 - today.weekday() + 7 * weeks)
+    return on_day(saturday, shifted(saturday, 1)) if saturday else []
+
+
+def week(today: date, weeks: int) -> list[Mention]:
+    """The same weekday *weeks* later, spanning its calendar week from Monday."""
+    same = shifted(today, 7 * weeks)
+    return on_day(same, shifted(same, 6 - same.weekday())) if same else []
+
+
+def weekday_near(weekday: int, today: date, direction: int) -> list[Mention]:
+    """The latest such weekday before *today* (-1), the first from it on (0) or after it (1)."""
+    ahead = (weekday - today.weekday()) % 7
+    if direction < 0:
+        return on_day(shifted(today, ahead - 7))
+    return on_day(shifted(today, ahead or (7 if direction else 0)))
+
+
+def season_from(start: int) -> list[Mention]:
+    """Three months from the month with this number (year x 12 + month - 1) on."""
+    return [m for number in range(start, start + 3) for m in known(number // 12, number % 12 + 1)]

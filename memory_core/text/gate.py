@@ -1,0 +1,94 @@
+"""The relevance gate of passive capture: what is not worth keeping, by its form (seed row A2.1)."""
+
+from __future__ import annotations
+
+import re
+
+from memory_core.text.words import content_words, count_words, is_plain, listed, words
+
+_INTERRUPTION = re.compile(
+    r"\[(?:request interrupted by user|tool use was rejected)[^\]]{0,40}\]", re.IGNORECASE
+)
+_BLOCK_TAGS = listed(
+    """system-reminder command-name command-message command-args local-command-stdout
+    local-command-stderr bash-input bash-stdout bash-stderr user-prompt-submit-hook tool_result
+    function_results"""
+)
+_STACK = re.compile(
+    r"^\s*(?:Traceback \(most recent call last\)|File \"[^\"\n]{1,300}\", line \d"
+    r"|at [\w.$<>/]{1,200}\(|\w{0,60}(?:Error|Exception): "
+    r"|Caused by: |\^{2,}|\.\.\. \d+ more|thread '|goroutine \d|panic: |\#\d+ 0x)"
+)
+_LOG = re.compile(
+    r"^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN|WARNING"
+    r"|ERROR|TRACE|FATAL|NOTICE)\]?[: ]"
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |npm (?:ERR!|WARN|notice)"
+    r"|\d{1,3}(?:\.\d{1,3}){3} - - \[|\$ \w|\+\+\+ |--- |@@ -\d|diff --git"
+    r"|(?:PASSED|FAILED|ok|not ok) [\w/.:-]{3,}|[-d][rwx-]{9}\s|Requirement already satisfied"
+    r"|Collecting |Downloading |[=\-_*#~]{8,}\s*$)"
+)
+_CODED = re.compile(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
+
+
+def gate(text: str) -> str:
+    """Why *text* is not worth capturing on its own, or "" when it is (seed row A2.1).
+
+    "too short", "only stopwords", "interruption", "system reminder", "stack trace", "log lines",
+    "encoded data", "structured data". Noise counts when it makes up most of the text: a question
+    about a stack trace passes.
+    """
+    rest = text[:20_000]
+    for name, stripped in (
+        ("interruption", _INTERRUPTION.sub(" ", rest)),
+        ("system reminder", _without_blocks(rest)),
+    ):
+        if stripped != rest and len(words(stripped)) < 2:
+            return name
+    rest = _without_blocks(_INTERRUPTION.sub(" ", rest))
+    if noise := _noise(rest):
+        return noise
+    found = words(rest)
+    if count_words(" ".join(found)) < 2 or sum(map(len, found)) < 4:
+        return "too short"
+    if not content_words(rest) or all(is_plain(word) for word in found):
+        return "only stopwords"
+    return ""
+
+
+def _without_blocks(text: str) -> str:
+    """*text* without what clients put between their own tags."""
+    if "<" not in text:
+        return text
+    for tag in _BLOCK_TAGS:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        start = text.find(opening)
+        while start >= 0:
+            end = text.find(closing, start)
+            if end < 0:
+                break
+            text = text[:start] + " " + text[end + len(closing) :]
+            start = text.find(opening, start)
+    return text
+
+
+def _noise(text: str) -> str:
+    lines = [line for line in text.split("\n") if line.strip()]
+    coded = sum(len(match.group()) for match in _CODED.finditer(text))
+    if coded * 2 > len(text.strip()) > 0:
+        return "encoded data"
+    stack = [bool(_STACK.match(line)) for line in lines]
+    if any(stack):
+        inside = sum(hit or line[:2] == "  " for hit, line in zip(stack, lines, strict=True))
+        if inside * 10 > len(lines) * 6:
+            return "stack trace"
+    if len(lines) > 1 and sum(bool(_LOG.match(line)) for line in lines) * 10 > len(lines) * 6:
+        return "log lines"
+    bare = text.strip()
+    if bare[:1] in "{[<" and bare[-1:] in "}]>" and len(bare) > 40 and _is_structured(bare):
+        return "structured data"
+    return ""
+
+
+def _is_structured(text: str) -> bool:
+    marks = sum(char in '{}[]":,<>/=' for char in text)
+    return marks * 100 > len(text) * 12

@@ -1,0 +1,94 @@
+"""Word lists and the tokeniser that the rules of this package share."""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+"""A word: letters and digits of any script, apostrophes inside."""
+
+_CJK_CLASS = (
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
+)
+CJK = re.compile(f"[{_CJK_CLASS}]")
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The words of a list that is written as running text."""
+    return tuple(text.split())
+
+
+STOPWORDS = frozenset(
+    listed(
+        """a about above across after again against along among around behind below beside
+        between beyond near during inside outside all also am an and any are as at back be
+        because been before being but by can could did do does doing done down each even ever
+        few for from get gets getting go goes going got had has have having he her here hers
+        herself him himself his how i if in into is it its itself just let like made make many
+        may me might more most much must my myself no nor not now of off on once one only or
+        other our ours out over own really s same shall she should so some still such t than
+        that the their theirs them themselves then there these they this those though through to
+        too under until up upon us very was we well were what when where which while who whom
+        whose why will with would yet you your yours yourself i'm i've i'd i'll you're you've
+        you'd you'll he's he'd he'll she's she'd she'll it's it'll we're we've we'd we'll
+        they're they've they'd they'll that's there's here's what's who's how's let's don't
+        doesn't didn't isn't aren't wasn't weren't won't wouldn't can't couldn't shouldn't
+        haven't hasn't hadn't ain't cannot gonna wanna gotta"""
+    )
+)
+"""English words that carry no content of their own, lower case, straight apostrophes."""
+
+GERMAN_STOPWORDS = frozenset(
+    listed(
+        """aber alle als also am an auch auf aus bei bin bis bist da dann das dass dein deine
+        dem den der des die dies diese dieser dir dich doch du ein eine einem einen einer eines
+        er es euch euer für hab habe haben hat hatte hier ich ihm ihn ihr im in ist ja jetzt
+        kann mal man mein meine mich mir mit nach nein noch nur ob oder schon sehr sein seine
+        sich sie sind so über um und uns unser vom von vor war waren was weil wenn wer wie wir
+        wird wo zu zum zur"""
+    )
+)
+
+FILLER_WORDS = frozenset(
+    listed(
+        """ah aha alright aw aww awesome bye cheers congrats congratulations cool dear fine
+        goodbye good goodnight great ha haha hahaha hah hehe hello hey heya hi hiya hm hmm
+        hooray huh indeed k kk lmao lol mhm morning nah nice night nope oh ok okay okey oops
+        ouch perfect please pls rofl sorry sure sweet thank thanks thx totally tx ty uh uhm um
+        wow xd ya yay yeah yep yes yikes yo yup welcome wonderful amazing excellent fantastic
+        lovely exactly absolutely definitely right true agreed afternoon evening day later soon
+        see everyone all guys danke hallo servus tschüss genau gut prima super bitte merci hola
+        gracias ciao"""
+    )
+)
+"""Greetings, thanks, assent and laughter: a turn of nothing else is filler."""
+
+
+def words(text: str) -> list[str]:
+    """The words of *text* in order, casefolded, typographic apostrophes made straight."""
+    return [match.replace("’", "'") for match in WORD.findall(text.casefold())]
+
+
+def content_words(text: str) -> list[str]:
+    """The words of *text* without stopwords and possessive endings, casefolded, in order."""
+    kept = []
+    for word in words(text):
+        if word in STOPWORDS:
+            continue
+        bare = word.removesuffix("'s")
+        if len(bare) > 1 and bare not in STOPWORDS:
+            kept.append(bare)
+    return kept
+
+
+def count_words(text: str) -> int:
+    """How many words *text* has: runs between white space, and one more for two CJK characters."""
+    runs = len(text.split())
+    if text.isascii():
+        return runs
+    return runs + len(CJK.findall(text)) // 2
+
+
+def is_plain(word: str) -> bool:
+    """True for a stopword of English or German and for filler; *word* is lower case."""
+    return word in STOPWORDS or word in GERMAN_STOPWORDS or word in FILLER_WORDS

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import base64
+import json
+import random
+import string
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_core.text.secrets import mask
+from memory_core.text.words import listed
+
+ALNUM = string.ascii_letters + string.digits
+HEX = "0123456789abcdef"
+URL_SAFE = ALNUM + "_-"
+
+
+def _take(rng: random.Random, alphabet: str, count: int) -> str:
+    """Random characters with a digit and a letter for certain, neither at an end."""
+    body = [rng.choice(alphabet) for _ in range(count)]
+    body[count // 2] = "7"
+    body[count // 3] = "a" if "a" in alphabet else "Q"
+    body[0] = body[-1] = "B" if "B" in alphabet else "b"
+    return "".join(body)
+
+
+def _base64(rng: random.Random, count: int) -> str:
+    return base64.b64encode(rng.randbytes(count)).decode()
+
+
+def _jwt(rng: random.Random) -> str:
+    parts = [{"alg": "HS256", "typ": "JWT"}, {"sub": rng.randrange(10**9), "name": "x"}]
+    coded = [base64.urlsafe_b64encode(json.dumps(p).encode()).decode().rstrip("=") for p in parts]
+    return ".".join([*coded, _take(rng, URL_SAFE, 43)])
+
+
+def _pem(rng: random.Random) -> str:
+    kind = rng.choice(["RSA ", "EC ", "OPENSSH ", ""])
+    body = "\n".join(_base64(rng, 48) for _ in range(6))
+    return f"-----BEGIN {kind}PRIVATE KEY-----\n{body}\n-----END {kind}PRIVATE KEY-----"
+
+
+def _card(rng: random.Random) -> str:
+    digits = [4, *(rng.randrange(10) for _ in range(14))]
+    doubled = sum(sum(divmod(2 * d, 10)) for d in digits[::2])  # 16 digits with the check digit
+    digits.append(-(doubled + sum(digits[1::2])) % 10)
+    text = "".join(map(str, digits))
+    mark = rng.choice(["", " ", "-"])
+    return mark.join(text[i : i + 4] for i in range(0, 16, 4))
+
+
+KINDS: dict[str, Callable[[random.Random], str]] = {
+    "openai_key": lambda r: r.choice(["sk-", "sk-proj-"]) + _take(r, ALNUM, 48),
+    "anthropic_key": lambda r: "sk-ant-api03-" + _take(r, URL_SAFE, 93),
+    "aws_key_id": lambda r: (
+        "AKIA" + "".join(r.choice("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") for _ in range(16))
+    ),
+    "aws_secret": lambda r: _take(r, ALNUM + "/+", 40),
+    "github_token": lambda r: r.choice(
+        ["ghp_" + _take(r, ALNUM, 36), "github_pat_" + _take(r, ALNUM + "_", 82)]
+    ),
+    "gitlab_token": lambda r: "glpat-" + _take(r, URL_SAFE, 20),
+    "slack_token": lambda r: f"xoxb-{r.randrange(10**11, 10**12)}-{_take(r, ALNUM, 24)}",
+    "google_key": lambda r: "AIza" + _take(r, URL_SAFE, 35),
+    "stripe_key": lambda r: "sk_live_" + _take(r, ALNUM, 24),
+    "jwt": _jwt,
+    "private_key": _pem,
+    "bearer_token": lambda r: _take(r, ALNUM + "._-", 40),
+    "password": lambda r: _take(r, ALNUM + "!#%", 12),
+    "url_password": lambda r: _take(r, ALNUM, 14),
+    "npm_token": lambda r: "npm_" + _take(r, ALNUM, 36),
+    "pypi_token": lambda r: "pypi-AgEIcHlwaS5vcmc" + _take(r, URL_SAFE, 150),
+    "azure_key": lambda r: _base64(r, 64),
+    "twilio_key": lambda r: "SK" + "".join(r.choice(HEX) for _ in range(32)),
+    "sendgrid_key": lambda r: f"SG.{_take(r, URL_SAFE, 22)}.{_take(r, URL_SAFE, 43)}",
+    "telegram_token": lambda r: f"{r.randrange(10**8, 10**9)}:AA{_take(r, URL_SAFE, 33)}",
+    "huggingface_token": lambda r: "hf_" + _take(r, ALNUM, 34),
+    "card_number": _card,
+    "secret": lambda r: _take(r, ALNUM, 24),
+}
+FRAMES: dict[str, list[str]] = {
+    "aws_secret": [
+        "aws_secret_access_key = {}",
+        'AWS_SECRET_ACCESS_KEY="{}"',
+        "my aws secret key is {}",
+    ],
+    "bearer_token": ["Authorization: Bearer {}", "curl -H 'Authorization: bearer {}' host"],
+    "password": [
+        "password: {}",
+        "my password is {}",
+        "DB_PASSWORD={}",
+        'passwd="{}"',
+        "Passwort: {}",
+    ],
+    "url_password": ["postgres://admin:{}@db.example.org:5432/app", "use redis://:{}@cache/0 here"],
+    "azure_key": ["AccountName=x;AccountKey={};EndpointSuffix=core.windows.net"],
+    "secret": ["API_KEY={}", "client_secret: {}", 'the api key is "{}"', "ACCESS_TOKEN = '{}'"],
+}
+PLAIN_FRAMES = ["{}", "the key is {} for now", "use `{}`, please", "KEY={}\nnext line", "({})"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_secrets_of_each_kind_are_masked_wherever_they_stand(kind: str) -> None:
+    rng = random.Random(f"secrets {kind}")
+    for _ in range(40):
+        secret = KINDS[kind](rng)
+        for frame in FRAMES.get(kind, PLAIN_FRAMES):
+            masked, kinds = mask(frame.format(secret))
+            assert secret not in masked, frame
+            assert masked == frame.format(f"[masked:{kind}]")
+            assert kinds == (kind,)
+
+
+def test_several_secrets_are_told_in_the_order_of_the_text() -> None:
+    rng = random.Random(3)
+    first, second = KINDS["github_token"](rng), KINDS["card_number"](rng)
+    masked, kinds = mask(f"token {first}, card {second}, and the tea is cold")
+    assert masked == "token [masked:github_token], card [masked:card_number], and the tea is cold"
+    assert kinds == ("github_token", "card_number")
+
+
+ORDINARY = [
+    "The password is required before you log in",
+    "Password: must be at least eight characters",
+    "I forgot my password again",
+    "He told me a secret: he loves rain",
+    "The secret is to use cold butter",
+    "The token is expired, ask again",
+    "token: see the second page",
+    "Bearer of bad news, I am afraid",
+    "My number is 030 1234 5678",
+    "The order 4111-22 arrived",
+    "Tracking number 1234 5678 9012 3456",
+    "ISBN 978-3-16-148410-0",
+    "commit 3f786850e387550fdab836ed7e6dc881de23001b fixed it",
+    "id 0190f7a2-8c5b-7d3e-9b0a-1c2d3e4f5a6b",
+    "see https://example.org/path/to/a/very/long/page/name?query=abcdefghijklmnop",
+    "visit http://localhost:8080/health",
+    "mail mara@example.org or ssh mara@host.example.org",
+    "sk-learn is nice and so is task-management-with-long-hyphenated-words",
+    "the function get_access_token_from_environment_variable_name returns early",
+    "max_tokens = 2048 and min_tokens=1",
+    "pass the salt: it is on the left",
+    "my api key is stored in the vault",
+    "AKIA is a prefix",
+    "meet at 10:30 on 2024-05-07, room 4",
+    "pi is 3.14159265358979323846",
+    "Die Passwörter sind im Tresor",
+    "hf_transfer speeds up the download",
+    "npm_config_registry is set",
+    "The pwd command prints the working directory",
+    "the SHA-256 is 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+]
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_is_left_alone(text: str) -> None:
+    assert mask(text) == (text, ())
+
+
+def test_false_alarms_on_generated_prose_are_at_most_one_in_two_hundred() -> None:
+    rng = random.Random(11)
+    nouns = listed("""tea boat garden password token key secret card bearer number meeting api port
+    server""")
+    verbs = listed("""is was needs has moved to costs starts at lives near likes expires on""")
+    alarms = 0
+    for _ in range(4000):
+        parts = ["The", rng.choice(nouns), rng.choice(verbs), rng.choice(nouns)]
+        parts += [
+            str(rng.randrange(10 ** rng.randrange(1, 13))),
+            rng.choice(["am", "euros", "times"]),
+        ]
+        rng.shuffle(parts[2:])
+        alarms += mask(" ".join(parts))[1] != ()
+    assert alarms <= 20
+
+
+def test_masking_twice_changes_nothing() -> None:
+    rng = random.Random(5)
+    for kind, make in KINDS.items():
+        for frame in FRAMES.get(kind, PLAIN_FRAMES):
+            once, _ = mask(frame.format(make(rng)))
+            assert mask(once) == (once, ())
+
+
+@settings(deadline=None)
+@given(st.text(max_size=400))
+def test_any_text_is_taken_and_masked_once(text: str) -> None:
+    once, kinds = mask(text)
+    assert (once == text) == (kinds == ())
+    assert mask(once)[0] == once
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a",
+        "1",
+        "eyJ",
+        "sk-",
+        "password=",
+        "a://b:",
+        "-----BEGIN ",
+        "Bearer ",
+        "4111 ",
+        "-",
+        "token_",
+        "secret-",
+        "A_",
+        "1:AA",
+        "SG.",
+        "=",
+        "aws_secret",
+    ],
+)
+def test_time_grows_no_faster_than_the_text(grows_linearly, unit: str) -> None:  # type: ignore[no-untyped-def]
+    assert grows_linearly(mask, unit)
