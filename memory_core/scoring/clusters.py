@@ -1,0 +1,238 @@
+"""Which memories belong together: near pairs, and topics that grow, split and merge.
+
+All vectors are of unit length, float, one row a memory. A memory without a vector is a row of NaN;
+it is near nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.floating]
+Floats = NDArray[np.float32]
+
+BLOCK = 1024
+"""Rows compared with all others at once: 80 MB of cosines with 20,000 memories."""
+
+STRICTER = 0.05
+"""What a topic with too many members adds to its threshold to fall apart (seed row A5.3)."""
+
+STRICTEST = 0.95
+"""A group that holds together above this says one thing and is not split any further."""
+
+
+def near_pairs(vectors: Vectors, threshold: float) -> Iterator[tuple[int, int, float]]:
+    """Pairs (i, j, cosine) with i < j and a cosine of at least *threshold*, in order of i, then j.
+
+    Exact: every row is compared with every other one, block by block.
+    """
+    known = np.nan_to_num(np.asarray(vectors, dtype=np.float32))
+    for start in range(0, len(known), BLOCK):
+        cosines = known[start : start + BLOCK] @ known[start:].T
+        left, right = np.nonzero(np.triu(cosines >= threshold, k=1))
+        for i, j in zip(left.tolist(), right.tolist(), strict=True):
+            yield start + i, start + j, min(1.0, float(cosines[i, j]))
+
+
+def assign(
+    vectors: Vectors, centroids: Vectors, members: NDArray[np.integer], threshold: float
+) -> list[int]:
+    """The topic of each of *vectors*: that of the nearest centroid, or a new one.
+
+    *centroids* (t, d), the means of the topics there are, of unit length, with *members* (t,), how
+    many memories each stands for. In order: a vector joins the nearest centroid when the cosine is
+    at least *threshold* and moves that centroid (running mean); else it starts a topic, numbered
+    from t. -1 for a row of NaN.
+    """
+    sums = [row * count for row, count in zip(_floats(centroids), members, strict=True)]
+    heads = _Heads(sums, vectors.shape[1])
+    found = []
+    for vector in _floats(vectors):
+        if np.isnan(vector).any():
+            found.append(-1)
+            continue
+        topic, cosine = heads.nearest(vector)
+        found.append(heads.join(topic if cosine >= threshold else None, vector))
+    return found
+
+
+class _Heads:
+    """The centroids while they move: sums of the members and, of unit length, their directions."""
+
+    def __init__(self, sums: list[Floats], dimension: int) -> None:
+        self._count = len(sums)
+        self._sums = np.zeros((max(16, 2 * len(sums)), dimension), dtype=np.float32)
+        if sums:
+            self._sums[: len(sums)] = sums
+        self._units = unit(self._sums)
+
+    def nearest(self, vector: Floats) -> tuple[int, float]:
+        if not self._count:
+            return -1, -2.0
+        cosines = self._units[: self._count] @ vector
+        best = int(np.argmax(cosines))
+        return best, float(cosines[best])
+
+    def join(self, topic: int | None, vector: Floats) -> int:
+        if topic is None:
+            topic = self._count
+            self._count += 1
+            if topic == len(self._sums):
+                self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
+                self._units = np.concatenate([self._units, np.zeros_like(self._units)])
+        self._sums[topic] += vector
+        total = self._sums[topic]
+        self._units[topic] = total / (np.sqrt(total @ total) or 1.0)
+        return topic
+
+
+def split(vectors: Vectors, threshold: float, most: int) -> list[list[int]]:
+    """The members of one topic, as groups of at most *most* where they can be told apart.
+
+    Members are assigned anew at *threshold* + 0.05; a group that is still too large is split again
+    by the same amount more, up to 0.95. Groups and members are in order of first index; one group
+    when nothing is to split.
+    """
+    everything = list(range(len(vectors)))
+    stricter = threshold + STRICTER
+    if len(everything) <= most or stricter > STRICTEST:
+        return [everything]
+    nothing = np.zeros((0, vectors.shape[1]), dtype=np.float32)
+    topics = assign(vectors, nothing, np.zeros(0, dtype=np.int64), stricter)
+    groups: dict[int, list[int]] = {}
+    for index, topic in enumerate(topics):
+        groups.setdefault(topic, []).append(index)
+    parts = [
+        [group[i] for i in part]
+        for group in groups.values()
+        for part in split(vectors[group], stricter, most)
+    ]
+    return sorted(parts)
+
+
+def merge(
+    centroids: Vectors, members: NDArray[np.integer], threshold: float, most: int
+) -> list[int]:
+    """For each topic the topic that it merges into, itself when it stays.
+
+    Two merge when their centroids' cosine is at least *threshold* (seed row A5.7), nearest pair
+    first, into the larger, at equal size the first; not when more than *most* members would come
+    together, because they would be split again.
+    """
+    into = list(range(len(centroids)))
+    sizes = [int(count) for count in members]
+    pairs = sorted(near_pairs(centroids, threshold), key=lambda pair: (-pair[2], pair[0], pair[1]))
+    for i, j, _cosine in pairs:
+        if into[i] != i or into[j] != j or sizes[i] + sizes[j] > most:
+            continue
+        keep, go = (i, j) if sizes[i] >= sizes[j] else (j, i)
+        into[go] = keep
+        sizes[keep] += sizes[go]
+        into = [keep if target == go else target for target in into]
+    return into
+
+
+@dataclass(slots=True)
+class _Topic:
+    label: str
+    members: list[int]
+
+
+def topics(
+    vectors: Vectors,
+    current: Sequence[str],
+    names: Sequence[str],
+    *,
+    threshold: float,
+    most: int,
+    merge_at: float,
+) -> list[str]:
+    """The topic of each of *vectors* (n, d), none NaN; one that has a topic may get another.
+
+    *current* are the labels so far ("" for none), *names* what a topic would be called that begins
+    with that memory; labels are unique. New memories are assigned at *threshold*, topics of more
+    than *most* members split, those whose centroids reach *merge_at* merge. The largest part of a
+    split, and the larger of two that merge, keeps its label.
+    """
+    found = _assigned(vectors, current, threshold)
+    found = [part for topic in found for part in _parts(vectors, topic, threshold, most)]
+    found = _merged(vectors, found, merge_at, most)
+    taken = {topic.label for topic in found if topic.label}
+    labels = [""] * len(current)
+    for topic in found:
+        if not topic.label:
+            topic.label = new_label([names[index] for index in topic.members], taken)
+            taken.add(topic.label)
+        for index in topic.members:
+            labels[index] = topic.label
+    return labels
+
+
+def _assigned(vectors: Vectors, current: Sequence[str], threshold: float) -> list[_Topic]:
+    found: list[_Topic] = []
+    by_label: dict[str, _Topic] = {}
+    fresh: list[int] = []
+    for index, label in enumerate(current):
+        if not label:
+            fresh.append(index)
+        elif label in by_label:
+            by_label[label].members.append(index)
+        else:
+            by_label[label] = _Topic(label, [index])
+            found.append(by_label[label])
+    counts = np.array([len(topic.members) for topic in found], dtype=np.int64)
+    numbers = assign(vectors[fresh], _centroids(vectors, found), counts, threshold)
+    for index, number in zip(fresh, numbers, strict=True):
+        if number == len(found):
+            found.append(_Topic("", []))
+        found[number].members.append(index)
+    for topic in found:
+        topic.members.sort()
+    return found
+
+
+def _parts(vectors: Vectors, topic: _Topic, threshold: float, most: int) -> list[_Topic]:
+    parts = split(vectors[topic.members], threshold, most)
+    largest = max(range(len(parts)), key=lambda place: (len(parts[place]), -place))
+    return [
+        _Topic(topic.label if place == largest else "", [topic.members[i] for i in part])
+        for place, part in enumerate(parts)
+    ]
+
+
+def _merged(vectors: Vectors, found: list[_Topic], merge_at: float, most: int) -> list[_Topic]:
+    counts = np.array([len(topic.members) for topic in found], dtype=np.int64)
+    into = merge(_centroids(vectors, found), counts, merge_at, most)
+    for place, target in enumerate(into):
+        if target != place:
+            found[target].label = found[target].label or found[place].label
+            found[target].members = sorted(found[target].members + found[place].members)
+    return [topic for place, topic in enumerate(found) if into[place] == place]
+
+
+def _centroids(vectors: Vectors, found: Sequence[_Topic]) -> Floats:
+    if not found:
+        return np.zeros((0, vectors.shape[1]), dtype=np.float32)
+    return unit(np.stack([_floats(vectors)[topic.members].mean(axis=0) for topic in found]))
+
+
+def new_label(names: Sequence[str], taken: Collection[str]) -> str:
+    """The first of *names* that no other topic has (*taken*); else the first with a number."""
+    free = (name for name in names if name and name not in taken)
+    numbered = (f"{names[0]} ({number})" for number in range(2, len(taken) + 3))
+    return next(free, "") or next(name for name in numbered if name not in taken)
+
+
+def unit(vectors: Vectors) -> Floats:
+    """*vectors* (n, d) scaled to length 1, float32; a zero row stays zero."""
+    values = _floats(vectors)
+    norms = np.linalg.norm(values, axis=1, keepdims=True)
+    return np.asarray(values / np.where(norms > 0, norms, 1.0), dtype=np.float32)
+
+
+def _floats(vectors: Vectors) -> Floats:
+    return np.asarray(vectors, dtype=np.float32)

@@ -1,0 +1,34 @@
+"""Forgetting: how much of a memory is retained without access.
+
+Retention steers the life cycle (sweep, prune, ties), never the ranking by more than the bound of
+design rule 4.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.errors import InvalidInput
+
+DAY = 86_400.0
+Floats = NDArray[np.float64]
+
+
+def retention(
+    age_s: NDArray[np.floating] | float,
+    half_life_s: NDArray[np.floating] | float,
+    accesses: NDArray[np.integer] | int,
+    rehearsal_weight: float,
+) -> Floats:
+    """Retention after *age_s* seconds since the last access, in (0, 1]; 1 at age 0.
+
+    Exponential with a true half-life; each earlier access slows it logarithmically: the rate is
+    divided by 1 + w ln(1 + accesses) (seed rows B2.1, B2.2, C3.2). A negative age, as after a clock
+    that was set back, counts as 0. Raises InvalidInput for a half-life that is not positive.
+    """
+    if np.any(np.asarray(half_life_s) <= 0):
+        raise InvalidInput("half_life_s must be positive", "correct the [decay] settings")
+    age = np.maximum(np.asarray(age_s, dtype=np.float64), 0.0)
+    slowed = np.asarray(half_life_s) * (1.0 + rehearsal_weight * np.log1p(accesses))
+    return np.asarray(np.exp2(-age / slowed), dtype=np.float64)

@@ -1,0 +1,36 @@
+"""Signals of different scale become one score: z-scores over the candidates, then a weighted sum.
+
+Measured on LoCoMo (design, section 5): z-score fusion of best passage, whole text and BM25 reaches
+recall@10 of 72 where dense alone has 47, BM25 66 and reciprocal-rank fusion 60.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[np.float64]
+
+
+def z_scores(signal: NDArray[np.floating]) -> Scores:
+    """(x - mean) / standard deviation, float64; NaN (no evidence) becomes 0, as does a constant signal."""
+    values = np.asarray(signal, dtype=np.float64)
+    known = ~np.isnan(values)
+    result = np.zeros(len(values))
+    if known.sum() < 2:
+        return result
+    spread = values[known].std()
+    if spread > 1e-12:
+        result[known] = (values[known] - values[known].mean()) / spread
+    return result
+
+
+def fuse(signals: Sequence[tuple[float, NDArray[np.floating]]]) -> Scores:
+    """The weighted sum of the z-scores of *signals*, pairs of (weight, one value a candidate)."""
+    weight, first = signals[0]
+    total = weight * z_scores(first)
+    for weight, signal in signals[1:]:
+        total = total + weight * z_scores(signal)
+    return total

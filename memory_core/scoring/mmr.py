@@ -1,0 +1,32 @@
+"""Maximal marginal relevance: relevance against sameness (Carbonell and Goldstein, 1998; seed row C3.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def select(
+    relevance: NDArray[np.floating], vectors: NDArray[np.floating], k: int, lambda_: float
+) -> list[int]:
+    """The indices of at most *k* candidates in the order in which they are chosen.
+
+    Each choice maximises lambda * relevance - (1 - lambda) * (largest cosine to those chosen), with
+    relevance scaled to 0..1. *vectors* (n, d) are unit length; a row of NaN is like nothing.
+    lambda 1 is plain order of relevance.
+    """
+    order = np.argsort(-relevance, kind="stable")
+    if lambda_ >= 1.0 or len(relevance) <= 1:
+        return [int(i) for i in order[:k]]
+    low, high = float(relevance.min()), float(relevance.max())
+    scaled = (relevance - low) / (high - low) if high > low else np.ones(len(relevance))
+    likeness = np.zeros(len(relevance))
+    left = [int(i) for i in order]
+    chosen: list[int] = []
+    known = np.nan_to_num(vectors)
+    while left and len(chosen) < k:
+        gain = lambda_ * scaled[left] - (1.0 - lambda_) * likeness[left]
+        best = left.pop(int(np.argmax(gain)))
+        chosen.append(best)
+        likeness = np.maximum(likeness, known @ known[best])
+    return chosen
