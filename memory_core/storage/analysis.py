@@ -1,0 +1,133 @@
+"""Text to index terms: folding, splitting, stopwords, stemming (design, section 3, Lexical).
+
+Rules, in order:
+
+- Case and accents are folded (NFKD, combining marks dropped; the German sharp s becomes "ss"), also
+  for letters that have no decomposition, such as the Polish crossed l. Kana keep their voice marks.
+- Han, Hiragana, Katakana and Hangul run without spaces: each pair of neighbours is a term, a
+  character that stands alone is one too.
+- A possessive or contracted ending ('s, 're, 'll ...) is dropped; "don't" and its kind are
+  stopwords as a whole.
+- A decimal number or dotted number is one term (3.14, 10.0.0.1); commas between thousands are
+  dropped (1,000 is 1000). Other numbers are terms as they stand (5432, v2).
+- Words joined by hyphen, underscore or apostrophe, or by a dot between digits, are found by their
+  parts and as one word: e-mail gives e, mail and email; snake_case gives snake, case and snakecase,
+  which is also what snakeCase gives; v2.1 gives v2, 1 and v2.1.
+- English stopwords are dropped and words of plain Latin letters are stemmed (Snowball English).
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from itertools import chain
+
+import Stemmer
+
+_FUNCTION_WORDS = (
+    "a about after again all also am an and any are as at be because been before being between "
+    "both but by can could did do does doing down during each few for from further had has have "
+    "having he her here hers him his how i if in into is it its itself just me more most my "
+    "myself no nor not now of off on once only or other our ours out over own same she should so "
+    "some such than that the their theirs them then there these they this those through to too "
+    "under until up very was we were what when where which while who whom why will with would you "
+    "your yours"
+)
+STOPWORDS = frozenset(_FUNCTION_WORDS.split())
+"""English function words; what is left of a text without them is what it is about."""
+
+_CJK = (
+    "\u3005-\u3007\u3041-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\U00020000-\U000323af"
+)
+_CJK_RUN = re.compile(f"[{_CJK}]+|[^{_CJK}]+")
+_HAS_CJK = re.compile(f"[{_CJK}]")
+_VOICE_MARKS = "\u3099\u309a"
+_LETTERS = str.maketrans(
+    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
+    | dict.fromkeys("\u2018\u2019\u02bc\u2032\uff07", "'")
+    | dict.fromkeys("\u2010\u2011", "-")
+)
+_CHUNK = re.compile(r"[^\W_]+(?:[-_.,'][^\W_]+)*")
+_ENDING = re.compile(r"'(?:s|re|ve|ll|d|m)$")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_DOTTED = re.compile(r"\d+(?:\.\d+)+")
+_COMPOUND = re.compile(r"[^\W_]+(?:(?:[-_']|(?<=\d)\.(?=\d))[^\W_]+)*")
+_PART = re.compile(r"[^\W_]+")
+_CACHE_SIZE = 200_000
+_CACHED_LENGTH = 40
+
+
+def analyse(text: str) -> list[str]:
+    """The terms of *text* in order, with repeats; the module says by which rules. Thread-safe."""
+    if text.isascii():
+        return _terms_of(text.lower())
+    folded = fold(text)
+    if _HAS_CJK.search(folded) is None:
+        return _terms_of(folded)
+    terms: list[str] = []
+    for run in _CJK_RUN.findall(folded):
+        terms += _bigrams(run) if _HAS_CJK.match(run) else _terms_of(run)
+    return terms
+
+
+def fold(text: str) -> str:
+    """*text* without case and accents; compatibility forms (full width, ligatures) become plain."""
+    spread = unicodedata.normalize("NFKD", text.translate(_LETTERS)).casefold()
+    bare = "".join(
+        c for c in spread if unicodedata.category(c) not in ("Mn", "Me") or c in _VOICE_MARKS
+    )
+    return unicodedata.normalize("NFC", bare).translate(_LETTERS)
+
+
+class _Cache(dict[str, tuple[str, ...]]):
+    """Chunk to terms. The rules run once for each distinct chunk; a lookup takes the rest."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._stemmer = Stemmer.Stemmer("english")
+        self._lock = threading.Lock()
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        # PyStemmer objects are not thread-safe.
+        with self._lock:
+            terms = tuple(self._stem(word) for word in _words(chunk))
+            if len(chunk) <= _CACHED_LENGTH:
+                if len(self) >= _CACHE_SIZE:
+                    self.clear()
+                self[chunk] = terms
+        return terms
+
+    def _stem(self, word: str) -> str:
+        stemmed: str = self._stemmer.stemWord(word) if word.isascii() and word.isalpha() else word
+        return stemmed
+
+
+_CACHE = _Cache()
+
+
+def _terms_of(folded: str) -> list[str]:
+    return list(chain.from_iterable(map(_CACHE.__getitem__, _CHUNK.findall(folded))))
+
+
+def _words(chunk: str) -> list[str]:
+    """The words of a *chunk* (a run without spaces), stopwords left out, not yet stemmed."""
+    if chunk.endswith("n't"):
+        return []
+    chunk = _ENDING.sub("", chunk)
+    if _THOUSANDS.fullmatch(chunk):
+        return [chunk.replace(",", "")]
+    if _DOTTED.fullmatch(chunk):
+        return [chunk]
+    words: list[str] = []
+    for compound in _COMPOUND.findall(chunk):
+        parts = _PART.findall(_ENDING.sub("", compound))
+        words += [part for part in parts if part not in STOPWORDS]
+        if len(parts) > 1:
+            words.append("".join(c for c in compound if c.isalnum() or c == "."))
+    return words
+
+
+def _bigrams(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(max(1, len(run) - 1))]

@@ -1,0 +1,319 @@
+"""What ranking, filtering and counting need to know of every memory, as arrays.
+
+One row a memory, dense from 0 in order of arrival, never used twice; a forgotten memory leaves an
+empty row. Arrays grow by doubling. Strings that are compared are kept as numbers (`code`).
+Views that a property gave are of the length of that moment and follow later changes only until
+the arrays grow: take them anew for each call.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Memory
+from memory_core.storage.threads import Threads
+
+_NAMED = ("agent", "team", "session", "speaker", "topic")
+_UNKNOWN, _EMPTY = -1, -2
+_CHOICES = {
+    "visibility": VISIBILITIES,
+    "role": ROLES,
+    "kind": KINDS,
+    "trust": TRUSTS,
+    "tier": TIERS,
+}
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]")
+_WORD = re.compile(r"\w+")
+_QUESTION_MARKS = frozenset("?\uff1f\u061f")
+_LISTS = ("tags", "dates", "entities", "derived_from")
+_FIRST = 64
+
+T = TypeVar("T", bound=np.generic)
+
+
+class _Column(Generic[T]):
+    """One column: its type, and the value of a row that holds nothing."""
+
+    def __init__(self, kind: type[T], empty: float) -> None:
+        self.kind = kind
+        self.empty = empty
+
+    def __set_name__(self, owner: type[Columns], name: str) -> None:
+        self.name = name
+
+    def __get__(self, columns: Columns, owner: type[Columns]) -> NDArray[T]:
+        view: NDArray[T] = columns._data[self.name][: len(columns)]
+        return view
+
+
+class Columns:
+    """The ranking columns; each is a property that gives an array of `len(columns)` values.
+
+    visibility, role, kind, trust and tier are places in the tuples of `records`; agent, team,
+    session and speaker are codes (`code`), 0 where the memory has none; thread is -1 without a
+    session. Times are seconds; unset ones are NaN (last_accessed), -inf (valid_from) or +inf
+    (valid_until, superseded_at, retired_at). In a forgotten row live is False and codes are -2.
+    """
+
+    live = _Column(np.bool_, False)
+    visibility = _Column(np.int8, _EMPTY)
+    agent = _Column(np.int32, _EMPTY)
+    team = _Column(np.int32, _EMPTY)
+    session = _Column(np.int32, _EMPTY)
+    thread = _Column(np.int32, _EMPTY)
+    speaker = _Column(np.int32, _EMPTY)
+    position = _Column(np.int32, _EMPTY)
+    role = _Column(np.int8, _EMPTY)
+    kind = _Column(np.int8, _EMPTY)
+    trust = _Column(np.int8, _EMPTY)
+    tier = _Column(np.int8, _EMPTY)
+    occurred_at = _Column(np.float64, math.nan)
+    recorded_at = _Column(np.float64, math.nan)
+    importance = _Column(np.float32, 0)
+    access_count = _Column(np.int32, 0)
+    last_accessed = _Column(np.float64, math.nan)
+    valid_from = _Column(np.float64, -math.inf)
+    valid_until = _Column(np.float64, math.inf)
+    superseded = _Column(np.bool_, False)
+    replaced = _Column(np.bool_, False)
+    superseded_at = _Column(np.float64, math.inf)
+    retired_at = _Column(np.float64, math.inf)
+    stale = _Column(np.bool_, False)
+    words = _Column(np.int32, 0)
+    question = _Column(np.bool_, False)
+    summary = _Column(np.bool_, False)
+    _topic = _Column(np.int32, _EMPTY)
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._data = {name: np.empty(0, column.kind) for name, column in _COLUMNS.items()}
+        self._ids: list[str] = []
+        self._rows: dict[str, int] = {}
+        self._codes: dict[str, dict[str, int]] = {name: {"": 0} for name in _NAMED}
+        self._names: dict[str, list[str]] = {name: [""] for name in _NAMED}
+        self._thread_codes: dict[str, int] = {}
+        self._threads = Threads()
+        self._lists: list[dict[str, tuple[str, ...]]] = []
+        self._tagged: dict[str, set[int]] = {}
+
+    def __len__(self) -> int:
+        """Number of rows ever given out, those of forgotten memories included."""
+        return len(self._ids)
+
+    def put(self, memory: Memory) -> int:
+        """Take *memory* in, or its new values when its id is known; returns its row."""
+        row = self._rows.get(memory.id)
+        if row is None:
+            row = self._new_row(memory.id)
+        values = self._values(memory)
+        for name, value in values.items():
+            self._data[name][row] = value
+        self._threads.put(row, values["thread"], memory.position)
+        self._set_lists(row, {name: tuple(getattr(memory, name)) for name in _LISTS})
+        return row
+
+    def remove(self, id: str) -> int | None:
+        """Empty the row of *id* (forgotten) and return it; None when the id is unknown."""
+        row = self._rows.pop(id, None)
+        if row is None:
+            return None
+        for name, column in _COLUMNS.items():
+            self._data[name][row] = column.empty
+        self._threads.remove(row)
+        self._set_lists(row, {})
+        self._ids[row] = ""
+        return row
+
+    def row(self, id: str) -> int | None:
+        """The row of *id*; None when it is unknown or forgotten."""
+        return self._rows.get(id)
+
+    def id(self, row: int) -> str:
+        """The id of the memory in *row*; "" when it was forgotten."""
+        return self._ids[row]
+
+    def code(self, name: str, column: str) -> int:
+        """The number that stands for *name* in *column*; -1 when there is none.
+
+        For agent, team, session, speaker: "" is 0, a name that no memory ever had is -1. For
+        visibility, role, kind, trust, tier: the place in the tuple of `records`.
+        """
+        if column in _CHOICES:
+            return _CHOICES[column].index(name) if name in _CHOICES[column] else _UNKNOWN
+        return self._codes[column].get(name, _UNKNOWN)
+
+    def name(self, code: int, column: str) -> str:
+        """The inverse of `code`; "" for negative codes."""
+        if code < 0:
+            return ""
+        return _CHOICES[column][code] if column in _CHOICES else self._names[column][code]
+
+    def set_access(self, id: str, count: int, last: float | None) -> None:
+        """Set how often and when last the memory was recalled; nothing for an unknown id."""
+        row = self._rows.get(id)
+        if row is not None:
+            self._data["access_count"][row] = count
+            self._data["last_accessed"][row] = math.nan if last is None else last
+
+    def thread_rows(self, thread: str) -> NDArray[np.int64]:
+        """The live rows of *thread* (records.thread_key), by position."""
+        return self._threads.rows(self._thread_codes.get(thread, _UNKNOWN))
+
+    def neighbours(self, row: int, offset: int) -> int | None:
+        """The live row *offset* places after (before, when negative) in the thread of *row*."""
+        found = int(self.neighbours_many(np.array([row]), offset)[0])
+        return None if found < 0 else found
+
+    def neighbours_many(self, rows: NDArray[np.int64], offset: int) -> NDArray[np.int64]:
+        """`neighbours` of each of *rows*, -1 where there is none; a few array lookups."""
+        return self._threads.neighbours(rows, offset)
+
+    def tags(self, row: int) -> frozenset[str]:
+        """The tags of the memory in *row*."""
+        return frozenset(self._lists[row].get("tags", ()))
+
+    def dates(self, row: int) -> tuple[str, ...]:
+        """The dates that its text names, ISO 8601."""
+        return self._lists[row].get("dates", ())
+
+    def entities(self, row: int) -> tuple[str, ...]:
+        """The entities that its text names."""
+        return self._lists[row].get("entities", ())
+
+    def derived_from(self, row: int) -> tuple[str, ...]:
+        """The ids that it rests on."""
+        return self._lists[row].get("derived_from", ())
+
+    def topic(self, row: int) -> str:
+        """Its topic; "" when it has none."""
+        return self.name(int(self._topic[row]), "topic")
+
+    def about(self, topic: str) -> NDArray[np.bool_]:
+        """True for every row of this *topic*."""
+        same: NDArray[np.bool_] = self._topic == self.code(topic, "topic")
+        return same
+
+    def tagged(self, tag: str) -> NDArray[np.bool_]:
+        """True for every row that has this *tag*."""
+        mask = np.zeros(len(self), np.bool_)
+        mask[list(self._tagged.get(tag, ()))] = True
+        return mask
+
+    def counts(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
+        """Figures of the live rows of *mask* (one value a row).
+
+        memories, by_kind, by_tier, by_scope, by_agent (name -> number, those that occur), topics,
+        sessions (numbers of different ones), mean_importance and mean_access (0 without memories).
+        """
+        rows = np.flatnonzero(mask & self.live)
+        agents = Counter(self.agent[rows].tolist())
+        threads = np.unique(self.thread[rows])
+        return {
+            "memories": int(rows.size),
+            "by_kind": self._by_choice("kind", rows),
+            "by_tier": self._by_choice("tier", rows),
+            "by_scope": self._by_choice("visibility", rows),
+            "by_agent": {self.name(code, "agent"): n for code, n in sorted(agents.items())},
+            "topics": int(np.count_nonzero(np.unique(self._topic[rows]))),
+            "sessions": int(np.count_nonzero(threads >= 0)),
+            "mean_importance": _mean(self.importance[rows]),
+            "mean_access": _mean(self.access_count[rows]),
+        }
+
+    def names(self, column: str, mask: NDArray[np.bool_]) -> list[str]:
+        """The different names in *column* of the live rows of *mask*, sorted, without "".
+
+        *column*: agent, team, session, speaker, topic, tags or entities.
+        """
+        rows = np.flatnonzero(mask & self.live).tolist()
+        if column in _LISTS:
+            return sorted({name for row in rows for name in self._lists[row].get(column, ())})
+        codes = np.unique(self._data["_topic" if column == "topic" else column][rows])
+        return sorted(self.name(code, column) for code in codes.tolist() if code > 0)
+
+    def _by_choice(self, column: str, rows: NDArray[np.intp]) -> dict[str, int]:
+        numbers = np.bincount(self._data[column][rows], minlength=len(_CHOICES[column]))
+        names = zip(_CHOICES[column], numbers.tolist(), strict=True)
+        return {name: number for name, number in names if number}
+
+    def _new_row(self, id: str) -> int:
+        row = self._rows[id] = len(self._ids)
+        self._ids.append(id)
+        self._lists.append({})
+        size = self._data["live"].size
+        if row >= size:
+            for name, column in _COLUMNS.items():
+                grown = np.full(max(_FIRST, 2 * size), column.empty, column.kind)
+                grown[:size] = self._data[name]
+                self._data[name] = grown
+        return row
+
+    def _set_lists(self, row: int, lists: dict[str, tuple[str, ...]]) -> None:
+        for tag in self._lists[row].get("tags", ()):
+            self._tagged[tag].discard(row)
+            if not self._tagged[tag]:
+                del self._tagged[tag]
+        self._lists[row] = {name: values for name, values in lists.items() if values}
+        for tag in dict.fromkeys(lists.get("tags", ())):
+            self._tagged.setdefault(tag, set()).add(row)
+
+    def _values(self, memory: Memory) -> dict[str, Any]:
+        values = {
+            "live": True,
+            "position": memory.position,
+            "occurred_at": memory.occurred_at,
+            "recorded_at": memory.recorded_at,
+            "importance": memory.importance,
+            "access_count": memory.access_count,
+            "last_accessed": _or(memory.last_accessed, math.nan),
+            "valid_from": _or(memory.valid_from, -math.inf),
+            "valid_until": _or(memory.valid_until, math.inf),
+            "superseded": bool(memory.superseded_by),
+            "replaced": memory.replaced,
+            "superseded_at": _or(memory.superseded_at, math.inf),
+            "retired_at": _or(memory.retired_at, math.inf),
+            "stale": memory.stale_since is not None,
+            "words": _words(memory.text),
+            "question": not _QUESTION_MARKS.isdisjoint(memory.text),
+            "summary": memory.kind == "summary",
+        }
+        values |= {name: known.index(getattr(memory, name)) for name, known in _CHOICES.items()}
+        values |= {name: self._intern(getattr(memory, name), name) for name in _NAMED}
+        values["_topic"] = values.pop("topic")
+        codes = self._thread_codes
+        thread = memory.thread
+        values["thread"] = codes.setdefault(thread, len(codes)) if thread else _UNKNOWN
+        return values
+
+    def _intern(self, name: str, column: str) -> int:
+        codes = self._codes[column]
+        code = codes.get(name)
+        if code is None:
+            code = codes[name] = len(codes)
+            self._names[column].append(name)
+        return code
+
+
+_COLUMNS = {name: part for name, part in vars(Columns).items() if isinstance(part, _Column)}
+
+
+def _or(value: float | None, unset: float) -> float:
+    return unset if value is None else value
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if values.size else 0.0
+
+
+def _words(text: str) -> int:
+    """Words, for scripts without spaces half the number of characters."""
+    if text.isascii():
+        return len(text.split())
+    bare, characters = _CJK.subn(" ", text)
+    return len(_WORD.findall(bare) if characters else bare.split()) + (characters + 1) // 2

@@ -1,0 +1,113 @@
+"""Numbered folders: table/<n> and index/<n>.
+
+What is derived from the journal is never repaired in place: it is built anew beside the old one,
+under the next number. Which number is current stands in the journal (the caller keeps it), so a
+half-built folder is never taken for a whole one. Files only; no vendors here.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_core.errors import DiskFull, ReadOnly, StorageError
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+_SET_ASIDE = re.compile(r"([1-9][0-9]{0,8})\.damaged(-[1-9][0-9]*)?")
+
+
+class Generations:
+    """The numbered folders under one *root*, such as table/.
+
+    Nothing is remembered between calls and one process changes them at a time, the holder of
+    maintenance.lock. Every method raises StorageError (DiskFull, ReadOnly) when the disk refuses.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Take *root* as it is; it is created with the first generation."""
+        self._root = root
+
+    def path(self, number: int) -> Path:
+        """The folder of generation *number* (from 1), whether or not it exists."""
+        if number < 1:
+            raise ValueError(f"generations count from 1, not {number}")
+        return self._root / str(number)
+
+    def numbers(self) -> list[int]:
+        """The generations on disk, lowest first; folders with other names are not ours."""
+        return sorted(int(name) for name in self._folders() if _NUMBER.fullmatch(name))
+
+    def create(self) -> int:
+        """Make the next folder, empty and with mode 0700, and return its number.
+
+        Numbers rise and none is used twice while a folder of it exists, set aside or not, so a
+        process that still has an old generation open never finds another one's files there.
+        """
+        taken = [*self.numbers(), *(int(name.split(".")[0]) for name in self._set_aside())]
+        number = max(taken, default=0) + 1
+        with _disk(f"creating generation {number} in {self._root.name}"):
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._root.chmod(0o700)
+            folder = self.path(number)
+            folder.mkdir(mode=0o700)
+            folder.chmod(0o700)
+        return number
+
+    def quarantine(self, number: int) -> Path:
+        """Set a damaged generation aside as <number>.damaged, for people to look at; its new path.
+
+        Renaming needs no space, so this works on a full disk. Raises StorageError when there is
+        no such generation.
+        """
+        source = self.path(number)
+        target = self._root / f"{number}.damaged"
+        copy = 2
+        while target.exists():
+            target, copy = self._root / f"{number}.damaged-{copy}", copy + 1
+        with _disk(f"setting aside generation {number} in {self._root.name}"):
+            return source.rename(target)
+
+    def quarantined(self) -> list[Path]:
+        """The folders that were set aside, in order of name."""
+        return [self._root / name for name in sorted(self._set_aside())]
+
+    def remove_others(self, current: int | None, *, set_aside: bool = False) -> list[int]:
+        """Delete every generation but *current*; with *set_aside* also the quarantined ones.
+
+        Returns the numbers that went. None as *current* keeps none. Erasure counts on this: after
+        a forget nothing old may stay, so a folder that cannot be deleted raises StorageError.
+        """
+        gone = [number for number in self.numbers() if number != current]
+        folders = [self.path(number) for number in gone]
+        folders += self.quarantined() if set_aside else []
+        for folder in folders:
+            with _disk(f"removing {folder.name} in {self._root.name}"):
+                shutil.rmtree(folder)
+        return gone
+
+    def _folders(self) -> list[str]:
+        with _disk(f"listing {self._root.name}"):
+            if not self._root.exists():
+                return []
+            return [entry.name for entry in self._root.iterdir() if entry.is_dir()]
+
+    def _set_aside(self) -> list[str]:
+        return [name for name in self._folders() if _SET_ASIDE.fullmatch(name)]
+
+
+@contextmanager
+def _disk(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFull(f"{doing} found no room", "free some space and try again") from problem
+        if problem.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise ReadOnly(f"{doing} was refused", "make the data directory writable") from problem
+        raise StorageError(
+            f"{doing} failed ({problem.strerror})", "look at the folder"
+        ) from problem

@@ -1,0 +1,132 @@
+"""Links between memories, and the entities that they share.
+
+Nodes are rows. Links are what was found or noted (an update, a contradiction, a duplicate, a
+source, recalled together); shared entities are looked up when asked for and not stored as links,
+because most of them would never be walked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+SYMMETRIC = frozenset({"co_recall", "duplicate_of", "contradicts"})
+"""Kinds without a direction; all others lead from the newer memory to the one it rests on."""
+
+COMMON_SHARE = 0.05
+COMMON_FLOOR = 12
+"""An entity found in more than this share of all rows with entities (and in more than the floor)
+says too little to link two memories: the user's own name occurs everywhere."""
+
+_Key = tuple[int, int, str]
+
+
+class Graph:
+    """Typed, weighted links and an index of entities."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._weights: dict[_Key, float] = {}
+        self._links: dict[int, dict[_Key, None]] = {}
+        self._names: dict[str, str] = {}
+        self._holders: dict[str, dict[int, None]] = {}
+        self._entities: dict[int, tuple[str, ...]] = {}
+
+    def put(self, row: int, entities: Iterable[str]) -> None:
+        """Set the *entities* of *row*; names that differ only in case or spacing are one."""
+        self._drop_entities(row)
+        keys = {_key(name): name for name in entities if name.strip()}
+        for key, name in keys.items():
+            self._names.setdefault(key, name)
+            self._holders.setdefault(key, {})[row] = None
+        if keys:
+            self._entities[row] = tuple(keys)
+
+    def remove(self, row: int) -> None:
+        """Take *row*, its entities and its links out."""
+        self._drop_entities(row)
+        for key in list(self._links.get(row, ())):
+            self._unlink(key)
+
+    def link(self, a: int, b: int, kind: str, weight: float) -> None:
+        """Set the *weight* of the link from *a* to *b*; 0 removes it. No row links to itself."""
+        if a == b:
+            return
+        key = (min(a, b), max(a, b), kind) if kind in SYMMETRIC else (a, b, kind)
+        if weight == 0:
+            self._unlink(key)
+            return
+        self._weights[key] = weight
+        for row in (a, b):
+            self._links.setdefault(row, {})[key] = None
+
+    def weight(self, a: int, b: int, kind: str) -> float:
+        """The weight of one link, 0 when there is none; in either order for symmetric kinds."""
+        key = (min(a, b), max(a, b), kind) if kind in SYMMETRIC else (a, b, kind)
+        return self._weights.get(key, 0.0)
+
+    def neighbours(self, row: int) -> list[tuple[int, str, float]]:
+        """(other row, kind, weight) of every link at *row*, in either direction, oldest first."""
+        return [
+            (b if a == row else a, kind, self._weights[a, b, kind])
+            for a, b, kind in self._links.get(row, ())
+        ]
+
+    def targets(self, row: int, kind: str) -> list[int]:
+        """Where links of *kind* lead from *row*, such as the sources of a summary."""
+        return [b for a, b, of in self._links.get(row, ()) if of == kind and a == row]
+
+    def origins(self, row: int, kind: str) -> list[int]:
+        """Which rows lead to *row* by links of *kind*, such as the summaries of an episode."""
+        return [a for a, b, of in self._links.get(row, ()) if of == kind and b == row]
+
+    def edges(self) -> int:
+        """Number of links."""
+        return len(self._weights)
+
+    def entity_rows(self, entity: str) -> NDArray[np.int64]:
+        """The rows that name *entity*, in rising order; case does not matter."""
+        return np.array(sorted(self._holders.get(_key(entity), ())), dtype=np.int64)
+
+    def entities(self) -> dict[str, int]:
+        """Each entity, as first spelt, and in how many rows it occurs; most frequent first."""
+        counts = [(self._names[key], len(rows)) for key, rows in self._holders.items()]
+        return dict(sorted(counts, key=lambda item: (-item[1], item[0])))
+
+    def entity_neighbours(self, row: int, most: int) -> list[tuple[int, str]]:
+        """At most *most* (other row, shared entity): rarest entity first, then newest row first.
+
+        A row occurs once, by the rarest entity shared with it. Entities in more than 5 % of the
+        rows that have any (and in more than 12 rows) do not link.
+        """
+        limit = max(COMMON_FLOOR, int(COMMON_SHARE * len(self._entities)))
+        shared = [key for key in self._entities.get(row, ()) if len(self._holders[key]) <= limit]
+        found: dict[int, str] = {}
+        for key in sorted(shared, key=lambda key: (len(self._holders[key]), key)):
+            for other in sorted(self._holders[key], reverse=True):
+                if other != row:
+                    found.setdefault(other, self._names[key])
+            if len(found) >= most:
+                break
+        return list(found.items())[: max(0, most)]
+
+    def _drop_entities(self, row: int) -> None:
+        for key in self._entities.pop(row, ()):
+            holders = self._holders[key]
+            del holders[row]
+            if not holders:
+                del self._holders[key], self._names[key]
+
+    def _unlink(self, key: _Key) -> None:
+        if self._weights.pop(key, None) is None:
+            return
+        for row in key[:2]:
+            self._links[row].pop(key)
+            if not self._links[row]:
+                del self._links[row]
+
+
+def _key(name: str) -> str:
+    return " ".join(name.casefold().split())

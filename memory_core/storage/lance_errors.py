@@ -1,0 +1,49 @@
+"""LanceDB's errors as ours. No import of the vendor: its errors are told apart by what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from memory_core.errors import DiskFull, MemoryCoreError, ReadOnly, StorageError
+
+# The numbers are what Rust's standard library appends; the words are what Python says.
+_FULL = ("os error 28)", "os error 122)", "No space left", "Disk quota exceeded")
+_REFUSED = ("os error 1)", "os error 13)", "os error 30)", "Permission denied", "Read-only file")
+
+_PANICS = frozenset({"PanicException", "RustPanic"})
+
+
+def damaged(problem: str) -> StorageError:
+    """A StorageError about the table. What it holds is derived, so there is one remedy."""
+    return StorageError(problem, "the table is rebuilt from the journal; run health with repair")
+
+
+@contextmanager
+def edge(doing: str) -> Iterator[None]:
+    """Raise DiskFull, ReadOnly or StorageError in place of what LanceDB or pyarrow raise inside.
+
+    *doing* begins the message ("merging into the table"). A panic in native code arrives as a
+    class that only its name tells, a BaseException among them, and becomes a StorageError too
+    (measured: one flipped bit in a data file is enough).
+    """
+    try:
+        yield
+    except MemoryCoreError:
+        raise
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise _translated(doing, problem) from problem
+    except BaseException as problem:
+        if type(problem).__name__ not in _PANICS:
+            raise
+        raise _translated(doing, problem) from problem
+
+
+def _translated(doing: str, problem: BaseException) -> StorageError:
+    said = str(problem)
+    if any(mark in said for mark in _FULL):
+        return DiskFull(f"{doing} found no room", "free some space; nothing remembered is lost")
+    if any(mark in said for mark in _REFUSED):
+        return ReadOnly(f"{doing} was refused", "make the data directory writable")
+    reason = said.splitlines()[0][:200] if said else type(problem).__name__
+    return damaged(f"{doing} failed ({reason})")

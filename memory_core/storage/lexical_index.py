@@ -1,0 +1,152 @@
+"""BM25 over short texts, in memory, changed one text at a time.
+
+Postings are plain integer arrays in the order of rows, so most changes append. Lengths, document
+frequencies and the mean length are exact after every change; nothing waits for a rebuild.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable
+from math import log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.storage.analysis import analyse
+
+__all__ = ["LexicalIndex", "analyse"]
+
+K1, B = 0.9, 0.4
+"""Saturation and length normalisation; measured on LoCoMo and BEAM (design, section 3)."""
+
+
+class LexicalIndex:
+    """Scores texts by BM25; idf = ln(1 + (n - df + 0.5) / (df + 0.5)), each query term once."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._numbers: dict[str, int] = {}
+        self._rows: list[array[int]] = []
+        self._counts: list[array[int]] = []
+        self._terms: dict[int, tuple[int, ...]] = {}
+        self._lengths = np.zeros(0, np.float32)
+        self._size = 0
+        self._total_length = 0
+
+    def __len__(self) -> int:
+        """Number of texts."""
+        return len(self._terms)
+
+    def put(self, row: int, text: str) -> None:
+        """Index *text* for *row* (from 0) instead of what it had."""
+        self.remove(row)
+        self._reserve(row + 1)
+        terms = analyse(text)
+        counts = Counter(map(self._number, terms))
+        for number, count in counts.items():
+            rows = self._rows[number]
+            if not rows or rows[-1] < row:
+                rows.append(row)
+                self._counts[number].append(count)
+            else:
+                place = bisect_left(rows, row)
+                rows.insert(place, row)
+                self._counts[number].insert(place, count)
+        self._terms[row] = tuple(counts)
+        self._lengths[row] = len(terms)
+        self._total_length += len(terms)
+
+    def put_many(self, rows: Iterable[int], texts: Iterable[str]) -> None:
+        """Index many texts; fastest with rising *rows*."""
+        for row, text in zip(rows, texts, strict=True):
+            self.put(int(row), text)
+
+    def remove(self, row: int) -> None:
+        """Forget the text of *row*; nothing happens when it has none."""
+        for number in self._terms.pop(row, ()):
+            place = bisect_left(self._rows[number], row)
+            self._rows[number].pop(place)
+            self._counts[number].pop(place)
+        if row < self._size:
+            self._total_length -= int(self._lengths[row])
+            self._lengths[row] = 0
+
+    def document_frequency(self, term: str) -> int:
+        """Number of texts that hold *term*, a term as `analyse` gives it."""
+        number = self._numbers.get(term)
+        return 0 if number is None else len(self._rows[number])
+
+    def all_scores(self, query: str) -> NDArray[np.float32]:
+        """BM25 of every row up to the highest ever put; 0 where no term occurs."""
+        scores = np.zeros(self._size, np.float32)
+        mean_length = self._total_length / max(1, len(self))
+        floor = np.float32(K1 * (1 - B))
+        slope = np.float32(K1 * B / mean_length) if mean_length else np.float32(0)
+        for term in dict.fromkeys(analyse(query)):
+            number = self._numbers.get(term)
+            if number is None or not self._rows[number]:
+                continue
+            # Copies: an array cannot grow while a view of it is alive.
+            rows = np.array(self._rows[number], np.int32)
+            counts = np.array(self._counts[number], np.float32)
+            weight = np.float32(self._idf(rows.size) * (K1 + 1))
+            scores[rows] += weight * counts / (counts + floor + slope * self._lengths[rows])
+        return scores
+
+    def scores(self, query: str, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """BM25 of each of *rows*."""
+        every = self.all_scores(query)
+        known = (rows >= 0) & (rows < every.size)
+        return np.where(known, every[np.where(known, rows, 0)], 0) if every.size else _zeros(rows)
+
+    def ideal(self, query: str) -> float:
+        """What a text of mean length that holds each term of *query* once would score.
+
+        A term that no text holds counts as the rarest possible, so score / ideal says what share
+        of the query, by rarity, a text covers (over 1 for short texts and repeated terms).
+        """
+        terms = dict.fromkeys(analyse(query))
+        return sum(self._idf(self.document_frequency(term)) for term in terms)
+
+    def search(
+        self, query: str, k: int, allowed: NDArray[np.bool_] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The at most *k* rows with the highest scores above 0, and these, highest first.
+
+        *allowed*, one value for each row, is applied before the cut. Ties are ordered by row.
+        """
+        scores = self.all_scores(query)
+        found = scores > 0
+        if allowed is not None:
+            found &= allowed[: scores.size]
+        rows = np.flatnonzero(found)
+        if rows.size > k > 0:
+            cut = np.partition(scores[rows], rows.size - k)[rows.size - k]
+            rows = rows[scores[rows] >= cut]
+        order = np.argsort(-scores[rows], kind="stable")[: max(0, k)]
+        return rows[order].astype(np.int64), scores[rows[order]]
+
+    def _idf(self, frequency: int) -> float:
+        return log1p((len(self) - frequency + 0.5) / (frequency + 0.5))
+
+    def _number(self, term: str) -> int:
+        number = self._numbers.get(term)
+        if number is None:
+            number = self._numbers[term] = len(self._rows)
+            self._rows.append(array("i"))
+            self._counts.append(array("i"))
+        return number
+
+    def _reserve(self, size: int) -> None:
+        if size > self._lengths.size:
+            lengths = np.zeros(max(size, 2 * self._lengths.size, 64), np.float32)
+            lengths[: self._size] = self._lengths[: self._size]
+            self._lengths = lengths
+        self._size = max(self._size, size)
+
+
+def _zeros(rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    return np.zeros(rows.size, np.float32)

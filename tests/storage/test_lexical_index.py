@@ -1,0 +1,156 @@
+"""BM25 against a naive implementation of the formula."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_core.storage.lexical_index import LexicalIndex
+
+WORDS = ["basil", "river", "stone", "cloud", "amber", "lemon", "tiger"]
+"""Words that stemming leaves alone, so that the oracle can split at spaces."""
+
+
+def naive_bm25(texts: dict[int, str], query: str, row: int) -> float:
+    """The score of texts[row], straight from the formula, k1 0.9 and b 0.4."""
+    words = {key: text.split() for key, text in texts.items()}
+    mean_length = sum(map(len, words.values())) / len(words) or 1.0
+    score = 0.0
+    for term in set(query.split()):
+        frequency = sum(term in held for held in words.values())
+        idf = math.log(1 + (len(words) - frequency + 0.5) / (frequency + 0.5))
+        count = words[row].count(term)
+        length = 1 - 0.4 + 0.4 * len(words[row]) / mean_length
+        score += idf * count * 1.9 / (count + 0.9 * length) if count else 0.0
+    return score
+
+
+def indexed(*texts: str) -> LexicalIndex:
+    index = LexicalIndex()
+    index.put_many(range(len(texts)), texts)
+    return index
+
+
+_TEXT = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
+_CHANGE = st.tuples(st.integers(0, 9), st.none() | _TEXT)
+
+
+@settings(deadline=None)
+@given(
+    changes=st.lists(_CHANGE, max_size=40),
+    query=_TEXT,
+    k=st.integers(0, 12),
+    masked=st.sets(st.integers(0, 9)),
+)
+def test_any_sequence_of_changes_scores_as_the_naive_formula(
+    changes: list[tuple[int, str | None]], query: str, k: int, masked: set[int]
+) -> None:
+    index, texts = LexicalIndex(), dict[int, str]()
+    for row, text in changes:
+        if text is None:
+            index.remove(row)
+            texts.pop(row, None)
+        else:
+            index.put(row, text)
+            texts[row] = text
+    expected = {row: naive_bm25(texts, query, row) for row in texts}
+    every = index.all_scores(query)
+    assert every.size == max((row for row, text in changes if text is not None), default=-1) + 1
+    np.testing.assert_allclose(
+        every, [expected.get(row, 0.0) for row in range(every.size)], rtol=1e-5
+    )
+    rows = np.array([9, 0, 5, 700])
+    np.testing.assert_allclose(
+        index.scores(query, rows), [expected.get(row, 0.0) for row in rows.tolist()], rtol=1e-5
+    )
+    for word in WORDS:
+        held = sum(word in text.split() for text in texts.values())
+        assert index.document_frequency(word) == held
+    assert len(index) == len(texts)
+    allowed = np.array([row not in masked for row in range(10)])
+    found, scores = index.search(query, k, allowed)
+    ranked = [row for row in texts if every[row] > 0 and row not in masked]
+    assert found.tolist() == sorted(ranked, key=lambda row: (-every[row], row))[:k]
+    assert scores.tolist() == every[found].tolist()
+
+
+def test_ties_are_ordered_by_row_also_at_the_cut() -> None:
+    index = indexed("stone", "river", "river", "stone", "river", "river")
+    assert index.search("river", 3)[0].tolist() == [1, 2, 4]
+
+
+def test_repeated_query_terms_count_once() -> None:
+    index = indexed("river stone", "cloud", "amber river")
+    np.testing.assert_array_equal(index.all_scores("river rivers RIVER"), index.all_scores("river"))
+
+
+def test_a_text_that_holds_each_term_once_scores_the_ideal() -> None:
+    index = indexed("river stone", "cloud amber", "lemon tiger")
+    assert index.scores("river stone", np.array([0]))[0] == pytest.approx(
+        index.ideal("river stone"), rel=1e-6
+    )
+    assert index.ideal("river unheard") > index.ideal("river stone")
+    assert index.ideal("of the") == 0.0
+
+
+def test_empty_index_answers() -> None:
+    index = LexicalIndex()
+    assert index.search("river", 5)[0].size == 0
+    assert index.all_scores("river").size == 0
+    assert index.scores("river", np.array([0, 4])).tolist() == [0.0, 0.0]
+    index.remove(3)
+    index.put(2, "")
+    assert index.search("river", 5)[0].size == 0
+    assert len(index) == 1
+
+
+def test_chinese_text_is_found_by_a_word_inside_it() -> None:
+    index = indexed(
+        "我们上周在北京大学见面了",
+        "她的生日是五月七日",
+        "他用Python写了一个数据库",
+        "昨天我去了上海的图书馆",
+    )
+    assert index.search("北京大学", 5)[0].tolist() == [0]
+    assert index.search("生日是哪天", 1)[0].tolist() == [1]
+    assert index.search("python 数据库", 1)[0].tolist() == [2]
+    assert index.search("图书馆在哪里", 1)[0].tolist() == [3]
+
+
+def test_japanese_and_korean_texts_are_found() -> None:
+    index = indexed("来週京都でお茶を飲む", "고양이 이름은 나비입니다", "駅前のカフェ")
+    assert index.search("京都", 1)[0].tolist() == [0]
+    assert index.search("고양이", 1)[0].tolist() == [1]
+    assert index.search("ｶﾌｪ", 1)[0].tolist() == [2]
+
+
+def test_german_text_is_found_whatever_way_umlauts_and_sharp_s_are_typed() -> None:
+    index = indexed(
+        "Der Zahnarzt ist in der Königstraße 12",
+        "Meine Schwester mag Äpfel und Grüße aus Köln",
+        "Das Fahrrad steht im Keller",
+    )
+    assert index.search("KÖNIGSTRASSE", 1)[0].tolist() == [0]
+    assert index.search("konigstraße", 1)[0].tolist() == [0]
+    assert index.search("APFEL", 1)[0].tolist() == [1]
+    assert index.search("Ko\u0308ln gru\u0308sse", 1)[0].tolist() == [1]
+
+
+def test_numbers_and_identifiers_are_found_exactly() -> None:
+    index = indexed(
+        "the database listens on port 5432",
+        "the cache listens on port 5433",
+        "pi is about 3.14",
+        "set max_tokens to 1,000",
+        "upgrade to v2 of the e-mail client",
+    )
+    assert index.search("5433", 5)[0].tolist() == [1]
+    assert index.search("3.14", 5)[0].tolist() == [2]
+    assert index.search("14", 5)[0].tolist() == []
+    assert index.search("maxTokens", 5)[0].tolist() == [3]
+    assert index.search("1000", 5)[0].tolist() == [3]
+    assert index.search("email v2", 5)[0].tolist() == [4]
