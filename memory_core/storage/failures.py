@@ -1,0 +1,73 @@
+"""The refusals of the operating system and of SQLite as errors of ours, each with its next step."""
+
+from __future__ import annotations
+
+import errno
+
+from memory_core.errors import (
+    Busy,
+    DiskFull,
+    IncompatibleStore,
+    MemoryCoreError,
+    ReadOnly,
+    StorageError,
+)
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""EFBIG: the limit of the process or of the file system for one file."""
+
+NO_PERMISSION = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+# Primary result codes of SQLite (sqlite.org/rescode.html), frozen by its compatibility promise.
+_PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL = 3, 5, 6, 8, 10, 11, 13
+_CANTOPEN, _NOTADB = 14, 26
+
+
+def from_errno(number: int, doing: str, reason: str) -> StorageError:
+    """The error for *number* while *doing* something ("grow the journal"); *reason* in words."""
+    if number in NO_ROOM:
+        return DiskFull(
+            f"no room to {doing} ({reason})", "free some space or raise the quota, then repeat"
+        )
+    if number in NO_PERMISSION:
+        return ReadOnly(
+            f"not allowed to {doing} ({reason})",
+            "give this user write access to the data directory, or choose another",
+        )
+    return StorageError(f"could not {doing} ({reason})", "check the disk, then repeat the call")
+
+
+def from_os_error(error: OSError, doing: str) -> StorageError:
+    """The same for an OSError."""
+    return from_errno(error.errno or 0, doing, error.strerror or str(error))
+
+
+def from_sqlite(code: int, number: int, doing: str, reason: str) -> MemoryCoreError:
+    """The error for SQLite's primary result *code* and the system's errno *number* behind it."""
+    if code in (_BUSY, _LOCKED):
+        return Busy(f"the journal is in use ({reason})", "repeat the call")
+    if code == _NOTADB:
+        return IncompatibleStore(
+            "journal.db is not a journal, or its first page is damaged",
+            "choose another data directory or restore a backup; nothing was changed",
+        )
+    if code == _CORRUPT:
+        return StorageError(f"the journal is damaged ({reason})", "restore a backup")
+    if code == _FULL:
+        return from_errno(errno.ENOSPC, doing, reason)
+    if code in (_READONLY, _PERM):
+        return from_errno(errno.EACCES, doing, reason)
+    return from_errno(number if code in (_IOERR, _CANTOPEN) else 0, doing, reason)
+
+
+def closed() -> StorageError:
+    """What a call on a closed journal gets."""
+    return StorageError("the journal is closed", "open it again")
+
+
+def unwritable() -> ReadOnly:
+    """What a change gets where only reading is possible."""
+    return ReadOnly(
+        "the data directory cannot be written",
+        "give this user write access to it, or choose another",
+    )

@@ -1,0 +1,226 @@
+"""Locks between processes (one file each) and between the threads of one process."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from memory_core.errors import Busy
+from memory_core.storage.failures import from_os_error
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_WINDOWS_POLL_SECONDS = 0.001
+_TAKEN = frozenset({errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK})
+
+
+class FileLock:
+    """An exclusive lock between processes, freed by the system when its holder dies.
+
+    flock on POSIX (waiting processes are served in the order in which they came), LockFileEx on
+    Windows. The file stays, with mode 0600; it holds nothing. Not re-entrant: one holder, also
+    among the threads and the FileLock objects of one process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Name the lock file; it is created when the lock is first taken."""
+        self._path = path
+        self._file: int | None = None
+
+    @property
+    def held(self) -> bool:
+        """True while this object holds the lock."""
+        return self._file is not None
+
+    def acquire(self, seconds: float = 0.0) -> bool:
+        """Take the lock, waiting at most *seconds*; False when it was not free in time.
+
+        Raises ReadOnly, DiskFull or StorageError when the lock file cannot be opened.
+        """
+        if self._file is not None:
+            raise RuntimeError(f"{self._path.name} is already held by this object")
+        try:
+            self._file = self._try(seconds)
+        except OSError as error:
+            raise from_os_error(error, f"lock {self._path.name}") from error
+        return self._file is not None
+
+    def release(self) -> None:
+        """Let the next one in. Does nothing when the lock is not held."""
+        file, self._file = self._file, None
+        if file is not None:
+            _unlock(file)
+            os.close(file)
+
+    @contextmanager
+    def hold(self, seconds: float) -> Iterator[None]:
+        """Hold the lock for a block. Raises Busy when it was not free within *seconds*."""
+        if not self.acquire(seconds):
+            raise Busy(
+                f"another process holds {self._path.name} for more than {seconds:g} s",
+                "repeat the call",
+            )
+        try:
+            yield
+        finally:
+            self.release()
+
+    def _try(self, seconds: float) -> int | None:
+        file = open_private(self._path)
+        try:
+            if _try_lock(file):
+                return file
+        except OSError:
+            os.close(file)
+            raise
+        if seconds <= 0:
+            os.close(file)
+            return None
+        return _wait(file, seconds)
+
+
+def open_private(path: Path) -> int:
+    """A descriptor of *path*, read and write; created with mode 0600 under any umask."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        return os.open(path, os.O_RDWR)
+    if sys.platform != "win32":
+        os.fchmod(file, 0o600)
+    return file
+
+
+if sys.platform == "win32":
+
+    def _try_lock(file: int) -> bool:
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in _TAKEN:
+                return False
+            raise
+        return True
+
+    def _unlock(file: int) -> None:
+        os.lseek(file, 0, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+    def _wait(file: int, seconds: float) -> int | None:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            time.sleep(_WINDOWS_POLL_SECONDS)
+            if _try_lock(file):
+                return file
+        os.close(file)
+        return None
+
+else:
+
+    def _try_lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in _TAKEN:
+                return False
+            raise
+        return True
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+    def _wait(file: int, seconds: float) -> int | None:
+        return _Waiter(file).wait(seconds)
+
+    class _Waiter:
+        """A blocking flock in a thread of its own, so that the wait can be bounded.
+
+        Polling would lose against a process that commits again and again: the lock is free for
+        0.2 ms only. The kernel serves blocked waiters in order.
+        """
+
+        def __init__(self, file: int) -> None:
+            self._file = file
+            self._state = threading.Lock()
+            self._settled = threading.Event()
+            self._abandoned = False
+            self._error: OSError | None = None
+
+        def wait(self, seconds: float) -> int | None:
+            threading.Thread(target=self._block, name="file lock", daemon=True).start()
+            self._settled.wait(seconds)
+            with self._state:
+                if not self._settled.is_set():
+                    self._abandoned = True
+                    return None
+            if self._error is not None:
+                raise self._error
+            return self._file
+
+        def _block(self) -> None:
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+            except OSError as error:
+                self._error = error
+            with self._state:
+                if self._abandoned or self._error is not None:
+                    os.close(self._file)
+                self._settled.set()
+
+
+class RWLock:
+    """Many readers or one writer, among the threads of one process.
+
+    A waiting writer goes before readers that come later, so a stream of recalls cannot starve a
+    write. Not re-entrant: a thread that holds it must not ask for it again.
+    """
+
+    def __init__(self) -> None:
+        """Start free."""
+        self._changed = threading.Condition()
+        self._readers = 0
+        self._writing = False
+        self._waiting_writers = 0
+
+    @contextmanager
+    def read(self) -> Iterator[None]:
+        """Share the lock with other readers for a block."""
+        with self._changed:
+            while self._writing or self._waiting_writers:
+                self._changed.wait()
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._readers -= 1
+                if not self._readers:
+                    self._changed.notify_all()
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """Have the lock alone for a block."""
+        with self._changed:
+            self._waiting_writers += 1
+            try:
+                while self._writing or self._readers:
+                    self._changed.wait()
+                self._writing = True
+            finally:
+                self._waiting_writers -= 1
+                if not self._writing:
+                    self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._writing = False
+                self._changed.notify_all()
