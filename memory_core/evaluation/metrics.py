@@ -1,0 +1,133 @@
+"""Retrieval metrics on one ranking, and how sure a mean of them is.
+
+A ranking is a sequence of distinct ids, best first; the evidence is the set of ids that answer the
+question, at least one. Every metric is in [0, 1] and higher is better. A ranking that is shorter
+than k counts as if nothing relevant followed. Means are over questions, never over conversations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from memory_core.errors import InvalidInput
+
+
+def without_repeats(ids: Iterable[str]) -> list[str]:
+    """*ids* in their order, each at its first place only."""
+    return list(dict.fromkeys(ids))
+
+
+def recall_at(ranking: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """Share of the evidence that is among the first *k*."""
+    gold = _checked(ranking, evidence, k)
+    return len(gold.intersection(ranking[:k])) / len(gold)
+
+
+def precision_at(ranking: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """Share of *k* places that hold evidence; an empty place counts as a wrong one."""
+    gold = _checked(ranking, evidence, k)
+    return len(gold.intersection(ranking[:k])) / k
+
+
+def any_at(ranking: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """1.0 when at least one piece of evidence is among the first *k*, else 0.0."""
+    gold = _checked(ranking, evidence, k)
+    return float(not gold.isdisjoint(ranking[:k]))
+
+
+def all_at(ranking: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """1.0 when the whole evidence is among the first *k*, else 0.0."""
+    gold = _checked(ranking, evidence, k)
+    return float(gold.issubset(ranking[:k]))
+
+
+def reciprocal_rank(ranking: Sequence[str], evidence: Collection[str]) -> float:
+    """1 / rank of the first piece of evidence, ranks from 1; 0.0 when none was returned."""
+    gold = _checked(ranking, evidence, 1)
+    for rank, identifier in enumerate(ranking, 1):
+        if identifier in gold:
+            return 1 / rank
+    return 0.0
+
+
+def ndcg_at(ranking: Sequence[str], evidence: Collection[str], k: int) -> float:
+    """Normalised discounted cumulative gain of the first *k*, binary gains.
+
+    The discount of rank r is 1 / log2(r + 1); the ideal ranking has min(k, evidence) hits in front
+    (Järvelin and Kekäläinen 2002).
+    """
+    gold = _checked(ranking, evidence, k)
+    gained = sum(_discount(r) for r, identifier in enumerate(ranking[:k], 1) if identifier in gold)
+    ideal = sum(_discount(r) for r in range(1, min(k, len(gold)) + 1))
+    return gained / ideal
+
+
+def session_recall_at(
+    ranking: Sequence[str], evidence: Collection[str], sessions: Mapping[str, str], k: int
+) -> float:
+    """Share of the evidence's sessions among the first *k* sessions of the ranking.
+
+    Sessions count in the order in which one of their turns first appears, which equals ranking
+    them by their best turn. On a cut ranking it is a lower bound. *sessions* maps every id to its
+    session; raises InvalidInput for an id that it lacks.
+    """
+    gold = _checked(ranking, evidence, k)
+    missing = [i for i in (*ranking, *gold) if i not in sessions]
+    if missing:
+        raise InvalidInput(f"turn {missing[0]!r} has no session", "give every turn its session")
+    wanted = {sessions[identifier] for identifier in gold}
+    order = without_repeats(sessions[identifier] for identifier in ranking)
+    return len(wanted.intersection(order[:k])) / len(wanted)
+
+
+def bootstrap_interval(
+    values: Sequence[float], *, seed: int, samples: int = 1000, level: float = 0.95
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean of *values*, which are one number a question.
+
+    Draws *samples* resamples of the questions with a generator seeded with *seed*, so the same
+    call gives the same interval. Returns (low, high) that hold the share *level* of the resampled
+    means (Efron 1979). Raises InvalidInput for no values.
+    """
+    if not len(values):
+        raise InvalidInput("no values to resample", "give at least one question")
+    if samples < 1 or not 0 < level < 1:
+        raise InvalidInput(f"samples {samples} or level {level} is out of range", "use 1000, 0.95")
+    data = np.asarray(values, dtype=np.float64)
+    generator = np.random.default_rng(seed)
+    means = [data[generator.integers(0, len(data), len(data))].mean() for _ in range(samples)]
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def auc(positive: Sequence[float], negative: Sequence[float]) -> float:
+    """Probability that a random *positive* score is above a random *negative* one, ties half.
+
+    The area under the ROC curve by its rank form (Mann and Whitney 1947): 1.0 separates perfectly,
+    0.5 is chance. Raises InvalidInput when either side is empty.
+    """
+    if not len(positive) or not len(negative):
+        raise InvalidInput("one side has no scores", "give scores of both kinds")
+    high = np.asarray(positive, dtype=np.float64)
+    low = np.sort(np.asarray(negative, dtype=np.float64))
+    below = np.searchsorted(low, high, side="left")
+    up_to = np.searchsorted(low, high, side="right")
+    return float((below + up_to).sum() / (2 * len(high) * len(low)))
+
+
+def _discount(rank: int) -> float:
+    return 1 / math.log2(rank + 1)
+
+
+def _checked(ranking: Sequence[str], evidence: Collection[str], k: int) -> set[str]:
+    """The evidence as a set, after refusing what would make a figure meaningless."""
+    if k < 1:
+        raise InvalidInput(f"k is {k}", "use a cut of at least 1")
+    if not evidence:
+        raise InvalidInput("the question has no evidence", "report unanswerable questions apart")
+    if len(set(ranking)) != len(ranking):
+        raise InvalidInput("the ranking repeats an id", "drop repeats with without_repeats()")
+    return set(evidence)

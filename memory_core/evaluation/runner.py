@@ -1,0 +1,240 @@
+"""Evaluating the product the way a client uses it: remember every turn, ask every question."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_core.errors import EncoderUnavailable, InvalidInput
+from memory_core.evaluation import report
+from memory_core.evaluation.baselines import BASELINES, rank
+from memory_core.evaluation.conversation import Conversation, Turn
+from memory_core.evaluation.metrics import without_repeats
+from memory_core.evaluation.report import PRODUCT, Report
+from memory_core.evaluation.scorecard import Answer, score
+from memory_core.records import Identity
+
+if TYPE_CHECKING:
+    from memory_core.embedding.embedder import Embedder
+    from memory_core.memory import Memory
+
+Progress = Callable[[int, int, str], None]
+"""Called with (steps done, all steps, what is being done)."""
+
+READY_SECONDS = 300.0
+"""Wait for store and model before the first turn; a first start may have to fetch the weights."""
+
+TEXT_CHARS = 20_000
+"""The contract's limit for one memory (design, section 6)."""
+
+_EVALUATOR = Identity("evaluation")
+
+
+def evaluate(
+    conversations: Sequence[Conversation],
+    open_memory: Callable[[Path], Memory],
+    *,
+    k: int = 20,
+    baselines: Sequence[str] = (),
+    embedder: Embedder | None = None,
+    progress: Progress | None = None,
+    seed: int = 0,
+    text_chars: int = TEXT_CHARS,
+) -> Report:
+    """How well recall finds the evidence in *conversations*, each in a fresh store of its own.
+
+    *open_memory* opens a Memory in the empty directory that it is given; the directory is removed
+    afterwards. Every turn goes through the public `remember` in order, then every question through
+    the public `recall` with *k* and no filter; the ranking is the returned list. Nothing is tuned.
+
+    A turn longer than *text_chars* is remembered in pieces that all stand for it, as somebody who
+    was answered `too_large` would do. A turn that repeats an earlier one exactly is not stored
+    again (`reinforced`): its id then means the first one's, in rankings and in the evidence.
+
+    *baselines* are names from BASELINES, ranked by exhaustive search over the same turns and cut
+    at *k*; those with vectors need the *embedder*. *seed* belongs to the bootstrap intervals.
+    Raises InvalidInput for unknown baselines or no conversations, EncoderUnavailable when the
+    model does not load.
+    """
+    _check(conversations, k, baselines, embedder)
+    started = time.time()
+    steps = _Steps(conversations, len(baselines), progress)
+    tally = _Tally()
+    answers: dict[str, list[Answer]] = {name: [] for name in (PRODUCT, *baselines)}
+    for conversation in conversations:
+        with (
+            tempfile.TemporaryDirectory(prefix="evaluation-") as folder,
+            open_memory(Path(folder)) as memory,
+        ):
+            if not memory.wait_ready(READY_SECONDS):
+                raise EncoderUnavailable(
+                    "the store and the embedding model were not ready in time",
+                    "run `anamnesis health`",
+                )
+            told = _tell(memory, conversation, text_chars, tally, steps)
+            answers[PRODUCT] += _ask(memory, conversation, told, k, tally, steps)
+        for name in baselines:
+            answers[name] += _baseline(conversation, name, embedder, k)
+            steps.did(len(conversation.questions), f"{conversation.id}: {name}")
+    return Report(
+        k=k,
+        seed=seed,
+        started=started,
+        answers=answers,
+        times={"remember": tally.remember, "recall": tally.recall},
+        counts=_counts(conversations, tally),
+        versions=report.versions(embedder.name if embedder else ""),
+        machine=report.machine(),
+    )
+
+
+@dataclass
+class _Tally:
+    """What is collected over all conversations; times in seconds."""
+
+    remember: list[float] = field(default_factory=list)
+    recall: list[float] = field(default_factory=list)
+    repeats: int = 0
+    refused: int = 0
+    in_pieces: int = 0
+
+
+@dataclass
+class _Told:
+    """How memory ids and turn ids of one conversation correspond."""
+
+    turn_of: dict[str, str] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
+    """Turn id -> the turn it is counted as: itself, or the earlier one that it repeats."""
+
+
+class _Steps:
+    def __init__(
+        self, conversations: Sequence[Conversation], baselines: int, progress: Progress | None
+    ) -> None:
+        self._total = sum(len(c.turns) + len(c.questions) * (1 + baselines) for c in conversations)
+        self._done = 0
+        self._progress = progress
+
+    def did(self, steps: int, message: str) -> None:
+        self._done += steps
+        if self._progress is not None:
+            self._progress(self._done, self._total, message)
+
+
+def _check(
+    conversations: Sequence[Conversation],
+    k: int,
+    baselines: Sequence[str],
+    embedder: Embedder | None,
+) -> None:
+    if not conversations or not any(c.questions for c in conversations):
+        raise InvalidInput("there is no question to ask", "give a file with labelled questions")
+    if k < 1:
+        raise InvalidInput(f"k is {k}", "ask for at least one memory")
+    for name in baselines:
+        if name not in BASELINES:
+            raise InvalidInput(f"unknown baseline {name!r}", f"use {', '.join(BASELINES)}")
+        if BASELINES[name] and embedder is None:
+            raise InvalidInput(f"the baseline {name} needs vectors", "pass the embedder")
+
+
+def _tell(
+    memory: Memory, conversation: Conversation, text_chars: int, tally: _Tally, steps: _Steps
+) -> _Told:
+    told = _Told()
+    for turn in conversation.turns:
+        ids = []
+        pieces = list(_pieces(turn.text, text_chars))
+        tally.in_pieces += len(pieces) > 1
+        for piece in pieces:
+            begin = time.perf_counter()
+            receipt = memory.remember(
+                _EVALUATOR,
+                piece,
+                speaker=turn.speaker,
+                role=turn.role,
+                session=turn.session,
+                when=_iso(turn),
+            )
+            tally.remember.append(time.perf_counter() - begin)
+            tally.repeats += receipt.status == "reinforced"
+            tally.refused += receipt.status == "refused"
+            if receipt.status != "refused":
+                ids.append(receipt.id)
+        counted = told.turn_of.get(ids[0], turn.id) if ids else turn.id
+        told.first[turn.id] = counted
+        for identifier in ids:
+            told.turn_of.setdefault(identifier, counted)
+        steps.did(1, f"{conversation.id}: remember")
+    return told
+
+
+def _ask(
+    memory: Memory, conversation: Conversation, told: _Told, k: int, tally: _Tally, steps: _Steps
+) -> Iterator[Answer]:
+    sessions = {turn.id: turn.session for turn in conversation.turns}
+    for question in conversation.questions:
+        begin = time.perf_counter()
+        recollection = memory.recall(_EVALUATOR, question.text, k=k, context=0)
+        tally.recall.append(time.perf_counter() - begin)
+        ids = [hit.memory.id for hit in recollection.hits]
+        ranking = without_repeats(told.turn_of.get(i, i) for i in ids)
+        evidence = without_repeats(told.first[turn] for turn in question.evidence)
+        yield Answer(
+            conversation.id,
+            question.text,
+            question.category,
+            tuple(evidence),
+            tuple(ranking),
+            score(ranking, evidence, sessions, k) if evidence else {},
+            recollection.found,
+            recollection.confidence,
+        )
+        steps.did(1, f"{conversation.id}: recall")
+
+
+def _baseline(
+    conversation: Conversation, name: str, embedder: Embedder | None, k: int
+) -> Iterator[Answer]:
+    sessions = {turn.id: turn.session for turn in conversation.turns}
+    rankings = rank(conversation, name, embedder)
+    for question, whole in zip(conversation.questions, rankings, strict=True):
+        ranking = whole[:k]
+        evidence = question.evidence
+        scores = score(ranking, evidence, sessions, k) if evidence else {}
+        yield Answer(
+            conversation.id, question.text, question.category, evidence, tuple(ranking), scores
+        )
+
+
+def _pieces(text: str, limit: int) -> Iterator[str]:
+    """*text* in parts of at most *limit* characters, cut at white space where there is any."""
+    while len(text) > limit:
+        cut = max(text.rfind(" ", 1, limit + 1), text.rfind("\n", 1, limit + 1))
+        cut = cut if cut > 0 else limit
+        yield text[:cut]
+        text = text[cut:].lstrip()
+    if text:
+        yield text
+
+
+def _iso(turn: Turn) -> str:
+    return "" if turn.when is None else datetime.fromtimestamp(turn.when, UTC).isoformat()
+
+
+def _counts(conversations: Sequence[Conversation], tally: _Tally) -> dict[str, int]:
+    return {
+        "conversations": len(conversations),
+        "turns": sum(len(c.turns) for c in conversations),
+        "questions": sum(len(c.questions) for c in conversations),
+        "skipped": sum(c.skipped for c in conversations),
+        "repeats": tally.repeats,
+        "refused": tally.refused,
+        "in_pieces": tally.in_pieces,
+    }
