@@ -64,13 +64,15 @@ def best_paths(
     active = np.maximum(scores, 0.0)
     arrived = np.zeros_like(scores)
     parents: dict[int, int] = {}
+    came: dict[int, int] = {}  # where the frontier of this hop was reached from
     frontier = active.copy()
     for _ in range(hops):
         following = np.zeros_like(scores)
+        reached: dict[int, int] = {}
         for source, target, factor in links:
             value = frontier[source] * factor
-            if value > floor and value > arrived[target] and parents.get(source) != target:
+            if value > floor and value > arrived[target] and came.get(source) != target:
                 arrived[target] = following[target] = value
-                parents[target] = source
-        frontier = following
+                parents[target] = reached[target] = source
+        frontier, came = following, reached
     return arrived, parents

@@ -38,7 +38,7 @@ def confidence(evidence: Evidence) -> float:
     """
     if math.isnan(evidence.passage) and math.isnan(evidence.whole):
         return _logistic(-2.4 + 6.0 * evidence.coverage)
-    cosine = max(evidence.passage, evidence.whole)
+    cosine = max(x for x in (evidence.passage, evidence.whole) if not math.isnan(x))
     return _logistic(-3.5 + 4.5 * cosine + 5.0 * evidence.coverage)
 
 

@@ -79,6 +79,10 @@ class JournalQueries(ABC):
         """The latest run change of every run, newest first."""
         return self._read(reading.runs)
 
+    def run_changes(self, run: str) -> list[Change]:
+        """Every change that names the run, in order."""
+        return self._read(lambda db: reading.run_changes(db, run))
+
     def receipt(self, key: str) -> dict[str, Any] | None:
         """The answer stored under an idempotency key, or None."""
         return self._read(lambda db: reading.receipt(db, key))

@@ -9,6 +9,7 @@ so none of them moves.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from memory_core.storage.journal_format import (
@@ -76,6 +77,39 @@ def erase(connection: Connection, id: str) -> None:
 def erase_vectors(connection: Connection, id: str, fingerprint: str) -> None:
     """Overwrite the vectors of one model."""
     connection.execute(f"{_ERASE_VECTORS} AND fingerprint = ?", (id, fingerprint))
+
+
+def blank(connection: Connection, field: str, goes: Callable[[str, str], bool]) -> None:
+    """Empty a text field in every put, before-images included, where *goes*(memory id, value)."""
+    holds = "json_extract({}, '$.' || ?1) <> ''"
+    sql = (
+        f"SELECT {STORED} FROM changes AS c WHERE kind = 'put' AND scrubbed = 0"
+        f" AND ({holds.format('body')} OR {holds.format('before')})"
+    )
+    for row in connection.execute(sql, (field,)).fetchall():
+        if intact(row):
+            body, before = (_blanked(text, row[3].decode(), field, goes) for text in row[9:11])
+            if (body, before) != (row[9], row[10]):
+                _seal_again(connection, row, body, before)
+
+
+def _blanked(
+    text: bytes | None, id: str, field: str, goes: Callable[[str, str], bool]
+) -> bytes | None:
+    image = None if text is None else decode(text)
+    if text is None or not image or not image.get(field) or not goes(id, image[field]):
+        return text
+    image[field] = ""
+    return encode(image).encode().ljust(len(text))
+
+
+def _seal_again(
+    connection: Connection, row: tuple[Any, ...], body: bytes | None, before: bytes | None
+) -> None:
+    sealed = checksum((*row[:9], body, before, row[11]))
+    texts = (None if text is None else text.decode() for text in (body, before))
+    sql = "UPDATE changes SET body = ?, before = ?, checksum = ? WHERE seq = ?"
+    connection.execute(sql, (*texts, sealed, row[0]))
 
 
 def _scrub(connection: Connection, row: tuple[Any, ...]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -206,6 +206,14 @@ class Transaction:
         rows = [(change.target, each, self.now, reason) for each in digests]
         self._db.executemany("INSERT INTO tombstones VALUES(?,?,?,?)", rows)
         return self._insert(change, body)
+
+    def blank(self, field: str, goes: Callable[[str, str], bool]) -> None:
+        """Empty a text field in the history of all memories where *goes*(memory id, value).
+
+        For a value that was taken from the text of another memory, which is being forgotten. It
+        announces nothing: append a put for the memories whose value of today it is.
+        """
+        scrubbing.blank(self._db, field, goes)
 
     def lift(self, tombstone_id: str) -> bool:
         """Remove a tombstone, so that its memory may be remembered again; False if unknown."""

@@ -23,7 +23,7 @@ def units(seed: int, count: int) -> NDArray[np.float64]:
         ("numbers", "updates"),
         ("polarity", "contradicts"),
         ("names", "similar"),
-        ("values", "similar"),
+        ("values", "updates"),
         ("order", "similar"),
     ],
 )

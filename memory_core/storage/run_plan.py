@@ -1,0 +1,158 @@
+"""What a run is going to change: actions with their before-images, over a view that includes them.
+
+A plan is made without writing anything, so a preview is the plan itself. Steps see what earlier
+steps decided, because every decision is applied to the plan's view at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.records import (
+    Change,
+    Contradiction,
+    Identity,
+    Memory,
+    RunReport,
+    Step,
+    Summary,
+    to_fields,
+)
+
+SOURCE = "consolidate"
+"""Where a run's changes come from, as the history of a memory shows it."""
+
+
+@dataclass(slots=True)
+class Action:
+    """Changes that are made together or, when what they rest on changed meanwhile, not at all.
+
+    *rests_on* are memories whose text was read for it; they must still be there. *heir* gets the
+    access counts of *bequeather*; absolute counts are only known when the change is written.
+    """
+
+    step: str
+    rests_on: tuple[str, ...] = ()
+    changes: list[Change] = field(default_factory=list)
+    created: Memory | None = None
+    parts: list[int] = field(default_factory=list)
+    vectors: NDArray[np.float16] | None = None
+    bequeather: str = ""
+    heir: str = ""
+    contradiction: Contradiction | None = None
+    retired: str = ""
+
+
+class Plan:
+    """The actions of one run, in order, and the memories as they will be after them."""
+
+    def __init__(
+        self,
+        run: str,
+        who: Identity,
+        memories: Iterable[Memory],
+        now: float,
+        scope_of: Callable[[Memory], str],
+    ) -> None:
+        """Plan the run *run* of *who* over *memories*, which keep their order.
+
+        *run* is "" in a preview. *scope_of* names the scope of a change.
+        """
+        self.run = run
+        self.who = who
+        self.now = now
+        self.memories = {memory.id: memory for memory in memories}
+        self.actions: list[Action] = []
+        self.details: dict[str, str] = {}
+        """One line a step about what was not done and why; "" when there is nothing to say."""
+        self._scope_of = scope_of
+
+    def active(self) -> list[Memory]:
+        """Memories that take part in a run: neither retired nor out of date."""
+        return [m for m in self.memories.values() if m.retired_at is None and not m.superseded_by]
+
+    def begin(self, step: str, rests_on: Iterable[str] = ()) -> Action:
+        """A new, empty action of *step*."""
+        action = Action(step, tuple(rests_on))
+        self.actions.append(action)
+        return action
+
+    def put(self, action: Action, id: str, **fields: Any) -> None:
+        """Give the memory *id* these values of records.Memory."""
+        current = self.memories[id]
+        before = {name: plain(getattr(current, name)) for name in fields}
+        body = {name: plain(value) for name, value in fields.items()}
+        action.changes.append(self._change("put", id, body, current, before))
+        self.memories[id] = replace(current, **fields)
+
+    def retire(self, action: Action, id: str) -> None:
+        """Take the memory *id* out of the first search; reported as retired."""
+        self.put(action, id, retired_at=self.now)
+        action.retired = id
+
+    def create(self, action: Action, memory: Memory) -> None:
+        """Add a new memory."""
+        action.created = memory
+        action.changes.append(self._change("put", memory.id, to_fields(memory), memory, {}))
+        self.memories[memory.id] = memory
+
+    def link(self, action: Action, a: str, b: str, kind: str, weight: float) -> None:
+        """Link *a* to *b*, which are not linked so."""
+        body = {"b": b, "kind": kind, "weight": round(weight, 4)}
+        before = {**body, "weight": 0.0}
+        action.changes.append(self._change("link", a, body, self.memories[a], before))
+
+    def bequeath(self, action: Action, giver: str, heir: str) -> None:
+        """Pass the accesses of *giver* to *heir*."""
+        action.bequeather, action.heir = giver, heir
+        both = self.memories[heir].access_count + self.memories[giver].access_count
+        self.memories[heir] = replace(self.memories[heir], access_count=both)
+
+    def _change(
+        self,
+        kind: str,
+        target: str,
+        body: dict[str, Any],
+        memory: Memory,
+        before: dict[str, Any],
+    ) -> Change:
+        return Change(
+            kind,
+            target,
+            body,
+            run=self.run,
+            before=before,
+            actor=self.who.agent,
+            source=SOURCE,
+            scope=self._scope_of(memory),
+        )
+
+    def report(self, status: str, done: Iterable[Action], steps: Iterable[str]) -> RunReport:
+        """What the actions in *done* change, told by step; of a preview without ids to come."""
+        actions = list(done)
+        made = [action.created for action in actions if action.created is not None]
+        return RunReport(
+            run=self.run,
+            status=status,
+            steps=tuple(self._step(name, actions) for name in steps),
+            summaries=tuple(
+                Summary(memory.id if self.run else "", memory.text, memory.derived_from)
+                for memory in made
+            ),
+            contradictions=tuple(a.contradiction for a in actions if a.contradiction is not None),
+            retired=tuple(action.retired for action in actions if action.retired),
+        )
+
+    def _step(self, name: str, actions: list[Action]) -> Step:
+        changed = sum(1 for action in actions if action.step == name and action.changes)
+        return Step(name, changed, self.details.get(name, ""))
+
+
+def plain(value: Any) -> Any:
+    """A field of a memory as the journal holds it."""
+    return list(value) if isinstance(value, tuple) else value

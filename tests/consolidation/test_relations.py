@@ -1,0 +1,159 @@
+"""Memories that update, contradict or repeat each other, over a real store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_core.records import Identity
+
+OTHER = Identity("other", "crew")
+START = 1_700_000_000.0
+PORT = (
+    "The production database of the billing service listens on port {} since the last big release"
+)
+
+
+# Contradictions
+
+
+def test_a_later_number_supersedes_and_the_older_stays(world: Any) -> None:
+    old = world.tell(PORT.format(5432), entities=("billing",))
+    new = world.tell(PORT.format(5433), entities=("billing",))
+    report = world.run("contradictions")
+    (found,) = report.contradictions
+    assert (found.older, found.newer, found.relation) == (old, new, "updates")
+    assert found.agents == ("me", "me")
+    assert found.subject == "billing"
+    assert "5432" in found.detail
+    assert "5433" in found.detail
+    memory = world[old]
+    assert (memory.superseded_by, memory.superseded_at) == (new, world.now)
+    assert memory.valid_until == world[new].occurred_at
+    assert not memory.replaced
+    assert memory.retired_at is None
+    assert (new, old, "updates") in world.links()
+    assert world.run("contradictions").contradictions == ()
+
+
+def test_versions_form_a_chain_to_the_next_newer(world: Any) -> None:
+    first, second, third = (world.tell(PORT.format(port)) for port in (5432, 5433, 5434))
+    report = world.run("contradictions")
+    assert [(c.older, c.newer) for c in report.contradictions] == [(first, second), (second, third)]
+    assert [world[id].superseded_by for id in (first, second, third)] == [second, third, ""]
+
+
+def test_opposites_are_linked_and_both_stay(world: Any) -> None:
+    text = "Before the long winter trip the grey cat of the neighbours does eat the dry fish food"
+    old = world.tell(text)
+    new = world.tell(text.replace("does eat", "does not eat"))
+    (found,) = world.run("contradictions").contradictions
+    assert (found.older, found.newer, found.relation) == (old, new, "contradicts")
+    assert not world[old].superseded_by
+    assert {frozenset(link[:2]) for link in world.links()} == {frozenset((old, new))}
+    sequence = world.store.journal.last()
+    again = world.run("contradictions")
+    assert len(again.contradictions) == 1
+    kinds = [c.kind for c in world.store.journal.changes(sequence)]
+    assert kinds == ["run", "run"]
+
+
+def test_agents_that_contradict_each_other_are_reported_and_nothing_is_changed(
+    world: Any,
+) -> None:
+    theirs = world.tell(PORT.format(5432), who=OTHER, visibility="team")
+    mine = world.tell(PORT.format(5433), visibility="team")
+    before = world.export()
+    (found,) = world.run("contradictions").contradictions
+    assert (found.older, found.newer, found.agents) == (theirs, mine, ("other", "me"))
+    assert world.export() == before
+    assert world.links() == set()
+
+
+def test_what_another_agent_keeps_private_is_not_reported(world: Any) -> None:
+    world.tell(PORT.format(5432), who=OTHER)
+    world.tell(PORT.format(5433))
+    assert world.run("contradictions").contradictions == ()
+
+
+def test_a_number_that_only_one_has_opposes_nothing(world: Any) -> None:
+    world.tell(PORT.format("unknown"))
+    world.tell(PORT.format(5433))
+    assert world.run("contradictions").contradictions == ()
+
+
+def test_two_speakers_speak_of_themselves(world: Any) -> None:
+    world.tell(PORT.format(5432), speaker="Mara")
+    world.tell(PORT.format(5433), speaker="Tomas")
+    assert world.run("contradictions").contradictions == ()
+
+
+def test_a_value_of_the_same_class_updates_too(world: Any) -> None:
+    text = "The weekly meeting of the whole garden club in the old town hall is now held on {}"
+    old, new = world.tell(text.format("Monday")), world.tell(text.format("Tuesday"))
+    (found,) = world.run("contradictions").contradictions
+    assert (found.older, found.newer, found.relation) == (old, new, "updates")
+    assert found.detail == "monday -> tuesday"
+    assert world[old].superseded_by == new
+
+
+@pytest.mark.parametrize("change", [("5", "6"), ("did run", "did not run")], ids=["number", "not"])
+def test_what_happened_on_another_day_opposes_nothing(world: Any, change: tuple[str, str]) -> None:
+    text = "Before work today Mara and the neighbour did run 5 km around the whole lake in the rain"
+    world.tell(text, dates=("2023-11-14",))
+    world.tell(text.replace(*change), dates=("2023-11-15",))
+    assert world.run("contradictions").contradictions == ()
+
+
+def test_a_date_that_was_moved_is_an_update(world: Any) -> None:
+    text = "The big autumn release of the billing service will now happen on {} May in the evening"
+    old = world.tell(text.format(7), dates=("2024-05-07",))
+    new = world.tell(text.format(9), dates=("2024-05-09",))
+    (found,) = world.run("contradictions").contradictions
+    assert (found.older, found.newer, found.relation) == (old, new, "updates")
+
+
+# Duplicates
+
+
+def test_of_near_duplicates_the_more_important_stays_and_inherits_accesses(world: Any) -> None:
+    text = PORT.format(5432)
+    less = world.tell(text, importance=0.5)
+    more = world.tell(text.replace("last big", "last"), importance=0.7)
+    world.access(less, 4, START + 900.0)
+    world.access(more, 2, START + 100.0)
+    report = world.run("deduplicate")
+    assert report.retired == (less,)
+    assert world[less].retired_at == world.now
+    assert (world[more].access_count, world[more].last_accessed) == (6, START + 900.0)
+    assert world[more].retired_at is None
+    assert {frozenset(link[:2]) for link in world.links()} == {frozenset((less, more))}
+    assert {link[2] for link in world.links()} == {"duplicate_of"}
+
+
+def test_equally_important_duplicates_are_decided_by_use(world: Any) -> None:
+    text = PORT.format(5432)
+    first = world.tell(text)
+    used = world.tell(text.replace("last big", "last"))
+    world.access(used, 1, START)
+    assert world.run("deduplicate").retired == (first,)
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (PORT.format(5433), {}),
+        (PORT.format(5432).replace("big ", ""), {"speaker": "Tomas"}),
+        (PORT.format(5432).replace("big ", ""), {"visibility": "shared"}),
+        (PORT.format(5432).replace("listens", "never listens"), {}),
+        (PORT.format(5432).replace("big ", ""), {"dates": ("2024-05-07",)}),
+    ],
+    ids=["number", "speaker", "scope", "negation", "day"],
+)
+def test_what_differs_in_substance_is_no_duplicate(
+    world: Any, text: str, fields: dict[str, Any]
+) -> None:
+    world.tell(PORT.format(5432), speaker="")
+    world.tell(text, **fields)
+    assert world.run("deduplicate").retired == ()

@@ -1,0 +1,224 @@
+"""Steps of sleep over a real store: topics, summaries, conversations, what fades."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_core.errors import NotFound
+from memory_core.records import Change, Identity
+
+ME = Identity("me", "crew")
+OTHER = Identity("other", "crew")
+DAY = 86_400.0
+
+
+# Summaries
+
+
+def test_sleep_summarises_each_cluster_and_names_its_sources(world: Any) -> None:
+    boats = [world.tell(text, importance=0.6, entities=("Mara",)) for text in world.sailing]
+    loaves = [world.tell(text, importance=0.4, entities=("Tomas",)) for text in world.bread]
+    report = world.run()
+    assert report.status == "completed"
+    found = {frozenset(summary.derived_from): world[summary.id] for summary in report.summaries}
+    assert set(found) == {frozenset(boats), frozenset(loaves)}
+    summary = found[frozenset(boats)]
+    assert (summary.kind, summary.session, summary.run) == ("summary", "", report.run)
+    assert summary.gist == "Extractive summary of 3 memories"
+    assert summary.importance == pytest.approx(1.0)
+    assert found[frozenset(loaves)].importance == pytest.approx(0.8)
+    assert summary.entities == ("Mara",)
+    assert summary.occurred_at == world[boats[-1]].occurred_at
+    assert all(sentence in " ".join(world.sailing) for sentence in summary.text.split(". "))
+    assert world.store.vectors is not None
+    row = world.store.columns.row(summary.id)
+    assert row is not None
+    assert world.store.vectors.has(row)
+
+
+def test_sources_stay_searchable_with_half_their_importance_once(world: Any) -> None:
+    ids = [world.tell(text, importance=0.6) for text in world.sailing]
+    world.run()
+    assert [world[id].importance for id in ids] == pytest.approx([0.3] * 3)
+    assert all(world[id].retired_at is None for id in ids)
+    again = world.run()
+    assert again.summaries == ()
+    assert [world[id].importance for id in ids] == pytest.approx([0.3] * 3)
+
+
+def test_importance_is_not_halved_again_when_the_summary_was_forgotten(world: Any) -> None:
+    ids = [world.tell(text, importance=0.6) for text in world.sailing]
+    gone = world.run().summaries[0].id
+    change = Change("forget", gone, {"digests": [], "reason": "", "erase": True})
+    world.store.commit(lambda tx: tx.forget(change))
+    second = world.run()
+    assert [set(s.derived_from) for s in second.summaries] == [set(ids)]
+    assert [world[id].importance for id in ids] == pytest.approx([0.3] * 3)
+
+
+def test_summary_has_the_lowest_trust_of_its_sources(world: Any) -> None:
+    for text, trust in zip(world.sailing, ("user", "web", "import"), strict=True):
+        world.tell(text, trust=trust)
+    assert world[world.run().summaries[0].id].trust == "web"
+
+
+def test_clusters_never_cross_a_scope_or_an_owner(world: Any) -> None:
+    world.tell(world.sailing[0])
+    world.tell(world.sailing[1], visibility="shared")
+    world.tell(world.sailing[2], visibility="shared", who=OTHER)
+    assert world.run().summaries == ()
+    world.tell(world.sailing[0] + " again", visibility="shared")
+    mine = world.tell(world.sailing[2] + " again", visibility="shared")
+    report = world.run()
+    assert [world[s.id].visibility for s in report.summaries] == ["shared"]
+    assert mine in report.summaries[0].derived_from
+    assert {world[id].agent for id in report.summaries[0].derived_from} == {"me"}
+
+
+def test_nothing_of_another_owner_is_changed(world: Any) -> None:
+    theirs = [world.tell(t, who=OTHER, visibility="team", importance=0.1) for t in world.sailing]
+    before = [world[id] for id in theirs]
+    world.now += 4000 * DAY
+    world.run()
+    assert [world[id] for id in theirs] == before
+
+
+def test_two_episodes_are_too_few(world: Any) -> None:
+    for text in world.sailing[:2]:
+        world.tell(text)
+    assert world.run().summaries == ()
+
+
+def test_large_clusters_are_summarised_in_batches(make: Any) -> None:
+    world = make(batch=4, topic_members=100)
+    for number in range(10):
+        world.tell(f"{world.sailing[0]} with guest {'abcdefghij'[number]}x")
+    sizes = sorted(len(summary.derived_from) for summary in world.run().summaries)
+    assert sizes == [4, 4]
+
+
+def test_without_a_model_conversations_are_summarised_and_the_report_says_so(make: Any) -> None:
+    world = make(model=False)
+    ids = [world.tell(text, session="lake") for text in world.sailing]
+    world.tell(world.bread[0])
+    report = world.run()
+    clustered = [s for s in report.summaries if not s.text.startswith("Session summary:")]
+    assert [set(s.derived_from) for s in clustered] == [set(ids)]
+    details = {step.name: step.detail for step in report.steps}
+    assert "not ready" in details["summaries"]
+    assert "not ready" in details["topics"]
+    assert world.steps(report)["topics"] == 0
+
+
+def test_a_summary_that_would_repeat_a_memory_is_not_written(make: Any) -> None:
+    world = make(summary_sentences=2)
+    for text in world.sailing:
+        world.tell(text)
+    (planned,) = world.run(dry_run=True).summaries
+    world.tell(planned.text, kind="fact")
+    assert world.run().summaries == ()
+
+
+# Session summaries
+
+
+def test_session_summary_covers_only_its_own_turns(world: Any) -> None:
+    here = [world.tell(text, session="lake") for text in world.sailing]
+    for text in world.bread:
+        world.tell(text, session="kitchen")
+    report = world.run("session", session="lake")
+    assert [set(s.derived_from) for s in report.summaries] == [set(here)]
+    summary = world[report.summaries[0].id]
+    assert summary.text.startswith("Session summary: ")
+    assert (summary.importance, summary.session) == (0.75, "")
+    assert [world[id].importance for id in here] == [0.5] * 3
+
+
+def test_session_is_summed_up_again_only_when_turns_came(world: Any) -> None:
+    for text in world.sailing:
+        world.tell(text, session="lake")
+    first = world.run("session").summaries[0].id
+    assert world.run("session").summaries == ()
+    new = world.tell("The harbour master sold Mara a second and much larger sail", session="lake")
+    second = world.run("session").summaries
+    assert len(second) == 1
+    assert new in second[0].derived_from
+    assert world[first].superseded_by == second[0].id
+    assert world[first].retired_at is not None
+    assert not world[first].replaced
+
+
+def test_unchanged_session_text_takes_the_new_turns_in(make: Any) -> None:
+    world = make(summary_sentences=1)
+    for text in world.sailing:
+        world.tell(text, session="lake")
+    first = world.run("session").summaries[0]
+    new = world.tell("Fine", session="lake")
+    report = world.run("session")
+    assert report.summaries == ()
+    assert world[first.id].derived_from == (*first.derived_from, new)
+    assert world.steps(world.run("session"))["sessions"] == 0
+
+
+def test_sleep_leaves_a_conversation_that_goes_on_alone(world: Any) -> None:
+    for text in world.sailing:
+        world.tell(text, session="lake")
+    assert world.steps(world.run())["sessions"] == 0
+    world.now += 3600.0
+    assert world.steps(world.run())["sessions"] == 1
+
+
+def test_unknown_session_is_not_found(world: Any) -> None:
+    world.tell(world.sailing[0])
+    with pytest.raises(NotFound):
+        world.run("session", session="nowhere")
+
+
+# Topics
+
+
+def test_topics_are_assigned_by_closeness_and_called_by_their_first_member(world: Any) -> None:
+    boats = [world.tell(text) for text in world.sailing]
+    loaves = [world.tell(text) for text in world.bread]
+    report = world.run("topics")
+    assert world.steps(report) == {"topics": 6}
+    assert {world[id].topic for id in boats} == {world.sailing[0][:80]}
+    assert {world[id].topic for id in loaves} == {world.bread[0][:80]}
+    late = world.tell("Mara sails on the lake every Sunday")
+    assert world.steps(world.run("topics")) == {"topics": 1}
+    assert world[late].topic == world.sailing[0][:80]
+    assert world.steps(world.run("topics")) == {"topics": 0}
+
+
+# Prune
+
+
+def test_prune_retires_what_is_neither_retained_nor_important(world: Any) -> None:
+    faded = world.tell("the old umbrella stood in the corner", importance=0.2)
+    kept = world.tell("the new umbrella leans on the door", importance=0.31)
+    used = world.tell("umbrellas are cheap at the station", importance=0.2)
+    turn = world.tell("a turn that was just said", importance=0.1, tier="active")
+    world.now += 80 * DAY  # 2 ** (-80 / 30) = 0.157
+    world.access(used, 3, world.now)
+    assert world.run("prune").retired == (faded,)
+    assert world[faded].retired_at == world.now
+    assert all(world[id].retired_at is None for id in (kept, used, turn))
+
+
+def test_corrections_and_instructions_are_protected_whatever_the_settings(make: Any) -> None:
+    world = make(prune_importance=1.0, prune_retention=1.0)
+    rule = world.tell("Always answer in German", importance=0.85)
+    note = world.tell("the lamp is on", importance=0.84)
+    world.now += 4000 * DAY
+    assert world.run("prune").retired == (note,)
+    assert world[rule].retired_at is None
+
+
+def test_nothing_is_retired_in_the_run_that_summarises_it(world: Any) -> None:
+    ids = [world.tell(text, importance=0.5) for text in world.sailing]
+    world.now += 80 * DAY
+    report = world.run()
+    assert [set(summary.derived_from) for summary in report.summaries] == [set(ids)]
+    assert report.retired == ()
