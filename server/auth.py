@@ -1,0 +1,221 @@
+"""Who may call over HTTP: bearer tokens, what they may do, and the identity each stands for.
+
+The first token is made when the server starts for the first time and stands readable in the file
+`token` of the data directory, so that a client on the same machine can be given it; `tokens.json`
+holds hashes only. Both files have mode 0600. A token is 256 random bits, so one SHA-256 is enough.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from mcp.server.auth.middleware.auth_context import get_access_token
+from mcp.server.auth.provider import AccessToken
+
+from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, ReadOnly, ScopeDenied
+from memory_core.records import RIGHTS, Identity
+
+_PREFIX = "anm_"
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What one token stands for. *hash* is the SHA-256 of the token in hexadecimal."""
+
+    id: str
+    agent: str
+    team: str
+    rights: tuple[str, ...]
+    hash: str
+    created: float
+
+    @property
+    def identity(self) -> Identity:
+        """The identity of whoever shows the token."""
+        return Identity(self.agent, self.team, frozenset(self.rights))
+
+    def as_access_token(self) -> AccessToken:
+        """The grant in the form that the SDK carries along with a request; the secret stays out."""
+        return AccessToken(
+            token=self.id,
+            client_id=self.agent,
+            scopes=list(self.rights),
+            subject=self.id,
+            claims={"team": self.team},
+        )
+
+
+def caller(owner: Identity, right: str) -> Identity:
+    """Who makes the current call: the token's identity over HTTP, *owner* where there is no token.
+
+    Raises ScopeDenied when the identity lacks *right* (read, write or admin).
+    """
+    token = get_access_token()
+    who = owner
+    if token is not None:
+        team = str((token.claims or {}).get("team", ""))
+        who = Identity(token.client_id, team, frozenset(token.scopes))
+    if right not in who.rights:
+        raise ScopeDenied(
+            f"this token may not {right}",
+            f"use one with that right (anamnesis token add --rights read,write,{right})"
+            if right == "admin"
+            else f"use one with that right (anamnesis token add --rights {right})",
+        )
+    return who
+
+
+class Tokens:
+    """The tokens of one data directory. What another process changes counts at once."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        """Reads nothing yet. *folder* is the data directory; it is made when first written to."""
+        self._file = folder / "tokens.json"
+        self._first = folder / "token"
+        self._clock = clock
+        self._seen: tuple[int, int] | None = None
+        self._grants: tuple[Grant, ...] = ()
+
+    @property
+    def first_file(self) -> Path:
+        """Where the first token stands readable."""
+        return self._first
+
+    def ensure_first(self, agent: str, team: str = "") -> None:
+        """Make the first token, with every right, unless there is one already.
+
+        Two servers may start at once: the one that creates the file decides, and a file whose hash
+        is not listed (its maker was killed) is listed now. Raises ReadOnly.
+        """
+        if not self._first.exists() and self.all():
+            return
+        with _writing(self._file.parent):
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with suppress(FileExistsError):
+                _create(self._first, _new_secret() + "\n")
+            secret = self._first.read_text("ascii").strip()
+        if self.find(secret) is None:
+            self._append(secret, agent, team, tuple(sorted(RIGHTS)))
+
+    def add(self, agent: str, team: str = "", rights: Sequence[str] = ("read", "write")) -> str:
+        """A new token for *agent*; it is returned once and kept as a hash only."""
+        unknown = sorted(set(rights) - RIGHTS)
+        if unknown or not rights:
+            raise InvalidInput(
+                f"rights {', '.join(unknown) or 'are empty'}",
+                f"allowed are {', '.join(sorted(RIGHTS))}",
+            )
+        if not agent.strip():
+            raise InvalidInput("agent is empty", "name the agent that will use the token")
+        secret = _new_secret()
+        self._append(secret, agent, team, tuple(rights))
+        return secret
+
+    def revoke(self, id: str) -> Grant:
+        """Take the token with *id* away. Raises NotFound."""
+        kept = [grant for grant in self.all() if grant.id != id]
+        gone = [grant for grant in self.all() if grant.id == id]
+        if not gone:
+            raise NotFound(f"no token {id[:40]}", "see `anamnesis token list`")
+        self._write(kept)
+        with _writing(self._first.parent), suppress(FileNotFoundError):
+            if _hash(self._first.read_text("ascii").strip()) == gone[0].hash:
+                self._first.unlink()
+        return gone[0]
+
+    def all(self) -> tuple[Grant, ...]:
+        """Every grant, oldest first. Raises IncompatibleStore when the file is not understood."""
+        try:
+            state = self._file.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            self._seen, self._grants = None, ()
+            return ()
+        seen = (state.st_mtime_ns, state.st_ino)
+        if seen != self._seen:
+            self._grants = self._read()
+            self._seen = seen
+        return self._grants
+
+    def find(self, secret: str) -> Grant | None:
+        """The grant of *secret*, compared in constant time; None when there is none."""
+        presented = _hash(secret)
+        found = None
+        for grant in self.all():
+            if hmac.compare_digest(grant.hash, presented):
+                found = grant
+        return found
+
+    def _append(self, secret: str, agent: str, team: str, rights: tuple[str, ...]) -> None:
+        grant = Grant(secrets.token_hex(4), agent, team, rights, _hash(secret), self._clock())
+        self._write([*self.all(), grant])
+
+    def _read(self) -> tuple[Grant, ...]:
+        try:
+            data = json.loads(self._file.read_text("utf-8"))
+            if data["version"] != _VERSION:
+                raise ValueError("version")
+            return tuple(
+                Grant(**{**entry, "rights": tuple(entry["rights"])}) for entry in data["tokens"]
+            )
+        except (ValueError, KeyError, TypeError):
+            raise IncompatibleStore(
+                f"{self._file} is damaged or of another version",
+                "move it away; the server then makes a new first token",
+            ) from None
+
+    def _write(self, grants: Sequence[Grant]) -> None:
+        """Replace the file at once: a reader sees the old or the new one."""
+        data = {"version": _VERSION, "tokens": [asdict(grant) for grant in grants]}
+        folder = self._file.parent
+        with _writing(folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(prefix="tokens-", dir=folder)  # mode 0600
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as stream:
+                    json.dump(data, stream, indent=1)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                Path(name).replace(self._file)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+        self._seen = None
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Turns an OSError into ReadOnly that names the folder."""
+    try:
+        yield
+    except OSError as problem:
+        raise ReadOnly(
+            f"the tokens in {folder} cannot be written ({problem.strerror})",
+            "make the data directory writable, or choose another with --data-dir",
+        ) from None
+
+
+def _create(path: Path, text: str) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w", encoding="ascii") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def _new_secret() -> str:
+    return _PREFIX + secrets.token_urlsafe(32)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()

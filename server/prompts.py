@@ -1,0 +1,79 @@
+"""Two prompts a user can pick: a briefing of what is known, and a reflection on what to keep.
+
+Both are one message in the user's role. Memory text stands in a fenced block announced as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.prompts.base import Message, UserMessage
+from pydantic import Field
+
+from memory_core.records import Hit, Identity, Recollection
+from server import packing, render
+from server.auth import caller
+from server.guard import Gate, or_protocol_error
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory as Engine
+
+HITS = 12
+TOKENS = 2_500
+_LATE = "ask for the prompt again in a few seconds"
+
+
+def add_prompts(
+    server: MCPServer[Any],
+    engine: Engine,
+    owner: Identity,
+    gate: Gate,
+    clock: Callable[[], float],
+) -> None:
+    """Register briefing and reflect."""
+
+    async def remembered(about: str, tag: str, session: str) -> str:
+        def work(who: Identity) -> Recollection:
+            if about.strip():
+                tags = (tag,) if tag else ()
+                return engine.recall(who, about, k=HITS, tags=tags, session=session)
+            newest = engine.listing(who, limit=HITS * 4 if tag else HITS, session=session)
+            fitting = [m for m in newest if not tag or tag in m.tags][:HITS]
+            hits = tuple(Hit(memory, 0.0) for memory in fitting)
+            return Recollection(bool(hits), 1.0, "high" if hits else "none", hits)
+
+        async def answered() -> Recollection:
+            who = caller(owner, "read")
+            return await gate.run(lambda: work(who), late=_LATE)
+
+        found = await or_protocol_error(answered(), "a prompt")
+        return render.recall(packing.recollection(found, clock(), TOKENS))
+
+    @server.prompt(
+        title="Briefing", description="What is remembered about a topic, a tag or a conversation."
+    )
+    async def briefing(
+        about: Annotated[str, Field(description="topic or question; empty: the newest")] = "",
+        tag: Annotated[str, Field(description="only memories with this tag")] = "",
+        session: Annotated[str, Field(description="a conversation")] = "",
+    ) -> list[Message]:
+        task = (
+            "Brief me from the memories below: what matters now, what changed, what is open, and "
+            "where memories disagree. Name the date of each point. Say so if they are not enough."
+        )
+        return [UserMessage(f"{task}\n\n{await remembered(about, tag, session)}")]
+
+    @server.prompt(
+        title="Reflect", description="Look at recent memories and decide what to keep for good."
+    )
+    async def reflect(
+        session: Annotated[str, Field(description="a conversation; empty: the newest")] = "",
+    ) -> list[Message]:
+        task = (
+            "Look at the memories below. Name lasting facts, preferences and decisions that no "
+            "memory states plainly yet, and pairs that contradict each other. After I agree, store "
+            "the first with remember, correct the second with replaces, then call consolidate."
+        )
+        return [UserMessage(f"{task}\n\n{await remembered('', '', session)}")]

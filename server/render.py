@@ -1,0 +1,239 @@
+"""The text channel: the same facts as the structure, laid out for a reader.
+
+Every function takes the compact structure (schemas.compact), so nothing can be in one channel only.
+Recalled text stands in a block whose boundary is drawn at random for each answer; inside it every
+line of a memory begins with "> " and every other foreign string is a JSON string on one line, so
+that a memory can neither end the block nor pass for another entry. Characters that steer a
+terminal or hide text are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+Boundary = Callable[[], str]
+"""Draws the name of a block, anew for each answer."""
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+def draw_boundary() -> str:
+    """A name no memory can contain, since it is drawn after the memory was written."""
+    return f"recalled-{secrets.token_hex(4)}"
+
+
+def visible(text: str) -> str:
+    """*text* without control, direction-override and invisible tag characters; line ends as \\n."""
+    return _HIDDEN.sub("", _LINE_ENDS.sub("\n", text))
+
+
+def quoted(text: str) -> str:
+    """*text* as a JSON string on one line."""
+    return json.dumps(visible(text), ensure_ascii=False)
+
+
+def line(text: str) -> str:
+    """*text* on one line."""
+    return " ".join(visible(text).split())
+
+
+def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
+    """The text of a recall answer."""
+    memories = answer["memories"]
+    head = f"found {_counted(memories)}" if answer["found"] else "nothing found"
+    lines = [f"{head}; confidence {answer['confidence']} ({answer['feeling']})"]
+    if answer.get("truncated"):
+        lines.append("truncated to the token budget")
+    lines += _note(answer)
+    body: list[str] = []
+    for number, memory in enumerate(memories, 1):
+        body += _hit(f"[{number}]", memory)
+    for memory in answer.get("partial", ()):
+        body += _hit("[partial]", memory)
+    for turn in answer.get("recent", ()):
+        body += _turn("recent", turn)
+    return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
+
+
+def remember(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
+    """The text of a remember answer."""
+    facts = [answer["status"], answer["id"], answer.get("kind", ""), _weight(answer)]
+    lines = [" | ".join(fact for fact in facts if fact)]
+    lines += [f"warning: {line(warning)}" for warning in answer.get("warnings", ())]
+    if answer.get("replaced"):
+        lines.append("replaced: " + ", ".join(answer["replaced"]))
+    body: list[str] = []
+    for similar in answer.get("similar", ()):
+        body += [f"[{line(similar['relation'])}] {similar['id']}", *_marked(similar["text"])]
+    if answer.get("gist"):
+        body.append(f"gist {quoted(answer['gist'])}")
+    return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
+
+
+def consolidate(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
+    """The text of a consolidate answer."""
+    lines = [f"run {answer['run'] or 'without id'}: {answer['status']}"]
+    if answer.get("truncated"):
+        lines.append("truncated; health and memory://item/{id} show the rest")
+    lines += _note(answer)
+    for step in answer["steps"]:
+        detail = f" ({line(step['detail'])})" if step.get("detail") else ""
+        lines.append(f"- {line(step['name'])}: {step['changed']} changed{detail}")
+    for name in ("retired", "kept"):
+        if answer.get(name):
+            lines.append(f"{name}: " + ", ".join(answer[name]))
+    body: list[str] = []
+    for summary in answer.get("summaries", ()):
+        sources = ", ".join(summary["derived_from"])
+        body += [f"[summary] {summary['id']} | derived_from {sources}", *_marked(summary["text"])]
+    for found in answer.get("contradictions", ()):
+        body += _contradiction(found)
+    return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
+
+
+def forget(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
+    """The text of a forget answer."""
+    word = "would be removed" if answer["status"] == "preview" else "removed"
+    lines = [f"{answer['status']}: {_counted(answer['removed'])} {word}"]
+    if answer.get("truncated"):
+        lines.append("truncated to the token budget")
+    lines += _note(answer)
+    body: list[str] = []
+    for label, name in (("removed", "removed"), ("derived", "derived")):
+        for item in answer.get(name, ()):
+            body += [f"[{label}] {item['id']}", *_marked(item["text"])]
+    return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
+
+
+def health(answer: Mapping[str, Any]) -> str:
+    """The text of a health report."""
+    lines = [f"status: {answer['status']}"]
+    for check in answer["checks"]:
+        detail = f": {line(check['detail'])}" if check.get("detail") else ""
+        fix = f"; fix: {line(check['fix'])}" if check.get("fix") else ""
+        lines.append(f"- {line(check['name'])} {check['status']}{detail}{fix}")
+    for name in ("counts", "storage", "model", "encoder", "jobs", "last_run", "versions"):
+        if answer.get(name):
+            lines.append(f"{name}: {visible(json.dumps(answer[name], ensure_ascii=False))}")
+    return "\n".join(lines)
+
+
+def fenced(body: Iterable[str], notice: str, boundary: Boundary = draw_boundary) -> list[str]:
+    """*body* between the lines of a block, after *notice*; nothing at all for an empty body."""
+    inner = list(body)
+    if not inner:
+        return [notice] if notice else []
+    name = boundary()
+    while any(name in text for text in inner):
+        name = boundary()
+    return (
+        [notice, f"<{name}>", *inner, f"</{name}>"]
+        if notice
+        else [
+            f"<{name}>",
+            *inner,
+            f"</{name}>",
+        ]
+    )
+
+
+def iso(moment: float | None) -> str:
+    """*moment* (seconds since the epoch) as ISO 8601 in UTC, to the second; "" when unset."""
+    if moment is None:
+        return ""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+_UNITS = (
+    (365.25 * 86400, "year"),
+    (30.44 * 86400, "month"),
+    (7 * 86400, "week"),
+    (86400, "day"),
+    (3600, "hour"),
+    (60, "minute"),
+)
+
+
+def age(moment: float, now: float | None = None) -> str:
+    """How long ago *moment* is, in words of one unit: "3 weeks ago", "just now", "in 2 days"."""
+    seconds = (time.time() if now is None else now) - moment
+    for size, name in _UNITS:
+        count = int(abs(seconds) / size)
+        if count:
+            words = f"{count} {name}{'s' if count > 1 else ''}"
+            return f"{words} ago" if seconds > 0 else f"in {words}"
+    return "just now"
+
+
+def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
+    facts = [f"{label} {memory['id']}"]
+    for name in ("kind", "scope"):
+        if memory.get(name):
+            facts.append(str(memory[name]))
+    if memory.get("trust"):
+        facts.append(f"trust {memory['trust']}")
+    if memory.get("when"):
+        facts.append(f"{memory['when']} ({memory.get('age', '')})")
+    facts += [f"score {memory['score']}", f"importance {memory['importance']}"]
+    for name in ("speaker", "session", "source", "topic"):
+        if memory.get(name):
+            facts.append(f"{name} {quoted(memory[name])}")
+    for name in ("tags", "entities", "emotions"):
+        if memory.get(name):
+            facts.append(f"{name} {', '.join(quoted(item) for item in memory[name])}")
+    if memory.get("superseded_by"):
+        facts.append(f"superseded_by {memory['superseded_by']}")
+    if memory.get("derived_from"):
+        facts.append(f"derived_from {', '.join(memory['derived_from'])}")
+    if memory.get("why"):
+        why = (f"{line(str(k))} {line(str(v))}" for k, v in memory["why"].items())
+        facts.append(f"why {', '.join(why)}")
+    lines = [" | ".join(facts)]
+    for turn in memory.get("before", ()):
+        lines += _turn("before", turn)
+    lines += _marked(memory["text"])
+    if memory.get("gist"):
+        lines.append(f"gist {quoted(memory['gist'])}")
+    for turn in memory.get("after", ()):
+        lines += _turn("after", turn)
+    return lines
+
+
+def _turn(label: str, turn: Mapping[str, Any]) -> list[str]:
+    speaker = f" {quoted(turn['speaker'])}" if turn.get("speaker") else ""
+    return [f"({label}) {turn['id']}{speaker}", *_marked(turn["text"])]
+
+
+def _contradiction(found: Mapping[str, Any]) -> list[str]:
+    facts = [f"[{line(found['relation'])}] {', '.join(found['ids'])}"]
+    if found.get("agents"):
+        facts.append("agents " + ", ".join(quoted(agent) for agent in found["agents"]))
+    for name in ("subject", "detail"):
+        if found.get(name):
+            facts.append(f"{name} {quoted(found[name])}")
+    return [" | ".join(facts)]
+
+
+def _marked(text: str) -> list[str]:
+    return [f"> {part}" for part in visible(text).split("\n")]
+
+
+def _note(answer: Mapping[str, Any]) -> list[str]:
+    return [f"note: {line(answer['note'])}"] if answer.get("note") else []
+
+
+def _weight(answer: Mapping[str, Any]) -> str:
+    return f"importance {answer['importance']}" if "importance" in answer else ""
+
+
+def _counted(items: Any) -> str:
+    return f"{len(items)} {'memory' if len(items) == 1 else 'memories'}"

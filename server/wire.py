@@ -1,0 +1,89 @@
+"""JSON-RPC messages as they arrive: made readable before the SDK parses them, or refused.
+
+The SDK's parser refuses a message with a lone surrogate escape (and a few others) without looking
+at its id, so the caller would wait for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_MARK = "anamnesis/replaced-surrogates"
+
+_OUTER_ID = re.compile(r'\s*\{[^{}\[\]]*?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")')
+
+INVALID_REQUEST = -32600
+
+
+def readable(message: bytes) -> str:
+    """*message* as text for the SDK's parser: lone surrogates and bad UTF-8 become U+FFFD.
+
+    The number of replaced surrogates travels in the message's `_meta`; see replaced_surrogates.
+    """
+    text = message.decode("utf-8", "replace")
+    if not _SURROGATE_ESCAPE.search(text):
+        return text
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    cleaned, count = _replaced(data)
+    if count and isinstance(cleaned, dict) and isinstance(cleaned.get("params"), dict):
+        meta = cleaned["params"].get("_meta")
+        if meta is None or isinstance(meta, dict):
+            cleaned["params"]["_meta"] = {**(meta or {}), _MARK: count}
+    return json.dumps(cleaned)
+
+
+def replaced_surrogates(params: Mapping[str, Any] | None) -> int:
+    """How many lone surrogates `readable` replaced in the request with *params*."""
+    meta = (params or {}).get("_meta")
+    count = meta.get(_MARK) if isinstance(meta, Mapping) else None
+    return count if isinstance(count, int) and count > 0 else 0
+
+
+def refusal(text: str) -> dict[str, Any] | None:
+    """The answer to a message that the SDK's parser refused; None when it asked for none.
+
+    A message whose id cannot be known gets none: clients do not expect an answer without id.
+    """
+    id = _id(text)
+    if id is None:
+        return None
+    message = (
+        "invalid_input: this is not a JSON-RPC request; give params as an object of plain values"
+    )
+    return {"jsonrpc": "2.0", "id": id, "error": {"code": INVALID_REQUEST, "message": message}}
+
+
+def _id(text: str) -> str | int | None:
+    """The id of the request in *text*, also when it is too deep or too large to parse."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        found = _OUTER_ID.match(text)
+        return None if found is None else json.loads(found[1])
+    id = data.get("id") if isinstance(data, dict) and "method" in data else None
+    return id if isinstance(id, str) or type(id) is int else None
+
+
+def _replaced(value: Any) -> tuple[Any, int]:
+    if isinstance(value, str):
+        return _SURROGATE.subn("\ufffd", value)
+    if isinstance(value, list):
+        pairs = [_replaced(item) for item in value]
+        return [item for item, _ in pairs], sum(count for _, count in pairs)
+    if isinstance(value, dict):
+        total = 0
+        changed = {}
+        for name, item in value.items():
+            new_name, in_name = _replaced(name)
+            changed[new_name], in_item = _replaced(item)
+            total += in_name + in_item
+        return changed, total
+    return value, 0

@@ -1,0 +1,281 @@
+"""An honest engine in memory, a server over it, and clients of both protocol eras."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from memory_core.config import LimitSettings
+from memory_core.errors import InvalidInput, NotFound, TooLarge
+from memory_core.records import (
+    Change,
+    Check,
+    ForgetReport,
+    HealthReport,
+    Hit,
+    Identity,
+    Memory,
+    Neighbour,
+    Receipt,
+    Recollection,
+    Removal,
+    RunReport,
+    Step,
+    Summary,
+    new_id,
+    normalised,
+)
+from server.app import build_server
+
+NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z
+
+
+class FakeEngine:
+    """The façade over a dict; recall counts shared words. No vectors, no disk."""
+
+    def __init__(self) -> None:
+        self.memories: dict[str, Memory] = {}
+        self.forgotten: dict[str, str] = {}
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+        self.before: Callable[[str], None] = lambda name: None
+        self.lock = threading.Lock()
+
+    def _called(self, call: str, **arguments: Any) -> None:
+        self.calls.append((call, arguments))
+        self.before(call)
+
+    def add(self, text: str, **fields: Any) -> Memory:
+        memory = Memory(
+            id=new_id(NOW + len(self.memories)),
+            text=text,
+            **{"agent": "me", "occurred_at": NOW - 86400, "recorded_at": NOW, **fields},
+        )
+        self.memories[memory.id] = memory
+        return memory
+
+    def readable(self, who: Identity) -> list[Memory]:
+        return [
+            m
+            for m in self.memories.values()
+            if m.visibility == "shared"
+            or (m.visibility == "private" and m.agent == who.agent)
+            or (m.visibility == "team" and who.team and m.team == who.team)
+        ]
+
+    def remember(self, who: Identity, text: str, **given: Any) -> Receipt:
+        self._called("remember", who=who, text=text, **given)
+        if not text.strip():
+            raise InvalidInput("text is empty", "pass some words")
+        if len(text) > 20_000:
+            raise TooLarge("text has too many characters", "split it")
+        with self.lock:
+            if text in self.forgotten and given.get("replaces") != self.forgotten[text]:
+                return Receipt(self.forgotten[text], "refused", "", 0.0, warnings=("forgotten",))
+            for known in self.readable(who):
+                if normalised(known.text) == normalised(text):
+                    return Receipt(known.id, "reinforced", known.kind, known.importance)
+            memory = self.add(
+                text,
+                agent=who.agent,
+                team=who.team,
+                visibility=given.get("scope") or "private",
+                kind=given.get("kind") or "episode",
+                importance=given.get("importance") or 0.5,
+                tags=tuple(given.get("tags", ())),
+                speaker=given.get("speaker", ""),
+                session=given.get("session", ""),
+                source=given.get("source", ""),
+                trust=given.get("trust", "agent"),
+                client=given.get("client", ""),
+            )
+        return Receipt(memory.id, "stored", memory.kind, memory.importance, gist=text[:50])
+
+    def recall(self, who: Identity, query: str, *, k: int = 8, **given: Any) -> Recollection:
+        self._called("recall", who=who, query=query, k=k, **given)
+        if not query.strip():
+            raise InvalidInput("query is empty", "pass some words")
+        words = set(query.casefold().split())
+        scored = [
+            (len(words & set(m.text.casefold().split())), m)
+            for m in self.readable(who)
+            if not given.get("tags") or set(given["tags"]) & set(m.tags)
+        ]
+        if query in self.memories:
+            scored = [(1, self.memories[query])]
+        best = sorted(((s, m) for s, m in scored if s), key=lambda pair: -pair[0])[:k]
+        hits = tuple(Hit(m, float(s), why={"words": float(s)}) for s, m in best)
+        return Recollection(bool(hits), 0.8 if hits else 0.1, "high" if hits else "none", hits)
+
+    def consolidate(
+        self,
+        who: Identity,
+        *,
+        progress: Callable[[int, int, str], None] | None = None,
+        **given: Any,
+    ) -> RunReport:
+        self._called("consolidate", who=who, progress=progress, **given)
+        if progress:
+            progress(1, 2, "settle")
+            progress(2, 2, "summarise")
+        status = "preview" if given.get("dry_run") else "completed"
+        source = next(iter(self.memories), "")
+        return RunReport(
+            new_id(NOW),
+            status,
+            steps=(Step("settle", 1),),
+            summaries=(Summary(new_id(NOW), "what happened", (source,)),),
+        )
+
+    def forget(
+        self, who: Identity, *, ids: Sequence[str] = (), confirm: bool = False, **given: Any
+    ) -> ForgetReport:
+        self._called("forget", who=who, ids=ids, confirm=confirm, **given)
+        found = [self.get(who, id) for id in ids]
+        removed = tuple(Removal(m.id, m.text) for m in found)
+        if not confirm or not ids:
+            return ForgetReport("preview", removed)
+        for memory in found:
+            del self.memories[memory.id]
+            self.forgotten[memory.text] = new_id(NOW)
+        return ForgetReport("forgotten", removed)
+
+    def health(self, who: Identity, *, repair: bool = False) -> HealthReport:
+        self._called("health", who=who, repair=repair)
+        return HealthReport(
+            "ok",
+            (Check("journal", "ok", "round trip 4 ms"), Check("model", "degraded", "", "setup")),
+            {"memories": len(self.readable(who))},
+            {"bytes": 1},
+            {"name": "none"},
+            {},
+            {},
+            {},
+            {"python": "3"},
+        )
+
+    def get(self, who: Identity, id: str) -> Memory:
+        self._called("get", who=who, id=id)
+        for memory in self.readable(who):
+            if memory.id == id:
+                return memory
+        raise NotFound(f"no memory {id[:40]}", "recall by words")
+
+    def history(self, who: Identity, id: str) -> list[Change]:
+        self.get(who, id)
+        return [Change("put", id, {"text": "x"}, actor=who.agent, seq=1, at=NOW)]
+
+    def listing(
+        self,
+        who: Identity,
+        *,
+        limit: int = 20,
+        session: str = "",
+        kind: str = "",
+        entity: str = "",
+        topic: str = "",
+    ) -> list[Memory]:
+        self._called("listing", who=who)
+        fitting = [
+            m
+            for m in self.readable(who)
+            if (not session or m.session == session)
+            and (not kind or m.kind == kind)
+            and (not entity or entity in m.entities)
+            and (not topic or m.topic == topic)
+        ]
+        return sorted(fitting, key=lambda m: m.id, reverse=True)[:limit]
+
+    def stats(self, who: Identity) -> dict[str, Any]:
+        return {"memories": len(self.readable(who))}
+
+    def sessions(self, who: Identity) -> list[str]:
+        return sorted({m.session for m in self.readable(who) if m.session})
+
+    def entities(self, who: Identity) -> list[str]:
+        return sorted({e for m in self.readable(who) for e in m.entities})
+
+    def tags(self, who: Identity) -> list[str]:
+        return sorted({t for m in self.readable(who) for t in m.tags})
+
+    def export(self, who: Identity) -> Iterator[Mapping[str, Any]]:
+        return iter(())
+
+
+@pytest.fixture(params=["asyncio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    return FakeEngine()
+
+
+@pytest.fixture
+def limits() -> LimitSettings:
+    return LimitSettings()
+
+
+@pytest.fixture
+def mode() -> str:
+    return "auto"
+
+
+@pytest.fixture
+def connect(engine: FakeEngine, limits: LimitSettings, mode: str) -> Callable[[], Any]:
+    """A context manager: a client on the real server over the fake engine."""
+
+    @asynccontextmanager
+    async def connected() -> AsyncIterator[Client]:
+        server = build_server(
+            engine,  # type: ignore[arg-type]
+            owner=Identity("me"),
+            limits=limits,
+            clock=lambda: NOW,
+        )
+        async with Client(server, mode=mode) as client:
+            yield client
+
+    return connected
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object], float], None]:
+    """Wait for a condition, bounded."""
+
+    def wait(condition: Callable[[], object], seconds: float = 10.0) -> None:
+        end = time.monotonic() + seconds
+        pause = threading.Event()
+        while not condition():
+            assert time.monotonic() < end, "the condition did not come true in time"
+            pause.wait(0.01)
+
+    return wait
+
+
+@pytest.fixture
+def hit() -> Callable[..., Hit]:
+    """Build a Hit from a text and fields of Memory; `before` and `after` are texts."""
+
+    def build(
+        text: str,
+        *,
+        score: float = 1.0,
+        before: Sequence[str] = (),
+        after: Sequence[str] = (),
+        **fields: Any,
+    ) -> Hit:
+        memory = Memory(id=new_id(NOW), text=text, occurred_at=NOW - 86400 * 21)
+        near = [
+            tuple(Neighbour(new_id(NOW), "Ann", t, NOW) for t in texts) for texts in (before, after)
+        ]
+        return Hit(replace(memory, **fields), score, near[0], near[1])
+
+    return build

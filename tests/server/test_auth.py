@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, ReadOnly
+from server.auth import Tokens
+
+NOW = 1_717_200_000.0
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Tokens:
+    return Tokens(tmp_path / "data", clock=lambda: NOW)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_first_token_is_made_once_readable_and_has_every_right(
+    tokens: Tokens, tmp_path: Path
+) -> None:
+    tokens.ensure_first("me", "ours")
+    secret = tokens.first_file.read_text().strip()
+    tokens.ensure_first("me", "ours")
+    assert tokens.first_file.read_text().strip() == secret
+    (grant,) = tokens.all()
+    assert tokens.find(secret) == grant
+    assert (grant.agent, grant.team) == ("me", "ours")
+    assert grant.identity.rights == {"read", "write", "admin"}
+
+
+def test_files_are_private_under_any_umask(tokens: Tokens, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        tokens.ensure_first("me")
+        tokens.add("other")
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "data") == 0o700
+    assert mode(tmp_path / "data" / "token") == 0o600
+    assert mode(tmp_path / "data" / "tokens.json") == 0o600
+
+
+def test_only_hashes_are_listed(tokens: Tokens, tmp_path: Path) -> None:
+    secret = tokens.add("other")
+    text = (tmp_path / "data" / "tokens.json").read_text()
+    assert secret not in text
+    assert hashlib.sha256(secret.encode()).hexdigest() in text
+    assert len(secret) >= 40
+
+
+def test_a_wrong_token_finds_nothing(tokens: Tokens) -> None:
+    secret = tokens.add("other")
+    for wrong in ("", "x", secret[:-1], secret + "x", secret.upper(), "\u2603"):
+        assert tokens.find(wrong) is None
+
+
+def test_a_revoked_token_is_gone_also_for_a_server_that_runs(
+    tokens: Tokens, tmp_path: Path
+) -> None:
+    kept, gone = tokens.add("a"), tokens.add("b")
+    server = Tokens(tmp_path / "data")
+    grant = server.find(gone)
+    assert grant is not None
+    tokens.revoke(grant.id)
+    assert server.find(gone) is None
+    assert server.find(kept) is not None
+    with pytest.raises(NotFound):
+        tokens.revoke(grant.id)
+
+
+def test_revoking_the_first_token_removes_its_file(tokens: Tokens) -> None:
+    tokens.ensure_first("me")
+    tokens.add("other")
+    tokens.revoke(tokens.all()[0].id)
+    assert not tokens.first_file.exists()
+    tokens.ensure_first("me")
+    assert not tokens.first_file.exists(), "another token is there; none is made unasked"
+
+
+def test_a_first_token_whose_maker_was_killed_is_listed(tokens: Tokens, tmp_path: Path) -> None:
+    tokens.ensure_first("me")
+    (tmp_path / "data" / "tokens.json").unlink()
+    secret = tokens.first_file.read_text().strip()
+    tokens.ensure_first("me")
+    assert tokens.find(secret) is not None
+
+
+def test_rights_are_checked(tokens: Tokens) -> None:
+    with pytest.raises(InvalidInput, match="allowed are admin, read, write"):
+        tokens.add("a", rights=("fly",))
+    with pytest.raises(InvalidInput):
+        tokens.add("a", rights=())
+    with pytest.raises(InvalidInput, match="agent"):
+        tokens.add(" ")
+    grant = tokens.find(tokens.add("a", rights=("read",)))
+    assert grant is not None
+    assert grant.identity.rights == {"read"}
+
+
+def test_a_damaged_file_is_an_error_and_stays(tokens: Tokens, tmp_path: Path) -> None:
+    tokens.add("a")
+    file = tmp_path / "data" / "tokens.json"
+    for broken in ("", "{", "[]", json.dumps({"version": 99, "tokens": []})):
+        file.write_text(broken)
+        with pytest.raises(IncompatibleStore, match=r"tokens\.json"):
+            Tokens(tmp_path / "data").all()
+        assert file.read_text() == broken
+
+
+def test_an_unwritable_folder_is_read_only(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(ReadOnly):
+        Tokens(blocked / "data").add("a")

@@ -1,0 +1,59 @@
+"""The demo plays through with the real server and tells the truth about what failed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from server import demo
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.mark.slow
+def test_the_demo_works_end_to_end(weights_available: bool, tmp_path: Path) -> None:
+    if not weights_available:
+        pytest.fail("the demo needs the embedding model: run `anamnesis setup`")
+    done = subprocess.run(
+        [sys.executable, "-m", "server", "demo", "--json", "--data-dir", str(tmp_path / "data")],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=110,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert told["problems"] == []
+    assert told["turns"] >= 150
+    assert len([a for a in told["answers"] if a["when"] == "in other words"]) == 6
+    assert any(a["when"] == "after the restart" for a in told["answers"])
+    assert (tmp_path / "data" / "journal.db").exists()
+    assert "consolidate (completed)" in done.stderr
+
+
+def test_a_problem_is_told_and_is_exit_code_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def play(*given: Any) -> None:
+        given[-1].expect(False, "it broke")
+
+    monkeypatch.setattr(demo, "_play", play)
+    said: list[str] = []
+    outcome = demo.run(tmp_path, 3, {}, said.append)
+    assert outcome.code == 1
+    assert outcome.data["problems"] == ["it broke"]
+    assert "problem: it broke" in outcome.text
+
+
+def test_shown_questions_are_in_the_dialogue() -> None:
+    questions = json.loads(demo.OWN_DIALOGUE.read_text("utf-8"))["questions"]
+    chosen = demo._chosen(questions, 8)
+    assert [q["question"] for q in chosen[:6]] == list(demo.QUESTIONS)
+    assert len(chosen) == 8
+    assert all(q["evidence"] for q in chosen)

@@ -1,0 +1,152 @@
+"""Calls in flight are bounded, late calls are answered, and runs outlive their call."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import anyio
+import pytest
+
+from memory_core.config import LimitSettings
+from memory_core.errors import Busy, StorageError
+from server.guard import Gate
+
+pytestmark = pytest.mark.anyio
+
+
+class Stop:
+    """A place where the engine waits until it is released; always released in the end."""
+
+    def __init__(self) -> None:
+        self.released = threading.Event()
+        self.inside = threading.Semaphore(0)
+
+    def __call__(self, name: str) -> None:
+        self.inside.release()
+        assert self.released.wait(30)
+
+
+@pytest.fixture
+def stop() -> Any:
+    stopping = Stop()
+    yield stopping
+    stopping.released.set()
+
+
+@pytest.fixture
+def limits() -> LimitSettings:
+    return LimitSettings(calls=2, deadline_seconds=0.2, consolidate_seconds=0.2)
+
+
+async def test_a_late_call_is_answered_with_what_to_do_next(
+    connect: Any, engine: Any, stop: Stop
+) -> None:
+    engine.before = stop
+    async with connect() as client:
+        answer = await client.call_tool("remember", {"text": "slow"})
+        assert answer.is_error
+        text = answer.content[0].text
+        assert text.startswith("busy: the call was not finished after 0.2 s and goes on; ")
+        assert "repeat the same call" in text
+        stop.released.set()
+
+
+async def test_beyond_the_limit_calls_are_busy_until_one_ends(
+    connect: Any, engine: Any, stop: Stop, until: Any
+) -> None:
+    engine.before = stop
+    async with connect() as client:
+        for _ in range(2):
+            late = await client.call_tool("recall", {"query": "x"})
+            assert "not finished" in late.content[0].text
+        full = await client.call_tool("recall", {"query": "x"})
+        assert full.content[0].text.startswith("busy: 2 calls are in flight; nothing was done")
+        assert len(engine.calls) == 2
+        stop.released.set()
+        engine.before = lambda name: None
+        with anyio.fail_after(10):
+            while (await client.call_tool("recall", {"query": "x"})).is_error:
+                await anyio.lowlevel.checkpoint()
+
+
+async def test_a_bad_argument_takes_no_place(connect: Any, engine: Any, stop: Stop) -> None:
+    engine.before = stop
+    async with connect() as client:
+        for _ in range(2):
+            await client.call_tool("recall", {"query": "x"})
+        bad = await client.call_tool("recall", {"query": "x", "k": 0})
+        assert bad.content[0].text.startswith("invalid_input: ")
+
+
+async def test_a_long_consolidation_goes_on_and_can_be_waited_for(
+    connect: Any, engine: Any, stop: Stop
+) -> None:
+    engine.before = stop
+    async with connect() as client:
+        first = await client.call_tool("consolidate", {})
+        assert first.structured_content["status"] == "running"
+        assert "Make the same call again" in first.structured_content["note"]
+        assert not first.is_error
+        again = await client.call_tool("consolidate", {})
+        assert again.structured_content["status"] == "running"
+        assert len(engine.calls) == 1, "the second call joined the first run"
+        stop.released.set()
+        with anyio.fail_after(10):
+            while True:
+                done = await client.call_tool("consolidate", {})
+                if done.structured_content["status"] == "completed":
+                    break
+    assert len(engine.calls) == 1
+    assert done.structured_content["summaries"]
+
+
+async def test_a_running_consolidation_names_its_run(connect: Any, engine: Any, stop: Stop) -> None:
+    run = "01hzzzzzzzzzzzzzzzzz"
+
+    def consolidate(who: Any, *, progress: Any, **given: Any) -> Any:
+        progress(0, 3, f"run {run}")
+        stop("consolidate")
+
+    engine.consolidate = consolidate
+    async with connect() as client:
+        answer = await client.call_tool("consolidate", {})
+    assert answer.structured_content["run"] == run
+    assert run in answer.content[0].text
+
+
+async def test_other_arguments_start_another_run(connect: Any, engine: Any, stop: Stop) -> None:
+    engine.before = stop
+    async with connect() as client:
+        await client.call_tool("consolidate", {})
+        await client.call_tool("consolidate", {"dry_run": True})
+    assert [arguments["dry_run"] for _, arguments in engine.calls] == [False, True]
+
+
+async def test_a_failed_run_can_be_started_again(connect: Any, engine: Any) -> None:
+    def fail(name: str) -> None:
+        raise StorageError("the disk failed", "look at it")
+
+    engine.before = fail
+    async with connect() as client:
+        failed = await client.call_tool("consolidate", {})
+        engine.before = lambda name: None
+        done = await client.call_tool("consolidate", {})
+    assert failed.content[0].text == "storage: the disk failed; look at it"
+    assert done.structured_content["status"] == "completed"
+
+
+async def test_the_gate_counts_what_still_runs(stop: Stop) -> None:
+    gate = Gate(1, 0.05)
+    with pytest.raises(Busy, match="not finished"):
+        await gate.run(lambda: stop("x"), late="wait")
+    with pytest.raises(Busy, match="in flight"):
+        await gate.run(lambda: None, late="wait")
+    stop.released.set()
+    with anyio.fail_after(10):
+        while True:
+            try:
+                assert await gate.run(lambda: 7, late="wait") == 7
+                break
+            except Busy:
+                await anyio.lowlevel.checkpoint()

@@ -1,0 +1,255 @@
+"""Both channels carry the same facts, and each keeps within the budget."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_core.records import (
+    Contradiction,
+    ForgetReport,
+    Hit,
+    Memory,
+    Neighbour,
+    Receipt,
+    Recollection,
+    Removal,
+    RunReport,
+    Similar,
+    Step,
+    Summary,
+    new_id,
+)
+from server import fitting, packing, render, schemas
+
+NOW = 1_717_200_000.0
+
+words = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf", "Zl", "Zp")), max_size=400
+)
+labels = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf", "Zl", "Zp")), max_size=30
+)
+
+
+@st.composite
+def neighbours(draw: st.DrawFn) -> tuple[Neighbour, ...]:
+    texts = draw(st.lists(words, max_size=2))
+    return tuple(Neighbour(new_id(NOW), draw(labels), text, NOW) for text in texts)
+
+
+@st.composite
+def hits(draw: st.DrawFn) -> Hit:
+    memory = Memory(
+        id=new_id(NOW),
+        text=draw(words.filter(str.strip)) * draw(st.sampled_from([1, 1, 1, 30])),
+        gist=draw(words),
+        speaker=draw(labels),
+        session=draw(labels),
+        source=draw(labels),
+        tags=tuple(draw(st.lists(labels, max_size=3))),
+        entities=tuple(draw(st.lists(labels, max_size=3))),
+        topic=draw(labels),
+        trust=draw(st.sampled_from(["user", "agent", "import", "web"])),
+        occurred_at=NOW - draw(st.integers(0, 10**8)),
+        superseded_by=draw(st.sampled_from(["", new_id(NOW)])),
+        derived_from=tuple(new_id(NOW) for _ in range(draw(st.integers(0, 2)))),
+        importance=draw(st.floats(0, 1)),
+    )
+    score = draw(st.floats(-5, 5))
+    return Hit(memory, score, draw(neighbours()), draw(neighbours()), {"dense": score})
+
+
+recollections = st.builds(
+    Recollection,
+    found=st.booleans(),
+    confidence=st.floats(0, 1),
+    feeling=st.sampled_from(["high", "moderate", "low", "none"]),
+    hits=st.lists(hits(), max_size=6).map(tuple),
+    recent=neighbours(),
+    partial=st.lists(hits(), max_size=2).map(tuple),
+    note=labels,
+)
+
+
+def facts(value: Any, name: str = "") -> list[str]:
+    """Every string of a structure as the text channel shows it."""
+    if isinstance(value, dict):
+        return [fact for key, inner in value.items() for fact in facts(inner, key)]
+    if isinstance(value, list):
+        return [fact for inner in value for fact in facts(inner, name)]
+    if isinstance(value, str):
+        if name == "text":
+            return [f"> {part}" for part in value.split("\n")]
+        quoted = name in {"speaker", "session", "source", "topic", "tags", "entities", "gist"}
+        return [json.dumps(value, ensure_ascii=False) if quoted else " ".join(value.split())]
+    return [str(value)] if isinstance(value, float) else []
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(recollections, st.integers(schemas.MIN_TOKENS, 3000))
+def test_both_channels_fit_the_budget_and_carry_the_same_facts(
+    found: Recollection, max_tokens: int
+) -> None:
+    structure = packing.recollection(found, NOW, max_tokens)
+    text = render.recall(structure)
+    assert len(text) <= max_tokens * 4
+    assert len(fitting.compact_json(structure)) <= max_tokens * 4
+    for fact in facts(structure):
+        assert fact in text
+    schemas.RecallResult.model_validate(structure)
+    ids = [hit.memory.id for hit in found.hits]
+    given_ids = [memory["id"] for memory in structure["memories"]]
+    assert given_ids == ids[: len(given_ids)]
+    assert given_ids or not ids
+    if structure["truncated"] is False:
+        assert given_ids == ids
+        assert [memory["text"] for memory in structure["memories"]] == [
+            hit.memory.text for hit in found.hits
+        ]
+
+
+def test_neighbours_go_before_texts_are_clipped(hit: Any) -> None:
+    found = Recollection(
+        True,
+        0.9,
+        "high",
+        tuple(hit("t" * 300, before=["b" * 300], after=["a" * 300]) for _ in "12"),
+    )
+    structure = packing.recollection(found, NOW, 400)
+    assert structure["truncated"] is True
+    assert [memory["text"] for memory in structure["memories"]] == ["t" * 300] * 2
+    kept = ["before" in memory for memory in structure["memories"]]
+    assert kept == sorted(kept, reverse=True), "the lowest hit loses its neighbours first"
+    assert not all(kept)
+
+
+def test_a_clipped_text_names_the_id_to_ask_for_more(hit: Any) -> None:
+    found = Recollection(True, 0.9, "high", (hit("word " * 4000),))
+    structure = packing.recollection(found, NOW, 500)
+    (memory,) = structure["memories"]
+    assert memory["text"].endswith(f"… [clipped: {memory['id']}]")
+    assert len(memory["text"]) > 900, "the budget is used"
+    assert structure["truncated"] is True
+    assert "max_tokens" in structure["note"]
+
+
+def test_texts_are_clipped_before_memories_are_dropped(hit: Any) -> None:
+    found = Recollection(True, 0.9, "high", tuple(hit("x" * 1000) for _ in range(4)))
+    structure = packing.recollection(found, NOW, 700)
+    assert len(structure["memories"]) == 4
+    assert all("[clipped: " in memory["text"] for memory in structure["memories"])
+
+
+def test_one_memory_is_given_even_in_the_smallest_budget(hit: Any) -> None:
+    tall = hit(
+        "x" * 20_000,
+        speaker="s" * 200,
+        session="t" * 200,
+        source="u" * 500,
+        tags=("v" * 200,) * 20,
+        entities=("w" * 200,) * 20,
+        derived_from=("0" * 20,) * 60,
+        topic="z" * 300,
+    )
+    structure = packing.recollection(
+        Recollection(True, 0.9, "high", (tall,), note="n" * 300), NOW, schemas.MIN_TOKENS
+    )
+    (memory,) = structure["memories"]
+    assert memory["id"] == tall.memory.id
+    assert len(fitting.compact_json(structure)) <= schemas.MIN_TOKENS * 4
+    assert len(render.recall(structure)) <= schemas.MIN_TOKENS * 4
+    assert structure["notice"] == schemas.NOTICE
+
+
+def test_empty_fields_are_left_out_but_derived_from_stays(hit: Any) -> None:
+    structure = packing.recollection(Recollection(True, 0.5, "low", (hit("tea"),)), NOW, 2000)
+    (memory,) = structure["memories"]
+    assert memory["derived_from"] == []
+    empty = {name for name, value in memory.items() if value in ("", [], {}, None)}
+    assert empty == {"derived_from"}
+    assert "recent" not in structure
+
+
+def test_a_gist_that_is_the_text_is_not_said_twice(hit: Any) -> None:
+    found = Recollection(True, 0.5, "low", (hit("tea", gist="tea"), hit("green tea", gist="tea")))
+    structure = packing.recollection(found, NOW, 2000)
+    assert [memory.get("gist") for memory in structure["memories"]] == [None, "tea"]
+
+
+def test_large_reports_are_cut_to_the_default_size() -> None:
+    many = tuple(Removal(new_id(NOW + n), "word " * 200) for n in range(100))
+    structure = packing.forget_report(ForgetReport("preview", many, many, "note"))
+    assert structure["truncated"] is True
+    assert 0 < len(structure["removed"]) < 100
+    assert len(fitting.compact_json(structure)) <= fitting.DEFAULT_CHARS
+    assert len(render.forget(structure)) <= fitting.DEFAULT_CHARS
+    schemas.ForgetResult.model_validate(structure)
+
+
+def test_reports_carry_the_same_facts_in_both_channels() -> None:
+    ids = [new_id(NOW + n) for n in range(6)]
+    run = packing.run_report(
+        RunReport(
+            ids[0],
+            "completed",
+            (Step("topics", 3, "two new"),),
+            (Summary(ids[1], "a summary", (ids[2], ids[3])),),
+            (Contradiction(ids[2], ids[3], "updates", "port", "5432 or 5433", ("me", "you")),),
+            (ids[4],),
+            (ids[5],),
+            "done",
+        )
+    )
+    text = render.consolidate(run)
+    for fact in [
+        *ids,
+        "topics: 3 changed (two new)",
+        "> a summary",
+        '"port"',
+        '"me"',
+        '"you"',
+        "done",
+    ]:
+        assert fact in text
+    assert run["contradictions"][0]["ids"] == [ids[2], ids[3]]
+    assert run["notice"] == schemas.NOTICE
+    receipt = packing.receipt(
+        Receipt(
+            ids[0],
+            "stored",
+            "fact",
+            0.5,
+            "gist",
+            (Similar(ids[1], "near", "updates"),),
+            (ids[2],),
+            ("w",),
+        )
+    )
+    text = render.remember(receipt)
+    for fact in ["stored", ids[0], "fact", "importance 0.5", '"gist"', ids[1], "> near", "updates"]:
+        assert fact in text
+    assert f"replaced: {ids[2]}" in text
+    assert "warning: w" in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "just now"),
+        (59, "just now"),
+        (60, "1 minute ago"),
+        (3 * 3600, "3 hours ago"),
+        (86400, "1 day ago"),
+        (21 * 86400, "3 weeks ago"),
+        (70 * 86400, "2 months ago"),
+        (800 * 86400, "2 years ago"),
+        (-2 * 86400, "in 2 days"),
+    ],
+)
+def test_age_is_in_words(seconds: float, words: str) -> None:
+    assert render.age(NOW - seconds, NOW) == words

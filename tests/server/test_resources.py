@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from mcp import MCPError
+from mcp.types import PromptReference, ResourceTemplateReference
+
+from server import schemas
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def read(client: Any, uri: str) -> dict[str, Any]:
+    contents = (await client.read_resource(uri)).contents
+    assert contents[0].mime_type == "application/json"
+    return json.loads(contents[0].text)  # type: ignore[no-any-return]
+
+
+async def test_resources_and_templates_are_listed(connect: Any) -> None:
+    async with connect() as client:
+        static = {str(r.uri) for r in (await client.list_resources()).resources}
+        templates = (await client.list_resource_templates()).resource_templates
+    assert static == {"memory://recent", "memory://health"}
+    assert {t.uri_template for t in templates} == {
+        "memory://item/{id}",
+        "memory://session/{id}",
+        "memory://entity/{name}",
+        "memory://topic/{name}",
+    }
+
+
+async def test_recent_gives_the_newest_first_as_data(connect: Any, engine: Any) -> None:
+    first, second = engine.add("one"), engine.add("two")
+    async with connect() as client:
+        recent = await read(client, "memory://recent")
+    assert [m["id"] for m in recent["memories"]] == [second.id, first.id]
+    assert recent["notice"] == schemas.NOTICE
+
+
+async def test_an_item_is_whole_with_provenance_and_history(connect: Any, engine: Any) -> None:
+    memory = engine.add(
+        "x" * 20_000, source="mail", trust="web", derived_from=("0" * 20,), superseded_by="1" * 20
+    )
+    async with connect() as client:
+        item = await read(client, f"memory://item/{memory.id}")
+    assert item["text"] == "x" * 20_000
+    assert item["provenance"] == {
+        "derived_from": ["0" * 20],
+        "source": "mail",
+        "trust": "web",
+        "agent": "me",
+    }
+    assert item["history"]["superseded_by"] == "1" * 20
+    assert item["history"]["recorded_at"] == "2024-06-01T00:00:00Z"
+    assert item["history"]["changes"] == [
+        {"at": "2024-06-01T00:00:00Z", "kind": "put", "actor": "me"}
+    ]
+
+
+async def test_a_session_reads_oldest_first(connect: Any, engine: Any) -> None:
+    first, second = engine.add("one", session="s 1"), engine.add("two", session="s 1")
+    engine.add("other", session="s2")
+    async with connect() as client:
+        session = await read(client, "memory://session/s%201")
+    assert [m["id"] for m in session["memories"]] == [first.id, second.id]
+
+
+@pytest.mark.parametrize("name", ["Ann", "AC/DC", "..", "/etc/passwd", "Zoë", "a?b#c"])
+async def test_entity_names_are_data(connect: Any, engine: Any, name: str) -> None:
+    from urllib.parse import quote
+
+    memory = engine.add("about it", entities=(name,))
+    async with connect() as client:
+        found = await read(client, f"memory://entity/{quote(name, safe='')}")
+    assert [m["id"] for m in found["memories"]] == [memory.id]
+
+
+async def test_topic_and_health_can_be_read(connect: Any, engine: Any) -> None:
+    memory = engine.add("pasta", topic="cooking")
+    async with connect() as client:
+        topic = await read(client, "memory://topic/cooking")
+        health = await read(client, "memory://health")
+    assert [m["id"] for m in topic["memories"]] == [memory.id]
+    assert health["status"] == "ok"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "memory://item/00000000000000000000",
+        "memory://item/..%2F..%2Fetc%2Fpasswd",
+        "memory://session/none",
+        "memory://entity/nobody",
+        "memory://topic/nothing",
+        "memory://nowhere",
+        "file:///etc/passwd",
+    ],
+)
+async def test_what_is_not_there_is_invalid_params(connect: Any, uri: str) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError) as raised:
+            await client.read_resource(uri)
+    assert raised.value.error.code == -32602
+
+
+async def test_another_agents_item_looks_like_an_unknown_one(connect: Any, engine: Any) -> None:
+    foreign = engine.add("not yours", agent="somebody")
+    async with connect() as client:
+        with pytest.raises(MCPError) as raised:
+            await client.read_resource(f"memory://item/{foreign.id}")
+        with pytest.raises(MCPError) as unknown:
+            await client.read_resource(f"memory://item/{'0' * 20}")
+    assert raised.value.error.message.replace(foreign.id, "") == (
+        unknown.value.error.message.replace("0" * 20, "")
+    )
+
+
+async def test_a_crash_in_a_resource_does_not_show_its_text(connect: Any, engine: Any) -> None:
+    def crash(name: str) -> None:
+        raise RuntimeError("swordfish")
+
+    engine.before = crash
+    async with connect() as client:
+        with pytest.raises(MCPError) as raised:
+            await client.read_resource("memory://recent")
+    assert raised.value.error.message.startswith("storage: internal error")
+    assert "swordfish" not in str(raised.value.error)
+
+
+async def test_names_are_completed_by_their_beginning(connect: Any, engine: Any) -> None:
+    engine.add("a", session="monday", tags=("work",), entities=("Ann",))
+    engine.add("b", session="Munich", tags=("home",), entities=("Bob",))
+
+    async def complete(ref: Any, name: str, value: str) -> list[str]:
+        answer = await client.complete(ref, {"name": name, "value": value})
+        return list(answer.completion.values)
+
+    async with connect() as client:
+        session = ResourceTemplateReference(uri="memory://session/{id}")
+        entity = ResourceTemplateReference(uri="memory://entity/{name}")
+        briefing = PromptReference(name="briefing")
+        assert await complete(session, "id", "m") == ["Munich", "monday"]
+        assert await complete(session, "id", "mon") == ["monday"]
+        assert await complete(entity, "name", "B") == ["Bob"]
+        assert await complete(briefing, "tag", "") == ["home", "work"]
+        assert await complete(briefing, "about", "x") == []

@@ -1,0 +1,306 @@
+"""The life of the real server on stdin and stdout: what it says, and every way it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+ANSWER_SECONDS = 60.0
+END_SECONDS = 5.0
+HELLO = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="signals and pipes of POSIX"),
+]
+
+
+class Talk:
+    """A server process, spoken to line by line."""
+
+    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=ROOT,
+            env=environment,
+        )
+        self.lines: queue.Queue[bytes] = queue.Queue()
+        self.log = b""
+        self.threads = [
+            threading.Thread(target=self._read, daemon=True),
+            threading.Thread(target=self._read_log, daemon=True),
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.lines.put(line)
+
+    def _read_log(self) -> None:
+        assert self.process.stderr
+        self.log = self.process.stderr.read()
+
+    def send(self, line: bytes | dict[str, Any]) -> None:
+        assert self.process.stdin
+        data = line if isinstance(line, bytes) else json.dumps(line).encode()
+        self.process.stdin.write(data + b"\n")
+        self.process.stdin.flush()
+
+    def get(self) -> dict[str, Any]:
+        return json.loads(self.lines.get(timeout=ANSWER_SECONDS))  # type: ignore[no-any-return]
+
+    def ask(self, id: Any, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}})
+        answer = self.get()
+        assert answer["id"] == id
+        return answer
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        answer = self.ask("call", "tools/call", {"name": tool, "arguments": arguments})
+        return answer["result"]  # type: ignore[no-any-return]
+
+    def hello(self) -> None:
+        assert "result" in self.ask(0, "initialize", HELLO)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def ended(self) -> int:
+        """The exit status; fails when the process does not end in time."""
+        return self.process.wait(END_SECONDS)
+
+    def finish(self) -> None:
+        self.process.kill()
+        self.process.wait(10)
+        for thread in self.threads:
+            thread.join(10)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream
+            with contextlib.suppress(BrokenPipeError):
+                stream.close()
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "ANAMNESIS_DATA_DIR": str(tmp_path / "data"), "ANAMNESIS_OFFLINE": "1"}
+
+
+@pytest.fixture
+def talk(environment: dict[str, str]) -> Iterator[Callable[..., Talk]]:
+    started: list[Talk] = []
+
+    def start(*command: str) -> Talk:
+        started.append(Talk([sys.executable, *(command or ("-m", "server"))], environment))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.finish()
+
+
+def test_stdout_carries_only_the_protocol(talk: Any) -> None:
+    server = talk()
+    server.hello()
+    assert server.call("remember", text="the tea is in the blue tin")["isError"] is False
+    found = server.call("recall", query="where is the tea")
+    assert found["structuredContent"]["memories"][0]["text"] == "the tea is in the blue tin"
+    server.process.stdin.close()
+    assert server.ended() == 0
+    for thread in server.threads:
+        thread.join(10)
+    assert server.lines.empty()
+
+
+def test_a_lone_surrogate_is_answered_with_a_warning(talk: Any) -> None:
+    server = talk()
+    server.hello()
+    server.send(
+        b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"remember",'
+        b'"arguments":{"text":"half \\ud83d of a smile"}}}'
+    )
+    answer = server.get()
+    assert answer["id"] == 5
+    assert answer["result"]["structuredContent"]["status"] == "stored"
+    assert any("U+FFFD" in w for w in answer["result"]["structuredContent"]["warnings"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":[1]}',
+        b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"a":' + b"9" * 5000 + b"}}",
+        b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"a":'
+        + b"[" * 999
+        + b"]" * 999
+        + b"}}",
+    ],
+)
+def test_a_request_the_parser_refuses_is_answered(talk: Any, line: bytes) -> None:
+    server = talk()
+    server.hello()
+    server.send(line)
+    answer = server.get()
+    assert answer["id"] == 5
+    assert "error" in answer
+    for noise in (b"hello", b"[]", b"{}", b"\xff\xfe", b'{"jsonrpc":'):
+        server.send(noise)
+    assert "result" in server.ask(6, "tools/list")
+
+
+def test_calls_written_before_stdin_closes_are_answered(talk: Any) -> None:
+    server = talk()
+    server.hello()
+    server.call("remember", text="warm up")
+    params = {"name": "remember", "arguments": {"text": "the last words"}}
+    server.send({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params})
+    server.process.stdin.close()
+    assert server.get()["result"]["structuredContent"]["status"] == "stored"
+    assert server.ended() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_and_what_was_acknowledged_stays(
+    talk: Any, number: signal.Signals
+) -> None:
+    server = talk()
+    server.hello()
+    id = server.call("remember", text="kept through a signal")["structuredContent"]["id"]
+    server.process.send_signal(number)
+    assert server.ended() == 0
+    again = talk()
+    again.hello()
+    found = again.call("recall", query=id)["structuredContent"]["memories"]
+    assert [memory["text"] for memory in found] == ["kept through a signal"]
+
+
+def test_a_signal_during_the_start_ends_it(talk: Any) -> None:
+    server = talk()
+    server.hello()
+    server.process.send_signal(signal.SIGTERM)
+    assert server.ended() == 0
+
+
+def test_a_kill_loses_nothing_that_was_acknowledged(talk: Any) -> None:
+    server = talk()
+    server.hello()
+    ids = [
+        server.call("remember", text=f"fact number {n}")["structuredContent"]["id"]
+        for n in range(5)
+    ]
+    server.process.kill()
+    server.process.wait(10)
+    again = talk()
+    again.hello()
+    for id in ids:
+        assert again.call("recall", query=id)["structuredContent"]["found"] is True
+
+
+def test_it_ends_when_stdout_breaks(talk: Any) -> None:
+    reading, writing = os.pipe()
+    code = (
+        "import os, sys, subprocess\n"
+        f"os.dup2({writing}, 1); os.close({writing})\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'server'])"
+    )
+    os.set_inheritable(writing, True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
+        pass_fds=(writing,),
+    )
+    os.close(writing)
+    assert process.stdin
+    try:
+        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
+        process.stdin.write(json.dumps(hello).encode() + b"\n")
+        process.stdin.flush()
+        with os.fdopen(reading, "rb") as answers:
+            assert b"result" in answers.readline()
+        process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
+        process.stdin.flush()
+        assert process.wait(END_SECONDS) == 0
+    finally:
+        process.kill()
+        process.wait(10)
+        process.stdin.close()
+
+
+def test_it_ends_when_its_parent_dies_while_stdin_stays_open(talk: Any, tmp_path: Path) -> None:
+    code = (
+        "import pathlib, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-m', 'server'])\n"
+        f"pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(child.pid))\n"
+        "child.wait()"
+    )
+    parent = talk("-c", code)
+    parent.hello()
+    pid = int((tmp_path / "pid").read_text())
+    parent.process.kill()
+    deadline = time.monotonic() + END_SECONDS
+    pause = threading.Event()
+    while _alive(pid):
+        assert time.monotonic() < deadline, "the server outlived its parent"
+        pause.wait(0.05)
+
+
+def _alive(pid: int) -> bool:
+    """False for a process that is gone or only waits to be collected."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    return bool(state.stdout.strip()) and not state.stdout.strip().startswith("Z")
+
+
+def test_two_servers_share_one_memory(talk: Any) -> None:
+    first, second = talk(), talk()
+    first.hello()
+    second.hello()
+    first.call("remember", text="the parcel lies behind the barn door")
+    found = second.call("recall", query="parcel behind the barn")["structuredContent"]
+    assert [memory["text"] for memory in found["memories"]] == [
+        "the parcel lies behind the barn door"
+    ]
+    second.call("remember", text="answered by the second one")
+    found = first.call("recall", query="what was answered by the second")["structuredContent"]
+    assert "answered by the second one" in [memory["text"] for memory in found["memories"]]
+
+
+def test_a_data_directory_that_cannot_be_used_is_a_typed_error_not_a_crash(
+    talk: Any, environment: dict[str, str], tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    environment["ANAMNESIS_DATA_DIR"] = str(blocked / "data")
+    server = talk()
+    server.hello()
+    answer = server.call("remember", text="x")
+    assert answer["isError"] is True
+    code = answer["content"][0]["text"].partition(":")[0]
+    assert code in {"storage", "read_only", "incompatible_store"}
+    assert "result" in server.ask(1, "tools/list")

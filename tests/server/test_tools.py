@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_core.records import KINDS
+from server import schemas
+
+pytestmark = pytest.mark.anyio
+
+JSON_LOOKING = ['{"a":1}', "[1]", "null", "123", "true", '"quoted"', "1e5", "{}", "[", "NaN"]
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def test_remembered_text_is_recalled_with_the_fields_it_was_given(connect: Any) -> None:
+    async with connect() as client:
+        done = await client.call_tool(
+            "remember",
+            {
+                "text": "The tea is in the blue tin",
+                "kind": "fact",
+                "importance": 0.7,
+                "tags": ["kitchen"],
+                "speaker": "Ann",
+                "session": "s1",
+                "source": "chat",
+            },
+        )
+        found = await client.call_tool("recall", {"query": "where is the tea"})
+    assert not done.is_error
+    assert done.structured_content["status"] == "stored"
+    assert done.structured_content["kind"] == "fact"
+    (memory,) = found.structured_content["memories"]
+    assert memory["id"] == done.structured_content["id"]
+    assert memory["text"] == "The tea is in the blue tin"
+    assert (memory["speaker"], memory["session"], memory["source"]) == ("Ann", "s1", "chat")
+    assert (memory["importance"], memory["tags"], memory["trust"]) == (0.7, ["kitchen"], "agent")
+    assert memory["when"] == "2024-05-31T00:00:00Z"
+    assert memory["age"] == "1 day ago"
+    assert found.structured_content["notice"] == schemas.NOTICE
+
+
+async def test_nothing_found_is_said_in_both_channels(connect: Any) -> None:
+    async with connect() as client:
+        found = await client.call_tool("recall", {"query": "quark"})
+    assert not found.is_error
+    assert found.structured_content == {
+        "found": False,
+        "confidence": 0.1,
+        "feeling": "none",
+        "memories": [],
+        "truncated": False,
+    }
+    assert found.content[0].text == "nothing found; confidence 0.1 (none)"
+
+
+@pytest.mark.parametrize("text", JSON_LOOKING)
+async def test_text_that_looks_like_json_arrives_untouched(
+    connect: Any, engine: Any, text: str
+) -> None:
+    given = {"text": text, "speaker": text, "session": text, "source": text}
+    async with connect() as client:
+        done = await client.call_tool("remember", given)
+        await client.call_tool("recall", {"query": text})
+    assert not done.is_error
+    (call,) = [arguments for name, arguments in engine.calls if name == "remember"]
+    assert {name: call[name] for name in given} == given
+    assert engine.calls[-1][1]["query"] == text
+
+
+async def test_arguments_reach_the_engine_under_their_names(connect: Any, engine: Any) -> None:
+    given = {
+        "query": "tea",
+        "k": 3,
+        "scope": "team",
+        "kinds": ["fact"],
+        "tags": ["a"],
+        "speaker": "Ann",
+        "session": "s",
+        "since": "2024-01-01",
+        "until": "2024-02-01",
+        "as_of": "2024-03-01",
+        "context": 2,
+        "explain": True,
+    }
+    async with connect() as client:
+        await client.call_tool("recall", {**given, "max_tokens": 500})
+    _, call = engine.calls[-1]
+    assert call.pop("who").agent == "me"
+    assert call == {**given, "kinds": ("fact",), "tags": ("a",)}
+
+
+async def test_the_clients_name_is_kept(connect: Any, engine: Any) -> None:
+    async with connect() as client:
+        await client.call_tool("remember", {"text": "x"})
+    assert engine.calls[-1][1]["client"] == "mcp"
+    assert engine.calls[-1][1]["trust"] == "agent"
+
+
+async def test_consolidate_reports_steps_summaries_and_progress(connect: Any, engine: Any) -> None:
+    engine.add("one")
+    seen: list[tuple[float, float | None, str | None]] = []
+
+    async def progress(done: float, total: float | None, message: str | None) -> None:
+        seen.append((done, total, message))
+
+    async with connect() as client:
+        done = await client.call_tool(
+            "consolidate", {"mode": "topics", "dry_run": True}, progress_callback=progress
+        )
+    assert done.structured_content["status"] == "preview"
+    assert done.structured_content["steps"] == [{"name": "settle", "changed": 1}]
+    (summary,) = done.structured_content["summaries"]
+    assert summary["text"] == "what happened"
+    assert summary["text"] in done.content[0].text
+    assert seen
+    assert [step[0] for step in seen] == sorted({step[0] for step in seen})
+    assert seen[-1] == (2, 2, "summarise")
+
+
+async def test_forget_previews_then_deletes_with_ids_and_confirm(connect: Any, engine: Any) -> None:
+    memory = engine.add("a secret wish")
+    async with connect() as client:
+        preview = await client.call_tool("forget", {"ids": [memory.id]})
+        kept = dict(engine.memories)
+        gone = await client.call_tool("forget", {"ids": [memory.id], "confirm": True})
+    assert preview.structured_content["status"] == "preview"
+    assert preview.structured_content["removed"] == [{"id": memory.id, "text": "a secret wish"}]
+    assert memory.id in kept
+    assert gone.structured_content["status"] == "forgotten"
+    assert engine.memories == {}
+
+
+async def test_a_forgotten_value_is_refused_with_its_tombstone(connect: Any, engine: Any) -> None:
+    engine.forgotten["the old address"] = "0" * 20
+    async with connect() as client:
+        refused = await client.call_tool("remember", {"text": "the old address"})
+        lifted = await client.call_tool(
+            "remember", {"text": "the old address", "replaces": "0" * 20}
+        )
+    assert not refused.is_error
+    assert refused.structured_content["status"] == "refused"
+    assert refused.structured_content["id"] == "0" * 20
+    assert lifted.structured_content["status"] == "stored"
+
+
+async def test_health_shows_every_check_and_section(connect: Any) -> None:
+    async with connect() as client:
+        report = await client.call_tool("health", {})
+    structure, text = report.structured_content, report.content[0].text
+    assert structure["status"] == "ok"
+    assert structure["checks"][1] == {"name": "model", "status": "degraded", "fix": "setup"}
+    assert structure["counts"] == {"memories": 0}
+    for part in ("journal ok: round trip 4 ms", "model degraded; fix: setup", '"memories": 0'):
+        assert part in text
+
+
+async def test_every_structure_fits_the_published_schema(connect: Any, engine: Any) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    memory = engine.add("tea", tags=("a",), entities=("Ann",))
+    async with connect() as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        for name, arguments in (
+            ("remember", {"text": "tea"}),
+            ("recall", {"query": "tea", "explain": True}),
+            ("consolidate", {}),
+            ("forget", {"ids": [memory.id]}),
+            ("health", {}),
+        ):
+            answer = await client.call_tool(name, arguments)
+            assert not answer.is_error
+            jsonschema.validate(answer.structured_content, tools[name].output_schema)
+            json.dumps(answer.structured_content)
+
+
+def test_kinds_of_the_schema_are_those_of_the_records() -> None:
+    assert schemas.Kind.__args__ == KINDS  # type: ignore[attr-defined]
+    assert schemas.OptionalKind.__args__ == ("", *KINDS)  # type: ignore[attr-defined]

@@ -1,0 +1,329 @@
+"""Who gets through the door: Host, Origin, size, token, rights; and whose identity counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from memory_core.errors import InvalidInput
+from memory_core.records import Identity
+from server.app import build_server
+from server.auth import Tokens
+from server.web import MAX_BODY, build_app, is_loopback
+
+pytestmark = pytest.mark.anyio
+
+BASE = "http://127.0.0.1:7832"
+JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+class Served:
+    """The application in this process, with its lifespan running."""
+
+    def __init__(self, app: Any, tokens: Tokens | None) -> None:
+        self.app = app
+        self.tokens = tokens
+
+    def http(self, token: str = "", base: str = BASE) -> httpx2.AsyncClient:
+        headers = {"authorization": f"Bearer {token}"} if token else {}
+        return httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(app=self.app), base_url=base, headers=headers
+        )
+
+    @asynccontextmanager
+    async def client(self, token: str, mode: str = "auto") -> AsyncIterator[Client]:
+        async with (
+            self.http(token) as http,
+            Client(streamable_http_client(f"{BASE}/mcp", http_client=http), mode=mode) as client,
+        ):
+            yield client
+
+
+@asynccontextmanager
+async def serving(app: Any, tokens: Tokens | None = None) -> AsyncIterator[Served]:
+    """Run the ASGI lifespan around the application."""
+    import anyio
+
+    started, ended = anyio.Event(), anyio.Event()
+    requests = [{"type": "lifespan.startup"}]
+
+    async def receive() -> Any:
+        if requests:
+            return requests.pop()
+        await ended.wait()
+        return {"type": "lifespan.shutdown"}
+
+    async def send(message: Any) -> None:
+        assert message["type"] in ("lifespan.startup.complete", "lifespan.shutdown.complete")
+        started.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(
+            app, {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}, receive, send
+        )
+        await started.wait()
+        yield Served(app, tokens)
+        ended.set()
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Tokens:
+    return Tokens(tmp_path)
+
+
+@pytest.fixture
+def app(engine: Any, tokens: Tokens) -> Any:
+    return build_app(build_server(engine, owner=Identity("me")), tokens=tokens)
+
+
+async def test_the_door_checks_host_origin_token_and_path(app: Any, tokens: Tokens) -> None:
+    secret = tokens.add("ann", rights=("read",))
+    hosts = {
+        "127.0.0.1:7832": 0,
+        "localhost:1": 0,
+        "[::1]:7832": 0,
+        "evil.example": 421,
+        "127.0.0.1.evil.example:7832": 421,
+        "localhost@evil.example": 421,
+        "localhost:7832/..": 421,
+        "": 421,
+    }
+    origins = {
+        None: 0,
+        "http://localhost:6274": 0,
+        "http://evil.example": 403,
+        "null": 403,
+        "http://localhost.evil.example": 403,
+        "file://": 403,
+    }
+    credentials = {
+        f"Bearer {secret}": 0,
+        f"bearer {secret}": 0,
+        "": 401,
+        "Bearer x": 401,
+        f"Basic {secret}": 401,
+    }
+    async with serving(app) as served, served.http() as http:
+        for path in ("/mcp", "/sse/nothing", "/messages/", "/elsewhere", "/healthz"):
+            for host, bad_host in hosts.items():
+                for origin, bad_origin in origins.items():
+                    for credential, no_token in credentials.items():
+                        headers = {**JSON, "host": host, "authorization": credential}
+                        if origin is not None:
+                            headers["origin"] = origin
+                        method = "GET" if path == "/healthz" else "POST"
+                        answer = await http.request(method, path, headers=headers, content=b"{}")
+                        refused = bad_host or bad_origin or (no_token if path != "/healthz" else 0)
+                        case = (path, host, origin, credential[:8])
+                        if refused:
+                            assert answer.status_code == refused, case
+                        else:
+                            assert answer.status_code not in (401, 403, 421), case
+                        assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_healthz_says_nothing_private(app: Any, engine: Any) -> None:
+    async with serving(app) as served, served.http() as http:
+        answer = await http.get("/healthz")
+    assert answer.json() == {"status": "ok"}
+    assert engine.calls == []
+
+
+async def test_a_preflight_gets_no_cors(app: Any, tokens: Tokens) -> None:
+    async with serving(app) as served, served.http() as http:
+        answer = await http.options(
+            "/mcp",
+            headers={"origin": "http://evil.example", "access-control-request-method": "POST"},
+        )
+    assert answer.status_code == 403
+
+
+async def test_a_large_body_is_refused_declared_or_streamed(app: Any, tokens: Tokens) -> None:
+    secret = tokens.add("ann")
+
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(MAX_BODY // 65536 + 1):
+            yield b"x" * 65536
+
+    async with serving(app) as served, served.http(secret) as http:
+        declared = await http.post("/mcp", headers=JSON, content=b"x" * (MAX_BODY + 1))
+        streamed = await http.post("/mcp", headers=JSON, content=chunks())
+    assert declared.status_code == streamed.status_code == 413
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_identity_comes_from_the_token(
+    app: Any, engine: Any, tokens: Tokens, mode: str
+) -> None:
+    ann, bob = tokens.add("ann", "ours"), tokens.add("bob")
+    async with serving(app) as served:
+        async with served.client(ann, mode) as client:
+            done = await client.call_tool("remember", {"text": "only mine"})
+            assert done.structured_content["status"] == "stored"
+            own = await client.call_tool("recall", {"query": "only mine"})
+            uri = f"memory://item/{done.structured_content['id']}"
+            await client.read_resource(uri)
+        async with served.client(bob, mode) as client:
+            foreign = await client.call_tool("recall", {"query": "only mine"})
+            with pytest.raises(Exception, match="not_found"):
+                await client.read_resource(uri)
+    assert own.structured_content["found"] is True
+    assert foreign.structured_content["found"] is False
+    (memory,) = engine.memories.values()
+    assert (memory.agent, memory.team) == ("ann", "ours")
+
+
+@pytest.mark.parametrize(
+    ("rights", "allowed"),
+    [
+        (("read",), {"recall", "health", "resource", "prompt"}),
+        (("write",), {"remember", "consolidate", "forget"}),
+        (("admin",), {"repair"}),
+        (
+            ("read", "write"),
+            {"recall", "health", "resource", "prompt", "remember", "consolidate", "forget"},
+        ),
+    ],
+)
+async def test_rights_are_checked_for_every_tool_and_resource(
+    app: Any, engine: Any, tokens: Tokens, rights: tuple[str, ...], allowed: set[str]
+) -> None:
+    secret = tokens.add("ann", rights=rights)
+    engine.add("tea", agent="ann")
+    calls = {
+        "recall": ("recall", {"query": "tea"}),
+        "remember": ("remember", {"text": "x"}),
+        "consolidate": ("consolidate", {}),
+        "forget": ("forget", {"query": "tea"}),
+        "health": ("health", {}),
+        "repair": ("health", {"repair": True}),
+    }
+    async with serving(app) as served, served.client(secret) as client:
+        for what, (tool, arguments) in calls.items():
+            answer = await client.call_tool(tool, arguments)
+            assert answer.is_error == (what not in allowed), what
+            if answer.is_error:
+                assert answer.content[0].text.startswith("scope_denied: this token may not ")
+        for what, ask in (
+            ("resource", client.read_resource("memory://recent")),
+            ("prompt", client.get_prompt("briefing", {})),
+        ):
+            if what in allowed:
+                await ask
+            else:
+                with pytest.raises(Exception, match="scope_denied"):
+                    await ask
+
+
+async def test_a_session_serves_only_the_token_that_opened_it(app: Any, tokens: Tokens) -> None:
+    ann, bob = tokens.add("ann"), tokens.add("bob")
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
+    async with serving(app) as served, served.http() as http:
+
+        async def post(secret: str, message: Any, session: str = "") -> Any:
+            headers = {**JSON, "authorization": f"Bearer {secret}"}
+            if session:
+                headers["mcp-session-id"] = session
+            return await http.post("/mcp", headers=headers, json=message)
+
+        opened = await post(ann, hello)
+        session = opened.headers["mcp-session-id"]
+        assert (await post(ann, LIST, session)).status_code == 200
+        assert (await post(bob, LIST, session)).status_code == 404
+
+
+async def test_a_revoked_token_is_refused_at_once(app: Any, tokens: Tokens) -> None:
+    secret = tokens.add("ann")
+    async with serving(app) as served, served.http(secret) as http:
+        before = await http.post("/mcp", headers=JSON, json=LIST)
+        tokens.revoke(tokens.all()[0].id)
+        after = await http.post("/mcp", headers=JSON, json=LIST)
+    assert before.status_code != 401
+    assert after.status_code == 401
+    assert after.headers["www-authenticate"] == "Bearer"
+
+
+async def test_a_lone_surrogate_is_answered_with_a_warning(
+    app: Any, engine: Any, tokens: Tokens
+) -> None:
+    secret = tokens.add("ann")
+    body = json.dumps(
+        {
+            "jsonrpc": "2.0",
+            "id": 3,
+            "method": "tools/call",
+            "params": {"name": "remember", "arguments": {"text": "a\ud800b"}},
+        }
+    )
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        },
+    }
+    async with serving(app) as served, served.http(secret) as http:
+        opened = await http.post("/mcp", headers=JSON, json=hello)
+        headers = {**JSON, "mcp-session-id": opened.headers["mcp-session-id"]}
+        answer = await http.post("/mcp", headers=headers, content=body.encode())
+    assert "U+FFFD" in answer.text
+    assert next(iter(engine.memories.values())).text == "a\ufffdb"
+
+
+async def test_without_tokens_only_loopback_is_served(engine: Any) -> None:
+    server = build_server(engine)
+    with pytest.raises(InvalidInput, match="no token is asked for"):
+        build_app(server, tokens=None, host="0.0.0.0")
+    async with serving(build_app(server, tokens=None)) as served, served.client("") as client:
+        assert not (await client.call_tool("remember", {"text": "x"})).is_error
+    (memory,) = engine.memories.values()
+    assert memory.agent == "me"
+
+
+async def test_further_host_names_can_be_allowed(engine: Any, tokens: Tokens) -> None:
+    app = build_app(
+        build_server(engine), tokens=tokens, host="0.0.0.0", allowed_hosts=["Memory.Example"]
+    )
+    async with serving(app) as served:
+        for host, status in (("memory.example:7832", 200), ("other.example", 421)):
+            async with served.http(base=f"http://{host}") as http:
+                assert (await http.get("/healthz")).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("10.0.0.1", False),
+        ("example.org", False),
+        ("", False),
+    ],
+)
+def test_loopback_is_recognised(host: str, local: bool) -> None:
+    assert is_loopback(host) is local
