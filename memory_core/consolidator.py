@@ -109,6 +109,7 @@ class Consolidator:
         run, total, completed = new_id(self._clock()), len(MODES[mode]) + 1, False
         self._runs.start(run, who.agent, mode)
         try:
+            tell(0, total, f"run {run}")
             plan = self._plan(run, who, mode, session, tell)
             self._embed(plan)
             done = self._runs.apply(plan, lambda: tell(total - 1, total, "writing"))

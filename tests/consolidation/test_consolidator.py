@@ -149,8 +149,9 @@ def test_a_run_is_journalled_from_start_to_end_without_texts(world: Any) -> None
 def test_progress_is_told_at_every_step(world: Any) -> None:
     _busy_store(world)
     told: list[tuple[int, int, str]] = []
-    world.run(progress=lambda *step: told.append(step))
-    assert [done for done, _, _ in told] == list(range(8))
+    run = world.run(progress=lambda *step: told.append(step)).run
+    assert told[0] == (0, 7, f"run {run}")
+    assert [done for done, _, _ in told[1:]] == list(range(8))
     assert {total for _, total, _ in told} == {7}
     assert [message for _, _, message in told][-2:] == ["writing", "done"]
 
