@@ -9,12 +9,13 @@ from __future__ import annotations
 import difflib
 import os
 import tomllib
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from memory_core.errors import InvalidInput
 
@@ -144,6 +145,26 @@ class Settings(_Section):
 
     warnings: tuple[str, ...] = ()
 
+    @field_validator("data_dir", "model_dir")
+    @classmethod
+    def _at_home(cls, path: Path | None) -> Path | None:
+        """Clients pass the environment on without a shell, which would have replaced the ~."""
+        return None if path is None else path.expanduser()
+
+    @field_validator("agent", "team")
+    @classmethod
+    def _one_line(cls, name: str) -> str:
+        if any(unicodedata.category(char) in ("Cc", "Cs") for char in name):
+            raise ValueError("it holds a control character or is not UTF-8")
+        if name != name.strip():
+            raise ValueError("it begins or ends with white space")
+        return name
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _in_capitals(cls, level: object) -> object:
+        return level.upper() if isinstance(level, str) else level
+
 
 def load(
     environment: Mapping[str, str] | None = None, flags: Mapping[str, Any] | None = None
@@ -155,17 +176,18 @@ def load(
     """
     environment = os.environ if environment is None else environment
     flags = {name: value for name, value in (flags or {}).items() if value is not None}
-    values: dict[str, Any] = {}
     file = flags.pop("config", None) or environment.get(PREFIX + "CONFIG")
-    if file:
-        values.update(_read_file(Path(file)))
+    from_file = _read_file(Path(file).expanduser()) if file else {}
     from_environment, warnings = _read_environment(environment)
-    values.update(from_environment)
-    values.update(flags)
+    values = {**from_file, **from_environment, **flags}
+    named = {name: PREFIX + short for short, name in _ENVIRONMENT.items()}
+    sources = {name: named[name] for name in from_environment.keys() - flags.keys()}
+    if "warnings" in values:
+        raise InvalidInput("unknown setting warnings", "remove it")
     try:
         return Settings(**values, warnings=tuple(warnings))
     except ValidationError as problem:
-        raise _explain(problem) from None
+        raise _explain(problem, sources) from None
 
 
 def _read_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
@@ -202,9 +224,11 @@ def _read_file(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def _explain(problem: ValidationError) -> InvalidInput:
+def _explain(problem: ValidationError, sources: Mapping[str, str]) -> InvalidInput:
+    """The first thing that is wrong, under the name that the user gave it (*sources*)."""
     error = problem.errors()[0]
     where = ".".join(str(part) for part in error["loc"])
+    where = sources.get(where, where)
     if error["type"] == "extra_forbidden":
         near = _nearest(str(error["loc"][-1]), _known_keys(error["loc"][:-1]))
         return InvalidInput(

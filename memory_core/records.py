@@ -51,17 +51,17 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-_CLOSING = re.compile(r"[\s.!…。！]+$")
+_CLOSING = " .!…。！"
 
 
 def normalised(text: str) -> str:
     """*text* up to what does not make another memory: case, white space and end punctuation.
 
-    A closing question mark stays: a question is not the statement. Numbers, signs, accents, names
-    and word order stay (design, section 6).
+    A closing question mark, numbers, signs, accents, names and word order stay (design, section 6),
+    and letters that casefold() would merge: German "in Maßen" and "in Massen" are opposites.
     """
-    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
-    return _CLOSING.sub("", folded) or folded
+    lowered = " ".join(unicodedata.normalize("NFC", text).lower().split())
+    return lowered.rstrip(_CLOSING) or lowered
 
 
 def content_hash(text: str) -> str:

@@ -1,0 +1,1 @@
+"""Ranking, forgetting and grouping as pure functions on arrays."""

@@ -43,12 +43,16 @@ def thread_kernel(
 
 
 def session_term(scores: Scores, threads: NDArray[np.integer]) -> Scores:
-    """For each candidate the mean of the three best scores of its thread; 0 without one (code < 0)."""
+    """For each candidate the mean of the three best scores of its thread; 0 without one (< 0)."""
     result = np.zeros_like(scores)
-    for thread in np.unique(threads[threads >= 0]):
-        members = threads == thread
-        best = np.sort(scores[members])[-3:]
-        result[members] = best.sum() / 3.0 if len(best) < 3 else best.mean()
+    known = threads >= 0
+    _, group = np.unique(threads[known], return_inverse=True)
+    order = np.lexsort((-scores[known], group))  # by thread, the best first
+    ranked = group[order]
+    place = np.arange(len(ranked)) - np.searchsorted(ranked, ranked)
+    top = place < 3
+    best = np.bincount(ranked[top], weights=scores[known][order][top])
+    result[known] = best[group] / 3.0
     return result
 
 

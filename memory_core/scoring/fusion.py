@@ -15,7 +15,7 @@ Scores = NDArray[np.float64]
 
 
 def z_scores(signal: NDArray[np.floating]) -> Scores:
-    """(x - mean) / standard deviation, float64; NaN (no evidence) becomes 0, as does a constant signal."""
+    """(x - mean) / standard deviation, float64; NaN (no evidence) and a constant signal give 0."""
     values = np.asarray(signal, dtype=np.float64)
     known = ~np.isnan(values)
     result = np.zeros(len(values))

@@ -1,7 +1,7 @@
 """Knowing what is known: a calibrated confidence and the feeling that goes with it.
 
-Cosine alone separates answerable from unanswerable questions badly (AUC 0.60 on LoCoMo); together
-with the share of the question's words that the best memory holds it does better (design, section 4).
+Cosine alone separates answerable from unanswerable questions badly (AUC 0.60 on LoCoMo); with the
+share of the question's words that the best memory holds it does better (design, section 4).
 """
 
 from __future__ import annotations

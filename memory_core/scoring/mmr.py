@@ -1,4 +1,7 @@
-"""Maximal marginal relevance: relevance against sameness (Carbonell and Goldstein, 1998; seed row C3.3)."""
+"""Maximal marginal relevance: relevance against sameness.
+
+Carbonell and Goldstein, 1998; seed row C3.3.
+"""
 
 from __future__ import annotations
 

@@ -82,9 +82,11 @@ class Graph:
         """Which rows lead to *row* by links of *kind*, such as the summaries of an episode."""
         return [a for a, b, of in self._links.get(row, ()) if of == kind and b == row]
 
-    def edges(self) -> int:
-        """Number of links."""
-        return len(self._weights)
+    def edges(self, among: NDArray[np.bool_] | None = None) -> int:
+        """Number of links; with *among*, one value for each row, of those between such rows."""
+        if among is None:
+            return len(self._weights)
+        return sum(1 for a, b, _ in self._weights if among[a] and among[b])
 
     def entity_rows(self, entity: str) -> NDArray[np.int64]:
         """The rows that name *entity*, in rising order; case does not matter."""

@@ -118,16 +118,7 @@ class LexicalIndex:
 
         *allowed*, one value for each row, is applied before the cut. Ties are ordered by row.
         """
-        scores = self.all_scores(query)
-        found = scores > 0
-        if allowed is not None:
-            found &= allowed[: scores.size]
-        rows = np.flatnonzero(found)
-        if rows.size > k > 0:
-            cut = np.partition(scores[rows], rows.size - k)[rows.size - k]
-            rows = rows[scores[rows] >= cut]
-        order = np.argsort(-scores[rows], kind="stable")[: max(0, k)]
-        return rows[order].astype(np.int64), scores[rows[order]]
+        return best(self.all_scores(query), k, allowed)
 
     def _idf(self, frequency: int) -> float:
         return log1p((len(self) - frequency + 0.5) / (frequency + 0.5))
@@ -146,6 +137,21 @@ class LexicalIndex:
             lengths[: self._size] = self._lengths[: self._size]
             self._lengths = lengths
         self._size = max(self._size, size)
+
+
+def best(
+    scores: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The at most *k* rows with the highest *scores* above 0, and these, as LexicalIndex.search."""
+    found = scores > 0
+    if allowed is not None:
+        found &= allowed[: scores.size]
+    rows = np.flatnonzero(found)
+    if rows.size > k > 0:
+        cut = np.partition(scores[rows], rows.size - k)[rows.size - k]
+        rows = rows[scores[rows] >= cut]
+    order = np.argsort(-scores[rows], kind="stable")[: max(0, k)]
+    return rows[order].astype(np.int64), scores[rows[order]]
 
 
 def _zeros(rows: NDArray[np.int64]) -> NDArray[np.float32]:

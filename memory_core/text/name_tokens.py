@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from memory_core.text.names_lexicon import TITLES
 
+# a run of stops is tried once, from its beginning: from each of its characters is quadratic
 _TOKEN = re.compile(
     r"(?P<handle>(?<![\w@])@[A-Za-z0-9_][A-Za-z0-9_.-]{1,38})"
     r"|(?P<version>(?<![\w.])v?[0-9]{1,4}(?:\.[0-9]{1,5}){0,3}(?![\w]|\.[0-9]))"
     r"|(?P<word>[^\W_](?:[^\W_]|[_'’&+/.-](?=[^\W_])|\+(?!\w)){0,79})"
-    r"|(?P<stop>[.!?…:。！？]+(?=[\s\"'”’)\]]|$)|\n|[-*•]\s)"
+    r"|(?P<stop>(?<![.!?…:。！？])[.!?…:。！？]++(?=[\s\"'”’)\]]|$)|\n|[-*•]\s)"
     r"|(?P<gap>[,;()\[\]{}\"“”„«»|/—–\\<>=])"
 )
 

@@ -1,0 +1,117 @@
+"""What there is, without a question: listing, counting, names."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memory_core.errors import StorageError
+from memory_core.records import KINDS, Identity, Memory
+from memory_core.storage.store import MemoryStore
+from memory_core.storage.table import Filter
+
+log = logging.getLogger(__name__)
+
+BATCH = 500
+"""Memories read at once while all are walked through."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a listing holds; "" narrows nothing."""
+
+    limit: int = 20
+    session: str = ""
+    kind: str = ""
+    entity: str = ""
+    topic: str = ""
+
+
+def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
+    """The newest memories of *store* that *who* may read and that are *wanted*, newest first.
+
+    Without those that were replaced or retired. Answered by LanceDB; by the columns while it is
+    loading, behind or being rebuilt.
+    """
+    store.catch_up()
+    table = store.table
+    if table is None or store.behind:
+        return _from_columns(store, who, wanted)
+    where = Filter(
+        reader=who,
+        session=wanted.session,
+        kind=wanted.kind,
+        entity=wanted.entity,
+        topic=wanted.topic,
+        live=True,
+    )
+    try:
+        return [store.with_access(m) for m in table.listing(where=where, limit=wanted.limit)]
+    except StorageError as problem:  # maintenance rebuilds it; the journal knows all of it
+        log.warning("listing from the columns: %s", problem)
+        return _from_columns(store, who, wanted)
+
+
+def _from_columns(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
+    with store.reading():
+        columns, mask = store.columns, store.readable(who)
+        mask &= ~columns.replaced & np.isinf(columns.retired_at)
+        if wanted.session:
+            mask &= columns.session == columns.code(wanted.session, "session")
+        if wanted.kind:
+            mask &= columns.kind == KINDS.index(wanted.kind)
+        if wanted.topic:
+            mask &= columns.about(wanted.topic)
+        rows = np.flatnonzero(mask)
+        if wanted.entity:
+            named = [wanted.entity in columns.entities(int(row)) for row in rows]
+            rows = rows[np.array(named, dtype=np.bool_)]
+        ids = np.array([columns.id(int(row)) for row in rows])
+        order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
+        chosen = [str(id) for id in ids[order]]
+    found = store.memories(chosen)
+    return [found[id] for id in chosen if id in found]
+
+
+def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
+    """Counts of the live memories that *who* may read, and of the associations between them."""
+    store.catch_up()
+    with store.reading():
+        mask = store.readable(who)
+        return {**store.columns.counts(mask), "edges": store.graph.edges(mask)}
+
+
+def sessions(store: MemoryStore, who: Identity) -> list[str]:
+    """Names of the sessions that *who* may read, in order."""
+    store.catch_up()
+    with store.reading():
+        return store.columns.names("session", store.readable(who))
+
+
+def entities(store: MemoryStore, who: Identity) -> list[str]:
+    """Names of the entities in what *who* may read, in order."""
+    store.catch_up()
+    with store.reading():
+        return store.columns.names("entities", store.readable(who))
+
+
+def tags(store: MemoryStore, who: Identity) -> list[str]:
+    """The tags in what *who* may read, in order."""
+    store.catch_up()
+    with store.reading():
+        return store.columns.names("tags", store.readable(who))
+
+
+def readable(store: MemoryStore, who: Identity) -> Iterator[Memory]:
+    """Every memory that *who* may read, in the order in which they were first stored."""
+    store.catch_up()
+    with store.reading():
+        rows = np.flatnonzero(store.readable(who))
+        ids = [store.columns.id(int(row)) for row in rows]
+    for start in range(0, len(ids), BATCH):
+        found = store.memories(ids[start : start + BATCH])
+        yield from (found[id] for id in ids[start : start + BATCH] if id in found)

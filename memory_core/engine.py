@@ -1,0 +1,165 @@
+"""The engine behind the façade: the parts, put together, opened and closed in order."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass
+
+from memory_core.config import Settings
+from memory_core.consolidator import Consolidator
+from memory_core.embedding.embedder import Embedder, EmbedderGate, choose
+from memory_core.errors import Busy
+from memory_core.forgetting import Forgetting
+from memory_core.gist import encoder as gist_encoder
+from memory_core.maintenance import Maintenance
+from memory_core.reader import Reader
+from memory_core.storage.store import EMBEDDING, MemoryStore
+from memory_core.wording import embed, index_text
+from memory_core.writer import Writer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Everything that stands behind the façade once the store is open."""
+
+    store: MemoryStore
+    writer: Writer
+    reader: Reader
+    consolidator: Consolidator
+    forgetting: Forgetting
+    maintenance: Maintenance
+
+
+class Engine:
+    """Opens the store and loads the model in threads; nobody waits for the model.
+
+    What kept the store from opening may be mended while the program runs (a full disk, a missing
+    right), so each call after a failure tries again.
+    """
+
+    def __init__(
+        self, settings: Settings, clock: Callable[[], float], embedder: Embedder | None
+    ) -> None:
+        """Begin to open the store of *settings*; *embedder* overrides the one they name."""
+        self.gate = EmbedderGate(self._load_embedder)
+        self._settings = settings
+        self._clock = clock
+        self._given = embedder
+        self._lock = threading.Lock()
+        self._closed = False
+        self._store: MemoryStore | None = None
+        self._opening = self._begin()
+
+    def _begin(self) -> Future[Parts]:
+        opening: Future[Parts] = Future()
+        threading.Thread(target=self._open, args=(opening,), name="open-store", daemon=True).start()
+        return opening
+
+    def _open(self, opening: Future[Parts]) -> None:
+        store: MemoryStore | None = None
+        try:
+            store = self._store = self._open_store()
+            parts = self._assemble(store)
+        except BaseException as problem:  # a thread ends here; the callers raise what stopped it
+            if store is not None:
+                store.close()
+            opening.set_exception(problem)
+            return
+        with self._lock:
+            if not self._closed:
+                parts.maintenance.start()
+                opening.set_result(parts)
+                return
+        store.close()
+        opening.set_exception(_closed())
+
+    def _open_store(self) -> MemoryStore:
+        settings, clock = self._settings, self._clock
+        return MemoryStore(
+            settings.data_dir, clock=clock, settings=settings.storage, index_text=index_text
+        )
+
+    def _assemble(self, store: MemoryStore) -> Parts:
+        """Start the model, replay the journal: the order in which a call can be served."""
+        settings, clock, gate = self._settings, self._clock, self.gate
+        gate.start()
+        gate.retry()  # an earlier attempt may have failed under the model's feet
+        store.catch_up()
+        encoder = gist_encoder.choose(settings)
+        return Parts(
+            store,
+            Writer(store, gate, encoder, settings, clock),
+            Reader(store, gate, settings, clock),
+            Consolidator(store, gate, encoder, settings, clock),
+            Forgetting(store, settings, clock),
+            Maintenance(store, gate, settings, clock, embed),
+        )
+
+    def _load_embedder(self) -> Embedder:
+        """Load the model that the store works with; a new store takes the one of the settings."""
+        assert self._store is not None  # the gate starts when there is one
+        meta = self._store.journal.meta(EMBEDDING)
+        wanted = self._settings
+        if self._given is None and meta is not None and meta["name"] != wanted.embedder:
+            log.warning(
+                "the store works with %s, not %s; it stays so until it is re-embedded",
+                meta["name"],
+                wanted.embedder,
+            )
+            wanted = wanted.model_copy(update={"embedder": meta["name"]})
+        embedder = self._given or choose(wanted)
+        self._store.adopt(wanted.embedder, embedder.fingerprint, embedder.dimension)
+        return embedder
+
+    def parts(self) -> Parts:
+        """The parts, waiting for the store to open.
+
+        Raises Busy when that takes too long or after close(), and what keeps the store from
+        opening: StorageError or IncompatibleStore.
+        """
+        with self._lock:
+            if self._closed:
+                raise _closed()
+            if self._opening.done() and self._opening.exception() is not None:
+                self._opening = self._begin()
+            opening = self._opening
+        try:
+            return opening.result(timeout=self._settings.limits.deadline_seconds)
+        except NotYet:
+            raise Busy("the store is still opening", "try again in a few seconds") from None
+
+    def wait_ready(self, timeout: float) -> bool:
+        """True when store and model are ready within *timeout* seconds; False when one failed."""
+        end = time.monotonic() + timeout
+        try:
+            failed = self._opening.exception(timeout=timeout) is not None
+        except NotYet:
+            return False
+        return not failed and self.gate.wait(max(0.0, end - time.monotonic())) is not None
+
+    def close(self) -> None:
+        """Journal the last accesses, stop the threads, close the files. May be called twice.
+
+        A store that is still opening is closed as soon as it is open.
+        """
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        try:
+            parts = self._opening.result(timeout=self._settings.limits.deadline_seconds)
+        except Exception:  # the process ends here: what is not open needs no closing
+            return
+        parts.maintenance.stop()
+        parts.store.close()
+
+
+def _closed() -> Busy:
+    return Busy("the memory is closed", "start it again")

@@ -1,0 +1,280 @@
+"""The health report: a real round trip through the store, and the truth about every part."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import random
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from memory_core.embedding.embedder import EmbedderGate
+from memory_core.errors import Busy, MemoryCoreError, NotFound, StorageError
+from memory_core.maintenance import Maintenance
+from memory_core.records import Change, Check, HealthReport, Identity
+from memory_core.storage.store import EMBEDDING, MemoryStore
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory
+
+PROBE_AGENT = "anamnesis-health"
+"""The probe is private to this agent, so that nobody recalls it."""
+
+PROBE = "Health probe {:06d}: the quick heron waits by the quiet weir."
+"""A number of its own for each, so that two reports at once do not take each other's probe."""
+
+PROBE_TAG = "health-probe"
+"""The probe is looked for among the probes alone: nothing else is to count as recalled."""
+
+PROBE_SECONDS = 60.0
+"""A probe that is older was left behind by a process that died."""
+
+HEADROOM = 200 * 2**20
+"""Free bytes under which the disk counts as nearly full."""
+
+VENDORS = ("mcp", "lancedb", "faiss-cpu", "apsw", "onnxruntime", "numpy")
+
+_ORDER = ("ok", "repaired", "degraded", "failing")
+_REPAIR = "run health with repair"
+
+
+def report(
+    memory: Memory,
+    store: MemoryStore,
+    maintenance: Maintenance,
+    gate: EmbedderGate,
+    who: Identity,
+    *,
+    repair: bool,
+) -> HealthReport:
+    """Check every part of the open *memory*; with *repair*, rebuild what can be rebuilt first."""
+    repaired = _repair(maintenance, gate) if repair else []
+    checks = [
+        *repaired,
+        _guarded("round trip", lambda: _round_trip(memory, store)),
+        _guarded("journal", lambda: _journal(store, thorough=repair)),
+        _guarded("memories", lambda: _memories(store)),
+        _guarded("table", lambda: _table(store, maintenance)),
+        _guarded("vectors", lambda: _vectors(store, maintenance)),
+        _model(store, gate),
+        Check("encoder", "ok", f"{memory.settings.encoder}: rules, no model needed"),
+        _guarded("disk", lambda: _disk(store)),
+        _guarded("erasure", lambda: _erasure(maintenance)),
+        *(
+            Check("settings", "degraded", warning, "correct it")
+            for warning in memory.settings.warnings
+        ),
+    ]
+    worst = max((check.status for check in checks), key=_ORDER.index)
+    return HealthReport(
+        status="ok" if worst == "repaired" else worst,
+        checks=tuple(checks),
+        counts=_facts(lambda: memory.stats(who)),
+        storage=_facts(lambda: _storage(store, maintenance)),
+        model=_facts(lambda: _model_facts(store, gate)),
+        encoder={"name": memory.settings.encoder, "model": memory.settings.encoder_model},
+        jobs={"queued": 0, "running": 0, "failed": 0},
+        last_run=_facts(lambda: _last_run(store)),
+        versions=_versions(),
+    )
+
+
+def _guarded(name: str, check: Callable[[], Check]) -> Check:
+    try:
+        return check()
+    except MemoryCoreError as problem:
+        return Check(name, "failing", problem.problem, problem.next_step)
+
+
+def _facts(gather: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+    """What *gather* gives, or why it cannot: a report is most needed when a part is broken."""
+    try:
+        return gather()
+    except MemoryCoreError as problem:
+        return {"problem": problem.problem}
+
+
+def _round_trip(memory: Memory, store: MemoryStore) -> Check:
+    """Write a probe, find it by words (and by meaning when there is a model), remove it."""
+    who = Identity(PROBE_AGENT)
+    text = PROBE.format(random.randrange(10**6))
+    receipt = memory.remember(who, text, tags=[PROBE_TAG])
+    try:
+        found = memory.recall(who, text, tags=[PROBE_TAG], context=0)
+        ids = [hit.memory.id for hit in (*found.hits, *found.partial)]
+    finally:
+        _remove(store, [receipt.id, *_left_behind(store, receipt.id)])
+    if receipt.id not in ids:
+        return Check("round trip", "failing", "a memory just written was not found", _REPAIR)
+    if store.may_read(who, receipt.id):
+        return Check("round trip", "failing", "a memory just removed is still found", _REPAIR)
+    return Check("round trip", "ok", "written, found and removed")
+
+
+def _left_behind(store: MemoryStore, id: str) -> list[str]:
+    """Probes that are too old to belong to a report under way."""
+    with store.reading():
+        columns = store.columns
+        row = columns.row(id)
+        if row is None:
+            return []
+        old = columns.recorded_at < columns.recorded_at[row] - PROBE_SECONDS
+        probes = columns.live & (columns.agent == columns.agent[row])
+        return [columns.id(each) for each in np.flatnonzero(old & probes).tolist()]
+
+
+def _remove(store: MemoryStore, ids: list[str]) -> None:
+    body = {"digests": [], "reason": "probe", "erase": False}
+    for id in ids:
+        change = Change("forget", id, body, actor=PROBE_AGENT)
+        with suppress(NotFound):  # another report was quicker to clear up
+            store.commit(lambda tx, change=change: tx.forget(change))  # type: ignore[misc]
+
+
+def _journal(store: MemoryStore, *, thorough: bool) -> Check:
+    problems = store.journal.check() if thorough else []
+    problems += [why for what, why in store.troubles.entries.items() if what.startswith("change ")]
+    if problems:
+        return Check("journal", "failing", "; ".join(problems[:3]), "restore from a backup")
+    if store.journal.read_only:
+        return Check("journal", "degraded", "it can only be read", "give this user write access")
+    facts = store.journal.stats()
+    detail = f"{facts['changes']} changes, sequence {store.applied}"
+    return Check("journal", "ok", detail + ("; every checksum fits" if thorough else ""))
+
+
+def _memories(store: MemoryStore) -> Check:
+    """Whether each memory can be found: one that no index can hold is kept, and named here."""
+    wrong = {id: why for id, why in store.troubles.entries.items() if not id.startswith("change ")}
+    if not wrong:
+        return Check("memories", "ok", "every memory is indexed")
+    id, why = next(iter(wrong.items()))
+    detail = f"{len(wrong)} cannot be indexed as they are, such as {id}: {why}"
+    return Check("memories", "degraded", detail, "export it, correct it and import it again")
+
+
+def _table(store: MemoryStore, maintenance: Maintenance) -> Check:
+    table, behind = store.table, len(store.behind)
+    problem = maintenance.problems.get("table") or store.table_problem
+    if problem:
+        detail = f"the journal serves all memories: {problem}"
+        return Check("table", "degraded", detail, _REPAIR)
+    if table is None:
+        return Check("table", "ok", "LanceDB is loading; the journal serves all memories")
+    rebuilt = maintenance.mirror.rebuilds
+    detail = f"{table.count()} memories in LanceDB, {behind} still to merge"
+    if rebuilt:
+        return Check("table", "repaired", f"{detail}; rebuilt {rebuilt} times since the start")
+    return Check("table", "ok", detail)
+
+
+def _vectors(store: MemoryStore, maintenance: Maintenance) -> Check:
+    with store.reading():
+        index, live = store.vectors, int(store.columns.live.sum())
+        if index is None:
+            if live == 0:
+                return Check("vectors", "ok", "no memories yet")
+            return Check("vectors", "degraded", "recall is lexical only", "see the model check")
+        held, method = index.rows_with_vectors, index.method
+    problem = maintenance.problems.get("vectors") or maintenance.problems.get("snapshot")
+    if refused := list(maintenance.refused.values()):
+        problem = f"the model refused {len(refused)}, they are tried again ({refused[0][1]})"
+    if held < live or problem:
+        detail = f"{held} of {live} memories have vectors; {problem or 'the rest are being added'}"
+        return Check("vectors", "degraded", detail, "wait, or see the model check")
+    return Check("vectors", "ok", f"{held} memories, {method} search")
+
+
+def _model(store: MemoryStore, gate: EmbedderGate) -> Check:
+    if gate.problem is not None:
+        detail = f"recall is lexical only: {gate.problem.problem}"
+        return Check("model", "degraded", detail, gate.problem.next_step)
+    if gate.embedder is None:
+        return Check(
+            "model", "degraded", "the model is loading; recall is lexical", "wait a moment"
+        )
+    if gate.embedder.fingerprint != store.fingerprint:
+        return Check(
+            "model",
+            "degraded",
+            "the store was embedded with another model",
+            "set ANAMNESIS_EMBEDDER to it",
+        )
+    return Check("model", "ok", f"{gate.embedder.name}, {gate.embedder.dimension} dimensions")
+
+
+def _disk(store: MemoryStore) -> Check:
+    free = _free(store)
+    if free < HEADROOM:
+        return Check("disk", "degraded", f"{free // 2**20} MiB free", "free some space")
+    return Check("disk", "ok", f"{free // 2**20:,} MiB free")
+
+
+def _free(store: MemoryStore) -> int:
+    try:
+        return shutil.disk_usage(store.directory).free
+    except OSError as problem:
+        raise StorageError(
+            f"the data directory is gone ({problem.strerror})", "bring it back"
+        ) from None
+
+
+def _erasure(maintenance: Maintenance) -> Check:
+    if not maintenance.erasing:
+        return Check("erasure", "ok", "nothing forgotten is left in any file")
+    detail = "what was forgotten is still being erased from older files"
+    steps = ("table", "snapshot", "erasure")
+    problems = [maintenance.problems[step] for step in steps if step in maintenance.problems]
+    if problems:
+        return Check("erasure", "degraded", f"{detail}: {problems[0]}", "it is tried again")
+    return Check("erasure", "ok", detail)
+
+
+def _repair(maintenance: Maintenance, gate: EmbedderGate) -> list[Check]:
+    """Load the model again if it failed, and rebuild table and snapshot from the journal."""
+    gate.retry()
+    gate.wait(5.0)
+    try:
+        maintenance.repair()
+    except MemoryCoreError as problem:
+        status = "degraded" if isinstance(problem, Busy) else "failing"
+        return [Check("repair", status, problem.problem, problem.next_step)]
+    return [Check("repair", "repaired", "table and snapshot were rebuilt from the journal")]
+
+
+def _storage(store: MemoryStore, maintenance: Maintenance) -> dict[str, Any]:
+    return {
+        "directory": str(store.directory),
+        "sequence": store.applied,
+        "behind": len(store.behind),
+        "maintenance_holder": maintenance.holder,
+        "erasing": maintenance.erasing,
+        **store.journal.stats(),
+    }
+
+
+def _model_facts(store: MemoryStore, gate: EmbedderGate) -> dict[str, Any]:
+    meta = store.journal.meta(EMBEDDING) or {}
+    return {**meta, "ready": gate.ready}
+
+
+def _last_run(store: MemoryStore) -> dict[str, Any]:
+    runs = store.journal.runs()
+    if not runs:
+        return {}
+    body = dict(runs[0].body or {})
+    return {"run": runs[0].target, "state": body.get("state", ""), "at": runs[0].at}
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in ("anamnesis-mcp", *VENDORS):
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "from source"
+    return found

@@ -1,0 +1,295 @@
+"""Upkeep behind the calls: one thread a process, one working process a store.
+
+Each round applies what others wrote; the process that holds maintenance.lock also fills the LanceDB
+table, snapshots, adds missing vectors and erases what was forgotten. The lock passes on when its
+holder dies. No call waits for a round, and a step that fails does not keep the others from their
+work. A round in which nothing was new costs two small queries.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.config import Settings
+from memory_core.embedding.embedder import Embedder, EmbedderGate
+from memory_core.errors import Busy, EncoderUnavailable
+from memory_core.records import Change, Memory
+from memory_core.storage.accesses import Accesses
+from memory_core.storage.journal import Transaction
+from memory_core.storage.locks import FileLock
+from memory_core.storage.mirror import Mirror
+from memory_core.storage.snapshots import Snapshots
+from memory_core.storage.store import MemoryStore
+
+log = logging.getLogger(__name__)
+
+BACKFILL = 64
+"""Memories embedded in one round: at 6 ms each a batch is done within half a second."""
+
+IN_A_ROW = 2
+"""Memories that the model refuses one after the other before the round tries no more of them."""
+
+RETRY_SECONDS = 60.0
+"""A memory that the model refused is tried again after this, and waits for all others till then."""
+
+WAL_BYTES = 16 * 2**20
+"""The write-ahead log is folded into the journal from this size on; SQLite's own way is off."""
+
+MOST_SKIPPED = 120
+"""A step that fails sits out 2, 4, 8 ... rounds, at most these (a minute), and then tries again."""
+
+STOP_SECONDS = 10.0
+"""How long closing waits for the step that is under way."""
+
+ERASED = "erased"
+"""The meta key of the last complete erasure: {"sequence": of the newest forget that it covers}."""
+
+Vectors: TypeAlias = tuple[list[int], NDArray[np.float32]]
+Embed = Callable[[Embedder, Memory], Vectors]
+
+
+class Maintenance:
+    """The background thread of one store; also run by hand in tests and by health --repair."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        gate: EmbedderGate,
+        settings: Settings,
+        clock: Callable[[], float],
+        embed: Embed,
+    ) -> None:
+        """Keep *store*; *embed* gives the vectors of a memory that has none."""
+        self._store = store
+        self._gate = gate
+        self._clock = clock
+        self._embed = embed
+        self._seconds = settings.storage.apply_seconds
+        self._stopping = threading.Event()
+        self.accesses = Accesses(store, clock, settings.storage.access_seconds)
+        self.mirror = Mirror(store, settings.storage, self._stopping.is_set)
+        self.snapshots = Snapshots(store, settings.storage)
+        self._lock = FileLock(store.directory / "maintenance.lock")
+        self._working = threading.Lock()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
+        self._level: tuple[object, ...] = ()
+        self._skipped: dict[str, int] = {}
+        self._failures: dict[str, int] = {}
+        self.problems: dict[str, str] = {}
+        """Steps that failed when they were last tried, and why."""
+        self.refused: dict[str, tuple[float, str]] = {}
+        """Memories that the model refused, when, and why."""
+
+    @property
+    def holder(self) -> bool:
+        """True while this process holds maintenance.lock."""
+        return self._lock.held
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after its batch, journal the last accesses, let go of the lock."""
+        self._stopping.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join(STOP_SECONDS)
+        if not self._store.journal.read_only:
+            self._step("accesses", self.accesses.flush)
+        if self._working.acquire(blocking=False):
+            self._lock.release()
+            self._working.release()
+        else:  # nobody else may begin while it is at work
+            log.warning("maintenance is still at work; its lock goes with the process")
+
+    def nudge(self) -> None:
+        """Begin the next round now, and let no step of it sit out."""
+        self._skipped.clear()
+        self._wake.set()
+
+    def _run(self) -> None:
+        self._let_the_model_load()
+        while not self._stopping.is_set():
+            self.round()
+            self._wake.wait(self._seconds)
+            self._wake.clear()
+
+    def _let_the_model_load(self) -> None:
+        """Importing lancedb costs more than a second of CPU: the first recall comes first."""
+        for _ in range(100):
+            if self._gate.ready or self._gate.problem or self._stopping.wait(0.05):
+                return
+
+    def round(self) -> None:
+        """One round: catch up, journal accesses, then what is left to do. Never raises."""
+        with self._working:
+            if not self._stopping.is_set():
+                self._round()
+
+    def _round(self) -> None:
+        self._step("journal", self._store.catch_up)
+        if not self._store.journal.read_only:
+            self._step("accesses", self.accesses.keep)
+            self._step("lock", self._take)
+        before = self._state()
+        if before == self._level and not self.problems:
+            return
+        if self.holder:
+            self._step("vectors", self._backfill)  # before lancedb is imported: recall needs them
+            self._step("table", self.mirror.keep)
+            self._step("snapshot", self.snapshots.keep)
+            self._step("erasure", self._erase)
+            self._step("log", self._empty_log)
+        else:
+            self._step("table", self.mirror.follow)
+        settled = not self._store.behind and not self.refused
+        self._level = before if settled and before == self._state() else ()
+
+    def _state(self) -> tuple[object, ...]:
+        """What has to change for a round to have something to do."""
+        store = self._store
+        return store.applied, store.table_problem, store.troubles.count, self.holder, self._model()
+
+    def _step(self, name: str, work: Callable[[], object]) -> None:
+        """Do *work*; what goes wrong is for health to tell and for the next round to try again."""
+        skipped = self._skipped.get(name, 0)
+        if skipped:
+            self._skipped[name] = skipped - 1
+            return
+        try:
+            work()
+            self.problems.pop(name, None)
+            self._failures.pop(name, None)
+        except Exception as problem:  # a job ends here
+            if self.problems.get(name) != str(problem):
+                log.warning("maintenance, %s: %s", name, problem)
+            self.problems[name] = str(problem)
+            failures = self._failures[name] = self._failures.get(name, 0) + 1
+            self._skipped[name] = min(MOST_SKIPPED, 2 ** min(failures, 16))
+
+    def _take(self) -> None:
+        if not self._lock.held and self._lock.acquire(0.0):
+            self.mirror.tidy()
+            self.snapshots.tidy()
+
+    def repair(self) -> None:
+        """Rebuild table and snapshot from the journal, try refused memories again.
+
+        Raises Busy when another process holds maintenance.lock, or a StorageError.
+        """
+        if not self._working.acquire(timeout=STOP_SECONDS):
+            raise Busy("maintenance is at work", "repeat the call in a few seconds")
+        try:
+            if not self._lock.held and not self._lock.acquire(0.0):
+                raise Busy(
+                    "another process holds maintenance.lock", "run repair there, or close it"
+                )
+            self._store.catch_up()
+            self.refused.clear()
+            self.mirror.rebuild()
+            self.snapshots.write()
+        finally:
+            self._working.release()
+        self.nudge()
+
+    # Vectors
+
+    def _model(self) -> Embedder | None:
+        """The model, when it is ready and the one that the store works with."""
+        embedder = self._gate.embedder
+        same = embedder is not None and embedder.fingerprint == self._store.fingerprint
+        return embedder if same else None
+
+    def _backfill(self) -> None:
+        """Embed a batch of memories that have no vectors; the next round comes at once if more."""
+        embedder = self._model()
+        if embedder is None:
+            return
+        ids = self._without_vectors()
+        made, problem = self._embed_all(embedder, ids)
+        if made:
+            self._store.commit(lambda tx: self._put_vectors(tx, made))
+            if len(ids) == BACKFILL:
+                self._wake.set()
+        elif problem is not None:  # no use in going on at once
+            raise problem
+
+    def _without_vectors(self) -> list[str]:
+        """At most a batch of memories to embed; those that were refused only when it is time."""
+        row, now = self._store.columns.row, self._clock()
+        self.refused = {id: why for id, why in self.refused.items() if row(id) is not None}
+        most = BACKFILL + len(self.refused)
+        found = self._store.journal.without_vectors(self._store.fingerprint, most)
+        found = [*self._store.troubles.vectors, *found]
+        fresh = [id for id in found if id not in self.refused]
+        again = [id for id in found if id in self.refused and self._is_time(id, now)]
+        return (fresh + again)[:BACKFILL]
+
+    def _is_time(self, id: str, now: float) -> bool:
+        return self.refused[id][0] + RETRY_SECONDS <= now
+
+    def _embed_all(
+        self, embedder: Embedder, ids: list[str]
+    ) -> tuple[dict[str, Vectors], Exception | None]:
+        """The vectors of *ids* as far as the model gives them, and why it last refused."""
+        made: dict[str, Vectors] = {}
+        refused, last = 0, None
+        for id, memory in self._store.indexed(ids).items():
+            if self._stopping.is_set() or refused == IN_A_ROW:
+                break
+            try:
+                parts, vectors = self._embed(embedder, memory)
+                if not np.isfinite(vectors).all():
+                    raise EncoderUnavailable("the model gave no numbers", "try another model")
+            except Exception as problem:  # a job ends here: one text must not block the others
+                log.warning("memory %s is not embedded: %s", id, problem)
+                self.refused[id] = (self._clock(), str(problem))
+                refused, last = refused + 1, problem
+            else:
+                made[id], refused = (parts, vectors), 0
+                self.refused.pop(id, None)
+        return made, last
+
+    def _put_vectors(self, tx: Transaction, made: dict[str, Vectors]) -> None:
+        for id, (parts, vectors) in made.items():
+            if tx.accesses([id]):  # not forgotten meanwhile
+                half = vectors.astype(np.float16)
+                tx.put_vectors(id, self._store.fingerprint, parts, half)
+
+    # Erasing
+
+    @property
+    def erasing(self) -> bool:
+        """True while a file may hold something that was forgotten; any process can tell."""
+        done = self._store.journal.meta(ERASED)
+        return (done["sequence"] if done else 0) < self._store.forgotten_at
+
+    def _erase(self) -> None:
+        """See to it that nothing forgotten is left in any file, then journal that it is so."""
+        forgotten = self._store.forgotten_at
+        if not self.erasing:
+            return
+        if (self.mirror.since or 0) < forgotten or self.snapshots.stale:
+            return  # a new generation could not be built yet
+        self.mirror.tidy()
+        self.snapshots.tidy()
+        if not self._store.journal.checkpoint(truncate=True):
+            raise Busy("a reader keeps the write-ahead log from being emptied", "it is tried again")
+        value = {"sequence": forgotten}
+
+        def done(tx: Transaction) -> None:
+            tx.append(Change("meta", ERASED, {"value": value}, source="maintenance"))
+
+        self._store.commit(done)
+
+    def _empty_log(self) -> None:
+        if self._store.journal.stats()["wal_bytes"] > WAL_BYTES:
+            self._store.journal.checkpoint(truncate=True)

@@ -1,0 +1,382 @@
+"""Memory: the façade over one store. Checks what it is given, then sends it down the right walk."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from memory_core import catalogue, checks, health, records
+from memory_core.attachment import Cues
+from memory_core.config import Settings
+from memory_core.embedding.embedder import Embedder
+from memory_core.engine import Engine
+from memory_core.interchange import jsonl
+from memory_core.records import (
+    KINDS,
+    ROLES,
+    TRUSTS,
+    VISIBILITIES,
+    ConversationTurn,
+    ForgetReport,
+    HealthReport,
+    Identity,
+    Receipt,
+    Recollection,
+    RunReport,
+    is_id,
+)
+from memory_core.writer import Draft
+
+log = logging.getLogger(__name__)
+
+K_MOST = 50
+CONTEXT_MOST = 5
+LISTING_MOST = 1000
+MODES = ("sleep", "session", "topics", "deduplicate", "contradictions", "prune")
+
+FORGET_CANDIDATES = 10
+"""Memories that forget by query offers for choice."""
+
+
+class Memory:
+    """A long-term memory in one data directory, thread-safe; many processes may share it.
+
+    The constructor returns at once; the store opens and the model loads in the background. Calls
+    wait for the store, never for the model. Use as a context manager or call close(); every
+    acknowledged write is durable without it.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.time,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """Open the memory of *settings*; *clock* gives epoch seconds, *embedder* goes first."""
+        self.settings = settings
+        self._clock = clock
+        self._engine = Engine(settings, clock, embedder)
+
+    def wait_ready(self, timeout: float) -> bool:
+        """True when store and model are ready within *timeout* seconds, False if one failed."""
+        return self._engine.wait_ready(timeout)
+
+    def close(self) -> None:
+        """Journal the last accesses, stop the threads, close the files. May be called twice."""
+        self._engine.close()
+
+    def __enter__(self) -> Memory:
+        """The memory itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    # Writing
+
+    def remember(
+        self,
+        who: Identity,
+        text: str,
+        *,
+        kind: str = "",
+        importance: float = 0.0,
+        tags: Sequence[str] = (),
+        when: str | float = "",
+        speaker: str = "",
+        session: str = "",
+        scope: str = "",
+        source: str = "",
+        replaces: str = "",
+        role: str = "",
+        trust: str = "agent",
+        client: str = "",
+        key: str = "",
+    ) -> Receipt:
+        """Store *text* durably and say how it relates to what is known.
+
+        *importance* 0 means: judge it. *when* is ISO 8601 or epoch seconds, "" now. *replaces* is
+        the id of the memory that this corrects, or a tombstone id to remember something forgotten
+        after all. *key* is an idempotency key: the same key gets the same receipt. The receipt's
+        status is stored, reinforced (an exact repeat), replaced or refused (it was forgotten).
+        Raises InvalidInput, TooLarge, ScopeDenied, NotFound, Busy or a StorageError, and then
+        nothing is stored.
+        """
+        limits = self.settings.limits
+        cleaned, warnings = checks.prose(text, "text", limits.text_chars, checks.SPLIT)
+        memory = records.Memory(
+            id="",
+            text=cleaned,
+            visibility=checks.write_scope(who, scope),
+            agent=who.agent,
+            team=who.team,
+            session=checks.label(session, "session"),
+            speaker=checks.label(speaker, "speaker"),
+            role=checks.one_of(role, "role", ROLES),
+            kind=checks.one_of(kind, "kind", KINDS) or "episode",
+            tags=checks.labels(tags, "tags"),
+            importance=checks.number(importance, "importance", 0.0, 1.0),
+            occurred_at=checks.when(when, "when", self._clock()),
+            source=checks.text(source, "source", limits.source_chars),
+            trust=checks.one_of(trust, "trust", TRUSTS) or "agent",
+            client=checks.label(client, "client"),
+        )
+        draft = Draft(
+            memory,
+            judged=importance > 0.0,
+            replaces=checks.reference(replaces, "replaces"),
+            key=checks.label(key, "key"),
+            warnings=warnings,
+        )
+        return self._engine.parts().writer.remember(who, draft)
+
+    def observe(
+        self,
+        who: Identity,
+        turn: ConversationTurn,
+        *,
+        scope: str = "",
+        trust: str = "user",
+        source: str = "",
+    ) -> Receipt:
+        """Remember a *turn* of a conversation as it was said; see remember."""
+        return self.remember(
+            who,
+            turn.content,
+            when="" if turn.timestamp is None else turn.timestamp,
+            speaker=turn.speaker,
+            session=turn.session,
+            role=turn.role,
+            scope=scope,
+            trust=trust,
+            source=source,
+        )
+
+    # Reading
+
+    def recall(
+        self,
+        who: Identity,
+        query: str,
+        *,
+        k: int = 8,
+        scope: str = "",
+        kinds: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        speaker: str = "",
+        session: str = "",
+        since: str = "",
+        until: str = "",
+        as_of: str = "",
+        context: int = 1,
+        explain: bool = False,
+    ) -> Recollection:
+        """What *query* brings to mind, best first, at most *k* (1-50) memories.
+
+        *scope*, *kinds*, *tags* and *speaker* narrow; *since* and *until* (ISO 8601, inclusive)
+        filter when it happened, *as_of* gives what was known then. *session* names the current
+        conversation, whose last five turns come as `recent`. *context* (0-5) neighbours of each
+        hit are attached. A *query* that is an id gives that memory (NotFound when there is none).
+        """
+        happened, known = checks.period(since, until), checks.span(as_of, "as_of")
+        cues = Cues(
+            query=self._query(query),
+            k=checks.whole(k, "k", 1, K_MOST),
+            scope=checks.one_of(scope, "scope", VISIBILITIES),
+            kinds=tuple(
+                checks.one_of(kind, "kinds", KINDS) for kind in checks.labels(kinds, "kinds")
+            ),
+            tags=checks.labels(tags, "tags"),
+            speaker=checks.label(speaker, "speaker"),
+            session=checks.label(session, "session"),
+            since=happened[0],
+            until=happened[1],
+            as_of=None if known is None else known[1],
+            context=checks.whole(context, "context", 0, CONTEXT_MOST),
+            explain=checks.flag(explain, "explain"),
+        )
+        parts = self._engine.parts()
+        if is_id(cues.query.strip()):
+            found = parts.reader.by_id(who, cues)
+        else:
+            found = parts.reader.recall(who, cues)
+        parts.maintenance.accesses.note([hit.memory.id for hit in found.hits])
+        return found
+
+    def get(self, who: Identity, id: str) -> records.Memory:
+        """The memory *id*. Raises NotFound when there is none that *who* may read."""
+        id = checks.text(id, "id", checks.LABEL_CHARS)
+        store = self._engine.parts().store
+        store.catch_up()
+        found = store.memories([id]) if store.may_read(who, id) else {}
+        if id not in found:
+            raise checks.unknown(id)
+        return found[id]
+
+    def history(self, who: Identity, id: str) -> list[records.Change]:
+        """Every change of the memory *id*, oldest first. Raises NotFound like get."""
+        self.get(who, id)
+        return self._engine.parts().store.journal.history(id)
+
+    def listing(
+        self,
+        who: Identity,
+        *,
+        limit: int = 20,
+        session: str = "",
+        kind: str = "",
+        entity: str = "",
+        topic: str = "",
+    ) -> list[records.Memory]:
+        """The newest memories that *who* may read and that fit the filters, newest first.
+
+        Without those that were replaced or retired. *limit* is 1 to LISTING_MOST.
+        """
+        wanted = catalogue.Wanted(
+            checks.whole(limit, "limit", 1, LISTING_MOST),
+            checks.text(session, "session", checks.LABEL_CHARS),
+            checks.one_of(kind, "kind", KINDS),
+            checks.text(entity, "entity", self.settings.limits.query_chars),
+            checks.text(topic, "topic", self.settings.limits.query_chars),
+        )
+        return catalogue.listing(self._engine.parts().store, who, wanted)
+
+    # Sleeping and forgetting
+
+    def consolidate(
+        self,
+        who: Identity,
+        *,
+        mode: str = "sleep",
+        session: str = "",
+        dry_run: bool = False,
+        undo: str = "",
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> RunReport:
+        """Turn episodes into knowledge, as one journalled run; or *undo* an earlier run by its id.
+
+        *mode* is one of MODES; *dry_run* shows what would change and changes nothing. *progress*
+        is called with (done, total, message). Raises Busy while another run is at work.
+        """
+        mode = checks.one_of(mode, "mode", MODES) or "sleep"
+        session, undo = checks.label(session, "session"), checks.label(undo, "undo")
+        dry_run = checks.flag(dry_run, "dry_run")
+        parts = self._engine.parts()
+        parts.store.catch_up()
+        if undo:
+            return parts.consolidator.undo(who, undo)
+        return parts.consolidator.run(
+            who, mode=mode, session=session, dry_run=dry_run, progress=progress
+        )
+
+    def forget(
+        self,
+        who: Identity,
+        *,
+        ids: Sequence[str] = (),
+        query: str = "",
+        reason: str = "",
+        never_again: bool = True,
+        confirm: bool = False,
+    ) -> ForgetReport:
+        """Show what would be forgotten; with *ids* and *confirm*, forget it for good.
+
+        *query* only previews. Derived memories that rest on nothing else go too. With
+        *never_again* the values are recognised and refused later. Raises NotFound, ScopeDenied.
+        """
+        wanted = checks.labels(ids, "ids", checks.IDS_MOST)
+        reason = checks.text(reason, "reason", self.settings.limits.source_chars)
+        never_again = checks.flag(never_again, "never_again")
+        confirm = checks.flag(confirm, "confirm") and bool(wanted)
+        if not wanted and query == "":
+            raise checks.invalid(
+                "ids", "neither ids nor a query was given", "recall first, then pass ids"
+            )
+        parts = self._engine.parts()
+        parts.store.catch_up()
+        if not wanted:
+            cues = Cues(self._query(query), k=FORGET_CANDIDATES, context=0)
+            found = parts.reader.recall(who, cues)
+            near = [hit.memory for hit in (*found.hits, *found.partial)]
+            wanted = tuple(m.id for m in near if who.admin or m.agent == who.agent)
+        report = parts.forgetting.forget(
+            who, wanted, reason=reason, never_again=never_again, confirm=confirm
+        )
+        if confirm:
+            parts.maintenance.nudge()
+        return report
+
+    def clear(self, who: Identity) -> int:
+        """Forget everything that *who* owns, without tombstones; how many memories went."""
+        parts = self._engine.parts()
+        parts.store.catch_up()
+        with parts.store.reading():
+            columns = parts.store.columns
+            own = parts.store.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
+            ids = [columns.id(int(row)) for row in np.flatnonzero(own)]
+        if ids:
+            parts.forgetting.forget(who, ids, reason="clear", never_again=False, confirm=True)
+            parts.maintenance.nudge()
+        return len(ids)
+
+    # Knowing
+
+    def health(self, who: Identity, *, repair: bool = False) -> HealthReport:
+        """A real round trip and the state of every part; *repair* rebuilds what can be rebuilt."""
+        repair = checks.flag(repair, "repair")
+        parts = self._engine.parts()
+        return health.report(
+            self, parts.store, parts.maintenance, self._engine.gate, who, repair=repair
+        )
+
+    def stats(self, who: Identity) -> dict[str, Any]:
+        """Counts of live memories that *who* may read; needs no model."""
+        return catalogue.stats(self._engine.parts().store, who)
+
+    def sessions(self, who: Identity) -> list[str]:
+        """Names of the sessions that *who* may read, in order."""
+        return catalogue.sessions(self._engine.parts().store, who)
+
+    def entities(self, who: Identity) -> list[str]:
+        """Names of the entities in what *who* may read, in order."""
+        return catalogue.entities(self._engine.parts().store, who)
+
+    def tags(self, who: Identity) -> list[str]:
+        """The tags in what *who* may read, in order."""
+        return catalogue.tags(self._engine.parts().store, who)
+
+    # Interchange
+
+    def export(self, who: Identity) -> Iterator[dict[str, Any]]:
+        """Every memory that *who* may read, oldest first, as JSON-ready dicts with all fields."""
+        for memory in catalogue.readable(self._engine.parts().store, who):
+            yield jsonl.to_record(memory)
+
+    def bring_in(self, who: Identity, record: Mapping[str, Any]) -> Receipt:
+        """Take back one exported *record*; it keeps its id, and nothing is doubled.
+
+        It carries trust "import", or the lower one that it had. Only an admin can bring in what
+        belongs to another agent or team; else it becomes the caller's own. Raises InvalidInput,
+        which names the field, TooLarge, ScopeDenied or a StorageError.
+        """
+        memory, warnings = jsonl.from_record(checks.mapping(record, "record"))
+        if "occurred_at" not in record:
+            memory = replace(memory, occurred_at=self._clock())
+        checks.imported(memory, self.settings.limits)
+        own = memory.agent == who.agent and memory.visibility != "team"
+        if not (own or (who.admin and memory.agent)):
+            memory = replace(memory, agent=who.agent, team=who.team)
+        checks.write_scope(replace(who, team=memory.team), memory.visibility)
+        memory = replace(memory, trust=memory.trust if memory.trust == "web" else "import")
+        receipt = self._engine.parts().writer.bring_in(who, memory)
+        return replace(receipt, warnings=(*receipt.warnings, *warnings))
+
+    def _query(self, query: str) -> str:
+        return checks.prose(query, "query", self.settings.limits.query_chars, checks.SHORTEN)[0]

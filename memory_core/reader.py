@@ -1,0 +1,315 @@
+"""The walk of a recall: cues -> candidates -> fuse -> spread -> select -> judge -> attach.
+
+Ranking is by evidence (design rule 4). The recipe and its weights were measured on LoCoMo and BEAM;
+`docs/architecture.md` tells the walk, `anamnesis evaluate` measures it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core import attachment, checks, selection
+from memory_core.attachment import Chosen, Cues
+from memory_core.config import Settings
+from memory_core.embedding.embedder import EmbedderGate
+from memory_core.records import KINDS, VISIBILITIES, Identity, Recollection
+from memory_core.scoring import (
+    activation,
+    decay,
+    fusion,
+    metamemory,
+)
+from memory_core.storage import lexical_index
+from memory_core.storage.store import MemoryStore
+from memory_core.storage.vector_entries import Part
+from memory_core.text import dates
+
+Rows = NDArray[np.int64]
+Scores = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+OFFSETS = (-2, -1, 1, 2)
+"""Thread neighbours that join the candidates and take part in the kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Rows that may answer and every signal about them, one value a row; NaN is no evidence."""
+
+    rows: Rows
+    passage: Scores
+    whole: Scores
+    lexical: Scores
+    fused: Scores
+    score: Scores
+    temporal: Scores
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, with all that can be told of it before looking at a single memory.
+
+    *lexical* is its BM25 score for every row, *ideal* that of a text with each of its words;
+    *vector* is None while there is no model.
+    """
+
+    cues: Cues
+    vector: NDArray[np.float32] | None
+    lexical: NDArray[np.float32]
+    ideal: float
+    dates: dates.DateCue
+
+
+class Reader:
+    """Finds what a question brings to mind; one instance serves all callers."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        gate: EmbedderGate,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
+        """Read from *store*; embed queries with what *gate* has loaded; *clock* gives the time."""
+        self._store = store
+        self._gate = gate
+        self._settings = settings
+        self._clock = clock
+
+    def recall(self, who: Identity, cues: Cues) -> Recollection:
+        """What *cues* bring to mind of what *who* may read; see Memory.recall."""
+        vector = self._query_vector(cues.query)
+        self._store.catch_up()
+        with self._store.reading():
+            columns = self._store.columns
+            shown = self._store.readable(who) & attachment.valid(columns, cues.as_of)
+            chosen = self._choose(self._question(cues, vector), self._narrowed(cues, shown))
+            found = attachment.locate(columns, who.agent, cues, chosen, shown)
+        return attachment.attach(self._store, cues, chosen, found, lexical_only=vector is None)
+
+    def by_id(self, who: Identity, cues: Cues) -> Recollection:
+        """The memory whose id is the query of *cues*, replaced or retired or not, whatever narrows.
+
+        Raises NotFound when there is none that *who* may read.
+        """
+        id = cues.query.strip()
+        self._store.catch_up()
+        with self._store.reading():
+            columns, seen = self._store.columns, self._store.readable(who)
+            row = columns.row(id)
+            if row is None or not seen[row]:
+                raise checks.unknown(id)
+            chosen = Chosen([row], [1.0], [{"id": 1.0}], 1.0)
+            shown = seen & attachment.valid(columns, cues.as_of)
+            found = attachment.locate(columns, who.agent, cues, chosen, shown)
+        answer = attachment.attach(self._store, cues, chosen, found, lexical_only=False)
+        if not answer.hits:  # forgotten by another process at this moment
+            raise checks.unknown(id)
+        return answer
+
+    # cues
+
+    def _query_vector(self, query: str) -> NDArray[np.float32] | None:
+        embedder = self._gate.embedder
+        if embedder is None or embedder.fingerprint != self._store.fingerprint:
+            return None
+        return embedder.query(query)
+
+    def _question(self, cues: Cues, vector: NDArray[np.float32] | None) -> Question:
+        lexical = self._store.lexical
+        return Question(
+            cues,
+            vector if self._store.vectors is not None else None,
+            lexical.all_scores(cues.query),
+            lexical.ideal(cues.query),
+            dates.query_dates(cues.query, self._clock()),
+        )
+
+    def _narrowed(self, cues: Cues, shown: Mask) -> Mask:
+        """Those of the rows *shown* that fit what the caller asks for."""
+        columns = self._store.columns
+        mask = shown.copy()
+        if cues.scope:
+            mask &= columns.visibility == VISIBILITIES.index(cues.scope)
+        if cues.kinds:
+            mask &= np.isin(columns.kind, [KINDS.index(kind) for kind in cues.kinds])
+        if cues.speaker:
+            mask &= columns.speaker == columns.code(cues.speaker, "speaker")
+        if cues.since is not None:
+            mask &= columns.occurred_at >= cues.since
+        if cues.until is not None:
+            mask &= columns.occurred_at <= cues.until
+        for tag in cues.tags:
+            mask &= columns.tagged(tag)
+        return mask
+
+    def _choose(self, asked: Question, mask: Mask) -> Chosen:
+        """What answers among the rows of *mask*; retired ones only where the others do not.
+
+        What was known at an earlier moment includes what has been retired since or before.
+        """
+        retired = mask & np.isfinite(self._store.columns.retired_at)
+        if asked.cues.as_of is not None or not retired.any():
+            return self._search(asked, mask)
+        chosen = self._search(asked, mask & ~retired)
+        if metamemory.feeling(chosen.confidence) == "high":
+            return chosen
+        return self._search(asked, mask)
+
+    # candidates
+
+    def _search(self, asked: Question, mask: Mask) -> Chosen:
+        rows = self._candidates(asked, mask)
+        if not len(rows):
+            return Chosen()
+        return self._select(asked, self._score(asked, rows))
+
+    def _candidates(self, asked: Question, mask: Mask) -> Rows:
+        """The best of each search and their neighbours in the thread, ascending, within *mask*."""
+        most = max(self._settings.recall.candidates, 2 * asked.cues.k)
+        found = [lexical_index.best(asked.lexical, most, mask)[0]]
+        if asked.vector is not None:
+            assert self._store.vectors is not None
+            for part in ("whole", "passage"):
+                nearest = self._store.vectors.search(asked.vector, most, part=part, allowed=mask)
+                found.append(nearest[0])
+        hits = np.unique(np.concatenate(found))
+        around = [self._store.columns.neighbours_many(hits, offset) for offset in OFFSETS]
+        rows = np.unique(np.concatenate([hits, *around]))
+        rows = rows[rows >= 0]
+        allowed: Rows = rows[mask[rows]]
+        return allowed
+
+    # fuse and spread
+
+    def _score(self, asked: Question, rows: Rows) -> Candidates:
+        weights = self._settings.recall
+        lexical = asked.lexical[rows].astype(np.float64)
+        passage = whole = np.full(len(rows), np.nan)
+        if asked.vector is not None:
+            passage = self._similarities(asked.vector, rows, "passage")
+            whole = self._similarities(asked.vector, rows, "whole")
+        fused = fusion.fuse(
+            [
+                (weights.passage_weight, passage),
+                (weights.whole_weight, whole),
+                (weights.lexical_weight, lexical),
+            ]
+        )
+        temporal = self._temporal(asked.dates, rows)
+        score = self._spread(fused, rows) + weights.temporal_weight * temporal
+        score = score + self._cognition(rows, score)
+        return Candidates(rows, passage, whole, lexical, fused, score, temporal)
+
+    def _similarities(self, vector: NDArray[np.float32], rows: Rows, part: Part) -> Scores:
+        assert self._store.vectors is not None
+        return self._store.vectors.similarities(vector, rows, part=part).astype(np.float64)
+
+    def _spread(self, fused: Scores, rows: Rows) -> Scores:
+        columns, weights = self._store.columns, self._settings.recall
+        neighbours = {
+            offset: _index_of(rows, columns.neighbours_many(rows, offset)) for offset in OFFSETS
+        }
+        score = activation.thread_kernel(
+            fused, neighbours, columns.words[rows], columns.question[rows]
+        )
+        session = activation.session_term(fused, columns.thread[rows])
+        prior = np.where(columns.role[rows] == _ASSISTANT, 0.0, weights.user_prior)
+        return score + prior + weights.session_weight * session
+
+    def _temporal(self, cue: dates.DateCue, rows: Rows) -> Scores:
+        result = np.zeros(len(rows))
+        if not cue:
+            return result
+        columns = self._store.columns
+        known: dict[tuple[int, tuple[str, ...]], float] = {}  # turns of a day are alike
+        for index, row in enumerate(rows.tolist()):
+            at, named = float(columns.occurred_at[row]), columns.dates(row)
+            key = int(at // decay.DAY), named
+            if key not in known:
+                known[key] = dates.temporal_match(cue, at, named)
+            result[index] = known[key]
+        return result
+
+    def _cognition(self, rows: Rows, score: Scores) -> Scores:
+        """What retention and importance may move: a share of the spread of the scores (rule 4)."""
+        bound = self._settings.recall.cognition_bound
+        spread = float(score.max() - score.min()) if len(score) else 0.0
+        retained = self._retention(rows)
+        liking = 0.5 * retained + 0.5 * self._store.columns.importance[rows]
+        return bound * spread * liking
+
+    def _retention(self, rows: Rows) -> Scores:
+        columns, settings = self._store.columns, self._settings.decay
+        last = columns.last_accessed[rows]
+        last = np.where(np.isnan(last), columns.recorded_at[rows], last)
+        recent = columns.tier[rows] != _LONG_TERM
+        days = np.where(recent, settings.recent_half_life_days, settings.long_term_half_life_days)
+        return decay.retention(
+            self._clock() - last,
+            days * decay.DAY,
+            columns.access_count[rows],
+            settings.rehearsal_weight,
+        )
+
+    # select and judge
+
+    def _select(self, asked: Question, found: Candidates) -> Chosen:
+        cues, embedder = asked.cues, self._gate.embedder
+        threshold = None if embedder is None else embedder.profile.near_duplicate
+        lambda_ = self._settings.recall.mmr_lambda
+        order = selection.ranked(self._store, found.rows, found.score, cues.k, lambda_)
+        order = selection.newest_first(self._store, found.rows, order, cues.as_of)
+        kept, folded = selection.folded(self._store, found.rows[order], cues.k, threshold)
+        chosen = order[kept]
+        pairs = zip(kept, chosen, strict=True)
+        return Chosen(
+            [int(row) for row in found.rows[chosen]],
+            [float(score) for score in found.score[chosen]],
+            [self._why(found, int(i), len(folded.get(p, ()))) for p, i in pairs]
+            if cues.explain
+            else [{}] * len(kept),
+            self._judge(asked.ideal, found),
+        )
+
+    def _why(self, found: Candidates, index: int, folded: int) -> dict[str, float | str]:
+        row = found.rows[index : index + 1]
+        signals = {
+            "cosine": found.whole[index],
+            "passage": found.passage[index],
+            "lexical": found.lexical[index],
+            "fused": found.fused[index],
+            "temporal": found.temporal[index],
+            "retention": self._retention(row)[0],
+            "importance": self._store.columns.importance[row[0]],
+            "folded": folded,
+        }
+        return {name: round(float(value), 4) for name, value in signals.items() if value == value}
+
+    def _judge(self, ideal: float, found: Candidates) -> float:
+        """The calibrated confidence in the evidence for the best candidates.
+
+        Coverage is the share of the question's words, by rarity, that the lexically best one holds.
+        """
+        coverage = min(1.0, float(found.lexical.max()) / ideal) if ideal > 0 else 0.0
+        evidence = metamemory.Evidence(_best(found.passage), _best(found.whole), coverage)
+        return metamemory.confidence(evidence)
+
+
+def _index_of(rows: Rows, wanted: Rows) -> Rows:
+    """Where each of *wanted* stands in the ascending *rows*; -1 when it is not there."""
+    places = np.clip(np.searchsorted(rows, wanted), 0, len(rows) - 1)
+    return np.where((wanted >= 0) & (rows[places] == wanted), places, -1)
+
+
+def _best(signal: Scores) -> float:
+    known = signal[~np.isnan(signal)]
+    return float(known.max()) if len(known) else float("nan")
+
+
+_ASSISTANT = 2  # records.ROLES.index("assistant")
+_LONG_TERM = 2  # records.TIERS.index("long_term")

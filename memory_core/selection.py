@@ -1,0 +1,96 @@
+"""Choosing among the candidates of a recall: in which order, and one for all that say the same.
+
+Rows are those of the store's columns, places count within the rows given. Call inside
+store.reading().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.records import Memory
+from memory_core.scoring import duplicates, mmr, succession
+from memory_core.storage.store import MemoryStore
+from memory_core.text import claims
+
+Rows = NDArray[np.int64]
+
+
+def ranked(
+    store: MemoryStore, rows: Rows, score: NDArray[np.float64], k: int, lambda_: float
+) -> Rows:
+    """The places of *rows* by *score*; with *lambda_* under 1 the first by marginal relevance."""
+    order = np.argsort(-score, kind="stable")
+    if lambda_ >= 1.0 or store.vectors is None:
+        return order
+    first = order[: _window(k)]
+    gained = mmr.select(score[first], store.vectors.wholes(rows[first]), len(first), lambda_)
+    return np.concatenate([first[gained], order[len(first) :]])
+
+
+def newest_first(store: MemoryStore, rows: Rows, order: Rows, as_of: float | None) -> Rows:
+    """*order* (places of *rows*) with what was out of date *as_of* behind what supersedes it."""
+    columns = store.columns
+    at = np.inf if as_of is None else as_of
+    late = columns.superseded[rows] & ~(columns.superseded_at[rows] > at)
+    if not late.any():
+        return order
+    memories = _memories(store, rows, np.flatnonzero(late).tolist())
+    places = {columns.id(int(row)): place for place, row in enumerate(rows)}
+    newer = {place: places.get(m.superseded_by, -1) for place, m in memories.items()}
+    return np.array(succession.behind(order.tolist(), newer), dtype=np.int64)
+
+
+def folded(
+    store: MemoryStore, rows: Rows, k: int, threshold: float | None
+) -> tuple[list[int], dict[int, list[int]]]:
+    """The places of the first *k* of the ranked *rows* that say something new.
+
+    And, for each of them, the places that it stands for: near-duplicates, from cosine *threshold*,
+    of one speaker and visibility, whose claims agree (design, section 4). Nothing is folded while
+    there is no model (None). Looks further only where the first few fold into less than *k*.
+    """
+    if threshold is None or store.vectors is None:
+        return list(range(min(k, len(rows)))), {}
+    kept, stands_for = _fold(store, rows[: _window(k)], k, threshold)
+    if len(kept) < k and len(rows) > _window(k):
+        kept, stands_for = _fold(store, rows, k, threshold)
+    return kept, stands_for
+
+
+def _fold(
+    store: MemoryStore, rows: Rows, k: int, threshold: float
+) -> tuple[list[int], dict[int, list[int]]]:
+    assert store.vectors is not None
+    vectors = np.nan_to_num(store.vectors.wholes(rows))
+    near = vectors @ vectors.T >= threshold
+    np.fill_diagonal(near, False)
+    crowded = np.flatnonzero(near.any(axis=0))
+    if not crowded.size:
+        return list(range(min(k, len(rows)))), {}
+    memories = _memories(store, rows, crowded.tolist())
+    said = {place: claims.claims(m.text, m.entities) for place, m in memories.items()}
+
+    def same(a: int, b: int) -> bool:
+        if a not in said or b not in said:  # forgotten by another process at this moment
+            return False
+        x, y = memories[a], memories[b]
+        alike = (x.speaker, x.visibility) == (y.speaker, y.visibility)
+        return alike and claims.agree(said[a], said[b])
+
+    return duplicates.fold(vectors, threshold, same, k)
+
+
+def _memories(store: MemoryStore, rows: Rows, places: Iterable[int]) -> dict[int, Memory]:
+    """The memories at *places* of *rows*, by place; without those just forgotten."""
+    ids = {place: store.columns.id(int(rows[place])) for place in places}
+    memories = store.indexed(ids.values())
+    return {place: memories[id] for place, id in ids.items() if id in memories}
+
+
+def _window(k: int) -> int:
+    """How many of the best are compared with each other at first."""
+    return max(4 * k, 20)

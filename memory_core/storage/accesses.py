@@ -1,0 +1,75 @@
+"""What recall rehearsed: noted in memory at once, journalled later in one change.
+
+A kill may lose the last batch; a failure to write never fails a recall (design, section 5).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from memory_core.errors import MemoryCoreError
+from memory_core.records import Change
+from memory_core.storage.journal import Transaction
+from memory_core.storage.store import MemoryStore
+
+MOST = 1000
+"""Memories noted before they are journalled ahead of time (design, section 5)."""
+
+
+class Accesses:
+    """The accesses of one process that the journal does not know yet."""
+
+    def __init__(self, store: MemoryStore, clock: Callable[[], float], seconds: float) -> None:
+        """Journal into *store* every *seconds* of *clock*."""
+        self._store = store
+        self._clock = clock
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._noted: dict[str, tuple[int, float]] = {}
+        self._since = clock()
+
+    def note(self, ids: Sequence[str]) -> None:
+        """One more access to each of *ids*, now."""
+        now = self._clock()
+        with self._lock:
+            for id in ids:
+                self._noted[id] = (self._noted.get(id, (0, now))[0] + 1, now)
+
+    def keep(self) -> None:
+        """Journal what was noted when it is time to. Raises as flush does."""
+        with self._lock:
+            waited = self._clock() - self._since
+            due = bool(self._noted) and (waited >= self._seconds or len(self._noted) >= MOST)
+        if due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Journal what was noted, with absolute counts; memories that are gone are left out.
+
+        Raises Busy or a StorageError; what was noted is then kept for the next time.
+        """
+        with self._lock:
+            noted, self._noted, self._since = self._noted, {}, self._clock()
+        if not noted:
+            return
+        try:
+            self._store.commit(lambda tx: _append(tx, noted))
+        except MemoryCoreError:
+            self._put_back(noted)
+            raise
+
+    def _put_back(self, noted: dict[str, tuple[int, float]]) -> None:
+        with self._lock:
+            for id, (count, last) in noted.items():
+                more, later = self._noted.get(id, (0, last))
+                self._noted[id] = (count + more, max(last, later))
+
+
+def _append(tx: Transaction, noted: dict[str, tuple[int, float]]) -> None:
+    known = tx.accesses(sorted(noted))
+    ids = [id for id in sorted(noted) if id in known]
+    counts = [known[id][0] + noted[id][0] for id in ids]
+    last = [max(noted[id][1], known[id][1] or noted[id][1]) for id in ids]
+    if ids:
+        tx.append(Change("access", "", {"ids": ids, "counts": counts, "last": last}))

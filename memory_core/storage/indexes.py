@@ -1,0 +1,137 @@
+"""The indexes of one process, kept in step: columns, BM25, graph and vectors have the same rows.
+
+Values come from a journal that other versions of this program may have written. One that an index
+cannot hold is taken as the nearest that it can; a memory that cannot be indexed at all is left out
+of all indexes and noted, and the others are not touched by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Change, Memory
+from memory_core.storage.columns import Columns
+from memory_core.storage.graph import Graph
+from memory_core.storage.lexical_index import LexicalIndex
+from memory_core.storage.slices import WRONG_VALUE, Troubles
+from memory_core.storage.vector_index import VectorIndex
+
+DERIVED_FROM = "derived_from"
+
+_COUNTED = frozenset({"access_count", "last_accessed"})
+_MOST = 2**31 - 1
+_CHOICES = {
+    "visibility": (VISIBILITIES, "private"),
+    "role": (ROLES, ""),
+    "kind": (KINDS, "episode"),
+    "trust": (TRUSTS, TRUSTS[-1]),
+    "tier": (TIERS, "long_term"),
+}
+"""What is known, and what an unknown word of a newer version counts as: the most cautious."""
+
+
+class Indexes:
+    """What is searched. Nothing here locks; the store keeps readers and writers apart."""
+
+    def __init__(self, index_text: Callable[[Memory], str], troubles: Troubles) -> None:
+        """Start empty; *index_text* gives what the lexical index holds of a memory."""
+        self.columns = Columns()
+        self.lexical = LexicalIndex()
+        self.graph = Graph()
+        self.vectors: VectorIndex | None = None
+        self._index_text = index_text
+        self._troubles = troubles
+        self._awaited: dict[str, set[str]] = {}
+        """Ids that are not there, and the memories that are derived from them."""
+
+    def put(self, memory: Memory) -> None:
+        """Take *memory* in, or its new values."""
+        try:
+            row = self.columns.row(memory.id)
+            sources = () if row is None else self.columns.derived_from(row)
+            row = self.columns.put(_tame(memory))
+            self.graph.put(row, memory.entities)
+            self.lexical.put(row, self._text(memory))
+            self._link_sources(row, memory, sources)
+        except WRONG_VALUE as problem:
+            self.remove(memory.id)
+            self._troubles.note(memory.id, problem)
+
+    def remove(self, id: str) -> None:
+        """Take the memory *id* out of every index; nothing happens when it is not there."""
+        row = self.columns.row(id)
+        if row is None:
+            return
+        derived = {self.columns.id(other) for other in self.graph.origins(row, DERIVED_FROM)}
+        if derived:
+            self._awaited[id] = derived
+        self.lexical.remove(row)
+        self.graph.remove(row)
+        if self.vectors is not None:
+            self.vectors.remove(row)
+        self.columns.remove(id)
+
+    def change(self, change: Change) -> None:
+        """Apply what a change says beyond the fields of one memory: accesses and links."""
+        if change.body is None:
+            return
+        try:
+            if change.kind == "access":
+                self._access(change.body)
+            elif change.kind == "link":
+                self._link(change.target, change.body)
+            elif change.kind == "put" and not _COUNTED.isdisjoint(change.body):
+                self._count(change.target, change.body)
+        except WRONG_VALUE as problem:
+            self._troubles.note(f"change {change.seq}", problem)
+
+    def _text(self, memory: Memory) -> str:
+        try:
+            return self._index_text(memory)
+        except WRONG_VALUE as problem:
+            self._troubles.note(memory.id, f"indexed by its text alone ({problem})")
+            return memory.text
+
+    def _link_sources(self, row: int, memory: Memory, before: tuple[str, ...]) -> None:
+        for source in (*before, *memory.derived_from):
+            origin = self.columns.row(source)
+            kept = source in memory.derived_from
+            if origin is not None:
+                self.graph.link(row, origin, DERIVED_FROM, float(kept))
+            elif kept:
+                self._awaited.setdefault(source, set()).add(memory.id)
+        for id in self._awaited.pop(memory.id, ()):
+            other = self.columns.row(id)
+            if other is not None and memory.id in self.columns.derived_from(other):
+                self.graph.link(other, row, DERIVED_FROM, 1.0)
+
+    def _access(self, body: Mapping[str, Any]) -> None:
+        for id, count, last in zip(body["ids"], body["counts"], body["last"], strict=True):
+            self.columns.set_access(id, min(count, _MOST), last)
+
+    def _count(self, id: str, body: Mapping[str, Any]) -> None:
+        row = self.columns.row(id)
+        if row is not None:
+            count = body.get("access_count", int(self.columns.access_count[row]))
+            last = body.get("last_accessed", float(self.columns.last_accessed[row]))
+            self.columns.set_access(id, min(count, _MOST), last)
+
+    def _link(self, target: str, body: Mapping[str, Any]) -> None:
+        a, b = self.columns.row(target), self.columns.row(body["b"])
+        if a is not None and b is not None:
+            self.graph.link(a, b, body["kind"], body["weight"])
+
+
+def _tame(memory: Memory) -> Memory:
+    """*memory* with values that the columns can hold; itself when they can hold all."""
+    changed: dict[str, Any] = {
+        name: fallback
+        for name, (known, fallback) in _CHOICES.items()
+        if getattr(memory, name) not in known
+    }
+    for name in ("position", "access_count"):
+        if getattr(memory, name) > _MOST:
+            changed[name] = _MOST
+    return replace(memory, **changed) if changed else memory

@@ -1,0 +1,240 @@
+"""The LanceDB table as a follower of the journal: filled, checked, rebuilt, erased, by generations.
+
+Every process opens it for reading; only the holder of maintenance.lock writes it. A generation is
+never repaired: a new one is built from the journal and the number in its meta is switched.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from memory_core.config import StorageSettings
+from memory_core.errors import IncompatibleStore, StorageError
+from memory_core.records import Change
+from memory_core.storage.generations import Generations
+from memory_core.storage.journal import Transaction
+from memory_core.storage.lance_errors import damaged
+from memory_core.storage.store import EMBEDDING, MemoryStore
+from memory_core.storage.table import Table
+
+log = logging.getLogger(__name__)
+
+TABLE = "table"
+"""The meta key of the current generation: {"generation", "since": sequence it was built at,
+"dimension"}; also the folder of the generations."""
+
+DIMENSION = 384
+"""Of the vectors of a table that was built before any model was known."""
+
+REBUILD_BATCH = 2000
+GRACE_SECONDS = 60.0
+"""Old table versions are kept this long for readers in other processes."""
+
+
+class Mirror:
+    """The table of one store, as this process sees it."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        settings: StorageSettings,
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Follow *store*; nothing is opened yet (lancedb takes more than a second to import).
+
+        Long work ends between two batches once *stopping* is true.
+        """
+        self._store = store
+        self._settings = settings
+        self._stopping = stopping
+        self._folders = Generations(store.directory / TABLE)
+        self._opened: dict[str, Any] | None = None
+        self._reached = 0
+        self._commits = 0
+        self.rebuilds = 0
+        """Tables found missing or damaged since the start, and rebuilt."""
+
+    @property
+    def since(self) -> int | None:
+        """Sequence that the current generation was built at; None when there is none."""
+        meta = self._meta()
+        return None if meta is None else int(meta["since"])
+
+    # Every process
+
+    def follow(self) -> None:
+        """Open the current generation if it is not open, and serve from it what it already holds.
+
+        Raises StorageError or IncompatibleStore when it is damaged or does not hold what the
+        journal holds; rows then come from the journal.
+        """
+        meta = self._meta()
+        if meta is None:
+            return
+        try:
+            table = self._store.table
+            if table is None or meta != self._opened:  # a number may come back, "since" does not
+                self._open(meta)
+            elif self._store.behind:
+                self._serve(table, table.applied())
+        except (StorageError, IncompatibleStore):
+            self._store.settle(None, 0)
+            raise
+
+    def _open(self, meta: dict[str, Any]) -> None:
+        folder = self._folders.path(meta["generation"])
+        table = Table.open(folder, dimension=meta["dimension"])
+        self._reached = 0
+        applied, held = table.applied(), table.ids()
+        self._store.catch_up()  # whatever the table holds, the journal held before
+        self._compare(applied, held)
+        self._serve(table, applied)
+        self._opened, self._commits = meta, table.versions()
+
+    def _compare(self, applied: int, held: list[str]) -> None:
+        """Raise StorageError unless the table holds the memories that the journal holds."""
+        with self._store.reading():
+            columns = self._store.columns
+            live = {columns.id(row) for row in np.flatnonzero(columns.live).tolist()}
+            later = {id for id, seq in self._store.behind.items() if seq > applied}
+        if (live ^ set(held)) - later:
+            raise damaged("the table holds other memories than the journal")
+
+    def _serve(self, table: Table, applied: int) -> None:
+        """Serve from *table*, which held everything up to *applied* before this was called."""
+        if applied < self._reached:
+            raise damaged("the table has lost its newest commits")
+        if applied > self._store.journal.last():
+            raise damaged("the table is ahead of the journal")
+        self._reached = applied
+        self._store.catch_up()  # so that `behind` knows everything that came after *applied*
+        self._store.settle(table, applied)
+
+    def _meta(self) -> dict[str, Any] | None:
+        value: dict[str, Any] | None = self._store.journal.meta(TABLE)
+        return value
+
+    # The holder of maintenance.lock
+
+    def keep(self) -> None:
+        """Bring the table level with the journal; build a new generation where that is needed."""
+        if self._to_be_replaced():
+            self.rebuild()
+        elif (problem := self._problem()) != "":
+            log.warning("the table is rebuilt from the journal: %s", problem)
+            self.rebuild()
+            self.rebuilds += 1
+        else:
+            self._merge()
+            self._compact()
+
+    def _to_be_replaced(self) -> bool:
+        """True when a whole table is not what is wanted: none yet, another model, an erasure."""
+        meta = self._meta()
+        if meta is None or meta["since"] < self._store.forgotten_at:
+            return True
+        return bool(meta["dimension"] != self._wanted_dimension())
+
+    def _problem(self) -> str:
+        """Why the table cannot be used; "" when it can."""
+        if self._store.table_problem:
+            return self._store.table_problem
+        try:
+            self.follow()
+            return ""
+        except (StorageError, IncompatibleStore) as problem:
+            return problem.problem
+
+    def _wanted_dimension(self) -> int:
+        meta = self._store.journal.meta(EMBEDDING)
+        return int(meta["dimension"]) if meta else DIMENSION
+
+    def _merge(self) -> None:
+        """Merge what is behind, oldest first, in batches of one commit each."""
+        table = self._store.table
+        while table is not None and not self._stopping():
+            tail = self._store.tail(self._settings.apply_batch)
+            if not tail:
+                return
+            applied = tail[-1][1]
+            self._merge_ids(table, [id for id, _ in tail], applied)
+            self._commits += 1
+            self._serve(table, applied)
+
+    def _merge_ids(self, table: Table, ids: Sequence[str], applied: int) -> None:
+        """Bring the rows of *ids* to their newest state: what no index holds, the table neither."""
+        memories = self._store.indexed(ids)
+        gone = [id for id in ids if id not in memories]
+        vectors = self._vectors(list(memories))
+        table.merge(list(memories.values()), vectors, applied=applied, deleted=gone)
+
+    def _vectors(self, ids: list[str]) -> dict[str, Any]:
+        with self._store.reading():
+            if self._store.vectors is None:
+                return {}
+            rows = [self._store.columns.row(id) for id in ids]
+            places = np.array([-1 if row is None else row for row in rows], np.int64)
+            wholes = self._store.vectors.wholes(places)
+        known = np.flatnonzero(~np.isnan(wholes[:, 0])).tolist()
+        return {ids[place]: wholes[place] for place in known}
+
+    def rebuild(self) -> None:
+        """Build a new generation from the journal, switch to it, remove the older ones.
+
+        What cannot be built is removed again. When it was to replace one that holds something
+        forgotten, that one goes too, and rows come from the journal until there is room.
+        """
+        generation = self._folders.create()
+        meta: dict[str, Any] | None = None
+        try:
+            meta = self._build(generation)
+        finally:
+            if meta is None:
+                with suppress(StorageError):
+                    self._folders.remove_others(self._current())
+        if meta is not None:
+            self._open(meta)
+            self._folders.remove_others(generation, set_aside=True)
+
+    def _current(self) -> int | None:
+        meta = self._meta()
+        if meta is None or meta["since"] < self._store.forgotten_at:
+            self._store.settle(None, 0)
+            return None
+        return int(meta["generation"])
+
+    def _build(self, generation: int) -> dict[str, Any] | None:
+        dimension = self._wanted_dimension()
+        self._store.catch_up()
+        table = Table.create(self._folders.path(generation), dimension=dimension)
+        with self._store.reading():
+            columns, since = self._store.columns, self._store.applied
+            ids = [columns.id(row) for row in np.flatnonzero(columns.live).tolist()]
+        for start in range(0, len(ids), REBUILD_BATCH):
+            if self._stopping():
+                return None
+            self._merge_ids(table, ids[start : start + REBUILD_BATCH], 0)
+        self._merge_ids(table, [], since)
+        table.close()
+        value = {"generation": generation, "since": since, "dimension": dimension}
+
+        def switch(tx: Transaction) -> None:
+            tx.append(Change("meta", TABLE, {"value": value}, source="maintenance"))
+
+        self._store.commit(switch)
+        return value
+
+    def _compact(self) -> None:
+        table = self._store.table
+        if table is not None and self._commits >= self._settings.compact_commits:
+            table.compact(grace_seconds=GRACE_SECONDS)
+            self._commits = 0
+
+    def tidy(self) -> None:
+        """Remove generations that a killed holder left behind. Raises StorageError."""
+        self._folders.remove_others(self._current(), set_aside=True)

@@ -1,0 +1,287 @@
+"""MemoryStore: the one door for writes, and everything that is derived from the journal.
+
+A write goes to the journal and nowhere else. What answers questions (columns, BM25, vectors, graph,
+the LanceDB table) follows the journal through `catch_up`, in every process alike: a process learns
+of its own commit the way it learns of another's.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.config import StorageSettings
+from memory_core.errors import IncompatibleStore, MemoryCoreError, StorageError
+from memory_core.records import Change, Identity, Memory, content_hash
+from memory_core.storage.indexes import Indexes
+from memory_core.storage.journal import Journal, Transaction
+from memory_core.storage.locks import RWLock
+from memory_core.storage.slices import Slice, SliceReader, Troubles
+from memory_core.storage.table import Table
+from memory_core.storage.vector_index import VectorIndex
+from memory_core.storage.vector_source import VectorSource, put_vectors
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+SLICE = 256
+"""Changes applied while the write side of the lock is held once: a reader waits for one slice."""
+
+FIRST_SLICE = 4096
+"""The same while the store opens and nobody reads."""
+
+EMBEDDING = "embedding"
+"""The meta key that names the store's active model: {"name", "fingerprint", "dimension"}."""
+
+
+class MemoryStore:
+    """Memories on disk and the indexes over them, shared by any number of threads and processes.
+
+    Rows are dense integers of this process (columns.row(id)); ids are what lasts. `reading()` gives
+    a consistent view of all indexes; nobody may write or wait for a model inside it.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        clock: Callable[[], float],
+        settings: StorageSettings,
+        index_text: Callable[[Memory], str],
+    ) -> None:
+        """Open or create the journal in *directory*; the first catch_up replays it.
+
+        *index_text* gives what the lexical index holds of a memory. Raises StorageError or
+        IncompatibleStore.
+        """
+        self.directory = directory
+        self.journal = Journal.open(directory, clock=clock, lock_seconds=settings.lock_seconds)
+        self.troubles = Troubles()
+        self._reader = SliceReader(self.journal, self.troubles)
+        self._indexes = Indexes(index_text, self.troubles)
+        self._source = VectorSource(directory, self.journal, self._reader, self.troubles, settings)
+        self.columns = self._indexes.columns
+        self.lexical = self._indexes.lexical
+        self.graph = self._indexes.graph
+        self.fingerprint = ""
+        self.table: Table | None = None
+        self.table_problem = ""
+        """Why the table that served until now does not any more; "" when it does."""
+        self.applied = 0
+        self.behind: dict[str, int] = {}
+        """Ids whose latest change is newer than the table, with that change's sequence."""
+        self.forgotten_at = 0
+        """Sequence of the newest forget change; files from before it have to go."""
+        self._dimension = 0
+        self._lock = RWLock()
+        self._catching = threading.Lock()
+
+    @property
+    def vectors(self) -> VectorIndex | None:
+        """The vector index; None while the store has no model."""
+        return self._indexes.vectors
+
+    @property
+    def snapshot_problem(self) -> str:
+        """Why the snapshot of the vectors was not used at start; "" when it was."""
+        return self._source.unfit
+
+    # Writing
+
+    def commit(self, build: Callable[[Transaction], R]) -> R:
+        """Run *build* in one durable transaction of the journal, then catch up; its result.
+
+        The only way anything is changed. *build* may run while other writers' builds share the
+        transaction; it sees their effects and must not block. When this returns, the change is on
+        disk and visible to this process. Raises what *build* raises (nothing of it is kept) or a
+        StorageError (nothing was acknowledged).
+        """
+        result = self.journal.write(build)
+        try:
+            self.catch_up()
+        except MemoryCoreError as problem:  # an error here would say that nothing was stored
+            log.warning("written, but not yet indexed: %s", problem)
+        return result
+
+    def adopt(self, name: str, fingerprint: str, dimension: int) -> str:
+        """The fingerprint that the store works with: its own, or *fingerprint* if it had none."""
+
+        def choose(tx: Transaction) -> None:
+            if tx.meta(EMBEDDING) is None:
+                value = {"name": name, "fingerprint": fingerprint, "dimension": dimension}
+                tx.append(Change("meta", EMBEDDING, {"value": value}, source="model"))
+
+        if self.journal.meta(EMBEDDING) is None:
+            self.commit(choose)
+        self.catch_up()
+        return self.fingerprint
+
+    # Catching up: the one apply routine
+
+    def catch_up(self) -> None:
+        """Apply what this and other processes have committed since; cheap when there is nothing.
+
+        Raises StorageError when the journal cannot be read. An entry that is damaged or that an
+        index cannot hold goes to `troubles` and stops nothing.
+        """
+        if self.journal.last() == self.applied and self._vectors_ready:
+            return
+        with self._catching:
+            while True:
+                most = SLICE if self.applied else FIRST_SLICE
+                changes, reached = self._reader.next(self.applied, most)
+                if reached == self.applied:
+                    break
+                searched = self.fingerprint if self.vectors is not None else ""
+                part = self._reader.outcome(changes, self._known, searched)
+                with self._lock.write():
+                    self._apply(part)
+                    self.applied = reached
+            if not self._vectors_ready:
+                self._load_vectors()
+
+    def _known(self, id: str) -> bool:
+        return self.columns.row(id) is not None
+
+    @property
+    def _vectors_ready(self) -> bool:
+        return self.vectors is not None or not self.fingerprint
+
+    def _apply(self, part: Slice) -> None:
+        for id in part.gone:
+            self._indexes.remove(id)
+        for memory in part.memories:
+            self._indexes.put(memory)
+        for change in part.changes:
+            self._indexes.change(change)
+            self._follow(change)
+        if self.vectors is not None:
+            put_vectors(self.vectors, part.vectors, self.columns.row, self.troubles)
+
+    def _follow(self, change: Change) -> None:
+        """Keep account of what the files that are derived from the journal have to follow."""
+        if change.kind in ("put", "forget", "vectors"):
+            self.behind[change.target] = change.seq
+        if change.kind == "forget" and (change.body or {}).get("erase", True):
+            self.forgotten_at = change.seq
+        if change.kind == "meta" and change.target == EMBEDDING and change.body is not None:
+            fingerprint = change.body["value"]["fingerprint"]
+            if fingerprint != self.fingerprint:
+                self.fingerprint, self._indexes.vectors = fingerprint, None
+                self._dimension = int(change.body["value"]["dimension"])
+
+    def _load_vectors(self) -> None:
+        rows = {self.columns.id(row): row for row in np.flatnonzero(self.columns.live).tolist()}
+        index = self._source.load(self._dimension, self.fingerprint, rows, self.behind)
+        with self._lock.write():
+            self._indexes.vectors = index
+
+    # Reading
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Hold all indexes still. Short: no I/O other than rows, no model, no other lock inside."""
+        with self._lock.read():
+            yield
+
+    def readable(self, who: Identity) -> NDArray[np.bool_]:
+        """The mask of rows that *who* may read: the one place where scope is enforced.
+
+        Own private memories, those of the own team, and shared ones. Call inside reading().
+        """
+        columns = self.columns
+        own = columns.agent == columns.code(who.agent, "agent")
+        team = columns.team == (columns.code(who.team, "team") if who.team else -2)
+        private, teams, shared = 0, 1, 2
+        visibility = columns.visibility
+        seen = (
+            ((visibility == private) & own)
+            | ((visibility == teams) & team)
+            | (visibility == shared)
+        )
+        return np.asarray(seen & columns.live, dtype=np.bool_)
+
+    def may_read(self, who: Identity, id: str) -> bool:
+        """True when *id* is a live memory that *who* may read."""
+        with self.reading():
+            row = self.columns.row(id)
+            return row is not None and bool(self.readable(who)[row])
+
+    def memories(self, ids: Iterable[str]) -> dict[str, Memory]:
+        """The memories of *ids* that exist, by id, as of the last catch_up.
+
+        From LanceDB where it has the newest state, else from the journal. Those that the journal
+        cannot tell any more are left out and noted in `troubles`.
+        """
+        wanted = list(dict.fromkeys(ids))
+        found = self._from_table([id for id in wanted if id not in self.behind])
+        missing = [id for id in wanted if id not in found]
+        if missing:
+            found.update(self._reader.memories(missing))
+        return {id: self.with_access(found[id]) for id in wanted if id in found}
+
+    def indexed(self, ids: Iterable[str]) -> dict[str, Memory]:
+        """Those of *ids* that the indexes hold, by id, as the journal has them now."""
+        known = [id for id in ids if self.columns.row(id) is not None]
+        found = self._reader.memories(known) if known else {}
+        return {id: self.with_access(memory) for id, memory in found.items()}
+
+    def _from_table(self, ids: list[str]) -> dict[str, Memory]:
+        table = self.table
+        if table is None or not ids:
+            return {}
+        try:
+            rows = table.get(ids)
+        except (StorageError, IncompatibleStore) as problem:
+            self.distrust(table, problem)
+            return {}
+        return {id: row for id, row in rows.items() if content_hash(row.text) == row.content_hash}
+
+    def with_access(self, memory: Memory) -> Memory:
+        """*memory* with the access count and time of the columns, which know them best."""
+        row = self.columns.row(memory.id)
+        if row is None:
+            return memory
+        last = float(self.columns.last_accessed[row])
+        return replace(
+            memory,
+            access_count=int(self.columns.access_count[row]),
+            last_accessed=None if np.isnan(last) else last,
+        )
+
+    # The table, filled by maintenance
+
+    def settle(self, table: Table | None, applied: int) -> None:
+        """Serve rows from *table*, which holds everything up to sequence *applied*."""
+        with self._lock.write():
+            self.table = table
+            if table is not None:
+                self.table_problem = ""
+                self.behind = {id: seq for id, seq in self.behind.items() if seq > applied}
+
+    def distrust(self, table: Table, problem: MemoryCoreError) -> None:
+        """Serve rows from the journal until maintenance has looked at *table*, which failed."""
+        if self.table is table:
+            log.warning("rows come from the journal: %s", problem.problem)
+            self.table, self.table_problem = None, problem.problem
+
+    def tail(self, most: int) -> list[tuple[str, int]]:
+        """The ids that are behind and the sequence of their latest change, oldest first."""
+        with self.reading():
+            return sorted(self.behind.items(), key=lambda item: item[1])[:most]
+
+    def close(self) -> None:
+        """Close the files. Nothing is lost without it; later calls raise StorageError."""
+        table, self.table = self.table, None
+        if table is not None:
+            table.close()
+        self.journal.close()

@@ -1,0 +1,29 @@
+"""Tombstones: keyed hashes by which a forgotten text is recognised without being kept."""
+
+from __future__ import annotations
+
+import hmac
+
+from memory_core.records import Memory
+from memory_core.text import visible
+
+SECRET = "tombstone_key"
+"""The meta key that holds the key of the tombstones' keyed hashes."""
+
+
+def owner_of(memory: Memory) -> str:
+    """Whose memory a scope is: one string a scope, so that tombstones do not cross scopes."""
+    if memory.visibility == "private":
+        return f"private:{memory.agent}"
+    return f"team:{memory.team}" if memory.visibility == "team" else "shared"
+
+
+def digests(secret: str, owner: str, text: str) -> list[str]:
+    """Keyed hashes by which a forgotten text, or a telling sentence of it, is recognised."""
+    forms = [visible.forgetting_form(part) for part in (text, *visible.telling_sentences(text))]
+    key = bytes.fromhex(secret)
+    return [
+        hmac.new(key, f"{owner}\x1f{form}".encode(), "sha256").hexdigest()[:32]
+        for form in dict.fromkeys(forms)
+        if form
+    ]

@@ -1,0 +1,187 @@
+"""The walk of a write: check -> gist -> parse -> embed -> relate -> commit.
+
+No model that can be slow stands on it: the gist is the passthrough's and a missing embedder only
+means that the vectors come later (maintenance backfills them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core import checks, recording
+from memory_core.config import Settings
+from memory_core.embedding.embedder import EmbedderGate, Profile
+from memory_core.gist.encoder import GistEncoder
+from memory_core.recording import Entry
+from memory_core.records import Identity, Memory, Receipt, Similar, content_hash
+from memory_core.scoring import duplicates
+from memory_core.storage.store import MemoryStore
+from memory_core.text import claims, dates, secrets
+from memory_core.wording import embed
+
+NOVEL_IMPORTANCE = 0.75
+NORMAL_IMPORTANCE = 0.5
+"""Design, section 4."""
+
+SIMILAR_MOST = 5
+"""Near memories named in a receipt."""
+
+Near = list[tuple[str, float]]
+"""Ids and their cosines in document space, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a caller asks to be remembered, checked and in our terms; the memory has no id yet."""
+
+    memory: Memory
+    judged: bool
+    """True when the caller gave the importance."""
+    replaces: str = ""
+    key: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Writer:
+    """Turns what is said into memories; one instance serves all callers."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        gate: EmbedderGate,
+        encoder: GistEncoder,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
+        """Write to *store*; embed with what *gate* has loaded; *clock* gives the time."""
+        self._store = store
+        self._gate = gate
+        self._encoder = encoder
+        self._settings = settings
+        self._clock = clock
+
+    def remember(self, who: Identity, draft: Draft) -> Receipt:
+        """Store *draft* durably; see Memory.remember for the answer and the errors."""
+        memory, warnings = self._mask(draft.memory)
+        memory = self._parse(self._encode(memory, judged=draft.judged))
+        entry = self._embed(Entry(who, memory, replaces=draft.replaces, key=draft.key))
+        self._store.catch_up()
+        near = self._nearest(who, entry)
+        if not draft.judged and entry.vectors is not None:
+            memory = self._novel(memory, near)
+        entry = replace(
+            entry,
+            memory=memory,
+            similar=self._relate(memory, near),
+            readable=bool(draft.replaces) and self._store.may_read(who, draft.replaces),
+            warnings=(*draft.warnings, *warnings),
+        )
+        return self._store.commit(lambda tx: recording.remember(tx, entry))
+
+    def bring_in(self, who: Identity, memory: Memory) -> Receipt:
+        """Store an imported *memory* under its own id; what is there already stays as it is.
+
+        The receipt says reinforced for a known id or an exact repeat, refused for what was
+        forgotten, stored otherwise.
+        """
+        memory, warnings = self._mask(memory)
+        memory = replace(memory, content_hash=content_hash(memory.text))
+        self._store.catch_up()
+        known = bool(memory.id) and self._store.may_read(who, memory.id)
+        entry = Entry(who, memory, readable=known, warnings=warnings)
+        entry = entry if known else self._embed(entry)
+        return self._store.commit(lambda tx: recording.take_in(tx, entry))
+
+    # check
+
+    def _mask(self, memory: Memory) -> tuple[Memory, tuple[str, ...]]:
+        text, kinds = secrets.mask(memory.text)
+        if not kinds:
+            return memory, ()
+        if self._settings.limits.secrets == "refuse":
+            raise checks.invalid("text", f"it holds a secret ({', '.join(kinds)})", "leave it out")
+        return replace(memory, text=text), (f"secrets were masked: {', '.join(kinds)}",)
+
+    # gist and parse
+
+    def _encode(self, memory: Memory, *, judged: bool) -> Memory:
+        """*memory* with its gist and all that comes with it; what the caller gave stays."""
+        gist = self._encoder.encode(
+            memory.text, role=memory.role, speaker=memory.speaker, context=()
+        )
+        importance = NORMAL_IMPORTANCE if gist.importance is None else gist.importance
+        return replace(
+            memory,
+            gist=memory.gist or gist.gist,
+            tags=memory.tags or gist.tags,
+            topic=memory.topic or gist.topic,
+            entities=memory.entities or gist.entities,
+            importance=memory.importance if judged else importance,
+        )
+
+    def _parse(self, memory: Memory) -> Memory:
+        return replace(
+            memory,
+            dates=memory.dates or dates.resolve(memory.text, memory.occurred_at),
+            content_hash=content_hash(memory.text),
+        )
+
+    # embed
+
+    def _embed(self, entry: Entry) -> Entry:
+        """*entry* with the vectors of its memory, or as it is while there is no model."""
+        embedder = self._gate.embedder
+        if embedder is None or embedder.fingerprint != self._store.fingerprint:
+            return entry
+        parts, vectors = embed(embedder, entry.memory)
+        return replace(entry, fingerprint=embedder.fingerprint, parts=parts, vectors=vectors)
+
+    # relate
+
+    def _nearest(self, who: Identity, entry: Entry) -> Near:
+        """The nearest memories that *who* may read and that were not replaced."""
+        if entry.vectors is None:
+            return []
+        with self._store.reading():
+            if self._store.vectors is None:
+                return []
+            columns = self._store.columns
+            allowed = self._store.readable(who) & ~columns.replaced
+            vector: NDArray[np.float32] = entry.vectors[0]
+            rows, cosines = self._store.vectors.search(
+                vector, SIMILAR_MOST, part="whole", allowed=allowed
+            )
+            pairs = zip(rows, cosines, strict=True)
+            return [(columns.id(int(row)), float(cosine)) for row, cosine in pairs]
+
+    def _novel(self, memory: Memory, near: Near) -> Memory:
+        """*memory* with the importance of what is new, when it is plain and nothing is like it."""
+        known = near and near[0][1] >= self._profile.related
+        if known or memory.importance != NORMAL_IMPORTANCE:
+            return memory
+        return replace(memory, importance=NOVEL_IMPORTANCE)
+
+    def _relate(self, memory: Memory, near: Near) -> tuple[Similar, ...]:
+        close = [id for id, cosine in near if cosine >= self._profile.near_duplicate]
+        if not close:
+            return ()
+        others = self._store.indexed(close)
+        mine = claims.claims(memory.text, memory.entities)
+        return tuple(
+            Similar(id, other.text, _relation(memory, mine, other)) for id, other in others.items()
+        )
+
+    @property
+    def _profile(self) -> Profile:
+        embedder = self._gate.embedder
+        return embedder.profile if embedder is not None else Profile()
+
+
+def _relation(memory: Memory, mine: claims.Claims, other: Memory) -> str:
+    if (memory.speaker, memory.visibility) != (other.speaker, other.visibility):
+        return duplicates.SIMILAR
+    return duplicates.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))

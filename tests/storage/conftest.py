@@ -1,0 +1,131 @@
+"""A shop for stores: one data directory, a clock set by hand, and what is put into it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from memory_core.config import Settings, StorageSettings
+from memory_core.embedding.embedder import Embedder, EmbedderGate
+from memory_core.errors import EncoderUnavailable
+from memory_core.maintenance import Maintenance
+from memory_core.records import Change, Memory, content_hash, new_id, to_fields
+from memory_core.storage.store import MemoryStore
+from memory_core.wording import index_text
+
+DIMENSION = 8
+FINGERPRINT = "toy-1"
+
+
+class Shop:
+    """Opens stores on one directory and keeps the small change."""
+
+    def __init__(self, directory: Path, **storage: Any) -> None:
+        self.directory = directory
+        self.now = 1_700_000_000.0
+        self.settings = Settings(data_dir=directory, storage=StorageSettings(**storage))
+        self.opened: list[MemoryStore] = []
+        self.kept: list[Maintenance] = []
+
+    def clock(self) -> float:
+        return self.now
+
+    def open(self, *, model: bool = True) -> MemoryStore:
+        """A store that is level with the journal; *model*: of the toy embedder."""
+        store = MemoryStore(
+            self.directory,
+            clock=self.clock,
+            settings=self.settings.storage,
+            index_text=index_text,
+        )
+        self.opened.append(store)
+        store.catch_up()
+        if model:
+            store.adopt("toy", FINGERPRINT, DIMENSION)
+        return store
+
+    def upkeep(self, store: MemoryStore) -> Maintenance:
+        """Maintenance of *store*, by hand, without a model to embed with."""
+        made = Maintenance(store, EmbedderGate(_no_model), self.settings, self.clock, _embed)
+        self.kept.append(made)
+        return made
+
+    def memory(self, text: str, **fields: Any) -> Memory:
+        self.now += 60.0
+        memory = Memory(
+            id=new_id(self.now),
+            text=text,
+            agent="me",
+            occurred_at=self.now,
+            recorded_at=self.now,
+            content_hash=content_hash(text),
+        )
+        return replace(memory, **fields)
+
+    def put(self, store: MemoryStore, text: str, **fields: Any) -> Memory:
+        """Write a memory of that text, with a vector when the store has a model."""
+        memory = self.memory(text, **fields)
+
+        def build(tx: Any) -> None:
+            tx.append(Change("put", memory.id, to_fields(memory)))
+            if store.fingerprint:
+                tx.put_vectors(memory.id, FINGERPRINT, [0], self.vectors(text))
+
+        store.commit(build)
+        return memory
+
+    def vectors(self, text: str, parts: int = 1) -> NDArray[np.float16]:
+        """Unit vectors (parts, dimension) that belong to *text*."""
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+        rows = np.random.default_rng(seed).normal(size=(parts, DIMENSION))
+        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
+
+    def change(self, store: MemoryStore, id: str, **fields: Any) -> None:
+        store.commit(lambda tx: tx.append(Change("put", id, fields)))
+
+    def forget(self, store: MemoryStore, id: str, *, erase: bool = True) -> None:
+        body = {"digests": [], "reason": "", "erase": erase}
+        store.commit(lambda tx: tx.forget(Change("forget", id, body)))
+
+    def close(self) -> None:
+        for upkeep in self.kept:
+            upkeep.stop()
+        for store in self.opened:
+            store.close()
+
+
+def _no_model() -> Embedder:
+    raise EncoderUnavailable("no model", "none is needed")
+
+
+def _embed(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.float32]]:
+    return [0], embedder.documents([memory.text])
+
+
+MakeShop = Callable[..., Shop]
+
+
+@pytest.fixture
+def make_shop(tmp_path: Path) -> Iterator[MakeShop]:
+    """Shops, each in a directory of its own."""
+    made: list[Shop] = []
+
+    def make(**storage: Any) -> Shop:
+        made.append(Shop(tmp_path / f"shop{len(made)}", **storage))
+        return made[-1]
+
+    yield make
+    for shop in made:
+        shop.close()
+
+
+@pytest.fixture
+def shop(make_shop: MakeShop) -> Shop:
+    return make_shop()
