@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from memory_core.config import Settings
 from memory_core.embedding.acquisition import locate
+from memory_core.embedding.embedder import Profile
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable
+from memory_core.memory import Memory
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +34,96 @@ def weights_available() -> bool:
 def minilm() -> MiniLM:
     """The real model. Without its weights the test errors, with the way to get them."""
     return MiniLM(locate(Settings(offline=True)))
+
+
+class ToyEmbedder:
+    """Texts that share words are close, deterministically; no weights. It can be told to fail."""
+
+    name = "toy"
+    fingerprint = "toy-1"
+    dimension = 64
+    profile = Profile()
+
+    def __init__(self) -> None:
+        self.refuses: Callable[[str], bool] = lambda text: False
+        self.asked = 0
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += 1
+        for text in texts:
+            if self.refuses(text):
+                raise EncoderUnavailable("the toy refuses this text", "give it another")
+        return np.stack([self.query(text) for text in texts])
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        words = "".join(c if c.isalnum() else " " for c in text.casefold()).split()
+        total = np.sum([_direction(word) for word in words] or [_direction("")], axis=0)
+        unit: NDArray[np.float32] = (total / np.linalg.norm(total)).astype(np.float32)
+        return unit
+
+
+@functools.cache
+def _direction(word: str) -> NDArray[np.float64]:
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8])
+    return np.random.default_rng(seed).normal(size=ToyEmbedder.dimension)
+
+
+@pytest.fixture
+def toy() -> ToyEmbedder:
+    return ToyEmbedder()
+
+
+class NoModel(ToyEmbedder):
+    """A model that cannot be loaded."""
+
+    @property
+    def fingerprint(self) -> str:  # type: ignore[override]
+        raise EncoderUnavailable("there is no model", "none in this test")
+
+
+class Clock:
+    """A clock that is set by hand; 2024-06-01T00:00:00Z at first."""
+
+    def __init__(self) -> None:
+        self.now = 1_717_200_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def pass_by(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def no_model() -> NoModel:
+    return NoModel()
+
+
+OpenMemory = Callable[..., Memory]
+
+
+@pytest.fixture
+def open_memory(tmp_path: Path, clock: Clock, toy: ToyEmbedder) -> Iterator[OpenMemory]:
+    """Opens memories: (folder name, embedder, further settings) -> a ready Memory."""
+    opened: list[Memory] = []
+
+    def open_one(name: str = "store", embedder: Any = toy, **settings: Any) -> Memory:
+        chosen = Settings(data_dir=tmp_path / name, **settings)
+        memory = Memory(chosen, clock=clock, embedder=embedder)
+        opened.append(memory)
+        assert memory.wait_ready(20.0) is not isinstance(embedder, NoModel)
+        return memory
+
+    yield open_one
+    for memory in opened:
+        memory.close()
+
+
+@pytest.fixture
+def memory(open_memory: OpenMemory) -> Memory:
+    return open_memory()

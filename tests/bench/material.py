@@ -1,0 +1,114 @@
+"""What the benchmarks of whole calls share: notes made from a seed, an embedder that was asked
+before, and the line that says on what a figure was measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+import random
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.config import Settings
+from memory_core.embedding.embedder import Embedder, choose
+
+PACKAGES = ("mcp", "lancedb", "faiss-cpu", "apsw", "onnxruntime", "numpy")
+PEOPLE = (
+    "Ada", "Bruno", "Carla", "Dmitri", "Elif", "Farid", "Greta", "Hugo", "Ines", "Jonas", "Kaya",
+    "Liam", "Mei", "Noor", "Otto",
+)  # fmt: skip
+THINGS = (
+    "the invoice", "the red bicycle", "the spare key", "the contract", "the violin", "the tent",
+    "the router", "the vaccine record", "the passport", "the sourdough", "the old laptop",
+    "the deposit", "the greenhouse", "the boiler", "the telescope", "the recipe book",
+    "the camera", "the permit",
+)  # fmt: skip
+PLACES = (
+    "Lisbon", "the north office", "the cellar", "Tampere", "the harbour", "room 14", "the clinic",
+    "Aunt Vera's flat", "the workshop", "Osaka", "the locker by the gym", "the allotment",
+)  # fmt: skip
+DEEDS = (
+    "left {thing} in {place}", "wants {thing} moved to {place}", "repaired {thing} at {place}",
+    "paid {number} euros for {thing} in {place}", "lost {thing} somewhere near {place}",
+    "promised to bring {thing} to {place}", "sold {thing} to somebody from {place}",
+    "is allergic to the paint on {thing} since the week in {place}",
+)  # fmt: skip
+REASONS = (
+    "because the lease ends in {month}", "so that {other} can use it from {month}",
+    "and {other} did not like it at all", "after {number} days of waiting",
+    "although {other} had asked for {month}", "and keeps reference {number} for it",
+)  # fmt: skip
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September",
+    "October", "November", "December",
+)  # fmt: skip
+
+
+def notes(count: int, seed: int) -> list[str]:
+    """*count* different notes of about fifteen words, the same ones for the same *seed*."""
+    rng = random.Random(seed)
+    made: dict[str, None] = {}
+    while len(made) < count:
+        sentence = f"{rng.choice(PEOPLE)} {rng.choice(DEEDS)} {rng.choice(REASONS)}."
+        made[
+            sentence.format(
+                thing=rng.choice(THINGS),
+                place=rng.choice(PLACES),
+                other=rng.choice(PEOPLE),
+                month=rng.choice(MONTHS),
+                number=rng.randrange(2, 10_000),
+            )
+        ] = None
+    return list(made)
+
+
+def questions(count: int, seed: int) -> list[str]:
+    """*count* questions about such notes."""
+    rng = random.Random(seed)
+    shapes = (
+        "Where is {thing} that {who} had?",
+        "What happened with {thing} in {place}?",
+        "What did {who} promise about {thing}?",
+        "Who has been to {place} with {thing}?",
+    )
+    return [
+        rng.choice(shapes).format(
+            thing=rng.choice(THINGS), who=rng.choice(PEOPLE), place=rng.choice(PLACES)
+        )
+        for _ in range(count)
+    ]
+
+
+class Prepared:
+    """The built-in embedder, with answers ready for texts it was given before.
+
+    With it a store is filled as fast as it can be written; what was not prepared is embedded.
+    """
+
+    def __init__(self) -> None:
+        self.inner: Embedder = choose(Settings(offline=True))
+        self.name, self.fingerprint = self.inner.name, self.inner.fingerprint
+        self.dimension, self.profile = self.inner.dimension, self.inner.profile
+        self._known: dict[str, NDArray[np.float32]] = {}
+
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Embed *texts* in bulk."""
+        self._known.update(zip(texts, self.inner.documents(texts), strict=True))
+
+    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if all(text in self._known for text in texts):
+            return np.stack([self._known[text] for text in texts])
+        return self.inner.documents(texts)
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        return self.inner.query(text)
+
+
+def machine(seed: int) -> str:
+    """Machine, versions and seed, on two lines."""
+    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    where = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return f"{where}, Python {platform.python_version()}, seed {seed}\n{versions}"

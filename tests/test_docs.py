@@ -1,0 +1,445 @@
+"""The documents are true: their commands run, their settings load, what they show comes out."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from memory_core import config
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from server import __version__, cli
+from server.app import build_server
+from server.parser import Parser, build_parser
+from server.tools import DESCRIPTIONS
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PROGRAM = ".venv/bin/anamnesis"
+
+WHOLE_INSTALL = "a whole installation from PyPI; .ci/run runs the test command of the README"
+CLIENT = "a client that is not part of this project"
+NETWORK = "fetches gigabytes"
+SERVES = "a server that runs until it is stopped; tests/server starts it on every transport"
+MEASURES = "measures; the last test here asks each script for its flags"
+NOT_RUN = {
+    "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/anamnesis demo": WHOLE_INSTALL,
+    "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/python -m pytest": (
+        WHOLE_INSTALL
+    ),
+    ".venv/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu": NETWORK,
+    ".venv/bin/pip install '.[sentence-transformers]'": NETWORK,
+    "anamnesis demo": "tests/server/test_demo.py plays it",
+    "anamnesis evaluate": "takes a minute; tests/evaluation measures on small conversations",
+    "anamnesis evaluate locomo10.json": "the user's own copy of LoCoMo",
+    "anamnesis evaluate beam_chats/ --format beam": "the user's own copy of BEAM",
+}
+"""Commands that no test here runs, and why. Prefixes of clients and scripts are below."""
+NOT_RUN_PREFIXES = {
+    "claude ": CLIENT,
+    "npx ": CLIENT,
+    "curl ": CLIENT,
+    "anamnesis serve": SERVES,
+    f"{PROGRAM} serve": SERVES,
+    ".venv/bin/python tests/bench/": MEASURES,
+}
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{20}\b")
+_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def blocks(language: str, path: Path) -> list[str]:
+    """The fenced blocks of a document in one language."""
+    return [body for name, body in _FENCE.findall(path.read_text("utf-8")) if name == language]
+
+
+def commands(path: Path) -> list[str]:
+    """The shell commands of a document, continued lines joined, comments left out."""
+    text = "\n".join(blocks("bash", path)).replace("\\\n", " ")
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def every(find: Callable[[Path], list[str]]) -> list[Any]:
+    """What *find* finds in all documents, as parameters named by document and number."""
+    return [
+        pytest.param(path, found, id=f"{path.name}-{number}")
+        for path in DOCUMENTS
+        for number, found in enumerate(find(path), 1)
+    ]
+
+
+def reason_not_to_run(command: str) -> str:
+    if command in NOT_RUN:
+        return NOT_RUN[command]
+    return next((why for prefix, why in NOT_RUN_PREFIXES.items() if command.startswith(prefix)), "")
+
+
+def arguments(command: str) -> list[str]:
+    """The arguments of an anamnesis command, without what stands before a pipe."""
+    words = shlex.split(command.rpartition("|")[2])
+    assert words[0] in ("anamnesis", PROGRAM), f"neither run nor listed: {command}"
+    return words[1:]
+
+
+# Commands
+
+
+def test_reasons_not_to_run_a_command_belong_to_commands_that_exist() -> None:
+    written = {command for path in DOCUMENTS for command in commands(path)}
+    assert set(NOT_RUN) <= written
+    for prefix in NOT_RUN_PREFIXES:
+        assert any(command.startswith(prefix) for command in written), prefix
+
+
+class Shell:
+    """Runs anamnesis commands in this process, over the real store and the real model.
+
+    Ids in documents are examples; what is stored first here stands for them.
+    """
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], patch: pytest.MonkeyPatch) -> None:
+        self._capsys = capsys
+        self._patch = patch
+        self._memory = self._run = self._token = ""
+
+    def __call__(self, command: str) -> tuple[int, str]:
+        argv = [self._known(word) for word in arguments(command)]
+        if "|" in command:
+            words = shlex.split(command.rpartition("|")[0])
+            assert words[0] == "echo"
+            self._patch.setattr("sys.stdin", io.StringIO(" ".join(words[1:]) + "\n"))
+        code = cli.main(argv)
+        said, errors = self._capsys.readouterr()
+        assert code == 0, errors
+        found = _ID.search(said)
+        if argv[0] == "remember" and found:
+            self._memory = self._memory or found[0]
+        if argv[0] == "consolidate" and found:
+            self._run = found[0]
+        if argv[:2] == ["token", "list"]:
+            self._token = re.findall(r"\b[0-9a-f]{8}\b", said)[-1]
+        return code, said
+
+    def _known(self, word: str) -> str:
+        if _ID.fullmatch(word):
+            return self._run if word.startswith("06h00x") else self._memory
+        return self._token if re.fullmatch(r"[0-9a-f]{8}", word) else word
+
+
+@pytest.fixture
+def shell(
+    minilm: MiniLM,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Shell:
+    environment = {"ANAMNESIS_DATA_DIR": str(tmp_path / "data"), "ANAMNESIS_OFFLINE": "1"}
+    monkeypatch.setattr("os.environ", environment)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "_engine", lambda settings: Memory(settings, embedder=minilm))
+    pairs = [{"query": "Where is the tea?", "relevant_texts": ["The tea is in the tin."]}]
+    (tmp_path / "my_questions.json").write_text(json.dumps(pairs))
+    return Shell(capsys, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path", [path for path in DOCUMENTS if commands(path)], ids=lambda path: path.name
+)
+def test_the_commands_of_a_document_work_one_after_the_other(path: Path, shell: Shell) -> None:
+    for command in commands(path):
+        if not command.startswith("sed ") and not reason_not_to_run(command):
+            shell(command)
+
+
+@pytest.mark.parametrize(("path", "command"), every(commands))
+def test_every_anamnesis_command_has_known_flags(path: Path, command: str) -> None:
+    for part in re.split(r"&&|\|", command if not command.startswith("sed ") else ""):
+        words = shlex.split(part)
+        if words and words[0] in ("anamnesis", PROGRAM):
+            build_parser().parse_args(words[1:])
+
+
+@pytest.mark.parametrize(
+    ("path", "command"),
+    every(lambda path: re.findall(r"`anamnesis ([a-z][^`]*)`", path.read_text("utf-8"))),
+)
+def test_every_command_named_in_a_sentence_exists(path: Path, command: str) -> None:
+    words = command.split()
+    assert words[0] in build_parser()._commands()
+    parser = build_parser().command(words[0])
+    assert isinstance(parser, Parser)
+    assert {word for word in words if word.startswith("--")} <= set(parser._words())
+
+
+# Configuration of clients
+
+
+def servers(block: str) -> Iterator[dict[str, Any]]:
+    data = json.loads(block)
+    yield from data.get("mcpServers", data.get("servers", {})).values()
+
+
+@pytest.mark.parametrize(("path", "block"), every(lambda path: blocks("json", path)))
+def test_every_json_block_configures_a_server_that_would_start(path: Path, block: str) -> None:
+    found = list(servers(block))
+    assert found
+    for entry in found:
+        if "url" in entry:
+            assert entry["url"] == f"http://127.0.0.1:{config.Settings().port}/mcp"
+            assert entry["headers"]["Authorization"].startswith("Bearer ")
+            continue
+        assert entry["command"] == f"/absolute/path/to/{PROGRAM}"
+        assert build_parser().parse_args(entry["args"]).command == "serve"
+        assert not config.load(entry.get("env", {})).warnings
+
+
+def test_the_block_to_paste_is_the_example_file_and_the_one_for_claude_desktop() -> None:
+    example = (ROOT / "claude_desktop_config.example.json").read_text("utf-8")
+    (readme,) = blocks("json", ROOT / "README.md")
+    assert readme == example
+    assert readme in blocks("json", ROOT / "docs" / "clients.md")
+
+
+def test_the_block_to_paste_answers_initialize_over_stdio(tmp_path: Path) -> None:
+    (entry,) = servers(blocks("json", ROOT / "README.md")[0])
+    installed = Path(sys.executable).with_name("anamnesis")
+    program = [str(installed)] if installed.exists() else [sys.executable, "-m", "server"]
+    about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t"}}
+    about["clientInfo"]["version"] = "1"  # type: ignore[index]
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    with subprocess.Popen(
+        [*program, *entry["args"]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**entry["env"], "ANAMNESIS_DATA_DIR": str(tmp_path), "HOME": str(tmp_path)},
+        cwd=ROOT,
+    ) as server:
+        out, _ = server.communicate(json.dumps(hello).encode() + b"\n", timeout=60)
+    answer = json.loads(out.splitlines()[0])["result"]
+    assert answer["serverInfo"]["name"] == "anamnesis"
+    assert answer["serverInfo"]["version"] == __version__
+    assert server.returncode == 0
+
+
+def test_sed_prints_the_configuration_of_this_checkout() -> None:
+    (command,) = [c for c in commands(ROOT / "docs" / "clients.md") if c.startswith("sed ")]
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=True)
+    (entry,) = servers(done.stdout.decode())
+    assert entry["command"] == str(ROOT / PROGRAM)
+
+
+# What the README shows
+
+
+def _plain(text: str) -> str:
+    """*text* without what differs from run to run: ids, boundaries, times and figures."""
+    text = _ID.sub("ID", text)
+    text = re.sub(r"recalled-[0-9a-f]{8}", "recalled-X", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+Z \([^)]*\)", "WHEN", text)
+    return re.sub(r"(confidence|score|importance) \d+(\.\d+)?", r"\1 N", text)
+
+
+@pytest.mark.anyio
+async def test_the_exchange_in_the_readme_is_what_a_client_gets(
+    minilm: MiniLM, tmp_path: Path
+) -> None:
+    (shown,) = blocks("text", ROOT / "README.md")
+    with Memory(config.Settings(data_dir=tmp_path), embedder=minilm) as memory:
+        assert memory.wait_ready(60)
+        async with Client(build_server(memory, owner=Identity("me"))) as client:
+            for exchange in shown.strip().split("\n\n"):
+                call, _, expected = exchange.partition("\n")
+                name, _, given = call.partition(" ")
+                answer = await client.call_tool(name, json.loads(given))
+                assert _plain(answer.content[0].text) == _plain(expected)
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def test_the_readme_names_the_five_tools() -> None:
+    table = re.findall(r"^\| `(\w+)` \| ", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert table == list(DESCRIPTIONS)
+
+
+def test_the_figures_are_filled_in() -> None:
+    for path in DOCUMENTS:
+        assert "FIGURE " not in path.read_text("utf-8"), path
+
+
+# Settings
+
+
+@pytest.mark.parametrize(("path", "block"), every(lambda path: blocks("toml", path)))
+def test_every_toml_block_loads(path: Path, block: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(block, encoding="utf-8")
+    config.load({"ANAMNESIS_CONFIG": str(file)})
+
+
+CONFIGURATION = ROOT / "docs" / "configuration.md"
+SECTIONS = {
+    name: field.annotation
+    for name, field in config.Settings.model_fields.items()
+    if isinstance(field.annotation, type) and issubclass(field.annotation, config._Section)
+}
+
+
+def test_the_documented_file_holds_every_key_with_its_default(tmp_path: Path) -> None:
+    block = blocks("toml", CONFIGURATION)[0]
+    file = tmp_path / "settings.toml"
+    file.write_text(block)
+    assert config.load({"ANAMNESIS_CONFIG": str(file)}) == config.load({})
+    for name, section in SECTIONS.items():
+        part = block.partition(f"[{name}]\n")[2].partition("\n[")[0]
+        keys = re.findall(r"^(?:# )?(\w+) = ", part, re.MULTILINE)
+        assert keys == list(section.model_fields), name
+
+
+def _documented(section: str) -> list[tuple[str, str, str, str]]:
+    """The rows of the table under ### *section*: key, unit, default, meaning."""
+    text = CONFIGURATION.read_text("utf-8").partition(f"\n### {section}\n")[2]
+    table = re.split(r"\n#+ ", text)[0]
+    return re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$", table, re.MULTILINE)
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_key_is_documented_with_unit_default_and_meaning(section: str) -> None:
+    fields = SECTIONS[section].model_fields
+    rows = _documented(section)
+    assert [key for key, *_ in rows] == list(fields)
+    for key, unit, default, meaning in rows:
+        value = fields[key].default
+        written = {None: ("profile", "none")}.get(value, (json.dumps(value),))
+        assert default in written, key
+        assert unit.strip()
+        assert len(meaning) > 10
+
+
+def test_every_name_in_the_environment_is_documented() -> None:
+    text = CONFIGURATION.read_text("utf-8")
+    rows = re.findall(r"^\| `ANAMNESIS_(\w+)` \| (.+?) \| (.+?) \| .+ \|$", text, re.MULTILINE)
+    assert {name for name, *_ in rows} == {*config._ENVIRONMENT, *config._ELSEWHERE}
+    for name, places, default in rows:
+        field = config._ENVIRONMENT.get(name)
+        if field is None:
+            continue
+        assert f"`{field}`" in places
+        value = config.Settings.model_fields[field].default
+        if isinstance(value, str | int) and value != "":
+            plain = str(value).lower() if isinstance(value, bool) else str(value)
+            assert default == f"`{plain}`"
+        elif field != "data_dir":
+            assert default == "none"
+
+
+def test_documented_flags_of_settings_exist() -> None:
+    known = set(build_parser().command("serve")._words())
+    text = CONFIGURATION.read_text("utf-8").partition("## The file")[0]
+    assert set(re.findall(r"`(--[\w-]+)`", text)) <= known
+
+
+# The rest
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for link in _LINK.findall(path.read_text("utf-8")):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (path.parent / name).resolve() if name else path
+        assert target.exists(), link
+        if anchor:
+            titles = re.findall(r"^#+ (.+)$", target.read_text("utf-8"), re.MULTILINE)
+            anchors = {re.sub(r"[^\w -]", "", t).lower().replace(" ", "-") for t in titles}
+            assert anchor in anchors, link
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_no_path_of_the_machine_it_was_written_on(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert not re.search(r"(?<![\w.])/(?:work|tmp|root|home|Users|mnt)/", text)
+    assert str(ROOT) not in text
+
+
+def test_the_changelog_is_about_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"^## (\S+)", text, re.MULTILINE)[0] == __version__
+    listed = re.search(r"^- Commands: (.+?)\.$", text, re.MULTILINE | re.DOTALL)
+    assert listed
+    assert set(re.findall(r"`(\w+)`", listed[1])) == set(build_parser()._commands())
+
+
+@pytest.mark.anyio
+async def test_resources_and_prompts_are_those_of_the_server(
+    minilm: MiniLM, tmp_path: Path
+) -> None:
+    text = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    with Memory(config.Settings(data_dir=tmp_path), embedder=minilm) as memory:
+        async with Client(build_server(memory)) as client:
+            resources = {str(r.uri) for r in (await client.list_resources()).resources}
+            templates = (await client.list_resource_templates()).resource_templates
+            prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
+    assert set(re.findall(r"`(memory://[^`]+)`", text)) == resources | {
+        template.uri_template for template in templates
+    }
+    for name in prompts:
+        assert f"`{name}`" in text
+
+
+@pytest.mark.slow
+def test_nothing_is_written_outside_the_data_directory(
+    weights_available: bool, tmp_path: Path
+) -> None:
+    assert weights_available, "run `anamnesis setup`"
+    home, data = tmp_path / "home", tmp_path / "data"
+    home.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-B", "-m", "server", "remember", "the tea is in the tin"],
+        env={"ANAMNESIS_DATA_DIR": str(data), "HOME": str(home), "TMPDIR": str(home)},
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert b"stored" in done.stdout
+    assert [str(path) for path in home.rglob("*")] == []
+    assert (data / "journal.db").exists()
+
+
+def test_every_benchmark_is_in_the_figures_with_flags_that_it_has() -> None:
+    text = (ROOT / "docs" / "figures.md").read_text("utf-8")
+    scripts = {
+        path.name: path.read_text("utf-8")
+        for path in (ROOT / "tests" / "bench").glob("*.py")
+        if '__name__ == "__main__"' in path.read_text("utf-8")
+    }
+    named = {}
+    for document in DOCUMENTS:
+        for name, flags in re.findall(
+            r"python tests/bench/(\w+\.py)([^`\n]*)", document.read_text("utf-8")
+        ):
+            named.setdefault(name, set()).update(re.findall(r"--[\w-]+", flags))
+    assert set(named) == set(scripts)
+    for name, flags in named.items():
+        assert f"python tests/bench/{name}" in text
+        for flag in flags:
+            assert f'"{flag}"' in scripts[name], (name, flag)

@@ -1,0 +1,604 @@
+"""The façade: what it refuses and how, and the calls that are not recall or remember."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDenied, TooLarge
+from memory_core.memory import Memory
+from memory_core.records import ConversationTurn, Identity, new_id
+
+ME = Identity("me", "crew", frozenset({"read", "write"}))
+OTHER = Identity("other", "crew", frozenset({"read", "write"}))
+CHIEF = Identity("chief", "crew")
+DAY = 86_400.0
+
+Call = Callable[[Memory], Any]
+
+
+def sequence(memory: Memory) -> int:
+    """How many changes the journal holds: the measure of what was stored."""
+    return memory._engine.parts().store.journal.last()
+
+
+def refused(memory: Memory, call: Call, error: type[MemoryCoreError], *said: str) -> None:
+    """*call* raises exactly *error*, its text begins with the code and says *said*."""
+    memory.stats(ME)
+    before = sequence(memory)
+    with pytest.raises(error) as caught:
+        call(memory)
+    assert type(caught.value) is error
+    assert str(caught.value).startswith(f"{error.code}: ")
+    assert "; " in str(caught.value)
+    for part in said:
+        assert part in str(caught.value)
+    assert sequence(memory) == before
+
+
+# Bad text
+
+INVISIBLE = "\u200b\u2060\ufeff\u00ad\u202e\u2800\u3164\x00\x07"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t \r\n", "\u3000\u00a0", INVISIBLE, "\0", "\x85"])
+@pytest.mark.parametrize("call", ["remember", "recall", "observe"])
+def test_a_text_without_anything_to_see_is_refused(memory: Memory, text: str, call: str) -> None:
+    calls: Mapping[str, Call] = {
+        "remember": lambda m: m.remember(ME, text),
+        "recall": lambda m: m.recall(ME, text),
+        "observe": lambda m: m.observe(ME, ConversationTurn("user", text)),
+    }
+    name = "query" if call == "recall" else "text"
+    refused(memory, calls[call], InvalidInput, f"{name}: it is empty")
+
+
+def test_20_000_characters_are_stored_and_one_more_is_too_large(memory: Memory) -> None:
+    whole = "word " * 3_999 + "enden"
+    assert len(whole) == 20_000
+    receipt = memory.remember(ME, whole)
+    assert memory.get(ME, receipt.id).text == whole
+    refused(
+        memory,
+        lambda m: m.remember(ME, whole + "x"),
+        TooLarge,
+        "text has 20,001 characters",
+        "20,000",
+        "anamnesis import",
+    )
+
+
+def test_what_too_large_advises_works(memory: Memory) -> None:
+    statuses = [memory.bring_in(ME, {"text": part}).status for part in ("x " * 9_000, "y " * 9_000)]
+    assert statuses == ["stored", "stored"]
+    refused(memory, lambda m: m.bring_in(ME, {"text": "z" * 20_001}), TooLarge, "text has 20,001")
+
+
+def test_nul_inside_a_text_is_kept_and_said(memory: Memory) -> None:
+    receipt = memory.remember(ME, "a\0b and more")
+    assert any("NUL" in warning for warning in receipt.warnings)
+    assert memory.get(ME, receipt.id).text == "a\0b and more"
+    assert memory.recall(ME, "a\0b and more").hits[0].memory.id == receipt.id
+
+
+def test_lone_surrogates_become_replacement_characters_with_a_warning(memory: Memory) -> None:
+    receipt = memory.remember(ME, "caf\ud83d and \udc00tea", speaker="Mi\ud800a", tags=["x\udfff"])
+    stored = memory.get(ME, receipt.id)
+    assert (stored.text, stored.speaker, stored.tags) == (
+        "caf\ufffd and \ufffdtea",
+        "Mi\ufffda",
+        ("x\ufffd",),
+    )
+    assert any("surrogate" in warning and "U+FFFD" in warning for warning in receipt.warnings)
+    pair = memory.remember(ME, "grin \ud83d\ude00")
+    assert memory.get(ME, pair.id).text == "grin \U0001f600"
+    assert pair.warnings == ()
+
+
+@pytest.mark.parametrize("text", ['{"a":1}', "[1]", "null", "true", "-0.0", '"', "{}", "\\ud800"])
+def test_text_that_looks_like_json_is_kept_verbatim(memory: Memory, text: str) -> None:
+    receipt = memory.remember(ME, text, source=text, speaker=text, session=text)
+    stored = memory.get(ME, receipt.id)
+    assert (stored.text, stored.source, stored.speaker, stored.session) == (text,) * 4
+    assert memory.recall(ME, receipt.id).hits[0].memory.text == text
+
+
+INJECTIONS = [
+    "' OR 1=1 --",
+    '"; DROP TABLE changes; --',
+    "../../etc/passwd",
+    "/etc/passwd",
+    "a' AND visibility = 'shared",
+    "%s%n{0}${x}",
+    "~/.ssh",
+    "*",
+    "col('agent') != 'x'",
+]
+
+
+@pytest.mark.parametrize("text", INJECTIONS)
+def test_no_argument_is_a_query_a_path_or_a_pattern(memory: Memory, text: str) -> None:
+    secret = memory.remember(
+        OTHER, f"The other one's own {text}", session="theirs", tags=["theirs"]
+    )
+    receipt = memory.remember(
+        ME, f"Mine: {text}", tags=[text], speaker=text, session=text, source=text, key=text
+    )
+    stored = memory.get(ME, receipt.id)
+    assert (stored.tags, stored.speaker, stored.session, stored.source) == ((text,), *(text,) * 3)
+    found = memory.recall(ME, text, tags=[text], speaker=text, session=text, k=50, context=5)
+    ids = {hit.memory.id for hit in (*found.hits, *found.partial)}
+    assert ids == {receipt.id}
+    for filters in ({"session": text}, {"entity": text}, {"topic": text}):
+        assert secret.id not in {m.id for m in memory.listing(ME, **filters)}
+    assert memory.listing(ME, session=text)[0].id == receipt.id
+    assert memory.forget(ME, query=text).status == "preview"
+    for call in (lambda m: m.get(ME, text), lambda m: m.forget(ME, ids=[text], confirm=True)):
+        refused(memory, call, NotFound, f"no memory {text[:40]}")
+
+
+# Wrong types and values
+
+
+def remembers(**arguments: Any) -> Call:
+    return lambda m: m.remember(ME, **{"text": "plain words", **arguments})
+
+
+def recalls(**arguments: Any) -> Call:
+    return lambda m: m.recall(ME, **{"query": "plain words", **arguments})
+
+
+TEXTS = ["kind", "speaker", "session", "scope", "source", "replaces", "role", "trust", "client"]
+
+
+@pytest.mark.parametrize("name", ["text", *TEXTS, "key"])
+@pytest.mark.parametrize("value", [None, 5, 1.5, True, b"bytes", ["list"], {"a": 1}])
+def test_remember_names_the_text_argument_of_another_type(
+    memory: Memory, name: str, value: Any
+) -> None:
+    refused(memory, remembers(**{name: value}), InvalidInput, f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    "name", ["query", "scope", "speaker", "session", "since", "until", "as_of"]
+)
+@pytest.mark.parametrize("value", [None, 5, True, b"bytes", ["list"]])
+def test_recall_names_the_text_argument_of_another_type(
+    memory: Memory, name: str, value: Any
+) -> None:
+    refused(memory, recalls(**{name: value}), InvalidInput, f"{name}: ")
+
+
+@pytest.mark.parametrize("value", ["work", None, 5, b"work", {"work"}, [1], [None], [["x"]]])
+@pytest.mark.parametrize("name", ["tags", "kinds", "ids"])
+def test_lists_hold_texts_and_nothing_else(memory: Memory, name: str, value: Any) -> None:
+    calls: Mapping[str, list[Call]] = {
+        "tags": [remembers(tags=value), recalls(tags=value)],
+        "kinds": [recalls(kinds=value)],
+        "ids": [lambda m: m.forget(ME, ids=value)],
+    }
+    for call in calls[name]:
+        refused(memory, call, InvalidInput, f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    "value", [0, 51, -1, 1.5, math.nan, math.inf, True, "8", None, [8], 10**400]
+)
+def test_k_is_a_whole_number_from_1_to_50(memory: Memory, value: Any) -> None:
+    refused(
+        memory, recalls(k=value), InvalidInput, "k: must be ", "50" if value != 1.5 else "whole"
+    )
+
+
+@pytest.mark.parametrize("value", [-1, 6, 0.5, True, "1", None])
+def test_context_is_a_whole_number_from_0_to_5(memory: Memory, value: Any) -> None:
+    refused(memory, recalls(context=value), InvalidInput, "context: must be ")
+
+
+@pytest.mark.parametrize("value", [0, 1001, "5", None, True, 2.5])
+def test_a_listing_has_a_limit(memory: Memory, value: Any) -> None:
+    refused(memory, lambda m: m.listing(ME, limit=value), InvalidInput, "limit: must be ")
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, math.nan, math.inf, -math.inf, True, "0.5", None])
+def test_importance_is_a_number_from_0_to_1(memory: Memory, value: Any) -> None:
+    refused(memory, remembers(importance=value), InvalidInput, "importance: must be ")
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["yesterday", "2024-13-01", "2024-02-30", "24-01-01", "2024/01/01", "x" * 300, "2024-1-1"],
+)
+@pytest.mark.parametrize("name", ["when", "since", "until", "as_of"])
+def test_dates_are_iso_8601(memory: Memory, name: str, value: str) -> None:
+    call = remembers(when=value) if name == "when" else recalls(**{name: value})
+    error = TooLarge if len(value) > 200 else InvalidInput
+    refused(memory, call, error, name, "2024-05-07")
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300, -1e300, None, True, [2024]])
+def test_a_moment_lies_in_the_years_1_to_9999(memory: Memory, value: Any) -> None:
+    refused(memory, remembers(when=value), InvalidInput, "when: must be ")
+
+
+def test_since_after_until_is_said(memory: Memory) -> None:
+    call = recalls(since="2024-05-08", until="2024-05-07")
+    refused(memory, call, InvalidInput, "since: ", "after until")
+    memory.recall(ME, "plain words", since="2024-05-07", until="2024-05-07")
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("kind", remembers(kind="thought")),
+        ("scope", remembers(scope="public")),
+        ("role", remembers(role="narrator")),
+        ("trust", remembers(trust="full")),
+        ("scope", recalls(scope="Private")),
+        ("kinds", recalls(kinds=["fact", "thought"])),
+        ("mode", lambda m: m.consolidate(ME, mode="dream")),
+        ("kind", lambda m: m.listing(ME, kind="thought")),
+    ],
+)
+def test_an_unknown_word_is_answered_with_the_known_ones(
+    memory: Memory, name: str, call: Call
+) -> None:
+    refused(memory, call, InvalidInput, f"{name}: '", "is unknown; use one of ")
+
+
+@pytest.mark.parametrize("value", ["false", "no", 0, 1, None])
+@pytest.mark.parametrize("name", ["confirm", "never_again", "dry_run", "repair", "explain"])
+def test_only_true_and_false_are_flags(memory: Memory, name: str, value: Any) -> None:
+    kept = memory.remember(ME, "This one stays.").id
+    calls: Mapping[str, Call] = {
+        "confirm": lambda m: m.forget(ME, ids=[kept], confirm=value),
+        "never_again": lambda m: m.forget(ME, ids=[kept], never_again=value, confirm=True),
+        "dry_run": lambda m: m.consolidate(ME, dry_run=value),
+        "repair": lambda m: m.health(ME, repair=value),
+        "explain": recalls(explain=value),
+    }
+    refused(memory, calls[name], InvalidInput, f"{name}: must be true or false")
+    assert memory.get(ME, kept).text == "This one stays."
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "error"),
+    [
+        ("source", remembers(source="s" * 501), TooLarge),
+        ("speaker", remembers(speaker="s" * 201), TooLarge),
+        ("session", recalls(session="s" * 201), TooLarge),
+        ("tags", remembers(tags=["t" * 201]), TooLarge),
+        ("tags", remembers(tags=[str(n) for n in range(51)]), InvalidInput),
+        ("tags", recalls(tags=[str(n) for n in range(51)]), InvalidInput),
+        ("query", recalls(query="q" * 2_001), TooLarge),
+        ("reason", lambda m: m.forget(ME, query="x", reason="r" * 501), TooLarge),
+        ("ids", lambda m: m.forget(ME, ids=[str(n) for n in range(101)]), InvalidInput),
+    ],
+)
+def test_too_long_is_refused_with_the_limit(
+    memory: Memory, name: str, call: Call, error: type[MemoryCoreError]
+) -> None:
+    refused(memory, call, error, name, "at most")
+
+
+@pytest.mark.parametrize("name", ["speaker", "session", "client", "key"])
+@pytest.mark.parametrize("value", ["a\x1fb", "a\0", "a\nb", "\x7f"])
+def test_a_label_is_one_line(memory: Memory, name: str, value: str) -> None:
+    refused(memory, remembers(**{name: value}), InvalidInput, f"{name}: ", "control character")
+
+
+def test_the_limits_themselves_are_allowed(memory: Memory) -> None:
+    tags = [f"{n:03}" + "t" * 197 for n in range(50)]
+    receipt = memory.remember(
+        ME, "All at once.", tags=tags, source="s" * 500, speaker="p" * 200, importance=1.0
+    )
+    stored = memory.get(ME, receipt.id)
+    assert (stored.tags, len(stored.source), stored.importance) == (tuple(tags), 500, 1.0)
+    assert memory.recall(ME, "once " * 400, k=50, context=5).found in (True, False)
+
+
+# replaces
+
+
+@pytest.mark.parametrize("value", ["not-an-id", "0" * 19, "I" * 20, "../x"])
+def test_replaces_must_look_like_an_id(memory: Memory, value: str) -> None:
+    refused(memory, remembers(replaces=value), InvalidInput, "replaces: ", "is not an id")
+
+
+def test_replaces_of_what_cannot_be_read_is_like_an_unknown_id(memory: Memory) -> None:
+    hidden = memory.remember(OTHER, "Nobody else may read this.").id
+    unknown = new_id(1.0)
+    texts = []
+    for id in (hidden, unknown):
+        with pytest.raises(NotFound) as caught:
+            memory.remember(ME, "Something else.", replaces=id)
+        texts.append(str(caught.value).replace(id, "ID"))
+    assert texts[0] == texts[1]
+    assert memory.stats(ME)["memories"] == 0
+
+
+# By id
+
+
+def test_a_query_that_is_an_id_gives_that_memory_with_its_neighbours(memory: Memory) -> None:
+    ids = [memory.remember(ME, f"Turn {n} of the talk.", session="talk").id for n in range(9)]
+    found = memory.recall(ME, f" {ids[4]} ", k=1, kinds=["fact"], session="talk", context=2)
+    assert (found.found, found.confidence, found.feeling) == (True, 1.0, "high")
+    (hit,) = found.hits
+    assert hit.memory.id == ids[4]
+    assert [n.id for n in hit.before] == ids[2:4]
+    assert [n.id for n in hit.after] == ids[5:7]
+    assert [n.id for n in found.recent] == ids[-5:]
+
+
+@pytest.mark.parametrize("who", [ME, OTHER])
+def test_an_unreadable_id_behaves_like_an_unknown_one(memory: Memory, who: Identity) -> None:
+    hidden = memory.remember(Identity("third"), "Only mine.").id
+    unknown = new_id(1.0)
+    calls: list[Callable[[str], Any]] = [
+        lambda id: memory.recall(who, id),
+        lambda id: memory.get(who, id),
+        lambda id: memory.history(who, id),
+        lambda id: memory.forget(who, ids=[id]),
+        lambda id: memory.forget(who, ids=[id], confirm=True),
+    ]
+    for call in calls:
+        texts = []
+        for id in (hidden, unknown):
+            with pytest.raises(NotFound) as caught:
+                call(id)
+            texts.append(str(caught.value).replace(id, "ID"))
+        assert texts[0] == texts[1]
+    assert memory.get(Identity("third"), hidden).text == "Only mine."
+
+
+# observe
+
+
+def test_observe_keeps_what_the_turn_says(memory: Memory) -> None:
+    turn = ConversationTurn("assistant", "The train leaves at 7:45.", 1_000.0, "trip", "Ben")
+    stored = memory.get(ME, memory.observe(ME, turn, source="hook").id)
+    assert (stored.text, stored.role, stored.occurred_at) == (turn.content, "assistant", 1_000.0)
+    assert (stored.session, stored.speaker, stored.position) == ("trip", "Ben", 0)
+    assert (stored.trust, stored.source, stored.visibility) == ("user", "hook", "private")
+
+
+def test_observe_without_a_time_means_now(memory: Memory, clock: Any) -> None:
+    stored = memory.get(ME, memory.observe(ME, ConversationTurn("user", "Now.")).id)
+    assert stored.occurred_at == clock.now
+
+
+# forget by query
+
+
+def test_forget_by_query_previews_what_the_caller_may_remove(memory: Memory) -> None:
+    mine = memory.remember(ME, "The gate code is 4711.", scope="shared").id
+    theirs = memory.remember(OTHER, "The gate code was 4710.", scope="shared").id
+    before = sequence(memory)
+    report = memory.forget(ME, query="gate code", confirm=True)
+    assert report.status == "preview"
+    assert [removal.id for removal in report.removed] == [mine]
+    assert sequence(memory) == before
+    chiefs = memory.forget(CHIEF, query="gate code")
+    assert {removal.id for removal in chiefs.removed} == {mine, theirs}
+    with pytest.raises(ScopeDenied, match=r"^scope_denied: "):
+        memory.forget(ME, ids=[theirs], confirm=True)
+
+
+def test_forget_needs_something_to_look_for(memory: Memory) -> None:
+    refused(memory, lambda m: m.forget(ME), InvalidInput, "ids: ")
+    refused(memory, lambda m: m.forget(ME, query="  "), InvalidInput, "query: it is empty")
+
+
+def test_clear_removes_what_one_owns_and_nothing_else(memory: Memory) -> None:
+    mine = [memory.remember(ME, f"Mine {n}.", scope=s).id for n, s in enumerate(["", "shared"])]
+    theirs = memory.remember(OTHER, "Theirs.", scope="shared").id
+    assert memory.clear(ME) == 2
+    assert memory.clear(ME) == 0
+    assert [m.id for m in memory.listing(ME)] == [theirs]
+    for id in mine:
+        with pytest.raises(NotFound):
+            memory.get(ME, id)
+    assert memory.remember(ME, "Mine 0.").status == "stored"
+
+
+# An error is never an empty result
+
+
+def test_an_empty_store_answers_everything_with_nothing(memory: Memory) -> None:
+    found = memory.recall(ME, "anything at all", session="none", explain=True)
+    assert (found.found, found.confidence, found.feeling) == (False, 0.0, "none")
+    assert (found.hits, found.partial, found.recent, found.note) == ((), (), (), "")
+    assert memory.listing(ME) == []
+    assert list(memory.export(ME)) == []
+    assert (memory.sessions(ME), memory.entities(ME), memory.tags(ME)) == ([], [], [])
+    assert memory.stats(ME)["memories"] == 0
+
+
+def test_a_closed_memory_says_so(open_memory: Callable[..., Memory]) -> None:
+    memory = open_memory()
+    memory.close()
+    memory.close()
+    for call in (lambda: memory.recall(ME, "x"), lambda: memory.remember(ME, "x")):
+        with pytest.raises(MemoryCoreError, match="closed"):
+            call()
+
+
+# Export and import
+
+RICH = [
+    {"text": "First of the talk.", "session": "talk", "speaker": "Ana", "tags": ["a", "b"]},
+    {"text": "Second of the talk?", "session": "talk", "speaker": "Ben", "role": "assistant"},
+    {"text": "A fact for all of us: Rome, 7 May 2023.", "kind": "fact", "scope": "shared"},
+    {"text": "For the crew only.", "scope": "team", "importance": 1.0, "source": "https://x/y?z"},
+    {"text": "Über den Wolken, 北京 \U0001f600 {}", "when": "1999-12-31T23:59:59.25+02:00"},
+    {"text": "Third of the talk.", "session": "talk", "speaker": "Ana", "trust": "web"},
+]
+
+
+def fill(memory: Memory, clock: Any) -> list[str]:
+    ids = []
+    for arguments in RICH:
+        clock.pass_by(1.123456789)
+        ids.append(memory.remember(ME, **arguments).id)
+    clock.pass_by(60)
+    memory.remember(ME, "Second of the talk, corrected.", session="talk", replaces=ids[1])
+    memory.remember(OTHER, "Other's own.", session="talk")
+    memory.remember(OTHER, "Other's shared words.", scope="shared")
+    memory.recall(ME, "crew")
+    store = memory._engine.parts().store
+    from memory_core.records import Change
+
+    body = {"retired_at": clock.now, "emotions": ["joy"], "valence": 0.5, "arousal": 0.25}
+    store.commit(lambda tx: tx.append(Change("put", ids[4], body)))
+    memory._engine.parts().maintenance.accesses.flush()
+    return ids
+
+
+def as_imported(record: dict[str, Any]) -> dict[str, Any]:
+    return {**record, "trust": record["trust"] if record["trust"] == "web" else "import"}
+
+
+def test_export_and_import_lose_nothing(open_memory: Callable[..., Memory], clock: Any) -> None:
+    first, second = open_memory("first"), open_memory("second")
+    fill(first, clock)
+    everything = list(first.export(ME))
+    lines = [json.loads(json.dumps(record)) for record in everything]
+    assert len(lines) == 8  # the other agent's private one is not among them
+    clock.pass_by(1e6)
+    admin = Identity("me", "crew")
+    assert [second.bring_in(admin, record).status for record in lines] == ["stored"] * 8
+    wanted = [as_imported(record) for record in everything]
+    assert json.dumps(list(second.export(ME))) == json.dumps(wanted)
+    third = open_memory("third")
+    for record in second.export(ME):
+        third.bring_in(admin, record)
+    assert json.dumps(list(third.export(ME))) == json.dumps(wanted)
+
+
+def test_importing_twice_doubles_nothing_and_changes_nothing(
+    open_memory: Callable[..., Memory], clock: Any
+) -> None:
+    first, second = open_memory("first"), open_memory("second")
+    fill(first, clock)
+    lines = list(first.export(ME))
+    for _ in range(2):
+        receipts = [second.bring_in(Identity("me", "crew"), record) for record in lines]
+        ids = [receipt.id for receipt in receipts]
+        assert ids == [record["id"] for record in lines]
+    assert {receipt.status for receipt in receipts} == {"reinforced"}
+    assert second.stats(ME)["memories"] == 8
+    before = list(first.export(ME))
+    for record in lines:
+        assert first.bring_in(ME, record).status == "reinforced"
+    assert list(first.export(ME)) == before
+
+
+def test_what_was_forgotten_is_not_imported(memory: Memory) -> None:
+    id = memory.remember(ME, "The door code is 4711.").id
+    (record,) = memory.export(ME)
+    memory.forget(ME, ids=[id], confirm=True)
+    for again in (record, {"text": "the DOOR code is 4711"}, {**record, "id": new_id(5.0)}):
+        receipt = memory.bring_in(ME, again)
+        assert (receipt.status, receipt.id) == ("refused", id)
+    assert memory.stats(ME)["memories"] == 0
+
+
+def test_only_an_admin_brings_in_what_belongs_to_others(
+    open_memory: Callable[..., Memory],
+) -> None:
+    memory = open_memory()
+    record = {"text": "Said by a third.", "agent": "third", "team": "elsewhere"}
+    mine = memory.bring_in(ME, record)
+    assert (memory.get(ME, mine.id).agent, memory.get(ME, mine.id).team) == ("me", "crew")
+    team = memory.bring_in(ME, {**record, "text": "For a team.", "visibility": "team"})
+    assert memory.get(ME, team.id).team == "crew"
+    theirs = memory.bring_in(CHIEF, {**record, "visibility": "team"})
+    assert theirs.status == "stored"
+    with pytest.raises(NotFound):
+        memory.get(CHIEF, theirs.id)
+    assert memory.get(Identity("third", "elsewhere"), theirs.id).agent == "third"
+    with pytest.raises(ScopeDenied):
+        memory.bring_in(Identity("lone"), {**record, "visibility": "team"})
+
+
+def test_an_id_that_cannot_be_read_does_not_show_in_an_import(memory: Memory) -> None:
+    hidden = memory.remember(OTHER, "Hidden words.")
+    taken = {"id": hidden.id, "text": "Mine under the same id."}
+    receipt = memory.bring_in(ME, taken)
+    assert receipt.status == "stored"
+    assert receipt.id != hidden.id
+    assert memory.bring_in(ME, taken).status == "reinforced"
+    assert memory.get(OTHER, hidden.id).text == "Hidden words."
+
+
+def test_a_known_id_with_another_text_stays_and_is_said(memory: Memory) -> None:
+    id = memory.remember(ME, "As it was.").id
+    receipt = memory.bring_in(ME, {"id": id, "text": "As it never was."})
+    assert (receipt.id, receipt.status) == (id, "reinforced")
+    assert any("another text" in warning for warning in receipt.warnings)
+    assert memory.get(ME, id).text == "As it was."
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("text", None, InvalidInput),
+        ("text", " ", InvalidInput),
+        ("text", 5, InvalidInput),
+        ("id", "nope", InvalidInput),
+        ("kind", "thought", InvalidInput),
+        ("visibility", "public", InvalidInput),
+        ("tier", "old", InvalidInput),
+        ("importance", 2, InvalidInput),
+        ("importance", "high", InvalidInput),
+        ("tags", "work", InvalidInput),
+        ("tags", [1], InvalidInput),
+        ("tags", ["t" * 201], TooLarge),
+        ("session", "s" * 201, TooLarge),
+        ("speaker", "a\x1fb", InvalidInput),
+        ("source", "s" * 501, TooLarge),
+        ("occurred_at", "soon", InvalidInput),
+        ("occurred_at", 1e300, InvalidInput),
+        ("recorded_at", -1e300, InvalidInput),
+        ("retired_at", 1e18, InvalidInput),
+        ("dates", ["abcdefghij"], InvalidInput),
+        ("dates", ["2024-99-99"], InvalidInput),
+        ("position", 2**40, InvalidInput),
+        ("access_count", 2**40, InvalidInput),
+        ("replaced", "yes", InvalidInput),
+    ],
+)
+def test_a_malformed_record_names_its_field(
+    memory: Memory, field: str, value: Any, error: type[MemoryCoreError]
+) -> None:
+    record = {"text": "Sound words.", field: value}
+    refused(memory, lambda m: m.bring_in(ME, record), error, field)
+    assert memory.recall(ME, "sound words").hits == ()
+
+
+@pytest.mark.parametrize("record", [None, "text", ["text"], 5])
+def test_a_record_is_an_object(memory: Memory, record: Any) -> None:
+    refused(memory, lambda m: m.bring_in(ME, record), InvalidInput, "record: must be an object")
+
+
+def test_an_import_is_searched_listed_and_masked_like_anything_else(memory: Memory) -> None:
+    receipt = memory.bring_in(
+        ME, {"text": "Lena keeps the password: hunter2hunter2 in a drawer.", "session": "s"}
+    )
+    stored = memory.get(ME, receipt.id)
+    assert "hunter2" not in stored.text
+    assert any("masked" in warning for warning in receipt.warnings)
+    assert memory.recall(ME, "drawer of Lena").hits[0].memory.id == receipt.id
+    assert memory.sessions(ME) == ["s"]
+
+
+def test_an_import_without_a_time_happened_now(memory: Memory, clock: Any) -> None:
+    stored = memory.get(ME, memory.bring_in(ME, {"text": "No time given."}).id)
+    assert (stored.occurred_at, stored.recorded_at) == (clock.now, clock.now)
+    epoch = memory.bring_in(ME, {"text": "At the very start.", "occurred_at": 0})
+    assert memory.get(ME, epoch.id).occurred_at == 0.0
