@@ -117,6 +117,23 @@ _ENVIRONMENT = {
 }
 _ELSEWHERE = frozenset({"CONFIG", "BUILD_WEIGHTS"})
 
+_VENDORS = ("OPENAI_API_KEY", "PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+"""Names that belong to others and that we read: a key, and where packages come from."""
+
+_OURS = frozenset({"warnings", "vendors"})
+"""Fields of Settings that only `load` fills."""
+
+_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+
+
+def forbid_telemetry() -> None:
+    """Keep ONNX Runtime from sending usage data and from writing into the home directory.
+
+    Only this name, set before the import, keeps its files away; its API call comes too late (seen
+    with 1.31.1). Somebody who set the name keeps their value.
+    """
+    os.environ.setdefault(_TELEMETRY, "1")
+
 
 class Settings(_Section):
     """All settings of one process, validated and frozen."""
@@ -144,6 +161,7 @@ class Settings(_Section):
     limits: LimitSettings = LimitSettings()
 
     warnings: tuple[str, ...] = ()
+    vendors: Mapping[str, str] = Field(default_factory=dict, repr=False)
 
     @field_validator("data_dir", "model_dir")
     @classmethod
@@ -182,10 +200,11 @@ def load(
     values = {**from_file, **from_environment, **flags}
     named = {name: PREFIX + short for short, name in _ENVIRONMENT.items()}
     sources = {name: named[name] for name in from_environment.keys() - flags.keys()}
-    if "warnings" in values:
-        raise InvalidInput("unknown setting warnings", "remove it")
+    if ours := sorted(_OURS & values.keys()):
+        raise InvalidInput(f"unknown setting {ours[0]}", "remove it")
+    vendors = {name: environment[name] for name in _VENDORS if environment.get(name)}
     try:
-        return Settings(**values, warnings=tuple(warnings))
+        return Settings(**values, warnings=tuple(warnings), vendors=vendors)
     except ValidationError as problem:
         raise _explain(problem, sources) from None
 
@@ -245,7 +264,7 @@ def _known_keys(path: tuple[Any, ...]) -> list[str]:
         inner = model.model_fields[str(part)].annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             model = inner
-    return [name for name in model.model_fields if name != "warnings"]
+    return [name for name in model.model_fields if name not in _OURS]
 
 
 def _nearest(word: str, known: list[str]) -> str:

@@ -84,8 +84,8 @@ def _recalled(answer: Mapping[str, Any], *, explain: bool) -> str:
         for n, hit in enumerate([*answer["memories"], *answer.get("partial", [])], 1)
     ]
     head = f"confidence {answer['confidence']} ({answer['feeling']})"
-    if not rows:
-        head = f"nothing found; {head}"
+    if not answer["memories"]:
+        head = f"nothing found{', only the half-matches above' if rows else ''}; {head}"
     lines = [console.table(("", "score", "when", "speaker", "memory"), rows)] if rows else []
     if answer.get("recent"):
         turns = [(_who(turn), turn["text"]) for turn in answer["recent"]]
@@ -177,11 +177,11 @@ def clear(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     if not args.yes:
         count = engine.stats(who)["memories"]
         raise InvalidInput(
-            f"this would remove the memories of agent {who.agent} ({count} are readable)",
+            f"this would remove what agent {who.agent} owns (it can read {count})",
             "say --yes to do it; export first to keep a copy",
         )
     count = engine.clear(who)
-    return Outcome({"removed": count}, f"{count} memories removed")
+    return Outcome({"removed": count}, f"removed: {count}")
 
 
 WITH_ENGINE: dict[str, Callable[[Any, Identity, Namespace], Outcome]] = {

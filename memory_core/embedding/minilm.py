@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memory_core.config import forbid_telemetry
 from memory_core.embedding.acquisition import PACKAGED, PUBLIC_INDEX, acquire
 from memory_core.embedding.embedder import PROFILES, Profile, fingerprint_of, profile_of
 from memory_core.embedding.sanity import prefixed, unit_rows
@@ -150,6 +151,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _session(folder: Path) -> Any:
+    forbid_telemetry()
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as vendor
 

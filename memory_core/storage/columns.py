@@ -308,7 +308,7 @@ def _or(value: float | None, unset: float) -> float:
 
 
 def _mean(values: NDArray[Any]) -> float:
-    return float(values.mean()) if values.size else 0.0
+    return round(float(values.mean()), 4) if values.size else 0.0
 
 
 def _words(text: str) -> int:

@@ -65,7 +65,13 @@ def speaking(server: Any) -> Any:
 def connect(speaking: Any) -> Connect:
     def make(name: str, key: str = "", **embedding: Any) -> Embedder:
         embedding = {"url": speaking.url, "timeout_seconds": 5.0, **embedding}
-        return choose(Settings(embedder=name, embedding=EmbedderSettings(**embedding)), key=key)
+        return choose(
+            Settings(
+                embedder=name,
+                embedding=EmbedderSettings(**embedding),
+                vendors={"OPENAI_API_KEY": key} if key else {},
+            )
+        )
 
     return make
 
