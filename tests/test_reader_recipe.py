@@ -1,0 +1,237 @@
+"""Ranking against an independent computation of the whole measured recipe, with the real model."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from memory_core.config import Settings
+from memory_core.embedding.minilm import MiniLM
+from memory_core.evaluation.conversation import Conversation
+from memory_core.evaluation.data import DIALOGUE
+from memory_core.evaluation.readers import read
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from memory_core.storage.analysis import analyse
+from memory_core.text import dates, passages
+
+ME = Identity("me")
+DAY = 86_400.0
+NOW = 1_720_000_000.0
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Told:
+    """The dialogue in a store, and the same as plain lists, in the order of telling."""
+
+    memory: Memory
+    conversation: Conversation
+    ids: list[str]
+    records: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory, minilm: MiniLM) -> Any:
+    (conversation,) = read(DIALOGUE)
+    folder: Path = tmp_path_factory.mktemp("dialogue")
+    moment = [NOW - 100 * DAY]
+    storage = {"access_seconds": 1e9}  # what is recalled here does not change what is recalled next
+    settings = Settings(data_dir=folder, storage=storage)  # type: ignore[arg-type]
+    with Memory(settings, clock=lambda: moment[0], embedder=minilm) as memory:
+        assert memory.wait_ready(60)
+        ids = []
+        for turn in conversation.turns:
+            moment[0] += DAY / 4
+            assert turn.when is not None
+            receipt = memory.remember(
+                ME,
+                turn.text,
+                speaker=turn.speaker,
+                role=turn.role,
+                session=turn.session,
+                when=turn.when,
+            )
+            ids.append(receipt.id)
+        moment[0] = NOW
+        assert len(set(ids)) == len(ids)
+        yield Told(memory, conversation, ids, list(memory.export(ME)))
+
+
+class Oracle:
+    """Every score, from the texts alone: what `Reference figures` of LoCoMo were made with."""
+
+    def __init__(self, told: Told, model: MiniLM) -> None:
+        self.turns = told.conversation.turns
+        self.model = model
+        self.rows = np.arange(len(self.turns))
+        self.sessions = [turn.session for turn in self.turns]
+        whole, self.passages = [], []
+        for turn in self.turns:
+            pieces = passages.passages(turn.text, packed=turn.role == "assistant")
+            vectors = self._documents([f"{turn.speaker}: {t}" for t in (turn.text, *pieces)])
+            whole.append(vectors[0])
+            self.passages.append(vectors[1:])
+        self.whole = np.stack(whole)
+        self.importance = np.array([r["importance"] for r in told.records])
+        self.bags = [Counter(analyse(self._indexed(r))) for r in told.records]
+        lengths = np.array([sum(bag.values()) for bag in self.bags])
+        self.norms = 0.9 * (1 - 0.4 + 0.4 * lengths / lengths.mean())
+
+    def _documents(self, texts: list[str]) -> NDArray[np.float32]:
+        return self.model.documents(texts).astype(np.float16).astype(np.float32)
+
+    def _indexed(self, record: dict[str, Any]) -> str:
+        text = record["text"]
+        extra = [tag for tag in record["tags"] if tag.casefold() not in text.casefold()]
+        days = [d for d in record["dates"] if len(d) == 10]
+        written = [dates.day_words(dates.moment(d, "d")[0]) for d in days]
+        happened = dates.day_words(dates.moment(record["occurred_at"][:19] + "Z", "t")[0])
+        return " ".join([happened, record["speaker"], text, *extra, *written])
+
+    def bm25(self, query: str) -> Floats:
+        scores = np.zeros(len(self.bags))
+        for term in set(analyse(query)):
+            holds = np.array([bag[term] for bag in self.bags], dtype=float)
+            n = int((holds > 0).sum())
+            idf = math.log(1 + (len(self.bags) - n + 0.5) / (n + 0.5))
+            scores += idf * 1.9 * holds / (holds + self.norms)
+        return scores
+
+    def at(self, row: int, offset: int) -> int | None:
+        """The turn at *offset* in the same session."""
+        other = row + offset
+        inside = 0 <= other < len(self.turns) and self.sessions[other] == self.sessions[row]
+        return other if inside else None
+
+    def candidates(self, *signals: Floats) -> list[int]:
+        chosen: set[int] = set()
+        for signal in signals:
+            best = sorted(self.rows, key=lambda row: (-signal[row], row))[:50]
+            chosen |= {int(row) for row in best if signal is not signals[-1] or signal[row] > 0}
+        around = {self.at(row, offset) for row in chosen for offset in (-2, -1, 1, 2)}
+        return sorted(chosen | {row for row in around if row is not None})
+
+    def scores(self, query: str) -> dict[int, float]:
+        point = self.model.query(query)
+        whole = (self.whole @ point).astype(float)
+        passage = np.array([float((vectors @ point).max()) for vectors in self.passages])
+        lexical = self.bm25(query)
+        rows = self.candidates(whole, passage, lexical)
+
+        def z(signal: Floats) -> Floats:
+            mine = signal[rows]
+            return (mine - mine.mean()) / mine.std() if mine.std() > 1e-12 else mine * 0
+
+        fused = dict(zip(rows, 0.6 * z(passage) + 0.4 * z(whole) + 0.5 * z(lexical), strict=True))
+        cue = dates.query_dates(query, NOW)
+        total = {row: self._total(row, fused, cue) for row in rows}
+        spread = max(total.values()) - min(total.values())
+        recorded = NOW - (NOW - 100 * DAY + DAY / 4 * (1 + self.rows))
+        retained = 0.5 ** (recorded / (30 * DAY))
+        liking = 0.5 * retained + 0.5 * self.importance
+        return {row: score + 0.05 * spread * liking[row] for row, score in total.items()}
+
+    def _total(self, row: int, fused: dict[int, float], cue: dates.DateCue) -> float:
+        def f(offset: int) -> float:
+            other = self.at(row, offset)
+            if other is None:
+                return 0.0
+            gate = min(1.0, 30 / len(self.turns[other].text.split()))
+            return gate * fused.get(other, 0.0)
+
+        turn, before = self.turns[row], self.at(row, -1)
+        gained = 0.1 * f(-1) + 0.2 * f(1) + 0.2 * f(-2) + 0.1 * f(2)
+        if before is not None and "?" in self.turns[before].text:
+            gained += 0.5 * f(-1)
+        mates = sorted(fused[other] for other in fused if self.sessions[other] == turn.session)
+        session = sum(mates[-3:]) / 3
+        assert turn.when is not None
+        when = dates.temporal_match(cue, turn.when, dates.resolve(turn.text, turn.when))
+        prior = 0.0 if turn.role == "assistant" else 2.0
+        return fused[row] + gained + prior + 0.4 * session + 1.5 * when
+
+
+@pytest.fixture(scope="module")
+def oracle(told: Told, minilm: MiniLM) -> Oracle:
+    return Oracle(told, minilm)
+
+
+@pytest.mark.parametrize("k", [1, 10])
+def test_recall_ranks_by_the_recipe_and_by_nothing_else(told: Told, oracle: Oracle, k: int) -> None:
+    row_of = {id: row for row, id in enumerate(told.ids)}
+    full = 0
+    for question in told.conversation.questions:
+        wanted = oracle.scores(question.text)
+        found = told.memory.recall(ME, question.text, k=k, context=0)
+        hits = found.hits or found.partial
+        full += len(hits) == k
+        assert hits
+        mine = [hit.score for hit in hits]
+        assert mine == sorted(mine, reverse=True)
+        assert mine == pytest.approx([wanted[row_of[h.memory.id]] for h in hits], abs=0.01)
+        assert mine == pytest.approx(sorted(wanted.values())[::-1][: len(mine)], abs=0.01)
+    assert full > 0.8 * len(told.conversation.questions)
+
+
+def test_filters_narrow_before_the_candidates_are_cut(told: Told, oracle: Oracle) -> None:
+    question = "What did Nora say about the garden and the half marathon?"
+    days = sorted({turn.when or 0.0 for turn in told.conversation.turns})
+    since, until = dates.iso(days[3]), dates.iso(days[5])
+    inside = {
+        id
+        for id, turn in zip(told.ids, told.conversation.turns, strict=True)
+        if turn.speaker == "Nora" and days[3] <= (turn.when or 0.0) <= days[5]
+    }
+    found = told.memory.recall(ME, question, k=50, speaker="Nora", since=since, until=until)
+    assert {hit.memory.id for hit in (*found.hits, *found.partial)} <= inside
+    assert len(found.hits) == min(50, len(inside))
+
+
+@pytest.mark.parametrize("explain", [True, False])
+def test_every_hit_explains_itself_when_asked(told: Told, oracle: Oracle, explain: bool) -> None:
+    question = told.conversation.questions[0].text
+    row_of = {id: row for row, id in enumerate(told.ids)}
+    for hit in told.memory.recall(ME, question, explain=explain).hits:
+        if not explain:
+            assert hit.why == {}
+            continue
+        row = row_of[hit.memory.id]
+        point = oracle.model.query(question)
+        assert hit.why["cosine"] == pytest.approx(float(oracle.whole[row] @ point), abs=2e-3)
+        assert hit.why["lexical"] == pytest.approx(oracle.bm25(question)[row], abs=1e-3)
+        assert hit.why["importance"] == pytest.approx(oracle.importance[row])
+        assert hit.why["folded"] == 0
+
+
+QUESTIONS_ABOUT_NOTHING = (
+    "How do I sharpen a Japanese chisel on a waterstone?",
+    "Which enzymes break down lactose?",
+    "Explain the offside rule in ice hockey.",
+    "quantum chromodynamics lattice spacing",
+    "Wie wechselt man den Keilriemen eines Traktors?",
+)
+
+
+@pytest.mark.parametrize("question", QUESTIONS_ABOUT_NOTHING)
+def test_what_was_never_talked_about_is_not_found(told: Told, question: str) -> None:
+    found = told.memory.recall(ME, question)
+    assert (found.found, found.feeling, found.hits) == (False, "none", ())
+    assert found.confidence < 0.2
+    assert len(found.partial) <= 3
+    assert all((hit.before, hit.after) == ((), ()) for hit in found.partial)
+
+
+def test_a_verbatim_quote_is_known(told: Told) -> None:
+    long = [turn for turn in told.conversation.turns if len(turn.text.split()) >= 8]
+    found = [told.memory.recall(ME, turn.text, k=3) for turn in long[::6]]
+    assert {each.feeling for each in found} <= {"high", "moderate"}
+    for turn, each in zip(long[::6], found, strict=True):
+        assert turn.text in [hit.memory.text for hit in each.hits]
