@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +12,6 @@ from memory_core.errors import StorageError
 from memory_core.records import KINDS, Identity, Memory
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table import Filter
-
-log = logging.getLogger(__name__)
 
 BATCH = 500
 """Memories read at once while all are walked through."""
@@ -52,7 +49,7 @@ def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
     try:
         return [store.with_access(m) for m in table.listing(where=where, limit=wanted.limit)]
     except StorageError as problem:  # maintenance rebuilds it; the journal knows all of it
-        log.warning("listing from the columns: %s", problem)
+        store.distrust(table, problem)
         return _from_columns(store, who, wanted)
 
 
@@ -73,8 +70,7 @@ def _from_columns(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Mem
         ids = np.array([columns.id(int(row)) for row in rows])
         order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
         chosen = [str(id) for id in ids[order]]
-    found = store.memories(chosen)
-    return [found[id] for id in chosen if id in found]
+    return list(store.indexed(chosen).values())
 
 
 def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:

@@ -166,8 +166,9 @@ def mapping(value: Mapping[str, Any], argument: str) -> Mapping[str, Any]:
 def imported(memory: Memory, limits: LimitSettings) -> None:
     """Raise InvalidInput for a field of an imported *memory* that remember would not have made."""
     prose(memory.text, "text", limits.text_chars, SPLIT)
-    for name in ("agent", "team", "session", "speaker", "client"):
+    for name in ("agent", "team", "session", "speaker"):
         label(getattr(memory, name), name)
+    text(memory.client, "client", LABEL_CHARS)
     text(memory.source, "source", limits.source_chars)
     labels(memory.tags, "tags")
     for name in ("gist", "topic"):

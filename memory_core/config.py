@@ -166,8 +166,7 @@ class Settings(_Section):
     @field_validator("data_dir", "model_dir")
     @classmethod
     def _at_home(cls, path: Path | None) -> Path | None:
-        """Clients pass the environment on without a shell, which would have replaced the ~."""
-        return None if path is None else path.expanduser()
+        return None if path is None else _expanded(path)
 
     @field_validator("agent", "team")
     @classmethod
@@ -195,7 +194,7 @@ def load(
     environment = os.environ if environment is None else environment
     flags = {name: value for name, value in (flags or {}).items() if value is not None}
     file = flags.pop("config", None) or environment.get(PREFIX + "CONFIG")
-    from_file = _read_file(Path(file).expanduser()) if file else {}
+    from_file = _read_file(Path(file)) if file else {}
     from_environment, warnings = _read_environment(environment)
     values = {**from_file, **from_environment, **flags}
     named = {name: PREFIX + short for short, name in _ENVIRONMENT.items()}
@@ -228,16 +227,24 @@ def _read_environment(environment: Mapping[str, str]) -> tuple[dict[str, str], l
     return values, warnings
 
 
+def _expanded(path: Path) -> Path:
+    """*path* with ~ replaced: clients pass the environment on without a shell that does it."""
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        raise ValueError("the home directory that ~ stands for is not known") from None
+
+
 def _read_file(path: Path) -> dict[str, Any]:
     try:
-        with path.open("rb") as stream:
+        with _expanded(path).open("rb") as stream:
             return tomllib.load(stream)
     except OSError as problem:
         raise InvalidInput(
             f"the settings file {path} cannot be read ({problem.strerror})",
             f"correct {PREFIX}CONFIG or remove it",
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except ValueError as problem:
         raise InvalidInput(
             f"the settings file {path} is not TOML ({problem})", "correct it"
         ) from None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from memory_core.config import Settings
 from memory_core.consolidator import Consolidator
 from memory_core.embedding.embedder import Embedder, EmbedderGate, choose
-from memory_core.errors import Busy
+from memory_core.errors import Busy, StorageError
 from memory_core.forgetting import Forgetting
 from memory_core.gist import encoder as gist_encoder
 from memory_core.maintenance import Maintenance
@@ -52,6 +52,7 @@ class Engine:
         self._settings = settings
         self._clock = clock
         self._given = embedder
+        self._loaded: Embedder | None = None
         self._lock = threading.Lock()
         self._closed = False
         self._store: MemoryStore | None = None
@@ -90,7 +91,6 @@ class Engine:
         """Start the model, replay the journal: the order in which a call can be served."""
         settings, clock, gate = self._settings, self._clock, self.gate
         gate.start()
-        gate.retry()  # an earlier attempt may have failed under the model's feet
         store.catch_up()
         encoder = gist_encoder.choose(settings)
         return Parts(
@@ -114,7 +114,7 @@ class Engine:
                 wanted.embedder,
             )
             wanted = wanted.model_copy(update={"embedder": meta["name"]})
-        embedder = self._given or choose(wanted)
+        embedder = self._loaded = self._given or self._loaded or choose(wanted)
         self._store.adopt(wanted.embedder, embedder.fingerprint, embedder.dimension)
         return embedder
 
@@ -130,6 +130,8 @@ class Engine:
             if self._opening.done() and self._opening.exception() is not None:
                 self._opening = self._begin()
             opening = self._opening
+        if isinstance(self.gate.problem, StorageError | Busy):
+            self.gate.retry()  # the model is loaded; it was the store that could not take it on
         try:
             return opening.result(timeout=self._settings.limits.deadline_seconds)
         except NotYet:

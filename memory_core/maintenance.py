@@ -193,9 +193,10 @@ class Maintenance:
                     "another process holds maintenance.lock", "run repair there, or close it"
                 )
             self._store.catch_up()
-            self.refused.clear()
             self.mirror.rebuild()
             self.snapshots.write()
+            for past in (self.refused, self.problems, self._failures):
+                past.clear()
         finally:
             self._working.release()
         self.nudge()

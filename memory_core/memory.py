@@ -126,7 +126,7 @@ class Memory:
             occurred_at=checks.when(when, "when", self._clock()),
             source=checks.text(source, "source", limits.source_chars),
             trust=checks.one_of(trust, "trust", TRUSTS) or "agent",
-            client=checks.label(client, "client"),
+            client=checks.text(client, "client", checks.LABEL_CHARS),
         )
         draft = Draft(
             memory,

@@ -19,6 +19,7 @@ from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, DiskFull, EncoderUnavailable, StorageError
 from memory_core.maintenance import BACKFILL, MOST_SKIPPED, RETRY_SECONDS, Maintenance
 from memory_core.records import Change, Memory, content_hash, new_id, to_fields
+from memory_core.storage.generations import Generations
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table import Table
 from memory_core.wording import embed, index_text
@@ -409,6 +410,19 @@ def test_more_refused_ones_than_a_batch_hold_up_nothing(house: House) -> None:
     assert room.embedded() == len(ids)
 
 
+def test_a_refused_memory_that_is_forgotten_is_no_longer_told_of(house: House) -> None:
+    room = house.room()
+    house.toy.refuses = lambda text: True
+    heron = room.put("a heron")
+    room.rounds(1)
+    assert list(room.upkeep.refused) == [heron]
+    room.forget(heron)
+    room.upkeep.nudge()
+    room.rounds(1)
+    assert room.upkeep.refused == {}
+    assert room.upkeep.problems == {}
+
+
 def test_a_model_that_gives_no_numbers_is_refused_itself(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -533,6 +547,15 @@ def test_stopping_journals_the_last_accesses(house: House) -> None:
     ids = [room.put("a heron")]
     room.upkeep.accesses.note(ids)
     room.close()
+    assert counts(house.room(), ids) == [1]
+
+
+def test_a_kill_loses_the_last_batch_of_accesses_and_no_other(house: House) -> None:
+    room = house.room()
+    ids = [room.put("a heron")]
+    room.upkeep.accesses.note(ids)
+    room.upkeep.accesses.flush()
+    room.upkeep.accesses.note(ids)  # and then nothing more of this process
     assert counts(house.room(), ids) == [1]
 
 
@@ -691,6 +714,7 @@ def test_an_erasure_that_fails_is_pending_and_done_later(
         patch.setattr(Table, "merge", full)
         other = room.put("another")
         room.forget(other)
+        room.upkeep.nudge()
         room.rounds(1)
         assert room.upkeep.erasing
         assert house.files("table") == b""  # there was no room for a new one
@@ -700,6 +724,30 @@ def test_an_erasure_that_fails_is_pending_and_done_later(
     assert not room.upkeep.erasing
     assert room.upkeep.problems == {}
     assert holding(house, SECRET, "another") == []
+
+
+def test_an_old_generation_that_cannot_be_removed_keeps_the_erasure_pending(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = house.room()
+    secret = room.put(SECRET)
+    room.rounds()
+    room.forget(secret)
+
+    def refused(*_: object, **__: object) -> None:
+        raise StorageError("a file is in use", "close it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Generations, "remove_others", refused)
+        for _ in range(3):
+            room.upkeep.nudge()
+            room.rounds(1)
+            assert room.upkeep.erasing
+    assert SECRET.encode() in house.files("table")
+    room.upkeep.nudge()
+    room.rounds(1)
+    assert not room.upkeep.erasing
+    assert holding(house, SECRET) == []
 
 
 def test_a_forget_that_asks_for_no_erasure_leaves_the_generations_alone(house: House) -> None:

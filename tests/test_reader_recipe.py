@@ -139,18 +139,20 @@ class Oracle:
         liking = 0.5 * retained + 0.5 * self.importance
         return {row: score + 0.05 * spread * liking[row] for row, score in total.items()}
 
-    def _total(self, row: int, fused: dict[int, float], cue: dates.DateCue) -> float:
-        def f(offset: int) -> float:
-            other = self.at(row, offset)
-            if other is None:
-                return 0.0
-            gate = min(1.0, 30 / len(self.turns[other].text.split()))
-            return gate * fused.get(other, 0.0)
+    def _lent(self, row: int | None, fused: dict[int, float]) -> float:
+        """What a turn lends to those around it: its score, the less the longer it is."""
+        if row is None or row not in fused:
+            return 0.0
+        return fused[row] * min(1.0, 30 / len(self.turns[row].text.split()))
 
+    def _total(self, row: int, fused: dict[int, float], cue: dates.DateCue) -> float:
         turn, before = self.turns[row], self.at(row, -1)
-        gained = 0.1 * f(-1) + 0.2 * f(1) + 0.2 * f(-2) + 0.1 * f(2)
+        gained = sum(
+            share * self._lent(self.at(row, offset), fused)
+            for offset, share in ((-1, 0.1), (1, 0.2), (-2, 0.2), (2, 0.1))
+        )
         if before is not None and "?" in self.turns[before].text:
-            gained += 0.5 * f(-1)
+            gained += 0.5 * self._lent(before, fused)
         mates = sorted(fused[other] for other in fused if self.sessions[other] == turn.session)
         session = sum(mates[-3:]) / 3
         assert turn.when is not None

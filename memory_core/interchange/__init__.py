@@ -1,0 +1,1 @@
+"""Exports and imports: JSON lines, one memory a line."""

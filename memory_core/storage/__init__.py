@@ -1,0 +1,1 @@
+"""Bytes, and the indexes over them; knows nothing of meaning."""

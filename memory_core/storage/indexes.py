@@ -51,7 +51,7 @@ class Indexes:
         try:
             row = self.columns.row(memory.id)
             sources = () if row is None else self.columns.derived_from(row)
-            row = self.columns.put(_tame(memory))
+            row = self._put_columns(memory)
             self.graph.put(row, memory.entities)
             self.lexical.put(row, self._text(memory))
             self._link_sources(row, memory, sources)
@@ -86,6 +86,12 @@ class Indexes:
                 self._count(change.target, change.body)
         except WRONG_VALUE as problem:
             self._troubles.note(f"change {change.seq}", problem)
+
+    def _put_columns(self, memory: Memory) -> int:
+        try:
+            return self.columns.put(memory)
+        except (OverflowError, ValueError):
+            return self.columns.put(_tame(memory))
 
     def _text(self, memory: Memory) -> str:
         try:
@@ -125,7 +131,7 @@ class Indexes:
 
 
 def _tame(memory: Memory) -> Memory:
-    """*memory* with values that the columns can hold; itself when they can hold all."""
+    """*memory* with values that the columns can hold."""
     changed: dict[str, Any] = {
         name: fallback
         for name, (known, fallback) in _CHOICES.items()
@@ -134,4 +140,4 @@ def _tame(memory: Memory) -> Memory:
     for name in ("position", "access_count"):
         if getattr(memory, name) > _MOST:
             changed[name] = _MOST
-    return replace(memory, **changed) if changed else memory
+    return replace(memory, **changed)

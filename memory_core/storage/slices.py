@@ -90,7 +90,7 @@ class SliceReader:
 
         *known* tells whether an id was there before the slice.
         """
-        folded: dict[str, dict[str, Any] | None] = {}  # None: only the journal has all its fields
+        folded: dict[str, dict[str, Any] | None] = {}  # None: only the journal has all of it
         gone: dict[str, None] = {}
         for change in changes:
             if change.kind == "forget":  # what it had was scrubbed with it, and has no body now
@@ -98,8 +98,10 @@ class SliceReader:
             elif change.kind == "put" and change.body is not None:
                 before = folded.get(change.target, {})
                 new = change.target in gone or not known(change.target)
-                if before is not None and (before or (new and "text" in change.body)):
+                if before:
                     folded[change.target] = {**before, **change.body}
+                elif before is not None and new and "text" in change.body:
+                    folded[change.target] = dict(change.body)
                 else:
                     folded[change.target] = None
         partial = [id for id, fields in folded.items() if fields is None]
@@ -115,7 +117,7 @@ class SliceReader:
         """The memory of *fields*; None when there are none (it is forgotten by now) or bad ones."""
         try:
             _require_types(fields)
-            return from_fields({"id": id, **fields}) if fields else None
+            return from_fields({"id": id} | fields) if fields else None
         except WRONG_VALUE as problem:
             self._troubles.note(id, problem)
             return None
@@ -153,24 +155,25 @@ class SliceReader:
         self._troubles.vectors.add(problem.memory)
 
 
-_TYPES: Mapping[Sort, tuple[type, ...]] = {
-    "text": (str,),
-    "texts": (list, tuple),
-    "real": (float, int),
-    "moment": (float, int, type(None)),
-    "whole": (int,),
-    "flag": (bool,),
+_TYPES: Mapping[Sort, frozenset[type]] = {
+    "text": frozenset({str}),
+    "texts": frozenset({list, tuple}),
+    "real": frozenset({float, int}),
+    "moment": frozenset({float, int, type(None)}),
+    "whole": frozenset({int}),
+    "flag": frozenset({bool}),
 }
+_ALLOWED = {name: _TYPES[sort] for name, sort in FIELDS.items()}
+_TEXT = _TYPES["text"]
 
 
 def _require_types(fields: Mapping[str, Any]) -> None:
     """Raise TypeError where a field holds what no index and no column can take."""
     for name, value in fields.items():
-        sort = FIELDS.get(name)
-        if sort is None:
-            continue
-        fits = type(value) in _TYPES[sort]
-        if not fits or (sort == "texts" and not all(type(each) is str for each in value)):
+        kind = type(value)
+        if kind not in _ALLOWED.get(name, (kind,)):
+            raise TypeError(f"{name} is {value!r:.60}")
+        if kind is list and name in _ALLOWED and not _TEXT.issuperset(map(type, value)):
             raise TypeError(f"{name} is {value!r:.60}")
 
 

@@ -552,6 +552,20 @@ def test_the_first_model_stays_the_model_of_the_store(shop: Any) -> None:
     assert store.journal.last() == sequence
 
 
+def test_a_store_that_has_a_model_is_not_written_to_when_one_is_loaded(
+    shop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A directory that cannot be written is searched by meaning all the same."""
+    shop.put(shop.open(), "a heron")
+    storage = shop.settings.storage
+    late = MemoryStore(shop.directory, clock=shop.clock, settings=storage, index_text=index_text)
+    shop.opened.append(late)
+    monkeypatch.setattr(late.journal, "write", lambda build: pytest.fail("written"))
+    assert late.adopt("toy", "toy-1", 8) == "toy-1"
+    assert late.vectors is not None
+    assert late.vectors.rows_with_vectors == 1
+
+
 def test_a_refused_transaction_leaves_nothing(shop: Any) -> None:
     store = shop.open()
     heron = shop.put(store, "a heron")

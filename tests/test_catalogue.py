@@ -1,0 +1,153 @@
+"""Listing, counting and walking through: LanceDB and the columns give the same answers."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_core import catalogue
+from memory_core.errors import StorageError
+from memory_core.memory import Memory
+from memory_core.records import Change, Identity
+
+ME = Identity("me", "crew", frozenset({"read", "write"}))
+OTHER = Identity("other", "crew", frozenset({"read", "write"}))
+DAY = 86_400.0
+
+OpenMemory = Callable[..., Memory]
+
+
+def put(memory: Memory, id: str, **fields: Any) -> None:
+    store = memory._engine.parts().store
+    store.commit(lambda tx: tx.append(Change("put", id, fields)))
+
+
+def settled(memory: Memory) -> Any:
+    """The store once LanceDB holds everything."""
+    parts = memory._engine.parts()
+    for _ in range(50):
+        parts.maintenance.round()
+        if parts.store.table is not None and not parts.store.behind:
+            return parts.store
+    raise AssertionError("LanceDB never caught up")
+
+
+@pytest.fixture
+def filled(memory: Memory, clock: Any) -> Memory:
+    kinds = ("episode", "fact", "preference")
+    ids = []
+    for number in range(30):
+        clock.pass_by(DAY if number % 3 else 0.0)  # some happen at the same moment
+        receipt = memory.remember(
+            (ME, OTHER)[number % 5 == 0],
+            f"Entry {number}: Lena Ott met {'Ben Aster' if number % 2 else 'Cleo Birk'}.",
+            kind=kinds[number % 3],
+            session=f"s{number % 4}",
+            scope=("", "shared", "team")[number % 3],
+        )
+        ids.append(receipt.id)
+    for id in ids[::7]:
+        put(memory, id, topic="people")
+    put(memory, ids[8], retired_at=clock.now)
+    memory.remember(ME, "Entry 11, corrected.", replaces=ids[11])
+    return memory
+
+
+def test_table_and_columns_list_alike(filled: Memory) -> None:
+    store = settled(filled)
+    for who, session, kind, entity, topic, limit in itertools.product(
+        (ME, OTHER),
+        ("", "s1", "nowhere"),
+        ("", "fact"),
+        ("", "Ben Aster", "Nobody"),
+        ("", "people"),
+        (1, 5, 100),
+    ):
+        wanted = catalogue.Wanted(limit, session, kind, entity, topic)
+        assert not store.behind
+        table = catalogue.listing(store, who, wanted)
+        assert table == catalogue._from_columns(store, who, wanted)
+
+
+def test_a_listing_is_newest_first_and_leaves_out_what_is_over(filled: Memory) -> None:
+    found = filled.listing(ME, limit=100)
+    keys = [(m.occurred_at, m.id) for m in found]
+    assert keys == sorted(keys, reverse=True)
+    assert all(not m.replaced and m.retired_at is None for m in found)
+    readable = list(filled.export(ME))
+    over = [r["id"] for r in readable if r["replaced"] or r["retired_at"]]
+    assert len(over) == 2
+    assert {m.id for m in found} == {r["id"] for r in readable} - set(over)
+    assert filled.listing(ME, limit=3) == found[:3]
+    for name, value in (("session", "s1"), ("kind", "fact"), ("topic", "people")):
+        narrowed = filled.listing(ME, limit=100, **{name: value})
+        assert narrowed == [m for m in found if getattr(m, name) == value]
+        assert narrowed
+    named = filled.listing(ME, limit=100, entity="Ben Aster")
+    assert named == [m for m in found if "Ben Aster" in m.entities]
+
+
+def test_a_new_memory_is_listed_at_once(filled: Memory, clock: Any) -> None:
+    settled(filled)
+    clock.pass_by(1)
+    id = filled.remember(ME, "The very newest entry.").id
+    assert filled.listing(ME, limit=1)[0].id == id
+
+
+def test_a_table_that_fails_is_not_an_empty_listing(
+    filled: Memory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = settled(filled)
+    wanted = filled.listing(ME, limit=100)
+
+    def fail(*_: Any, **__: Any) -> Any:
+        raise StorageError("a block is lost", "rebuild it")
+
+    monkeypatch.setattr(store.table, "listing", fail)
+    monkeypatch.setattr(store.table, "get", fail)
+    with caplog.at_level(logging.WARNING):
+        assert catalogue.listing(store, ME, catalogue.Wanted(100)) == wanted
+    assert "a block is lost" in caplog.text
+
+
+def test_counts_agree_with_the_export(filled: Memory) -> None:
+    records = list(filled.export(ME))
+    counts = filled.stats(ME)
+    assert counts["memories"] == len(records)
+    for name, field in (
+        ("by_kind", "kind"),
+        ("by_scope", "visibility"),
+        ("by_tier", "tier"),
+        ("by_agent", "agent"),
+    ):
+        tally: dict[str, int] = {}
+        for record in records:
+            tally[record[field]] = tally.get(record[field], 0) + 1
+        assert counts[name] == tally
+    threads = {(r["visibility"], r["agent"], r["session"]) for r in records if r["session"]}
+    assert counts["sessions"] == len(threads)
+    assert counts["topics"] == len({r["topic"] for r in records if r["topic"]})
+    mean = sum(r["importance"] for r in records) / len(records)
+    assert counts["mean_importance"] == pytest.approx(mean, abs=1e-4)
+
+
+def test_names_come_in_order_without_repeats(filled: Memory) -> None:
+    assert filled.sessions(ME) == ["s0", "s1", "s2", "s3"]
+    assert [n for n in filled.entities(ME) if " " in n] == ["Ben Aster", "Cleo Birk", "Lena Ott"]
+    assert filled.tags(ME) == sorted(set(filled.tags(ME)))
+
+
+def test_an_export_is_in_order_of_storing_and_survives_forgetting_meanwhile(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "BATCH", 4)
+    ids = [memory.remember(ME, f"Entry {n}.", when=f"{2030 - n}").id for n in range(12)]
+    walk = memory.export(ME)
+    seen = [next(walk)["id"] for _ in range(2)]
+    memory.forget(ME, ids=[ids[9]], confirm=True)
+    seen += [record["id"] for record in walk]
+    assert seen == [id for id in ids if id != ids[9]]

@@ -1,0 +1,435 @@
+"""Opening, what keeps a store from opening, and closing while others are at work."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core import engine
+from memory_core.config import LimitSettings, Settings, StorageSettings
+from memory_core.errors import Busy, DiskFull, IncompatibleStore, MemoryCoreError, StorageError
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from memory_core.storage.locks import FileLock
+from memory_core.storage.store import MemoryStore
+
+ME = Identity("me")
+ROOT = Path(__file__).parents[1]
+HERON = "The heron waits by the weir."
+
+
+def every_call(memory: Memory) -> dict[str, Callable[[], object]]:
+    return {
+        "remember": lambda: memory.remember(ME, HERON),
+        "recall": lambda: memory.recall(ME, "heron"),
+        "get": lambda: memory.get(ME, "0" * 20),
+        "listing": lambda: memory.listing(ME),
+        "consolidate": lambda: memory.consolidate(ME, dry_run=True),
+        "forget": lambda: memory.forget(ME, query="heron"),
+        "health": lambda: memory.health(ME),
+        "stats": lambda: memory.stats(ME),
+        "export": lambda: list(memory.export(ME)),
+    }
+
+
+# What keeps it from opening
+
+
+def test_a_foreign_file_is_refused_by_every_call_and_left_alone(tmp_path: Path, toy: Any) -> None:
+    (tmp_path / "journal.db").write_bytes(b"something else" * 400)
+    with Memory(Settings(data_dir=tmp_path), embedder=toy) as memory:
+        assert not memory.wait_ready(10.0)
+        for name, call in every_call(memory).items():
+            with pytest.raises(IncompatibleStore, match="another data directory"):
+                call()
+            assert name
+    assert (tmp_path / "journal.db").read_bytes() == b"something else" * 400
+    assert not (tmp_path / "table").exists()
+
+
+def test_a_file_in_place_of_the_directory_is_refused_by_every_call(
+    tmp_path: Path, toy: Any
+) -> None:
+    (tmp_path / "data").write_text("a file")
+    with Memory(Settings(data_dir=tmp_path / "data"), embedder=toy) as memory:
+        for call in every_call(memory).values():
+            with pytest.raises(StorageError, match="data"):
+                call()
+
+
+def test_once_mended_the_next_call_opens_it(tmp_path: Path, toy: Any) -> None:
+    """A server runs for weeks; "free some space and repeat the call" has to be true."""
+    foreign = tmp_path / "journal.db"
+    foreign.write_bytes(b"something else" * 400)
+    with Memory(Settings(data_dir=tmp_path), embedder=toy) as memory:
+        with pytest.raises(IncompatibleStore):
+            memory.stats(ME)
+        foreign.unlink()
+        assert memory.remember(ME, HERON).status == "stored"
+        assert memory.wait_ready(10.0)
+        assert memory.recall(ME, "heron").hits[0].memory.text == HERON
+
+
+def test_a_replay_that_fails_gives_its_error_and_closes_the_files(
+    tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[MemoryStore] = []
+
+    def fails(self: MemoryStore) -> None:
+        opened.append(self)
+        raise StorageError("the disk did not answer", "look at it")
+
+    with Memory(Settings(data_dir=tmp_path), embedder=toy) as memory:
+        with monkeypatch.context() as patch:
+            patch.setattr(MemoryStore, "catch_up", fails)
+            memory.wait_ready(10.0)
+            with pytest.raises(StorageError, match="did not answer"):
+                memory.stats(ME)
+        assert memory.stats(ME)["memories"] == 0
+        while not memory.wait_ready(10.0):  # the model was refused by the store that failed
+            memory.stats(ME)
+    for store in opened:
+        with pytest.raises(StorageError, match="closed"):
+            store.journal.last()
+
+
+READ_ONLY = """
+import json, sys
+from pathlib import Path
+from memory_core.config import Settings
+from memory_core.errors import MemoryCoreError
+from memory_core.memory import Memory
+from memory_core.records import Identity
+import importlib.util, faiss, lancedb, memory_core.storage.table, memory_core.reader
+import concurrent.futures.thread, http.client, numpy.testing, memory_core.embedding.minilm
+import lancedb.query, lancedb.expr, lancedb.index, pyarrow.compute, pyarrow.dataset
+spec = importlib.util.spec_from_file_location("conftest", "tests/conftest.py")
+shared = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(shared)
+
+import os
+if os.getuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+
+ME = Identity("me")
+
+def attempt(call):
+    try:
+        return call()
+    except MemoryCoreError as problem:
+        assert problem.next_step
+        return problem.code
+
+def tell(directory):
+    with Memory(Settings(data_dir=Path(directory)), embedder=shared.ToyEmbedder()) as memory:
+        report = attempt(lambda: memory.health(ME))
+        ready = memory.wait_ready(10.0)
+        if not isinstance(report, str):
+            memory._engine.parts().maintenance.round()
+            checks = {check.name: [check.status, check.fix] for check in report.checks}
+            report = [report.status, checks, dict(report.counts)["memories"]]
+        recalled = attempt(lambda: [hit.memory.text for hit in memory.recall(ME, "heron").hits])
+        note = attempt(lambda: memory.recall(ME, "heron").note)
+        listed = attempt(lambda: [memory.text for memory in memory.listing(ME)])
+        told = attempt(lambda: memory.remember(ME, "a new one").status)
+        return {"ready": ready, "report": report, "recalled": recalled, "note": note,
+                "listed": listed, "told": told}
+
+print(json.dumps([tell(directory) for directory in sys.argv[1:]]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+def test_a_directory_that_cannot_be_written_is_read_and_says_so(toy: Any) -> None:
+    with tempfile.TemporaryDirectory(prefix="anamnesis-test-") as top:
+        full, empty = Path(top) / "full", Path(top) / "empty"
+        with Memory(Settings(data_dir=full), embedder=toy) as memory:
+            assert memory.wait_ready(10.0)
+            memory.remember(ME, HERON)
+            memory._engine.parts().maintenance.round()
+        empty.mkdir()
+        for path in (Path(top), *Path(top).rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        done = subprocess.run(
+            [sys.executable, "-c", READ_ONLY, str(full), str(empty)],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            env={**os.environ, "HOME": top},
+        )
+        for path in (Path(top), *Path(top).rglob("*")):
+            path.chmod(0o700)
+    assert done.returncode == 0, done.stderr
+    readable, nothing = json.loads(done.stdout)
+    assert (readable["recalled"], readable["listed"]) == ([HERON], [HERON])
+    assert (readable["ready"], readable["note"]) == (True, "")
+    assert readable["told"] == "read_only"
+    status, checks, counted = readable["report"]
+    assert (status, counted) == ("failing", 1)
+    assert checks["round trip"][0] == "failing"
+    assert "write access" in checks["round trip"][1]
+    assert checks["journal"][0] == "degraded"
+    assert set(nothing.values()) == {"read_only", False}
+
+
+# The model
+
+
+def test_without_a_model_remember_works_and_recall_is_lexical_and_says_so(
+    open_memory: Any, no_model: Any, toy: Any
+) -> None:
+    memory = open_memory("store", no_model)
+    assert memory.remember(ME, HERON).status == "stored"
+    answer = memory.recall(ME, "heron weir")
+    assert [hit.memory.text for hit in (*answer.hits, *answer.partial)] == [HERON]
+    assert "lexical" in answer.note
+    report = memory.health(ME)
+    model = next(check for check in report.checks if check.name == "model")
+    assert (report.status, model.status) == ("degraded", "degraded")
+    assert "there is no model" in model.detail
+    assert model.fix == "none in this test"
+    memory.close()
+    again = open_memory("store", toy)
+    again._engine.parts().maintenance.round()
+    answer = again.recall(ME, "heron weir")
+    assert (answer.hits[0].memory.text, answer.note) == (HERON, "")
+
+
+def test_the_model_of_the_store_is_used_and_not_the_one_of_the_settings(
+    tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked: list[str] = []
+
+    def choose(settings: Settings) -> Any:
+        asked.append(settings.embedder)
+        return toy
+
+    monkeypatch.setattr(engine, "choose", choose)
+    for embedder in ("ollama:one", "ollama:two"):
+        with Memory(Settings(data_dir=tmp_path, embedder=embedder)) as memory:
+            assert memory.wait_ready(10.0)
+            assert memory.health(ME).model["name"] == "ollama:one"
+    assert asked == ["ollama:one", "ollama:one"]
+    assert "works with ollama:one, not ollama:two" in caplog.text
+
+
+def test_a_model_that_a_full_disk_kept_out_is_taken_on_by_a_later_call(
+    tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: MemoryStore, *_: object) -> str:
+        raise DiskFull("no room", "free some")
+
+    with Memory(Settings(data_dir=tmp_path), embedder=toy) as memory:
+        with monkeypatch.context() as patch:
+            patch.setattr(MemoryStore, "adopt", full)
+            assert not memory.wait_ready(10.0)
+            assert "lexical" in memory.recall(ME, "heron").note
+        while not memory.wait_ready(10.0):
+            memory.stats(ME)
+        assert memory.recall(ME, "heron").note == ""
+
+
+def test_a_model_with_other_vectors_than_the_store_is_not_used(
+    open_memory: Any, toy: Any, tmp_path: Path
+) -> None:
+    first = open_memory()
+    first.remember(ME, HERON)
+    first.close()
+    toy.fingerprint = "toy-2"
+    again = open_memory()
+    answer = again.recall(ME, "heron")
+    assert "lexical" in answer.note
+    assert answer.hits[0].memory.text == HERON
+    assert again.remember(ME, "another heron").status == "stored"
+    model = next(check for check in again.health(ME).checks if check.name == "model")
+    assert (model.status, "another model" in model.detail) == ("degraded", True)
+
+
+# Closing
+
+
+def test_after_close_every_call_says_so_and_the_files_are_free(open_memory: Any) -> None:
+    memory = open_memory()
+    memory.remember(ME, HERON)
+    memory._engine.parts().maintenance.round()
+    memory.close()
+    memory.close()
+    for call in every_call(memory).values():
+        with pytest.raises(Busy, match="closed"):
+            call()
+    again = open_memory()
+    again._engine.parts().maintenance.round()
+    assert again._engine.parts().maintenance.holder
+    assert again.recall(ME, "heron").hits[0].memory.text == HERON
+
+
+def test_close_while_it_opens_leaves_nothing_open(
+    tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+    stores: list[MemoryStore] = []
+    original = MemoryStore.catch_up
+
+    def slow(self: MemoryStore) -> None:
+        stores.append(self)
+        begun.set()
+        go_on.wait(30)
+        original(self)
+
+    monkeypatch.setattr(MemoryStore, "catch_up", slow)
+    memory = Memory(Settings(data_dir=tmp_path), embedder=toy)
+    assert begun.wait(30)
+    closing = threading.Thread(target=memory.close)
+    closing.start()
+    while not memory._engine._closed:
+        threading.Event().wait(0.001)
+    with pytest.raises(Busy, match="closed"):
+        memory.stats(ME)
+    go_on.set()
+    closing.join(30)
+    assert not closing.is_alive()
+    with pytest.raises(StorageError, match="closed"):
+        stores[0].journal.last()
+    lock = FileLock(tmp_path / "maintenance.lock")
+    assert lock.acquire()
+    lock.release()
+
+
+def test_a_store_that_opens_too_slowly_is_busy_and_close_does_not_wait_for_ever(
+    tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on, ended = threading.Event(), threading.Event()
+    original, close = MemoryStore.catch_up, MemoryStore.close
+
+    def slow(self: MemoryStore) -> None:
+        go_on.wait(30)
+        original(self)
+
+    def note(self: MemoryStore) -> None:
+        close(self)
+        ended.set()
+
+    monkeypatch.setattr(MemoryStore, "catch_up", slow)
+    monkeypatch.setattr(MemoryStore, "close", note)
+    limits = LimitSettings(deadline_seconds=0.05)
+    memory = Memory(Settings(data_dir=tmp_path, limits=limits), embedder=toy)
+    assert not memory.wait_ready(0.01)
+    with pytest.raises(Busy, match="still opening"):
+        memory.stats(ME)
+    memory.close()
+    assert not ended.is_set()
+    go_on.set()
+    assert ended.wait(30)  # it closes itself as soon as it is open
+
+
+def outcomes(
+    memory: Memory, works: list[Callable[[int], object]], steps: int
+) -> tuple[list[threading.Thread], list[BaseException]]:
+    """Threads that repeat their work; what they raise that is no error of ours is collected."""
+    wrong: list[BaseException] = []
+
+    def repeat(work: Callable[[int], object]) -> None:
+        for step in range(steps):
+            try:
+                work(step)
+            except MemoryCoreError:
+                continue
+            except BaseException as problem:
+                wrong.append(problem)
+                return
+
+    threads = [threading.Thread(target=repeat, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    return threads, wrong
+
+
+def crowd(memory: Memory) -> list[Callable[[int], object]]:
+    """One of everything at once."""
+
+    def forget(step: int) -> None:
+        told = memory.remember(ME, f"a stork that leaves, {step}", session="s")
+        memory.forget(ME, ids=[told.id], confirm=True, never_again=False)
+
+    return [
+        *(
+            lambda step, who=who: memory.remember(ME, f"heron {who} {step}", session=f"s{who}")
+            for who in range(3)
+        ),
+        *(lambda step: memory.recall(ME, f"which heron or stork {step}") for _ in range(3)),
+        forget,
+        forget,
+        lambda step: memory.health(ME, repair=step % 5 == 4),
+        lambda step: memory._engine.parts().maintenance.round(),
+        lambda step: memory.listing(ME, session="s1"),
+        lambda step: memory.consolidate(ME, dry_run=step % 2 == 0),
+        lambda step: list(memory.export(ME)),
+    ]
+
+
+def test_everything_at_once_answers_and_agrees_with_the_journal(open_memory: Any) -> None:
+    storage = StorageSettings(apply_seconds=0.02, snapshot_changes=40)
+    memory = open_memory("store", storage=storage)
+    other = open_memory("store", storage=storage)
+    works = [*crowd(memory), *crowd(other)[:6]]
+    threads, wrong = outcomes(memory, works, 12)
+    for thread in threads:
+        thread.join(100)
+    assert not any(thread.is_alive() for thread in threads)
+    assert wrong == []
+    for each in (memory, other):
+        stored = {m["text"] for m in each.export(ME) if m["kind"] == "episode"}
+        assert stored == {f"heron {who} {step}" for who in range(3) for step in range(12)}
+        assert each.recall(ME, "heron 1 7", k=3).hits
+
+
+def test_close_with_calls_in_flight_neither_hangs_nor_crashes(open_memory: Any) -> None:
+    for name in ("one", "two", "three"):
+        memory = open_memory(name, storage=StorageSettings(apply_seconds=0.02))
+        threads, wrong = outcomes(memory, crowd(memory), 200)
+        memory.remember(ME, HERON)
+        memory.close()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        assert wrong == []
+        again = open_memory(name)
+        assert HERON in {record["text"] for record in again.export(ME)}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
+def test_nobody_else_can_read_what_is_stored_under_any_umask(
+    open_memory: Any, tmp_path: Path
+) -> None:
+    before = os.umask(0)
+    try:
+        memory = open_memory("store", storage=StorageSettings(snapshot_changes=1))
+        memory.remember(ME, HERON)
+        for _ in range(3):
+            memory._engine.parts().maintenance.round()
+        memory.consolidate(ME)
+    finally:
+        os.umask(before)
+    store = tmp_path / "store"
+    held = {path: stat.S_IMODE(path.stat().st_mode) for path in store.rglob("*")}
+    names = {path.name for path in held}
+    assert {"journal.db", "write.lock", "maintenance.lock", "table", "index"} <= names
+    assert stat.S_IMODE(store.stat().st_mode) == 0o700
+    table = store / "table"
+    for path, mode in held.items():
+        if table in path.parents and path.parent != table:
+            continue  # LanceDB's own files, inside a folder that nobody else can enter
+        assert mode == (0o700 if path.is_dir() else 0o600), path

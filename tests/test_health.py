@@ -1,0 +1,321 @@
+"""The health report tells the truth in every state, and asking leaves no trace."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core import health
+from memory_core.config import Settings
+from memory_core.errors import DiskFull
+from memory_core.maintenance import Maintenance
+from memory_core.memory import Memory
+from memory_core.records import Change, Check, HealthReport, Identity, to_fields
+from memory_core.storage.journal import Journal
+from memory_core.storage.table import Table
+
+ME = Identity("me")
+PROBER = Identity(health.PROBE_AGENT)
+HERON = "The heron waits by the weir in the morning."
+
+
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No background thread: rounds are done by hand."""
+    monkeypatch.setattr(Maintenance, "start", lambda self: None)
+
+
+def upkeep(memory: Memory) -> Maintenance:
+    return memory._engine.parts().maintenance
+
+
+def rounds(memory: Memory, number: int = 3) -> None:
+    for _ in range(number):
+        upkeep(memory).round()
+
+
+def checks(report: HealthReport) -> dict[str, Check]:
+    return {check.name: check for check in report.checks}
+
+
+def generations(tmp_path: Path) -> list[list[str]]:
+    folders = [tmp_path / "store" / name for name in ("table", "index")]
+    return [sorted(p.name for p in folder.iterdir()) for folder in folders if folder.exists()]
+
+
+def test_all_is_well(open_memory: Any, quiet: None) -> None:
+    memory = open_memory()
+    memory.remember(ME, HERON)
+    rounds(memory)
+    report = memory.health(ME)
+    assert {name: check.status for name, check in checks(report).items()} == dict.fromkeys(
+        (
+            *("round trip", "journal", "memories", "table", "vectors", "model"),
+            *("encoder", "disk", "erasure"),
+        ),
+        "ok",
+    )
+    assert report.status == "ok"
+    assert report.counts["memories"] == 1
+    assert report.model["ready"]
+    assert report.storage["maintenance_holder"]
+    assert report.versions["lancedb"] == "0.40.0"
+    assert not any(check.fix for check in report.checks)
+
+
+def test_it_may_be_the_first_call_of_all(open_memory: Any, no_model: Any) -> None:
+    for name, model in (("one", None), ("two", no_model)):
+        memory = open_memory(name, model) if model else open_memory(name)
+        report = memory.health(ME)
+        assert checks(report)["round trip"].status == "ok"
+        assert report.counts["memories"] == 0
+        assert report.status == ("degraded" if model else "ok")
+
+
+def test_asking_leaves_no_trace(open_memory: Any, quiet: None, tmp_path: Path) -> None:
+    memory = open_memory()
+    shared = memory.remember(ME, HERON, scope="shared")
+    memory.remember(ME, "The quick heron waits by the quiet weir, says the health probe.")
+    rounds(memory)
+    before = list(memory.export(ME))
+    counts, folders = memory.stats(ME), generations(tmp_path)
+    listed, answers = memory.listing(ME), memory.recall(ME, "heron probe").hits
+    upkeep(memory).accesses.flush()
+    before = list(memory.export(ME))
+    for _ in range(20):
+        assert memory.health(ME).status == "ok"
+        rounds(memory, 1)
+    upkeep(memory).accesses.flush()
+    assert list(memory.export(ME)) == before
+    assert list(memory.export(PROBER)) == [r for r in before if r["id"] == shared.id]
+    assert {**memory.stats(ME), "mean_access": 0} == {**counts, "mean_access": 0}
+    assert [m.id for m in memory.listing(ME)] == [m.id for m in listed]
+    assert [hit.memory.id for hit in memory.recall(ME, "heron probe").hits] == [
+        hit.memory.id for hit in answers
+    ]
+    assert generations(tmp_path) == folders
+    assert memory.tags(PROBER) == [tag for tag in memory.tags(ME) if tag in shared_tags(before)]
+
+
+def shared_tags(records: list[dict[str, Any]]) -> set[str]:
+    return {tag for record in records if record["visibility"] == "shared" for tag in record["tags"]}
+
+
+def test_two_at_once_do_not_take_each_others_probe(open_memory: Any) -> None:
+    memories = [open_memory(), open_memory()]
+    reports: list[HealthReport] = []
+
+    def ask(memory: Memory) -> None:
+        reports.extend(memory.health(ME) for _ in range(6))
+
+    threads = [threading.Thread(target=ask, args=(memory,)) for memory in memories * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [checks(report)["round trip"].status for report in reports] == ["ok"] * 36
+    assert memories[0].stats(PROBER)["memories"] == 0
+
+
+def test_a_probe_left_by_a_killed_process_is_cleared_up(open_memory: Any, clock: Any) -> None:
+    memory = open_memory()
+    memory.remember(PROBER, health.PROBE.format(1), tags=[health.PROBE_TAG])
+    assert memory.stats(PROBER)["memories"] == 1
+    memory.health(ME)
+    assert memory.stats(PROBER)["memories"] == 1  # it may belong to a report under way
+    clock.pass_by(health.PROBE_SECONDS + 1)
+    memory.health(ME)
+    assert memory.stats(PROBER)["memories"] == 0
+
+
+def test_clearing_up_a_probe_that_another_report_cleared_up_is_no_failure(
+    open_memory: Any, quiet: None
+) -> None:
+    memory = open_memory()
+    told = memory.remember(PROBER, health.PROBE.format(1), tags=[health.PROBE_TAG])
+    store = memory._engine.parts().store
+    health._remove(store, [told.id])
+    health._remove(store, [told.id])
+    assert memory.stats(PROBER)["memories"] == 0
+
+
+def test_a_full_disk_fails_the_round_trip_and_names_the_cause(
+    open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    memory.remember(ME, HERON)
+
+    def full(self: Journal, build: Callable[[Any], Any]) -> None:
+        raise DiskFull("the journal could not grow", "free some space")
+
+    monkeypatch.setattr(Journal, "write", full)
+    report = memory.health(ME)
+    trip = checks(report)["round trip"]
+    assert (report.status, trip.status) == ("failing", "failing")
+    assert (trip.detail, trip.fix) == ("the journal could not grow", "free some space")
+    assert report.counts["memories"] == 1
+
+
+def test_a_journal_that_cannot_be_read_is_reported_and_not_raised(
+    open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    memory.remember(ME, HERON)
+
+    def fails(*_: object) -> None:
+        raise DiskFull("input/output error", "look at the disk")
+
+    monkeypatch.setattr(Journal, "_read", fails)
+    report = memory.health(ME)
+    assert report.status == "failing"
+    assert report.counts == {"problem": "input/output error"}
+
+
+def test_damage_in_the_journal_is_failing_also_before_a_repair(
+    open_memory: Any, tmp_path: Path
+) -> None:
+    memory = open_memory()
+    memory.remember(ME, HERON)
+    memory.remember(ME, "A stork.")
+    memory.close()
+    import apsw
+
+    connection = apsw.Connection(str(tmp_path / "store" / "journal.db"))
+    connection.execute("UPDATE changes SET body = replace(body, 'stork', 'stirk')")
+    connection.close()
+    again = open_memory()
+    report = again.health(ME)
+    assert checks(report)["journal"].status == "failing"
+    assert "damaged" in checks(report)["journal"].detail
+    assert checks(report)["round trip"].status == "ok"
+    assert report.counts["memories"] == 1
+
+
+def test_a_memory_that_no_index_holds_is_named(open_memory: Any, quiet: None) -> None:
+    memory = open_memory()
+    receipt = memory.remember(ME, HERON)
+    odd = to_fields(memory.get(ME, receipt.id)) | {"id": "0" * 20, "text": "odd", "tags": [1]}
+    memory._engine.parts().store.commit(lambda tx: tx.append(Change("put", "0" * 20, odd)))
+    report = memory.health(ME)
+    check = checks(report)["memories"]
+    assert (report.status, check.status) == ("degraded", "degraded")
+    assert "0" * 20 in check.detail
+    assert check.fix
+
+
+def test_a_table_that_was_built_anew_shows_as_repaired(
+    open_memory: Any, quiet: None, tmp_path: Path
+) -> None:
+    memory = open_memory()
+    memory.remember(ME, HERON)
+    rounds(memory)
+    for path in (tmp_path / "store" / "table").rglob("*.lance"):
+        if path.is_file():
+            path.write_bytes(b"")
+    assert memory.listing(ME)[0].text == HERON
+    assert memory.get(ME, memory.listing(ME)[0].id).text == HERON
+    assert checks(memory.health(ME))["table"].status == "degraded"
+    rounds(memory)
+    report = memory.health(ME)
+    assert (report.status, checks(report)["table"].status) == ("ok", "repaired")
+    assert memory.listing(ME)[0].text == HERON
+
+
+def test_a_table_that_cannot_be_built_is_degraded_and_the_rest_works(
+    open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    memory.remember(ME, HERON)
+
+    def full(*_: object, **__: object) -> None:
+        raise DiskFull("creating the table found no room", "free some space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "create", full)
+        rounds(memory)
+        report = memory.health(ME)
+        table = checks(report)["table"]
+        assert (report.status, table.status) == ("degraded", "degraded")
+        assert "found no room" in table.detail
+        assert checks(report)["round trip"].status == "ok"
+    repaired = memory.health(ME, repair=True)
+    assert checks(repaired)["repair"].status == "repaired"
+    assert checks(repaired)["table"].status == "ok"
+    assert repaired.status == "ok"
+
+
+def test_repair_mends_table_snapshot_and_model(
+    open_memory: Any, quiet: None, tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    for number in range(3):
+        memory.remember(ME, f"Heron number {number} waits by the weir.")
+    rounds(memory)
+    shutil.rmtree(tmp_path / "store" / "table")
+    counts = memory.stats(ME)
+    report = memory.health(ME, repair=True)
+    assert checks(report)["repair"].status == "repaired"
+    assert report.status == "ok"
+    assert report.counts == counts
+    assert memory._engine.parts().store.table is not None
+    assert generations(tmp_path) == [["1"], ["1"]]
+
+
+def test_repair_beside_the_process_that_works_is_no_failure(open_memory: Any, quiet: None) -> None:
+    first, second = open_memory(), open_memory()
+    rounds(first)
+    report = second.health(ME, repair=True)
+    assert checks(report)["repair"].status == "degraded"
+    assert "maintenance.lock" in checks(report)["repair"].detail
+    assert report.status == "degraded"
+
+
+def test_memories_that_the_model_refuses_are_told_with_the_reason(
+    open_memory: Any, quiet: None, no_model: Any, toy: Any
+) -> None:
+    early = open_memory("store", no_model)
+    early.remember(ME, "a poisonous mushroom")
+    early.remember(ME, HERON)
+    early.close()
+    toy.refuses = lambda text: "poison" in text
+    memory = open_memory()
+    rounds(memory)
+    report = memory.health(ME)
+    check = checks(report)["vectors"]
+    assert (report.status, check.status) == ("degraded", "degraded")
+    assert "1 of 2" in check.detail
+    assert "the toy refuses this text" in check.detail
+
+
+def test_an_erasure_shows_as_pending_until_it_is_done(
+    open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    told = memory.remember(ME, HERON)
+    rounds(memory)
+    memory.forget(ME, ids=[told.id], confirm=True)
+    check = checks(memory.health(ME))["erasure"]
+    assert (check.status, "still being erased" in check.detail) == ("ok", True)
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "checkpoint", lambda self, **_: False)
+        rounds(memory, 1)
+    check = checks(memory.health(ME))["erasure"]
+    assert (check.status, "write-ahead log" in check.detail) == ("degraded", True)
+    upkeep(memory).nudge()
+    rounds(memory, 1)
+    report = memory.health(ME)
+    assert checks(report)["erasure"].detail == "nothing forgotten is left in any file"
+    assert not report.storage["erasing"]
+
+
+def test_warnings_of_the_settings_are_told(tmp_path: Path, toy: Any) -> None:
+    settings = Settings(data_dir=tmp_path, warnings=("unknown setting X is ignored",))
+    with Memory(settings, embedder=toy) as memory:
+        report = memory.health(ME)
+    assert checks(report)["settings"].detail == "unknown setting X is ignored"
+    assert report.status == "degraded"

@@ -1,0 +1,482 @@
+"""Recall: what narrows it, what comes with it, what it leaves out, and odd questions."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_core.attachment import LEXICAL_ONLY
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.records import Change, Hit, Identity, Recollection
+
+ME = Identity("me", "crew", frozenset({"read", "write"}))
+OTHER = Identity("other", "crew", frozenset({"read", "write"}))
+DAY = 86_400.0
+
+OpenMemory = Callable[..., Memory]
+
+
+def put(memory: Memory, id: str, **fields: Any) -> None:
+    store = memory._engine.parts().store
+    store.commit(lambda tx: tx.append(Change("put", id, fields)))
+
+
+def both(found: Recollection) -> list[Hit]:
+    return [*found.hits, *found.partial]
+
+
+def ids(memory: Memory, query: str, who: Identity = ME, **cues: Any) -> list[str]:
+    return [hit.memory.id for hit in both(memory.recall(who, query, **{"k": 50, **cues}))]
+
+
+# Filters, against a plain search through everything
+
+KINDS = ("episode", "fact", "preference")
+TAGS = ("red", "green", "blue")
+SPEAKERS = ("", "Ana", "Ben")
+SCOPES = ("private", "team", "shared")
+
+
+def told(memory: Memory, clock: Any, count: int = 48) -> list[dict[str, Any]]:
+    """Notes about the harbour with every mixture of attributes, one a day from 2024-06-01."""
+    chosen = random.Random(5)
+    notes = []
+    for number in range(count):
+        note: dict[str, Any] = {
+            "text": f"Harbour note {number}: the crane lifts {number + 100} crates.",
+            "kind": chosen.choice(KINDS),
+            "tags": sorted(chosen.sample(TAGS, chosen.randrange(4))),
+            "speaker": chosen.choice(SPEAKERS),
+            "scope": chosen.choice(SCOPES),
+            "when": clock.now,
+        }
+        note["id"] = memory.remember(ME, **note).id
+        if not note["tags"]:
+            note["tags"] = list(memory.get(ME, note["id"]).tags)
+        notes.append(note)
+        clock.pass_by(DAY)
+    return notes
+
+
+def test_filters_agree_with_a_search_by_hand(memory: Memory, clock: Any) -> None:
+    notes = told(memory, clock)
+    begin = 1_717_200_000.0
+    cases = itertools.product(
+        [(), ("fact",), ("fact", "episode")],
+        [(), ("red",), ("red", "blue"), ("absent",)],
+        ["", "Ana", "Nobody"],
+        ["", "private", "shared"],
+        [("", ""), ("2024-06-05", "2024-06-20"), ("", "2024-06-10T00:00:00Z")],
+    )
+    spans = {"": (-1.0, 1e12), "2024-06-05": (begin + 4 * DAY, begin + 20 * DAY - 1e-3)}
+    for kinds, tags, speaker, scope, (since, until) in cases:
+        first, last = spans[since]
+        last = begin + 9 * DAY if until == "2024-06-10T00:00:00Z" else last
+        wanted = {
+            note["id"]
+            for note in notes
+            if (not kinds or note["kind"] in kinds)
+            and set(tags) <= set(note["tags"])
+            and (not speaker or note["speaker"] == speaker)
+            and (not scope or note["scope"] == scope)
+            and first <= note["when"] <= last
+        }
+        narrowed = {"kinds": kinds, "tags": tags, "speaker": speaker, "scope": scope}
+        found = ids(memory, "harbour crane crates", since=since, until=until, **narrowed)
+        assert (set(found), len(found)) == (wanted, len(wanted))
+
+
+def test_since_and_until_are_both_inclusive(memory: Memory) -> None:
+    def at(when: str) -> str:
+        return memory.remember(ME, f"The bell rang at {when}.", when=when).id
+
+    before, first, last, after = map(
+        at, ("2024-05-06T23:59:59Z", "2024-05-07T00:00:00Z", "2024-05-07T23:59:59Z", "2024-05-08")
+    )
+    assert set(ids(memory, "bell", since="2024-05-07", until="2024-05-07")) == {first, last}
+    assert set(ids(memory, "bell", since="2024-05-07T23:59:59Z")) == {last, after}
+    assert set(ids(memory, "bell", until="2024-05-07T00:00:00Z")) == {before, first}
+    may = set(ids(memory, "bell", since="2024-05", until="2024-05"))
+    assert may == {before, first, last, after}
+    exact = memory.remember(ME, "The bell rang at half past.", when="2024-06-09T00:00:00.5Z").id
+    half = "2024-06-09T00:00:00.5Z"
+    assert ids(memory, "bell", since=half, until=half) == [exact]
+
+
+def test_a_filter_finds_what_would_never_reach_the_candidates(memory: Memory) -> None:
+    for number in range(300):
+        memory.remember(ME, f"The lighthouse keeper of the island logs ship {number}.")
+    rare = memory.remember(ME, "Lunch was soup.", tags=["meals"], kind="fact").id
+    assert rare not in ids(memory, "the lighthouse keeper of the island logs ships", k=5)
+    for cues in ({"tags": ["meals"]}, {"kinds": ["fact"]}):
+        assert ids(memory, "the lighthouse keeper of the island logs ships", k=5, **cues) == [rare]
+
+
+def test_as_of_hides_what_was_not_yet_known(memory: Memory, clock: Any) -> None:
+    early = memory.remember(ME, "The harbour opens in May.", session="s").id
+    clock.pass_by(10 * DAY)
+    late = memory.remember(ME, "The harbour closes in June.", session="s", when="2020-01-01").id
+    assert set(ids(memory, "harbour")) == {early, late}
+    assert ids(memory, "harbour", as_of="2024-06-05") == [early]
+    then = memory.recall(ME, "harbour", as_of="2024-06-05", session="s", context=5)
+    assert [hit.after for hit in both(then)] == [()]
+    assert [turn.id for turn in then.recent] == [early]
+
+
+# Neighbours and the current conversation
+
+
+@pytest.mark.parametrize("context", [0, 1, 2, 3, 4, 5])
+def test_neighbours_come_in_order_from_the_same_conversation(memory: Memory, context: int) -> None:
+    talks: dict[str, list[str]] = {"a": [], "b": []}
+    for number in range(14):
+        for session, turns in talks.items():
+            said = f"Turn {number} of {session}, the {'heron' if number == 6 else 'weir'}."
+            turns.append(memory.remember(ME, said, session=session).id)
+    memory.remember(OTHER, "The heron of another one.", session="a")
+    memory.remember(ME, "A shared heron, in a thread of its own.", session="a", scope="shared")
+    hit = next(
+        hit
+        for hit in both(memory.recall(ME, "heron", k=50, context=context))
+        if hit.memory.id == talks["a"][6]
+    )
+    assert [n.id for n in hit.before] == talks["a"][6 - context : 6]
+    assert [n.id for n in hit.after] == talks["a"][7 : 7 + context]
+
+
+def test_the_ends_of_a_conversation_and_no_conversation_have_fewer(memory: Memory) -> None:
+    first, last = (memory.remember(ME, text, session="s").id for text in ("Alpha.", "Omega."))
+    alone = memory.remember(ME, "Solo.").id
+    found = {hit.memory.id: hit for hit in both(memory.recall(ME, "alpha omega solo", context=5))}
+    assert ([n.id for n in found[first].before], [n.id for n in found[first].after]) == ([], [last])
+    assert ([n.id for n in found[last].before], [n.id for n in found[last].after]) == ([first], [])
+    assert (found[alone].before, found[alone].after) == ((), ())
+
+
+def test_a_neighbour_that_was_replaced_is_stepped_over(memory: Memory) -> None:
+    turns = [
+        memory.remember(ME, f"Turn {n} at the {w}.", session="s").id
+        for n, w in enumerate(["gate", "wall", "heron", "well", "barn"])
+    ]
+    new = memory.remember(ME, "The wall was another one.", session="s", replaces=turns[1]).id
+    hit = next(h for h in both(memory.recall(ME, "heron", context=1)) if h.memory.id == turns[2])
+    assert [n.id for n in hit.before] == [turns[0]]
+    assert [n.id for n in hit.after] == [turns[3]]
+    last = next(h for h in both(memory.recall(ME, "barn", context=2)) if h.memory.id == turns[4])
+    assert [n.id for n in last.after] == [new]
+
+
+def test_recent_holds_the_last_five_turns_of_the_conversation(memory: Memory, clock: Any) -> None:
+    turns = []
+    for number in range(8):
+        clock.pass_by(1)
+        scope = "shared" if number % 3 == 0 else ""
+        turns.append(memory.remember(ME, f"Turn {number}.", session="s", scope=scope).id)
+    memory.remember(OTHER, "The other's turn.", session="s", scope="shared")
+    memory.remember(ME, "Elsewhere.", session="t")
+    found = memory.recall(ME, "turn", k=1, session="s")
+    assert [turn.id for turn in found.recent] == turns[-5:]
+    assert memory.recall(ME, "turn").recent == ()
+    assert memory.recall(ME, "turn", session="unknown").recent == ()
+    nothing = memory.recall(ME, "zebra", session="s", kinds=["concept"])
+    assert [turn.id for turn in nothing.recent] == turns[-5:]
+
+
+# k
+
+
+@pytest.mark.parametrize("k", [1, 2, 8, 50])
+def test_k_bounds_what_is_found(memory: Memory, k: int) -> None:
+    for number in range(60):
+        memory.remember(ME, f"The heron number {number} waits by the weir.")
+    found = memory.recall(ME, "heron by the weir", k=k)
+    assert len(found.hits) == k
+    assert found.partial == ()
+    assert len({hit.memory.id for hit in found.hits}) == k
+
+
+def test_partial_is_at_most_three_and_only_when_nothing_is_found(memory: Memory) -> None:
+    for number in range(9):
+        memory.remember(ME, f"Entry {number} on pottery glazes.", session="s")
+    found = memory.recall(ME, "zebra crossing in Oslo", k=9)
+    assert (found.found, found.feeling, found.hits) == (False, "none", ())
+    assert 0 < len(found.partial) <= 3
+    assert all(not hit.before and not hit.after for hit in found.partial)
+
+
+# Folding
+
+PARAPHRASES = [
+    (
+        "Lena adopted a small black cat last spring.",
+        "Last spring Lena adopted a small black cat.",
+    ),
+    ("The meeting has been moved to Friday.", "The meeting was moved to Friday."),
+    ("I really love hiking in the Alps.", "I really love to go hiking in the Alps."),
+]
+FACTS = [
+    ("The database listens on port 5432.", "The database listens on port 5433."),
+    ("Ana likes green tea.", "Ana does not like green tea."),
+    ("The meeting is on Monday.", "The meeting is on Tuesday."),
+    ("The flight costs 120 euros.", "The flight costs 210 euros."),
+    ("It was -3 degrees that night.", "It was 3 degrees that night."),
+]
+
+
+@pytest.mark.parametrize("pair", PARAPHRASES)
+def test_real_paraphrases_fold_into_one(
+    open_memory: OpenMemory, minilm: MiniLM, pair: tuple[str, str]
+) -> None:
+    memory = open_memory(embedder=minilm)
+    for text in (*pair, "Rust is a language without a garbage collector."):
+        memory.remember(ME, text)
+    found = memory.recall(ME, pair[0], explain=True)
+    assert len({hit.memory.text for hit in found.hits} & set(pair)) == 1
+    assert found.hits[0].why["folded"] == 1
+
+
+@pytest.mark.parametrize("pair", FACTS)
+def test_what_differs_in_fact_never_folds(
+    open_memory: OpenMemory, minilm: MiniLM, pair: tuple[str, str]
+) -> None:
+    memory = open_memory(embedder=minilm)
+    for text in pair:
+        memory.remember(ME, text)
+    assert {hit.memory.text for hit in memory.recall(ME, pair[0]).hits} == set(pair)
+
+
+def test_what_two_people_say_does_not_fold(memory: Memory) -> None:
+    text = "The heron waits every morning by the quiet weir below the mill."
+    said = [memory.remember(ME, text, speaker=name, session=name).id for name in ("Ana", "Ben")]
+    same = memory.remember(ME, text, speaker="Ana", session="other").id
+    shared = memory.remember(ME, text, speaker="Ana", scope="shared").id
+    found = ids(memory, text)
+    assert len(found) == 3
+    assert {said[1], shared} <= set(found)
+    assert len({said[0], same} & set(found)) == 1
+
+
+def test_folding_makes_room_for_others(memory: Memory) -> None:
+    for number in range(45):
+        text = "The heron waits every morning by the quiet weir below the old mill."
+        memory.remember(ME, text, session=f"day {number}")
+    others = [
+        memory.remember(ME, f"A heron {what} at the weir.").id for what in ("slept", "ate", "sang")
+    ]
+    found = ids(memory, "the heron waits by the weir", k=4)
+    assert len(found) == 4
+    assert set(others) <= set(found)
+
+
+# Retired, superseded
+
+
+def test_retired_memories_answer_only_when_the_others_do_not(memory: Memory, clock: Any) -> None:
+    retired = memory.remember(ME, "The spare key of the boathouse hangs behind the mirror.").id
+    put(memory, retired, retired_at=clock.now)
+    assert ids(memory, "where does the spare key of the boathouse hang") == [retired]
+    live = memory.remember(ME, "The spare key of the boathouse hangs in the shed now.").id
+    found = memory.recall(ME, "the spare key of the boathouse hangs in the shed now")
+    assert found.feeling == "high"
+    assert [hit.memory.id for hit in found.hits] == [live]
+    assert memory.recall(ME, retired).hits[0].memory.id == retired
+    then = ids(memory, "the spare key of the boathouse hangs in the shed now", as_of="2030")
+    assert set(then) == {live, retired}
+
+
+def test_a_retired_turn_is_still_a_neighbour(memory: Memory, clock: Any) -> None:
+    turns = [memory.remember(ME, t, session="s").id for t in ("Filler.", "The heron came.")]
+    put(memory, turns[0], retired_at=clock.now)
+    hit = memory.recall(ME, "the heron came", context=1).hits[0]
+    assert [n.id for n in hit.before] == [turns[0]]
+
+
+def test_what_is_out_of_date_comes_after_what_supersedes_it(memory: Memory, clock: Any) -> None:
+    old = memory.remember(ME, "Ana works as a nurse in Graz.").id
+    mid = memory.remember(ME, "Now a teacher, Ana left nursing.").id
+    new = memory.remember(ME, "Ana is an editor these days.").id
+    assert ids(memory, "Ana works as a nurse in Graz")[0] == old
+    put(memory, old, superseded_by=mid, superseded_at=clock.now + DAY)
+    put(memory, mid, superseded_by=new, superseded_at=clock.now + DAY)
+    found = memory.recall(ME, "Ana works as a nurse in Graz")
+    assert [hit.memory.id for hit in found.hits] == [new, mid, old]
+    assert [hit.memory.superseded_by for hit in found.hits] == ["", new, mid]
+    assert ids(memory, "Ana works as a nurse in Graz", as_of="2024-06-01")[0] == old
+
+
+# Without a model
+
+
+def test_without_a_model_recall_is_lexical_and_says_so(
+    open_memory: OpenMemory, no_model: Any
+) -> None:
+    memory = open_memory(embedder=no_model)
+    german = memory.remember(ME, "Der Schlüssel zum Gartentor hängt hinter der Scheune.").id
+    chinese = memory.remember(ME, "我们把数据库迁移到了北京的新服务器。").id
+    english = memory.remember(ME, "The heron waits by the weir.").id
+    for query, wanted in (
+        ("Wo hängt der Schlüssel zum Gartentor?", german),
+        ("SCHLUSSEL Gartentor", german),
+        ("数据库迁移到哪里了", chinese),
+        ("the weir and its heron", english),
+    ):
+        found = memory.recall(ME, query)
+        assert found.note == LEXICAL_ONLY
+        assert both(found)[0].memory.id == wanted
+    nothing = memory.recall(ME, "entirely unrelated submarine")
+    assert (nothing.found, nothing.hits, nothing.note) == (False, (), LEXICAL_ONLY)
+
+
+def test_with_a_model_nothing_is_noted(memory: Memory) -> None:
+    memory.remember(ME, "The heron waits by the weir.")
+    assert memory.recall(ME, "heron").note == ""
+
+
+class Slow:
+    """A model that takes until it is told to be ready; nobody may wait for it."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.may = threading.Event()
+
+    @property
+    def fingerprint(self) -> str:
+        assert self.may.wait(60)
+        return str(self.inner.fingerprint)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def test_nobody_waits_for_the_model(tmp_path: Any, toy: Any, clock: Any) -> None:
+    from memory_core.config import Settings
+
+    slow = Slow(toy)
+    with Memory(Settings(data_dir=tmp_path / "s"), clock=clock, embedder=slow) as memory:  # type: ignore[arg-type]
+        id = memory.remember(ME, "The heron waits by the weir.").id
+        early = memory.recall(ME, "heron")
+        assert ([hit.memory.id for hit in both(early)], early.note) == ([id], LEXICAL_ONLY)
+        slow.may.set()
+        assert memory.wait_ready(30)
+        memory._engine.parts().maintenance.round()
+        late = memory.recall(ME, "heron by the weir", explain=True)
+        assert late.note == ""
+        assert late.hits[0].why["cosine"] == pytest.approx(
+            float(toy.query("heron by the weir") @ toy.query("The heron waits by the weir.")),
+            abs=2e-3,
+        )
+
+
+# Odd questions and stores
+
+ODD = [
+    "the of and is a",
+    "?",
+    "!!!",
+    "x",
+    "heron",
+    "a\0b",
+    "ab " * 666,
+    "数",
+    "\U0001f600",
+    "NULL",
+    "-- ' \" ; %",
+    "\u202eheron",
+    "1970-01-01",
+    "yesterday",
+    "29 February",
+    "in 99999 years",
+]
+
+
+@pytest.mark.parametrize("count", [0, 1, 30])
+@pytest.mark.parametrize("model", [True, False])
+def test_odd_questions_have_sane_answers(
+    open_memory: OpenMemory, toy: Any, no_model: Any, count: int, model: bool
+) -> None:
+    memory = open_memory(embedder=toy if model else no_model)
+    known = {
+        memory.remember(ME, f"The heron number {n} waits.", session="s").id for n in range(count)
+    }
+    for query in ODD:
+        found = memory.recall(ME, query, k=5, session="s", explain=True)
+        assert found.found == (found.feeling != "none") == bool(found.hits)
+        assert 0.0 <= found.confidence <= 1.0
+        assert {hit.memory.id for hit in both(found)} <= known
+        assert len(found.hits) <= 5
+        assert len(found.partial) <= 3
+        scores = [hit.score for hit in both(found)]
+        assert scores == sorted(scores, reverse=True)
+        assert all(score == score for score in scores)
+
+
+def test_one_memory_is_found_by_its_words(memory: Memory) -> None:
+    id = memory.remember(ME, "The heron waits by the weir.").id
+    found = memory.recall(ME, "the heron waits by the weir")
+    assert (found.found, [hit.memory.id for hit in found.hits]) == (True, [id])
+
+
+def test_a_quote_from_a_long_text_finds_it(memory: Memory) -> None:
+    sentences = [f"On day {n} the crew repaired part {n * 7} of the hull." for n in range(200)]
+    whole = " ".join(sentences)
+    id = memory.remember(ME, whole).id
+    for number in range(20):
+        memory.remember(ME, f"Crew list {number} with hull part names.")
+    found = memory.recall(ME, sentences[150], k=1)
+    assert (found.feeling, found.hits[0].memory.id) == ("high", id)
+    assert found.hits[0].memory.text == whole
+
+
+def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
+    open_memory: OpenMemory, no_model: Any, toy: Any
+) -> None:
+    def fill(name: str, text: Callable[[int], str]) -> Memory:
+        memory = open_memory(name, storage={"access_seconds": 1e9})
+        store = memory._engine.parts().store
+        from memory_core.records import Memory as Record
+        from memory_core.records import content_hash, new_id, to_fields
+
+        def build(tx: Any) -> None:
+            for n in range(5_000):
+                said = text(n)
+                record = Record(
+                    new_id(n),
+                    said,
+                    agent="me",
+                    session=f"s{n}",
+                    position=0,
+                    content_hash=content_hash(said),
+                    occurred_at=1e9,
+                    recorded_at=1e9,
+                )
+                tx.append(Change("put", record.id, to_fields(record)))
+                half = toy.documents([said]).astype("float16")
+                tx.put_vectors(record.id, toy.fingerprint, [0], half)
+
+        store.commit(build)
+        return memory
+
+    def seconds(memory: Memory) -> float:
+        memory.recall(ME, "the heron waits by the weir")
+        taken = []
+        for _ in range(5):
+            begin = time.thread_time()
+            found = memory.recall(ME, "the heron waits by the weir", k=50)
+            taken.append(time.thread_time() - begin)
+            assert found.found
+        return sorted(taken)[2]
+
+    same = fill("same", lambda n: "The heron waits by the quiet weir below the mill.")
+    words = [f"w{n}" for n in range(400)]
+    varied = fill(
+        "varied", lambda n: f"The heron waits by {' '.join(random.Random(n).sample(words, 6))}."
+    )
+    assert [hit.memory.text[:9] for hit in same.recall(ME, "heron", k=50).hits] == ["The heron"]
+    assert seconds(same) < 8 * seconds(varied)

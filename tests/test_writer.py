@@ -1,0 +1,545 @@
+"""Remembering: repeats, near-duplicates, replacement, what was forgotten, keys."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory_core.embedding.minilm import MiniLM
+from memory_core.errors import InvalidInput, NotFound, ScopeDenied
+from memory_core.memory import Memory
+from memory_core.records import Change, Identity, Receipt, new_id
+
+ME = Identity("me", "crew", frozenset({"read", "write"}))
+OTHER = Identity("other", "crew", frozenset({"read", "write"}))
+CHIEF = Identity("chief", "crew")
+
+OpenMemory = Callable[..., Memory]
+
+
+def put(memory: Memory, id: str, **fields: Any) -> None:
+    store = memory._engine.parts().store
+    store.commit(lambda tx: tx.append(Change("put", id, fields)))
+
+
+def hits(memory: Memory, query: str, who: Identity = ME, **cues: Any) -> list[str]:
+    found = memory.recall(who, query, k=50, **cues)
+    return [hit.memory.id for hit in (*found.hits, *found.partial)]
+
+
+# What is stored
+
+
+def test_a_receipt_says_what_is_stored(memory: Memory, clock: Any) -> None:
+    receipt = memory.remember(
+        ME,
+        "Lena moved to Graz on 7 May 2024.",
+        kind="event",
+        importance=0.25,
+        tags=["Move", " ", "Move"],
+        when="2024-05-08",
+        speaker="Ana",
+        session="s",
+        scope="team",
+        source="mail",
+        role="user",
+        client="desk",
+    )
+    stored = memory.get(ME, receipt.id)
+    assert (receipt.status, receipt.kind, receipt.importance) == ("stored", "event", 0.25)
+    assert (stored.text, stored.kind, stored.tags) == (
+        "Lena moved to Graz on 7 May 2024.",
+        "event",
+        ("Move",),
+    )
+    assert (stored.visibility, stored.agent, stored.team) == ("team", "me", "crew")
+    assert (stored.speaker, stored.session, stored.position) == ("Ana", "s", 0)
+    assert (stored.source, stored.client, stored.role) == ("mail", "desk", "user")
+    assert stored.occurred_at == 1_715_126_400.0  # 2024-05-08T00:00:00Z
+    assert stored.recorded_at == clock.now
+    assert (stored.dates, stored.trust) == (("2024-05-07",), "agent")
+    assert "Lena" in stored.entities
+
+
+def test_without_more_a_memory_is_private_and_of_now(memory: Memory, clock: Any) -> None:
+    stored = memory.get(ME, memory.remember(ME, "Plain words.").id)
+    assert (stored.visibility, stored.kind, stored.session) == ("private", "episode", "")
+    assert (stored.position, stored.occurred_at) == (-1, clock.now)
+
+
+@pytest.mark.parametrize(
+    ("text", "importance"),
+    [
+        ("No, I meant the blue one.", 1.0),
+        ("Remember that I am allergic to nuts.", 1.0),
+        ("ok thanks", 0.15),
+        ("The cat slept on the warm windowsill.", 0.75),  # nothing like it is known
+    ],
+)
+def test_importance_is_judged_where_none_is_given(
+    memory: Memory, text: str, importance: float
+) -> None:
+    assert memory.remember(ME, text).importance == importance
+
+
+def test_what_is_like_something_known_is_of_normal_importance(memory: Memory) -> None:
+    memory.remember(ME, "The cat slept on the warm windowsill.")
+    again = memory.remember(ME, "The cat slept on the warm windowsill again today.")
+    assert again.importance == 0.5
+    other = memory.remember(OTHER, "The cat slept on the warm windowsill again today.")
+    assert other.importance == 0.75  # what it may not read is not known to it
+
+
+def test_positions_follow_the_order_within_a_conversation(memory: Memory) -> None:
+    first = [memory.remember(ME, f"Turn {n} here.", session="a").id for n in range(3)]
+    second = [memory.remember(OTHER, f"Turn {n} there.", session="a").id for n in range(2)]
+    shared = memory.remember(ME, "A shared turn.", session="a", scope="shared").id
+    assert [memory.get(ME, id).position for id in first] == [0, 1, 2]
+    assert [memory.get(OTHER, id).position for id in second] == [0, 1]
+    assert memory.get(ME, shared).position == 0
+
+
+@pytest.mark.parametrize("mode", ["mask", "refuse"])
+def test_secrets_are_masked_or_refused(open_memory: OpenMemory, mode: str) -> None:
+    memory = open_memory(limits={"secrets": mode})
+    text = "The database password: s3cr3tw0rd! is on the note."
+    if mode == "refuse":
+        with pytest.raises(InvalidInput, match="secret"):
+            memory.remember(ME, text)
+        assert memory.stats(ME)["memories"] == 0
+        return
+    receipt = memory.remember(ME, text)
+    assert "s3cr3tw0rd" not in memory.get(ME, receipt.id).text
+    assert any("masked" in warning for warning in receipt.warnings)
+
+
+# Repeats
+
+BASE = "The port of the API is 5432."
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        BASE,
+        "the PORT of the api is 5432.",
+        "  The  port\n\tof the API is 5432 ",
+        "The port of the API is 5432",
+        "The port of the API is 5432!!!",
+        "The port of the API is 5432…",
+        "The port of the API is 5432 .",
+    ],
+)
+def test_an_exact_repeat_reinforces_the_first(memory: Memory, again: str) -> None:
+    first = memory.remember(ME, BASE, speaker="Ana", session="s")
+    receipt = memory.remember(ME, again, speaker="Ana", session="s")
+    assert (receipt.status, receipt.id) == ("reinforced", first.id)
+    stored = memory.get(ME, first.id)
+    assert (stored.text, stored.access_count) == (BASE, 1)
+    assert (receipt.kind, receipt.importance, receipt.gist) == (
+        stored.kind,
+        stored.importance,
+        stored.gist,
+    )
+    assert memory.stats(ME)["memories"] == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (BASE, "The port of the API is 5433."),
+        ("It is -3 degrees.", "It is 3 degrees."),
+        ("It is \u22123 degrees.", "It is 3 degrees."),
+        ("The factor is 1.5", "The factor is 15"),
+        ("The factor is 1.5", "The factor is 1,5"),
+        ("It was in 2023.", "It was in 2024."),
+        ("Ana owes Ben ten.", "Ben owes Ana ten."),
+        ("Ana lives here.", "Anna lives here."),
+        ("He likes tea.", "He does not like tea."),
+        ("Er mag Tee.", "Er mag keinen Tee."),
+        ("Il aime le th\u00e9.", "Il n'aime pas le th\u00e9."),
+        ("Ich trinke in Ma\u00dfen.", "Ich trinke in Massen."),
+        ("Is the port 5432?", "Is the port 5432."),
+        ("\u6211\u559c\u6b22\u8336\u3002", "\u6211\u4e0d\u559c\u6b22\u8336\u3002"),
+        ("C", "C++"),
+        ("resume", "r\u00e9sum\u00e9"),
+        ("10\u00b2 of it", "102 of it"),
+    ],
+)
+def test_what_tells_two_facts_apart_makes_two_memories(memory: Memory, one: str, two: str) -> None:
+    first, second = memory.remember(ME, one), memory.remember(ME, two)
+    assert (first.status, second.status) == ("stored", "stored")
+    assert memory.remember(ME, one).id == first.id
+    assert memory.remember(ME, two).id == second.id
+
+
+def test_another_speaker_scope_conversation_or_owner_makes_another_memory(memory: Memory) -> None:
+    given: list[tuple[Identity, dict[str, str]]] = [
+        (ME, {}),
+        (ME, {"speaker": "Ana"}),
+        (ME, {"session": "s"}),
+        (ME, {"session": "t"}),
+        (ME, {"speaker": "Ana", "session": "s"}),
+        (ME, {"scope": "team"}),
+        (ME, {"scope": "shared"}),
+        (OTHER, {}),
+        (OTHER, {"scope": "shared"}),
+    ]
+    receipts = [memory.remember(who, BASE, **where) for who, where in given]
+    assert {receipt.status for receipt in receipts} == {"stored"}
+    again = [memory.remember(who, BASE, **where) for who, where in given]
+    assert [r.id for r in again] == [r.id for r in receipts]
+    assert len({receipt.id for receipt in receipts}) == len(given)
+
+
+def test_a_retired_memory_that_is_repeated_comes_back(memory: Memory, clock: Any) -> None:
+    id = memory.remember(ME, BASE).id
+    put(memory, id, retired_at=clock.now)
+    assert memory.listing(ME) == []
+    clock.pass_by(60)
+    assert memory.remember(ME, BASE).id == id
+    stored = memory.get(ME, id)
+    assert (stored.retired_at, stored.access_count, stored.last_accessed) == (None, 1, clock.now)
+
+
+def at_once(count: int, work: Callable[[int], Receipt]) -> list[Receipt]:
+    """The receipts of *work*, called with 0.. in *count* threads that start together."""
+    barrier, done = threading.Barrier(count), [None] * count
+    problems: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            barrier.wait(10)
+            done[number] = work(number)  # type: ignore[call-overload]
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert problems == []
+    return [receipt for receipt in done if receipt is not None]
+
+
+def test_sixteen_at_once_store_it_once(memory: Memory) -> None:
+    receipts = at_once(16, lambda n: memory.remember(ME, BASE if n % 2 else BASE.upper()))
+    assert sorted(r.status for r in receipts) == ["reinforced"] * 15 + ["stored"]
+    assert len({receipt.id for receipt in receipts}) == 1
+    assert memory.get(ME, receipts[0].id).access_count == 15
+
+
+def test_two_programs_at_once_store_it_once(open_memory: OpenMemory) -> None:
+    both = [open_memory(), open_memory()]
+    receipts = at_once(8, lambda n: both[n % 2].remember(ME, BASE))
+    assert sorted(r.status for r in receipts) == ["reinforced"] * 7 + ["stored"]
+    assert {m.stats(ME)["memories"] for m in both} == {1}
+
+
+# Idempotency keys
+
+
+def test_the_same_key_gets_the_same_receipt_also_later(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    memory.remember(ME, NUMBERED.format(14))
+    first = memory.remember(ME, NUMBERED.format(15), key="k1")
+    assert [near.relation for near in first.similar] == ["updates"]
+    assert memory.remember(ME, "Other words under the same key.", key="k1") == first
+    memory.close()
+    again = open_memory()
+    assert again.remember(ME, "Other words under the same key.", key="k1") == first
+    assert again.stats(ME)["memories"] == 2
+
+
+def test_the_same_key_of_another_agent_is_another(memory: Memory) -> None:
+    mine = memory.remember(ME, "Mine.", key="k")
+    theirs = memory.remember(OTHER, "Theirs.", key="k")
+    assert (mine.status, theirs.status) == ("stored", "stored")
+    assert memory.remember(OTHER, "x y z", key="k") == theirs
+
+
+def test_a_key_used_by_many_at_once_stores_one(memory: Memory) -> None:
+    receipts = at_once(8, lambda n: memory.remember(ME, f"Version {n} of the note.", key="k"))
+    assert len(set(receipts)) == 1
+    assert memory.stats(ME)["memories"] == 1
+
+
+def test_a_kept_receipt_does_not_keep_what_was_forgotten(memory: Memory) -> None:
+    near = memory.remember(ME, NUMBERED.format(14)).id
+    kept = memory.remember(ME, NUMBERED.format(15), key="k")
+    assert [s.id for s in kept.similar] == [near]
+    memory.forget(ME, ids=[near], confirm=True)
+    again = memory.remember(ME, "whatever", key="k")
+    assert (again.id, again.similar) == (kept.id, ())
+    memory.forget(ME, ids=[kept.id], confirm=True)
+    assert memory.remember(ME, "A new one.", key="k").status == "stored"
+
+
+# Near-duplicates
+
+NUMBERED = (
+    "In the long grey house behind the old mill on the hill by the lake there are, as far as "
+    "anybody in our family knows, {} rooms with a stove."
+)
+"""Close to itself with another number, also for the toy model."""
+
+PAIRS = [
+    ("The database listens on port 5432.", "The database listens on port 5433.", "updates"),
+    ("Ana likes green tea.", "Ana does not like green tea.", "contradicts"),
+    ("The meeting is on Monday.", "The meeting is on Tuesday.", "updates"),
+    (
+        "Lena adopted a small black cat last spring.",
+        "Last spring Lena adopted a small black cat.",
+        "duplicate",
+    ),
+    ("Ana lives in Lisbon now.", "Ben lives in Lisbon now.", "similar"),
+]
+
+
+@pytest.mark.parametrize(("one", "two", "relation"), PAIRS)
+def test_the_real_model_relates_close_texts(
+    open_memory: OpenMemory, minilm: MiniLM, one: str, two: str, relation: str
+) -> None:
+    memory = open_memory(embedder=minilm)
+    first, second = memory.remember(ME, one), memory.remember(ME, two)
+    vectors = minilm.documents([one, two])
+    close = float(vectors[0] @ vectors[1]) >= minilm.profile.near_duplicate
+    assert close or relation == "similar"
+    assert (first.similar, second.status) == ((), "stored")
+    said = [(near.id, near.text, near.relation) for near in second.similar]
+    assert said == ([(first.id, one, relation)] if close else [])
+
+
+def test_far_texts_are_not_similar(open_memory: OpenMemory, minilm: MiniLM) -> None:
+    memory = open_memory(embedder=minilm)
+    memory.remember(ME, "The database listens on port 5432.")
+    assert memory.remember(ME, "Ana likes green tea.").similar == ()
+
+
+def test_similar_never_names_what_the_caller_may_not_read(memory: Memory) -> None:
+    memory.remember(OTHER, NUMBERED.format(14))
+    assert memory.remember(ME, NUMBERED.format(15)).similar == ()
+    shared = memory.remember(OTHER, NUMBERED.format(14), scope="shared").id
+    near = memory.remember(ME, NUMBERED.format(16)).similar
+    assert shared in [each.id for each in near]
+    assert {each.relation for each in near if each.id == shared} == {"similar"}  # another scope
+
+
+def test_similar_compares_speakers_and_leaves_out_what_was_replaced(memory: Memory) -> None:
+    ana = memory.remember(ME, NUMBERED.format(14), speaker="Ana").id
+    ben = memory.remember(ME, NUMBERED.format(14), speaker="Ben")
+    assert [(s.id, s.relation) for s in ben.similar] == [(ana, "similar")]
+    newer = memory.remember(ME, NUMBERED.format(15), speaker="Ana", replaces=ana)
+    assert [s.id for s in newer.similar] == [ben.id]
+    last = memory.remember(ME, NUMBERED.format(16), speaker="Ana")
+    assert [s.id for s in last.similar] == [newer.id, ben.id]
+
+
+def test_at_most_five_similar_are_named_best_first(memory: Memory) -> None:
+    for number in range(9):
+        memory.remember(ME, f"The big red garden gate has the number {number} on it.")
+    near = memory.remember(ME, "The big red garden gate has the number 9 on it.").similar
+    assert len(near) == 5
+    assert {each.relation for each in near} == {"updates"}
+
+
+# Replacement
+
+
+def test_what_is_replaced_leaves_recall_and_stays_in_history(memory: Memory, clock: Any) -> None:
+    ids = [memory.remember(ME, f"Note {n} on the trip.", session="t").id for n in range(3)]
+    clock.pass_by(3_600)
+    new = memory.remember(ME, "Note one on the trip, corrected.", session="t", replaces=ids[1])
+    assert (new.status, new.replaced) == ("replaced", (ids[1],))
+    old = memory.get(ME, ids[1])
+    assert (old.superseded_by, old.superseded_at, old.replaced) == (new.id, clock.now, True)
+    assert (old.valid_until, old.text) == (clock.now, "Note 1 on the trip.")
+    assert ids[1] not in hits(memory, "note 1 on the trip")
+    assert memory.recall(ME, ids[1]).hits[0].memory.id == ids[1]
+    assert [change.kind for change in memory.history(ME, ids[1])] == ["put", "vectors", "put"]
+    found = memory.recall(ME, "note on the trip", session="t", context=5)
+    around = {n.id for hit in found.hits for n in (*hit.before, *hit.after)}
+    assert ids[1] not in around
+    assert ids[1] not in [turn.id for turn in found.recent]
+    assert ids[1] not in [m.id for m in memory.listing(ME)]
+    assert ids[1] in [record["id"] for record in memory.export(ME)]
+
+
+def test_as_of_shows_what_was_known_then(memory: Memory, clock: Any) -> None:
+    clock.now = 1_717_200_000.0  # 2024-06-01
+    old = memory.remember(ME, "The office is in Rome.").id
+    clock.now += 10 * 86_400
+    new = memory.remember(ME, "The office is in Milan.", replaces=old).id
+    clock.now += 10 * 86_400
+    newest = memory.remember(ME, "The office is in Turin.", replaces=new).id
+    assert hits(memory, "where is the office", as_of="2024-05-31") == []
+    assert hits(memory, "where is the office", as_of="2024-06-01") == [old]
+    assert hits(memory, "where is the office", as_of="2024-06-10") == [old]
+    assert hits(memory, "where is the office", as_of="2024-06-11") == [new]
+    assert hits(memory, "where is the office", as_of="2024-06-21") == [newest]
+    assert hits(memory, "where is the office") == [newest]
+
+
+def test_replacing_by_a_text_that_exists_names_that_one(memory: Memory) -> None:
+    right = memory.remember(ME, "The gate is green.").id
+    wrong = memory.remember(ME, "The gate is blue.").id
+    receipt = memory.remember(ME, "the gate is GREEN", replaces=wrong)
+    assert (receipt.status, receipt.id, receipt.replaced) == ("replaced", right, (wrong,))
+    assert hits(memory, "gate") == [right]
+
+
+def test_replacing_a_memory_by_its_own_text_reinforces_it(memory: Memory) -> None:
+    id = memory.remember(ME, "The gate is green.").id
+    receipt = memory.remember(ME, "The gate is green", replaces=id)
+    assert (receipt.status, receipt.id, receipt.replaced) == ("reinforced", id, ())
+    assert memory.get(ME, id).superseded_by == ""
+
+
+def test_replacing_what_was_replaced_replaces_its_successor(memory: Memory, clock: Any) -> None:
+    first = memory.remember(ME, "The office is in Rome.").id
+    clock.pass_by(86_400)
+    second = memory.remember(ME, "The office is in Milan.", replaces=first).id
+    was = memory.get(ME, first)
+    clock.pass_by(86_400)
+    third = memory.remember(ME, "The office is in Turin.", replaces=first)
+    assert third.replaced == (second,)
+    assert any(first in warning and second in warning for warning in third.warnings)
+    assert memory.get(ME, first) == was
+    assert memory.get(ME, second).superseded_by == third.id
+    assert hits(memory, "office") == [third.id]
+    assert hits(memory, "office", as_of="2024-06-02") == [second]
+    again = memory.remember(ME, "The office is in Turin.", replaces=first)
+    assert (again.status, again.id) == ("reinforced", third.id)
+
+
+def test_the_text_of_a_replaced_memory_can_be_said_again(memory: Memory) -> None:
+    first = memory.remember(ME, "The office is in Rome.").id
+    second = memory.remember(ME, "The office is in Milan.", replaces=first).id
+    back = memory.remember(ME, "The office is in Rome.", replaces=second)
+    assert back.status == "replaced"
+    assert back.id not in (first, second)
+    assert hits(memory, "office") == [back.id]
+
+
+def test_a_successor_that_was_forgotten_is_stepped_over(memory: Memory, clock: Any) -> None:
+    first = memory.remember(ME, "The office is in Rome.").id
+    clock.pass_by(86_400)
+    second = memory.remember(ME, "The office is in Milan.", replaces=first).id
+    over = memory.get(ME, first)
+    clock.pass_by(86_400)
+    memory.forget(ME, ids=[second], confirm=True, never_again=False)
+    third = memory.remember(ME, "The office is in Turin.", replaces=first)
+    assert third.replaced == (first,)
+    then = memory.get(ME, first)
+    assert then.superseded_by == third.id
+    assert (then.superseded_at, then.valid_until) == (over.superseded_at, over.valid_until)
+
+
+def test_only_its_owner_or_an_admin_replaces_a_memory_of_many(memory: Memory) -> None:
+    for scope in ("shared", "team"):
+        theirs = memory.remember(OTHER, f"The {scope} gate is blue.", scope=scope).id
+        before = memory._engine.parts().store.journal.last()
+        with pytest.raises(ScopeDenied, match=rf"^scope_denied: {theirs}"):
+            memory.remember(ME, f"The {scope} gate is green.", replaces=theirs)
+        assert memory._engine.parts().store.journal.last() == before
+        assert memory.get(ME, theirs).superseded_by == ""
+        receipt = memory.remember(CHIEF, f"The {scope} gate is green.", replaces=theirs)
+        assert receipt.replaced == (theirs,)
+
+
+def test_an_unknown_id_cannot_be_replaced(memory: Memory) -> None:
+    with pytest.raises(NotFound, match=r"^not_found: no memory "):
+        memory.remember(ME, "Something.", replaces=new_id(1.0))
+    assert memory.stats(ME)["memories"] == 0
+
+
+def test_what_another_program_wrote_a_moment_ago_can_be_replaced(
+    open_memory: OpenMemory, no_model: Any
+) -> None:
+    one, two = open_memory(), open_memory(embedder=no_model)
+    two.stats(ME)
+    id = one.remember(ME, "The office is in Rome.").id
+    assert two.remember(ME, "The office is in Milan.", replaces=id).replaced == (id,)
+
+
+# What was forgotten
+
+
+def test_what_was_forgotten_is_refused_with_the_day_and_the_way_back(
+    memory: Memory, clock: Any
+) -> None:
+    id = memory.remember(ME, "The door code is 4711.").id
+    memory.forget(ME, ids=[id], confirm=True)
+    clock.pass_by(5 * 86_400)
+    for again in ("The door code is 4711.", "the door code is 4711", "Hi. The door code is 4711!"):
+        receipt = memory.remember(ME, again)
+        assert (receipt.status, receipt.id) == ("refused", id)
+        assert "1 June 2024" in receipt.warnings[0]
+        assert f"replaces={id}" in receipt.warnings[0]
+    assert memory.stats(ME)["memories"] == 0
+    back = memory.remember(ME, "The door code is 4711.", replaces=id)
+    assert (back.status, back.replaced) == ("stored", ())
+    assert hits(memory, "door code") == [back.id]
+    assert memory.remember(ME, "The door code is 4711.").status == "reinforced"
+
+
+def test_a_text_with_two_forgotten_sentences_comes_back_at_one_word(memory: Memory) -> None:
+    ids = [memory.remember(ME, text).id for text in ("Ana owes 50.", "Ben owes 60.")]
+    memory.forget(ME, ids=ids, confirm=True)
+    both = "Ana owes 50. Ben owes 60."
+    refused = memory.remember(ME, both)
+    assert refused.status == "refused"
+    assert memory.remember(ME, both, replaces=refused.id).status == "stored"
+
+
+def test_a_tombstone_of_one_agent_does_not_bind_or_serve_another(memory: Memory) -> None:
+    id = memory.remember(ME, "The door code is 4711.").id
+    memory.forget(ME, ids=[id], confirm=True)
+    with pytest.raises(NotFound):
+        memory.remember(OTHER, "The door code is 4711.", replaces=id)
+    assert memory.remember(OTHER, "The door code is 4711.").status == "stored"
+    assert memory.remember(ME, "The door code is 4711.").status == "refused"
+    with pytest.raises(NotFound):
+        memory.remember(ME, "Quite another text.", replaces=id)
+    assert memory.remember(ME, "The door code is 4711.").status == "refused"
+
+
+def test_never_again_false_leaves_the_way_open(memory: Memory) -> None:
+    id = memory.remember(ME, "The door code is 4711.").id
+    memory.forget(ME, ids=[id], confirm=True, never_again=False)
+    again = memory.remember(ME, "The door code is 4711.")
+    assert again.status == "stored"
+    assert again.id != id
+
+
+# Without a model
+
+
+def test_without_a_model_everything_is_stored_and_nothing_related(
+    open_memory: OpenMemory, no_model: Any
+) -> None:
+    memory = open_memory(embedder=no_model)
+    receipts = [memory.remember(ME, NUMBERED.format(n)) for n in (14, 15)]
+    assert [(r.status, r.similar, r.importance) for r in receipts] == [("stored", (), 0.5)] * 2
+    assert memory.remember(ME, NUMBERED.format(14)).status == "reinforced"
+
+
+def test_vectors_come_later_for_what_was_written_without_a_model(
+    open_memory: OpenMemory, no_model: Any, toy: Any
+) -> None:
+    memory = open_memory(embedder=no_model)
+    id = memory.remember(ME, "The heron waits by the weir.", speaker="Ana").id
+    memory.close()
+    memory = open_memory(embedder=toy)
+    parts = memory._engine.parts()
+    parts.maintenance.round()
+    parts.store.catch_up()
+    row = parts.store.columns.row(id)
+    assert parts.store.vectors is not None
+    found = parts.store.vectors.wholes(np.array([row]))[0]
+    assert found == pytest.approx(toy.query("Ana: The heron waits by the weir."), abs=2e-3)
