@@ -44,6 +44,9 @@ WAL_BYTES = 16 * 2**20
 MOST_SKIPPED = 120
 """A step that fails sits out 2, 4, 8 ... rounds, at most these (a minute), and then tries again."""
 
+HEAD_START = 2.0
+"""Seconds between the model being ready and the first round, unless something asks for one."""
+
 STOP_SECONDS = 10.0
 """How long closing waits for the step that is under way."""
 
@@ -123,10 +126,14 @@ class Maintenance:
             self._wake.clear()
 
     def _let_the_model_load(self) -> None:
-        """Importing lancedb costs more than a second of CPU: the first recall comes first."""
+        """Importing lancedb costs more than a second of CPU: the first recall comes first.
+
+        A process that ends within the head start leaves the table to one that stays.
+        """
         for _ in range(100):
             if self._gate.ready or self._gate.problem or self._stopping.wait(0.05):
-                return
+                break
+        self._wake.wait(HEAD_START)
 
     def round(self) -> None:
         """One round: catch up, journal accesses, then what is left to do. Never raises."""

@@ -27,7 +27,7 @@ from memory_core.records import (
 )
 from memory_core.storage.journal import Transaction
 from memory_core.text import moments
-from memory_core.tombstones import SECRET, digests, owner_of
+from memory_core.tombstones import SECRET, forms, owner_of, sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,8 @@ class Entry:
 
     *vectors* is (n, d) float32, a row for each of *parts*, None while there is no model
     (*fingerprint*). *replaces* is an id as the caller gave it; *readable* tells whether the caller
-    may read a memory of that id (for an import: of the memory's own id).
+    may read a memory of that id (for an import: of the memory's own id). *forms* are those of
+    tombstones.forms where they were made before the lock was taken: long texts have many.
     """
 
     who: Identity
@@ -48,6 +49,7 @@ class Entry:
     replaces: str = ""
     readable: bool = False
     key: str = ""
+    forms: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
@@ -56,7 +58,7 @@ def remember(tx: Transaction, entry: Entry) -> Receipt:
     key = f"{entry.who.agent}\x1f{entry.key}" if entry.key else ""
     if key and (kept := tx.receipt(key)) is not None:
         return _from_kept(tx, kept)
-    marks = _forgotten(tx, entry.memory)
+    marks = _forgotten(tx, entry)
     lifted = entry.replaces in marks
     if marks and not lifted:
         return _refused(entry.memory, marks)
@@ -78,7 +80,7 @@ def take_in(tx: Transaction, entry: Entry) -> Receipt:
     a new one.
     """
     memory = entry.memory
-    marks = _forgotten(tx, memory)
+    marks = _forgotten(tx, entry)
     if marks:
         return _refused(memory, marks)
     fields = tx.fields(memory.id) if memory.id else None
@@ -151,13 +153,15 @@ def _known(fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Receipt:
 # Tombstones
 
 
-def _forgotten(tx: Transaction, memory: Memory) -> dict[str, float]:
-    """The tombstones that *memory* meets, with the time of each, oldest first."""
+def _forgotten(tx: Transaction, entry: Entry) -> dict[str, float]:
+    """The tombstones that the memory of *entry* meets, with the time of each, oldest first."""
+    memory = entry.memory
     secret = tx.meta(SECRET)
     if secret is None:
         return {}  # nothing was ever forgotten
     owners = dict.fromkeys((owner_of(memory), f"private:{memory.agent}"))
-    wanted = [digest for owner in owners for digest in digests(secret, owner, memory.text)]
+    said = entry.forms or forms(memory.text)
+    wanted = [digest for owner in owners for digest in sealed(secret, owner, said)]
     return {tombstone: at for tombstone, _digest, at in tx.tombstones(wanted)}
 
 

@@ -309,7 +309,6 @@ class Recollection:
     hits: tuple[Hit, ...] = ()
     recent: tuple[Neighbour, ...] = ()
     partial: tuple[Hit, ...] = ()
-    rejected: tuple[Hit, ...] = ()
     note: str = ""
 
 

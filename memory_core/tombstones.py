@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Iterable
 
 from memory_core.records import Memory
 from memory_core.text import visible
@@ -18,12 +19,20 @@ def owner_of(memory: Memory) -> str:
     return f"team:{memory.team}" if memory.visibility == "team" else "shared"
 
 
-def digests(secret: str, owner: str, text: str) -> list[str]:
-    """Keyed hashes by which a forgotten text, or a telling sentence of it, is recognised."""
-    forms = [visible.forgetting_form(part) for part in (text, *visible.telling_sentences(text))]
+def forms(text: str) -> tuple[str, ...]:
+    """What is hashed of *text*: its whole and each telling sentence, in the form that forgets."""
+    parts = (text, *visible.telling_sentences(text))
+    return tuple(dict.fromkeys(filter(None, map(visible.forgetting_form, parts))))
+
+
+def sealed(secret: str, owner: str, forms: Iterable[str]) -> list[str]:
+    """The keyed hashes of *forms* for one *owner*; microseconds each."""
     key = bytes.fromhex(secret)
     return [
-        hmac.new(key, f"{owner}\x1f{form}".encode(), "sha256").hexdigest()[:32]
-        for form in dict.fromkeys(forms)
-        if form
+        hmac.new(key, f"{owner}\x1f{form}".encode(), "sha256").hexdigest()[:32] for form in forms
     ]
+
+
+def digests(secret: str, owner: str, text: str) -> list[str]:
+    """Keyed hashes by which a forgotten text, or a telling sentence of it, is recognised."""
+    return sealed(secret, owner, forms(text))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import checks, recording
+from memory_core import checks, recording, tombstones
 from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.gist.encoder import GistEncoder
@@ -78,6 +78,7 @@ class Writer:
             memory=memory,
             similar=self._relate(memory, near),
             readable=bool(draft.replaces) and self._store.may_read(who, draft.replaces),
+            forms=self._forms(memory),
             warnings=(*draft.warnings, *warnings),
         )
         return self._store.commit(lambda tx: recording.remember(tx, entry))
@@ -92,7 +93,8 @@ class Writer:
         memory = replace(memory, content_hash=content_hash(memory.text))
         self._store.catch_up()
         known = bool(memory.id) and self._store.may_read(who, memory.id)
-        entry = Entry(who, memory, readable=known, warnings=warnings)
+        forms = self._forms(memory)
+        entry = Entry(who, memory, readable=known, forms=forms, warnings=warnings)
         entry = entry if known else self._embed(entry)
         return self._store.commit(lambda tx: recording.take_in(tx, entry))
 
@@ -105,6 +107,11 @@ class Writer:
         if self._settings.limits.secrets == "refuse":
             raise checks.invalid("text", f"it holds a secret ({', '.join(kinds)})", "leave it out")
         return replace(memory, text=text), (f"secrets were masked: {', '.join(kinds)}",)
+
+    def _forms(self, memory: Memory) -> tuple[str, ...]:
+        """What tombstones are compared with; () when nothing was ever forgotten."""
+        forgot = self._store.journal.meta(tombstones.SECRET) is not None
+        return tombstones.forms(memory.text) if forgot else ()
 
     # gist and parse
 
