@@ -104,11 +104,21 @@ def _along(columns: Columns, row: int, step: int, most: int, shown: Mask) -> lis
 
 
 def attach(
-    store: MemoryStore, cues: Cues, chosen: Chosen, found: Located, *, lexical_only: bool
+    store: MemoryStore,
+    cues: Cues,
+    chosen: Chosen,
+    found: Located,
+    *,
+    lexical_only: bool,
+    replaced: bool,
 ) -> Recollection:
-    """The answer: the memories of *chosen* with their neighbours, and how sure it is."""
+    """The answer: the memories of *chosen* with their neighbours, and how sure it is.
+
+    With *replaced* False, what somebody has replaced since it was located is left out.
+    """
     around = [id for ids in (*found.before, *found.after) for id in ids]
     rows = store.indexed([*found.hits, *around, *found.recent])
+    rows = {id: row for id, row in rows.items() if replaced or not row.replaced}
     hits = tuple(
         Hit(
             rows[id],

@@ -89,7 +89,14 @@ class Reader:
             shown = self._store.readable(who) & attachment.valid(columns, cues.as_of)
             chosen = self._choose(self._question(cues, vector), self._narrowed(cues, shown))
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
-        return attachment.attach(self._store, cues, chosen, found, lexical_only=vector is None)
+        return attachment.attach(
+            self._store,
+            cues,
+            chosen,
+            found,
+            lexical_only=vector is None,
+            replaced=cues.as_of is not None,
+        )
 
     def by_id(self, who: Identity, cues: Cues) -> Recollection:
         """The memory whose id is the query of *cues*, replaced or retired or not, whatever narrows.
@@ -106,7 +113,9 @@ class Reader:
             chosen = Chosen([row], [1.0], [{"id": 1.0}], 1.0)
             shown = seen & attachment.valid(columns, cues.as_of)
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
-        answer = attachment.attach(self._store, cues, chosen, found, lexical_only=False)
+        answer = attachment.attach(
+            self._store, cues, chosen, found, lexical_only=False, replaced=True
+        )
         if not answer.hits:  # forgotten by another process at this moment
             raise checks.unknown(id)
         return answer

@@ -311,6 +311,22 @@ def test_what_is_out_of_date_comes_after_what_supersedes_it(memory: Memory, cloc
     assert ids(memory, "Ana works as a nurse in Graz", as_of="2024-06-01")[0] == old
 
 
+def test_what_is_replaced_while_it_is_recalled_is_left_out(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: Any
+) -> None:
+    id = memory.remember(ME, "The office is in Rome.").id
+    store = memory._engine.parts().store
+    read = store.indexed
+
+    def meanwhile(wanted: Any) -> Any:
+        put(memory, id, replaced=True, superseded_by="0" * 20, superseded_at=clock.now)
+        return read(wanted)
+
+    monkeypatch.setattr(store, "indexed", meanwhile)
+    assert both(memory.recall(ME, "office in Rome")) == []
+    assert both(memory.recall(ME, id))[0].memory.id == id
+
+
 # Without a model
 
 

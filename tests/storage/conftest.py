@@ -16,7 +16,8 @@ from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance import Maintenance
-from memory_core.records import Change, Memory, content_hash, new_id, to_fields
+from memory_core.records import Change, Identity, Memory, content_hash, new_id, to_fields
+from memory_core.storage.mirror import Mirror
 from memory_core.storage.store import MemoryStore
 from memory_core.wording import index_text
 
@@ -94,6 +95,15 @@ class Shop:
         body = {"digests": [], "reason": "", "erase": erase}
         store.commit(lambda tx: tx.forget(Change("forget", id, body)))
 
+    def words(self, store: MemoryStore, query: str) -> list[str]:
+        """Texts that BM25 finds, best first."""
+        store.catch_up()
+        with store.reading():
+            rows, _ = store.lexical.search(query, 10, store.readable(Identity("me")))
+            ids = [store.columns.id(int(row)) for row in rows]
+        found = store.memories(ids)
+        return [found[id].text for id in ids if id in found]  # one may be forgotten just now
+
     def close(self) -> None:
         for upkeep in self.kept:
             upkeep.stop()
@@ -129,3 +139,57 @@ def make_shop(tmp_path: Path) -> Iterator[MakeShop]:
 @pytest.fixture
 def shop(make_shop: MakeShop) -> Shop:
     return make_shop()
+
+
+class Holder:
+    """A store with its mirror, as the process that holds maintenance.lock has them."""
+
+    def __init__(self, shop: Shop, **options: Any) -> None:
+        self.shop = shop
+        self.store: MemoryStore = shop.open(**options)
+        self.mirror = Mirror(self.store, shop.settings.storage)
+
+    @property
+    def folder(self) -> Path:
+        return self.shop.directory / "table"
+
+    def generations(self) -> list[str]:
+        return sorted(path.name for path in self.folder.iterdir())
+
+    def fill(self, number: int = 30, bird: str = "heron") -> dict[str, Memory]:
+        memories = [self.shop.put(self.store, f"{bird} {each}") for each in range(number)]
+        return {memory.id: memory for memory in memories}
+
+    def filled(self) -> dict[str, Memory]:
+        """A table of several commits, with a changed row in it."""
+        memories = self.fill(6)
+        self.mirror.keep()
+        memories |= self.fill(3, "stork")
+        first = next(iter(memories))
+        self.shop.change(self.store, first, speaker="Ana")
+        self.mirror.keep()
+        memories = self.store.memories(memories)
+        assert memories[first].speaker == "Ana"
+        self.level()
+        return memories
+
+    def level(self) -> None:
+        """The table holds exactly what the journal holds."""
+        store = self.store
+        assert store.behind == {}
+        assert store.table is not None
+        ids = store.table.ids()
+        assert sorted(ids) == sorted(store.journal.fold(ids))
+        assert len(ids) == int(store.columns.live.sum()) == store.table.count()
+        assert store.table.applied() <= store.journal.last()
+
+
+@pytest.fixture
+def make_holder() -> Callable[..., Holder]:
+    """Holders on a shop: what several processes have of it."""
+    return Holder
+
+
+@pytest.fixture
+def holder(shop: Shop) -> Holder:
+    return Holder(shop)

@@ -1,0 +1,165 @@
+"""Whatever happens to the table's files, no answer is wrong and the table is built anew."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core.errors import StorageError
+from memory_core.records import Memory
+from memory_core.storage.table import Table
+
+Damage = Callable[[Path], None]
+
+
+def data_files(folder: Path) -> list[Path]:
+    found = sorted((folder / "memories.lance" / "data").glob("*"))
+    assert found
+    return found
+
+
+def manifests(folder: Path) -> list[Path]:
+    """Newest first."""
+    return sorted((folder / "memories.lance" / "_versions").glob("*.manifest"))
+
+
+def truncate(folder: Path) -> None:
+    for path in data_files(folder):
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def empty(folder: Path) -> None:
+    for path in data_files(folder):
+        path.write_bytes(b"")
+
+
+def zero(folder: Path) -> None:
+    for path in data_files(folder):
+        path.write_bytes(bytes(path.stat().st_size))
+
+
+def lose(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def lose_data(folder: Path) -> None:
+    shutil.rmtree(folder / "memories.lance" / "data")
+
+
+def tear_manifest(folder: Path) -> None:
+    manifests(folder)[0].write_bytes(b"torn")
+
+
+def lose_manifest(folder: Path) -> None:
+    """The commits after the first are gone, as after a power cut."""
+    for path in manifests(folder)[:-2]:
+        path.unlink()
+
+
+def ahead(folder: Path) -> None:
+    table = Table.open(folder, dimension=8)
+    table.merge([], {}, applied=10**9)
+    table.close()
+
+
+def one_missing(folder: Path) -> None:
+    table = Table.open(folder, dimension=8)
+    table.merge([], {}, applied=table.applied(), deleted=table.ids()[:1])
+    table.close()
+
+
+def one_too_many(folder: Path) -> None:
+    table = Table.open(folder, dimension=8)
+    table.merge([Memory(id="0" * 20, text="a stranger")], {}, applied=table.applied())
+    table.close()
+
+
+def swapped(folder: Path) -> None:
+    """The number fits, the memories do not."""
+    one_missing(folder)
+    one_too_many(folder)
+
+
+DAMAGES: dict[str, Damage] = {
+    each.__name__: each
+    for each in (
+        *(truncate, empty, zero, lose, lose_data, tear_manifest, lose_manifest),
+        *(ahead, one_missing, one_too_many, swapped),
+    )
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_table_is_never_served_and_built_anew_at_the_next_start(
+    make_holder: Any, holder: Any, damage: Damage
+) -> None:
+    memories = holder.filled()
+    assert holder.store.table is not None
+    holder.store.table.close()
+    holder.store.close()
+    damage(holder.folder / "1")
+    follower, again = make_holder(holder.shop), make_holder(holder.shop)
+    try:
+        follower.mirror.follow()
+    except StorageError:
+        assert follower.store.table is None
+    assert follower.store.memories(memories) == memories
+    again.mirror.keep()
+    assert again.store.memories(memories) == memories
+    again.level()
+    whole = damage is lose_manifest  # an earlier commit is whole, and what came after is merged
+    assert again.mirror.rebuilds == (0 if whole else 1)
+    assert again.generations() == ["1" if whole or damage is lose else "2"]
+    follower.mirror.follow()
+    assert follower.store.memories(memories) == memories
+    follower.level()
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damage_while_it_is_open_is_answered_from_the_journal_and_mended(
+    holder: Any, damage: Damage
+) -> None:
+    memories = holder.filled()
+    damage(holder.folder / "1")
+    if damage is not lose_manifest:  # it can only be seen when the next change is merged
+        assert holder.store.memories(memories) == memories
+    late = holder.shop.put(holder.store, "a late heron")
+    for _ in range(2):
+        try:
+            holder.mirror.keep()
+        except StorageError:
+            continue
+    assert holder.store.memories([*memories, late.id]) == {**memories, late.id: late}
+    if damage not in (one_missing, one_too_many, swapped):  # found at the next start
+        holder.level()
+
+
+def test_a_read_that_fails_makes_the_holder_build_anew(holder: Any) -> None:
+    memories = holder.filled()
+    zero(holder.folder / "1")
+    assert holder.store.memories(memories) == memories
+    assert holder.store.table is None
+    assert holder.store.table_problem
+    holder.mirror.keep()
+    assert holder.store.table_problem == ""
+    assert (holder.mirror.rebuilds, holder.generations()) == (1, ["2"])
+    holder.level()
+
+
+def test_a_generation_removed_under_a_follower_does_not_fail_its_reads(
+    make_holder: Any, holder: Any
+) -> None:
+    memories = holder.filled()
+    other = make_holder(holder.shop)
+    other.mirror.follow()
+    holder.mirror.rebuild()
+    assert holder.generations() == ["2"]
+    assert other.store.memories(memories) == memories
+    other.mirror.follow()
+    assert other.store.memories(memories) == memories
+    assert other.store.table is not None
+    other.level()
