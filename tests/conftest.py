@@ -21,7 +21,6 @@ from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
 
-
 settings.register_profile("steady", derandomize=True)
 if os.environ.get("CI"):  # the same examples each time; search for new ones by hand
     settings.load_profile("steady")
