@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from memory_core.config import Settings
@@ -35,6 +37,18 @@ class Parts:
     consolidator: Consolidator
     forgetting: Forgetting
     maintenance: Maintenance
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No garbage collector: the replay makes no cycles, and it costs a sixth (measured)."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 class Engine:
@@ -91,7 +105,8 @@ class Engine:
         """Start the model, replay the journal: the order in which a call can be served."""
         settings, clock, gate = self._settings, self._clock, self.gate
         gate.start()
-        store.catch_up()
+        with _no_collection():
+            store.catch_up()
         encoder = gist_encoder.choose(settings)
         return Parts(
             store,
