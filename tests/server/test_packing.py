@@ -29,10 +29,12 @@ from server import fitting, packing, render, schemas
 NOW = 1_717_200_000.0
 
 words = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf", "Zl", "Zp")), max_size=400
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf", "Cn", "Zl", "Zp")),
+    max_size=400,
 )
 labels = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf", "Zl", "Zp")), max_size=30
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cf", "Cn", "Zl", "Zp")),
+    max_size=30,
 )
 
 
