@@ -37,6 +37,8 @@ class Cues:
     as_of: float | None = None
     context: int = 1
     explain: bool = False
+    besides: tuple[str, ...] = ()
+    """Ids that are no answer, such as the turn that asks."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from memory_core.capture import Capture
 from memory_core.config import Settings
 from memory_core.consolidator import Consolidator
 from memory_core.embedding.embedder import Embedder, EmbedderGate, choose
@@ -20,6 +21,7 @@ from memory_core.forgetting import Forgetting
 from memory_core.gist import encoder as gist_encoder
 from memory_core.maintenance import Maintenance
 from memory_core.reader import Reader
+from memory_core.session import Sessions
 from memory_core.storage.store import EMBEDDING, MemoryStore
 from memory_core.wording import embed, index_text
 from memory_core.writer import Writer
@@ -33,6 +35,8 @@ class Parts:
 
     store: MemoryStore
     writer: Writer
+    capture: Capture
+    sessions: Sessions
     reader: Reader
     consolidator: Consolidator
     forgetting: Forgetting
@@ -108,9 +112,12 @@ class Engine:
         with _no_collection():
             store.catch_up()
         encoder = gist_encoder.choose(settings)
+        writer, sessions = Writer(store, gate, encoder, settings, clock), Sessions()
         return Parts(
             store,
-            Writer(store, gate, encoder, settings, clock),
+            writer,
+            Capture(store, writer, sessions),
+            sessions,
             Reader(store, gate, settings, clock),
             Consolidator(store, gate, encoder, settings, clock),
             Forgetting(store, settings, clock),

@@ -10,16 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from memory_core import catalogue, checks, health, records
+from memory_core import catalogue, checks, health, intake, records
 from memory_core.attachment import Cues
+from memory_core.capture import Observation
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
 from memory_core.engine import Engine
 from memory_core.interchange import jsonl
 from memory_core.records import (
     KINDS,
-    ROLES,
-    TRUSTS,
     VISIBILITIES,
     ConversationTurn,
     ForgetReport,
@@ -30,7 +29,6 @@ from memory_core.records import (
     RunReport,
     is_id,
 )
-from memory_core.writer import Draft
 
 log = logging.getLogger(__name__)
 
@@ -109,31 +107,24 @@ class Memory:
         Raises InvalidInput, TooLarge, ScopeDenied, NotFound, Busy or a StorageError, and then
         nothing is stored.
         """
-        limits = self.settings.limits
-        cleaned, warnings = checks.prose(text, "text", limits.text_chars, checks.SPLIT)
-        memory = records.Memory(
-            id="",
-            text=cleaned,
-            visibility=checks.write_scope(who, scope),
-            agent=who.agent,
-            team=who.team,
-            session=checks.label(session, "session"),
-            speaker=checks.label(speaker, "speaker"),
-            role=checks.one_of(role, "role", ROLES),
-            kind=checks.one_of(kind, "kind", KINDS) or "episode",
-            tags=checks.labels(tags, "tags"),
-            importance=checks.number(importance, "importance", 0.0, 1.0),
-            occurred_at=checks.when(when, "when", self._clock()),
-            source=checks.text(source, "source", limits.source_chars),
-            trust=checks.one_of(trust, "trust", TRUSTS) or "agent",
-            client=checks.text(client, "client", checks.LABEL_CHARS),
-        )
-        draft = Draft(
-            memory,
-            judged=importance > 0.0,
-            replaces=checks.reference(replaces, "replaces"),
-            key=checks.label(key, "key"),
-            warnings=warnings,
+        draft = intake.draft(
+            who,
+            text,
+            self.settings.limits,
+            self._clock(),
+            kind=kind,
+            importance=importance,
+            tags=tags,
+            when=when,
+            speaker=speaker,
+            session=session,
+            scope=scope,
+            source=source,
+            replaces=replaces,
+            role=role,
+            trust=trust,
+            client=client,
+            key=key,
         )
         return self._engine.parts().writer.remember(who, draft)
 
@@ -143,21 +134,49 @@ class Memory:
         turn: ConversationTurn,
         *,
         scope: str = "",
-        trust: str = "user",
+        tags: Sequence[str] = (),
+        trust: str = "",
         source: str = "",
-    ) -> Receipt:
-        """Remember a *turn* of a conversation as it was said; see remember."""
-        return self.remember(
+        client: str = "",
+    ) -> Observation:
+        """Keep a *turn* of a conversation verbatim when it passes the relevance gate.
+
+        What is not kept is named in `skipped`: too short, only stopwords, infrastructure noise, an
+        echo of recalled text, or a near-duplicate, which reinforces the first one. *trust* "" is
+        user, or agent for what an assistant or a tool said. Raises as remember does.
+        """
+        draft = intake.of_turn(
             who,
-            turn.content,
-            when="" if turn.timestamp is None else turn.timestamp,
-            speaker=turn.speaker,
-            session=turn.session,
-            role=turn.role,
+            turn,
+            self.settings.limits,
+            self._clock(),
             scope=scope,
+            tags=tags,
             trust=trust,
             source=source,
+            client=client,
         )
+        return self._engine.parts().capture.observe(who, draft)
+
+    def observe_and_recall(
+        self,
+        who: Identity,
+        turn: ConversationTurn,
+        *,
+        k: int = 8,
+        tags: Sequence[str] = (),
+        **given: str,
+    ) -> tuple[Observation, Recollection]:
+        """Observe a *turn*, and what it brings to mind besides itself (seed row B1.3).
+
+        *given* are scope, trust, source and client as in observe. The recall is asked with the
+        beginning of the turn as far as a query may be long, in its session.
+        """
+        observed = self.observe(who, turn, tags=tags, **given)
+        itself = (observed.receipt.id,) if observed.receipt is not None else ()
+        most = self.settings.limits.query_chars
+        cues = Cues(turn.content[:most], checks.whole(k, "k", 1, K_MOST), session=turn.session)
+        return observed, self._recalled(who, replace(cues, besides=itself))
 
     # Reading
 
@@ -202,12 +221,16 @@ class Memory:
             context=checks.whole(context, "context", 0, CONTEXT_MOST),
             explain=checks.flag(explain, "explain"),
         )
+        return self._recalled(who, cues)
+
+    def _recalled(self, who: Identity, cues: Cues) -> Recollection:
+        """What *cues* bring to mind; what was found is rehearsed."""
         parts = self._engine.parts()
-        if is_id(cues.query.strip()):
-            found = parts.reader.by_id(who, cues)
-        else:
-            found = parts.reader.recall(who, cues)
-        parts.maintenance.accesses.note([hit.memory.id for hit in found.hits])
+        named = is_id(cues.query.strip())
+        found = parts.reader.by_id(who, cues) if named else parts.reader.recall(who, cues)
+        ids = [hit.memory.id for hit in found.hits]
+        parts.maintenance.accesses.note(ids)
+        parts.sessions.recalled(who, [*ids, *(hit.memory.id for hit in found.partial)])
         return found
 
     def get(self, who: Identity, id: str) -> records.Memory:
@@ -369,12 +392,7 @@ class Memory:
         memory, warnings = jsonl.from_record(checks.mapping(record, "record"))
         if "occurred_at" not in record:
             memory = replace(memory, occurred_at=self._clock())
-        checks.imported(memory, self.settings.limits)
-        own = memory.agent == who.agent and memory.visibility != "team"
-        if not (own or (who.admin and memory.agent)):
-            memory = replace(memory, agent=who.agent, team=who.team)
-        checks.write_scope(replace(who, team=memory.team), memory.visibility)
-        memory = replace(memory, trust=memory.trust if memory.trust == "web" else "import")
+        memory = intake.imported(who, memory, self.settings.limits)
         receipt = self._engine.parts().writer.bring_in(who, memory)
         return replace(receipt, warnings=(*receipt.warnings, *warnings))
 

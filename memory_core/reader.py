@@ -154,6 +154,8 @@ class Reader:
             mask &= columns.occurred_at <= cues.until
         for tag in cues.tags:
             mask &= columns.tagged(tag)
+        besides = [columns.row(id) for id in cues.besides]
+        mask[[row for row in besides if row is not None]] = False
         return mask
 
     def _choose(self, asked: Question, mask: Mask) -> Chosen:

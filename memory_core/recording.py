@@ -53,8 +53,12 @@ class Entry:
     warnings: tuple[str, ...] = ()
 
 
-def remember(tx: Transaction, entry: Entry) -> Receipt:
-    """Write *entry*, reinforce what it repeats or refuse it. Raises NotFound, ScopeDenied."""
+def remember(tx: Transaction, entry: Entry, twin: str = "") -> Receipt:
+    """Write *entry*, reinforce what it repeats or refuse it. Raises NotFound, ScopeDenied.
+
+    *twin* is a near-duplicate that is reinforced in its place, while it is there; the receipt then
+    names it in similar.
+    """
     key = f"{entry.who.agent}\x1f{entry.key}" if entry.key else ""
     if key and (kept := tx.receipt(key)) is not None:
         return _from_kept(tx, kept)
@@ -65,7 +69,10 @@ def remember(tx: Transaction, entry: Entry) -> Receipt:
     for tombstone in marks:
         tx.lift(tombstone)
     first = tx.find_repeat(repeat_key(entry.memory))
-    receipt = _insert(tx, entry) if first is None else _reinforce(tx, first, entry)
+    if first is None and twin and tx.accesses([twin]):
+        receipt = replace(_reinforce(tx, twin, entry), similar=entry.similar)
+    else:
+        receipt = _insert(tx, entry) if first is None else _reinforce(tx, first, entry)
     if entry.replaces and not lifted:
         receipt = _replace(tx, entry, receipt)
     if key:

@@ -30,6 +30,9 @@ NORMAL_IMPORTANCE = 0.5
 SIMILAR_MOST = 5
 """Near memories named in a receipt."""
 
+OCCASION_S = 86_400.0
+"""Captured turns that say the same are one memory within a day of each other."""
+
 Near = list[tuple[str, float]]
 """Ids and their cosines in document space, best first."""
 
@@ -43,6 +46,8 @@ class Draft:
     """True when the caller gave the importance."""
     replaces: str = ""
     key: str = ""
+    passive: bool = False
+    """True for a captured turn: what was said already on this occasion is only reinforced."""
     warnings: tuple[str, ...] = ()
 
 
@@ -81,7 +86,8 @@ class Writer:
             forms=self._forms(memory),
             warnings=(*draft.warnings, *warnings),
         )
-        return self._store.commit(lambda tx: recording.remember(tx, entry))
+        twin = self._twin(entry) if draft.passive else ""
+        return self._store.commit(lambda tx: recording.remember(tx, entry, twin))
 
     def bring_in(self, who: Identity, memory: Memory) -> Receipt:
         """Store an imported *memory* under its own id; what is there already stays as it is.
@@ -181,6 +187,19 @@ class Writer:
         return tuple(
             Similar(id, other.text, _relation(memory, mine, other)) for id, other in others.items()
         )
+
+    def _twin(self, entry: Entry) -> str:
+        """The id of what says the same on the same occasion, by the same speaker; "" for none.
+
+        What is said again on another day, or of another day, is another occasion.
+        """
+        same = [near.id for near in entry.similar if near.relation == duplicates.DUPLICATE]
+        mine = entry.memory
+        for id, other in self._store.indexed(same).items():
+            alike = (other.agent, other.role, other.dates) == (mine.agent, mine.role, mine.dates)
+            if alike and abs(other.occurred_at - mine.occurred_at) <= OCCASION_S:
+                return id
+        return ""
 
     @property
     def _profile(self) -> Profile:

@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 _FLAGS = ("data_dir", "agent", "team", "config", "log_level", "host", "port")
 _ON_ENGINE = (
     "remember",
+    "observe",
+    "seed",
     "recall",
     "consolidate",
     "forget",

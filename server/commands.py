@@ -11,6 +11,7 @@ from memory_core.config import Settings
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity, Receipt
 from server import console, packing, render
+from server.capture import observe, seed
 from server.exchange import bring_in, export
 from server.outcome import Outcome
 from server.upkeep import evaluate, setup, token
@@ -186,6 +187,8 @@ def clear(engine: Engine, who: Identity, args: Namespace) -> Outcome:
 
 WITH_ENGINE: dict[str, Callable[[Any, Identity, Namespace], Outcome]] = {
     "remember": remember,
+    "observe": observe,
+    "seed": seed,
     "recall": recall,
     "consolidate": consolidate,
     "forget": forget,

@@ -64,7 +64,7 @@ def bring_in(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     engine.wait_ready(READY_SECONDS)
     tally: dict[str, int] = {}
     problems: list[str] = []
-    with _lines(args.file) as (lines, size), console.progress("import") as move:
+    with read_lines(args.file) as (lines, size), console.progress("import") as move:
         for done, (number, record) in enumerate(jsonl.read_records(lines), 1):
             try:
                 status = engine.bring_in(who, record).status
@@ -78,7 +78,7 @@ def bring_in(engine: Engine, who: Identity, args: Namespace) -> Outcome:
 
 
 @contextmanager
-def _lines(name: str) -> Iterator[tuple[Iterable[str], int]]:
+def read_lines(name: str) -> Iterator[tuple[Iterable[str], int]]:
     """The lines of a file or of stdin, and how many there are (0: unknown)."""
     if name == "-":
         yield sys.stdin, 0

@@ -70,6 +70,8 @@ def build_parser() -> Parser:
     _serving(add("serve", "serve MCP over stdio or HTTP", data=False))
     _demo(add("demo", "see the whole thing work on a real conversation"))
     _remember(add("remember", "store a memory"))
+    _observe(add("observe", "keep what is worth keeping of a conversation, a turn a line"))
+    _seed(add("seed", "remember every line of a file"))
     _recall(add("recall", "find memories"))
     _consolidate(add("consolidate", "turn episodes into knowledge"))
     _forget(add("forget", "delete memories for good"))
@@ -136,6 +138,29 @@ def _remember(command: Parser) -> None:
     command.add_argument(
         "--again", action="store_true", help="remember it even if it was forgotten before"
     )
+
+
+def _observe(command: Parser) -> None:
+    command.add_argument(
+        "file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="a turn a line, plain text or JSON with role, content, timestamp, session, speaker; "
+        "- is stdin",
+    )
+    command.add_argument("--role", choices=ROLES[1:], default="user")
+    command.add_argument("--session", default="", metavar="NAME")
+    command.add_argument("--speaker", default="", metavar="NAME")
+    command.add_argument("--tag", action="append", default=[], dest="tags", metavar="TAG")
+    command.add_argument("--source", default="", metavar="TEXT")
+
+
+def _seed(command: Parser) -> None:
+    command.add_argument(
+        "file", metavar="FILE", help="a fact a line, plain text or JSON with text, kind, tags ..."
+    )
+    command.add_argument("--source", default="", metavar="TEXT")
 
 
 def _recall(command: Parser) -> None:

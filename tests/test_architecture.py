@@ -12,6 +12,9 @@ ROOT = Path(__file__).parent.parent
 PATHS = {
     "engine",
     "writer",
+    "intake",
+    "capture",
+    "session",
     "recording",
     "selection",
     "reader",

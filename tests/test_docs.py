@@ -152,6 +152,8 @@ def shell(
     monkeypatch.setattr(cli, "_engine", lambda settings: Memory(settings, embedder=minilm))
     pairs = [{"query": "Where is the tea?", "relevant_texts": ["The tea is in the tin."]}]
     (tmp_path / "my_questions.json").write_text(json.dumps(pairs))
+    (tmp_path / "talk.txt").write_text("The ferry to Bergen leaves at nine.\nok\n")
+    (tmp_path / "facts.txt").write_text("The boat is called Ida.\n")
     return Shell(capsys, monkeypatch)
 
 

@@ -361,14 +361,16 @@ def test_an_unreadable_id_behaves_like_an_unknown_one(memory: Memory, who: Ident
 
 def test_observe_keeps_what_the_turn_says(memory: Memory) -> None:
     turn = ConversationTurn("assistant", "The train leaves at 7:45.", 1_000.0, "trip", "Ben")
-    stored = memory.get(ME, memory.observe(ME, turn, source="hook").id)
+    stored = memory.get(ME, memory.observe(ME, turn, source="hook").receipt.id)
     assert (stored.text, stored.role, stored.occurred_at) == (turn.content, "assistant", 1_000.0)
     assert (stored.session, stored.speaker, stored.position) == ("trip", "Ben", 0)
-    assert (stored.trust, stored.source, stored.visibility) == ("user", "hook", "private")
+    assert (stored.trust, stored.source, stored.visibility) == ("agent", "hook", "private")
 
 
 def test_observe_without_a_time_means_now(memory: Memory, clock: Any) -> None:
-    stored = memory.get(ME, memory.observe(ME, ConversationTurn("user", "Now.")).id)
+    stored = memory.get(
+        ME, memory.observe(ME, ConversationTurn("user", "The kettle is on.")).receipt.id
+    )
     assert stored.occurred_at == clock.now
 
 

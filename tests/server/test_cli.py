@@ -18,6 +18,8 @@ COMMANDS = [
     "serve",
     "demo",
     "remember",
+    "observe",
+    "seed",
     "recall",
     "consolidate",
     "forget",

@@ -1,0 +1,164 @@
+"""Passive capture: what of a conversation is kept, and what is named as skipped and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_core.capture import Observation
+from memory_core.embedding.minilm import MiniLM
+from memory_core.errors import InvalidInput, TooLarge
+from memory_core.memory import Memory
+from memory_core.records import ConversationTurn, Identity
+
+ME = Identity("me")
+OTHER = Identity("other")
+
+OpenMemory = Callable[..., Memory]
+
+
+def says(
+    memory: Memory, text: str, who: Identity = ME, role: str = "user", **turn: Any
+) -> Observation:
+    return memory.observe(who, ConversationTurn(role, text, **turn))
+
+
+def reasons(seen: Observation) -> list[str]:
+    return [left.reason for left in seen.skipped]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("ok", "too short"),
+        ("it was what it is", "only stopwords"),
+        ("[Request interrupted by user]", "interruption"),
+        ("<system-reminder>Be brief.</system-reminder>", "system reminder"),
+        ("2024-05-07 10:00:01 start\n2024-05-07 10:00:02 stop", "log lines"),
+        (
+            "<recalled-a966bd7f>\n> The tea is in the tin.\n</recalled-a966bd7f>",
+            "echo of recalled text",
+        ),
+    ],
+)
+def test_the_gate_names_what_it_keeps_out(memory: Memory, text: str, reason: str) -> None:
+    seen = says(memory, text, session="s")
+    assert seen.receipt is None
+    assert [(left.text, left.reason, left.of) for left in seen.skipped] == [(text, reason, "")]
+    assert memory.stats(ME)["memories"] == 0
+
+
+def test_what_passes_enters_the_ring_of_its_conversation(memory: Memory) -> None:
+    inside = says(memory, "The kettle is on the stove.", session="s").receipt
+    outside = says(memory, "The kettle stands on the shelf.").receipt
+    assert inside is not None
+    assert outside is not None
+    assert memory.get(ME, inside.id).tier == "active"
+    assert memory.get(ME, outside.id).tier == "recent"  # no conversation, no ring
+
+
+def test_the_words_around_a_recalled_block_are_kept(memory: Memory) -> None:
+    block = "<recalled-a966bd7f>\n> The tea is in the tin.\n</recalled-a966bd7f>"
+    seen = says(memory, f"Which shelf is the tin on?\n{block}")
+    assert seen.receipt is not None
+    assert memory.get(ME, seen.receipt.id).text == "Which shelf is the tin on?"
+
+
+def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
+    fact = memory.remember(ME, "The boiler was serviced in March.", session="old").id
+    memory.recall(ME, "When was the boiler serviced?")
+    seen = says(memory, "The boiler was serviced in March.", role="assistant", session="new")
+    assert (seen.receipt, reasons(seen)) == (None, ["echo of recalled text"])
+    assert seen.skipped[0].of == fact
+    told = says(memory, "No, the boiler was serviced in April.", session="new")
+    assert told.receipt is not None
+    assert reasons(told) == []
+
+
+def test_an_echo_is_one_only_for_whom_it_was_recalled(memory: Memory) -> None:
+    memory.remember(ME, "The boiler was serviced in March.", scope="shared")
+    memory.recall(ME, "boiler")
+    seen = says(memory, "The boiler was serviced in March.", who=OTHER)
+    assert reasons(seen) == []
+
+
+def test_an_exact_repeat_reinforces(memory: Memory) -> None:
+    first = says(memory, "The lamp in the hall is broken.", session="s").receipt
+    again = says(memory, "the lamp in the hall is broken", session="s")
+    assert first is not None
+    assert again.receipt is not None
+    assert (again.receipt.id, again.receipt.status) == (first.id, "reinforced")
+    assert memory.get(ME, first.id).access_count == 1
+
+
+def test_a_near_duplicate_is_skipped_and_reinforces_the_first(
+    open_memory: OpenMemory, minilm: MiniLM, clock: Any
+) -> None:
+    memory = open_memory(embedder=minilm)
+    first = says(memory, "The lamp in the hall is broken.", session="s").receipt
+    assert first is not None
+    again = says(memory, "The lamp in the hall is broken now.", session="t")
+    assert reasons(again) == ["near-duplicate"]
+    assert again.receipt is not None
+    assert (again.receipt.id, again.receipt.status) == (first.id, "reinforced")
+    assert memory.get(ME, first.id).access_count == 1
+    for other in (
+        says(memory, "The lamp in the hall is not broken.", session="t"),
+        says(memory, "The lamp in the hall is broken.", role="assistant", session="t"),
+        says(memory, "The lamp in the hall is broken.", session="t", speaker="Ben"),
+        says(memory, "The lamp in the hall is broken.", who=OTHER),
+    ):
+        assert reasons(other) == []
+    clock.pass_by(2 * 86_400)
+    assert reasons(says(memory, "The lamp in the hall is broken.", session="u")) == []
+
+
+def test_trust_follows_the_role_unless_it_is_given(memory: Memory) -> None:
+    turns = [("user", "", "user"), ("assistant", "", "agent"), ("tool", "", "agent")]
+    for number, (role, given, trust) in enumerate([*turns, ("user", "web", "web")]):
+        turn = ConversationTurn(role, f"Sentence number {number} about the garden.")
+        receipt = memory.observe(ME, turn, trust=given).receipt
+        assert receipt is not None
+        assert memory.get(ME, receipt.id).trust == trust
+
+
+def test_bad_turns_are_errors_and_not_skipped(memory: Memory) -> None:
+    for turn, error in (
+        (ConversationTurn("user", ""), InvalidInput),
+        (ConversationTurn("nobody", "A text of some words."), InvalidInput),
+        (ConversationTurn("user", "word " * 4_001), TooLarge),
+    ):
+        with pytest.raises(error):
+            memory.observe(ME, turn)
+
+
+# observe_and_recall
+
+
+def test_a_turn_brings_to_mind_what_is_like_it_but_not_itself(memory: Memory) -> None:
+    known = memory.remember(ME, "Zebras live in the savanna of Africa.").id
+    turn = ConversationTurn("user", "Zebras have stripes, do they not?", session="s")
+    seen, found = memory.observe_and_recall(ME, turn)
+    assert seen.receipt is not None
+    assert seen.receipt.status == "stored"
+    shown = [hit.memory.id for hit in (*found.hits, *found.partial)]
+    assert known in shown
+    assert seen.receipt.id not in shown
+    assert [turn.id for turn in found.recent] == [seen.receipt.id]
+
+
+def test_a_skipped_turn_still_brings_something_to_mind(memory: Memory) -> None:
+    known = memory.remember(ME, "The zebra is called Marty.").id
+    seen, found = memory.observe_and_recall(ME, ConversationTurn("user", "zebra"))
+    assert reasons(seen) == ["too short"]
+    assert [hit.memory.id for hit in (*found.hits, *found.partial)] == [known]
+
+
+def test_a_long_turn_recalls_by_its_beginning(open_memory: OpenMemory) -> None:
+    memory = open_memory(limits={"query_chars": 20})
+    known = memory.remember(ME, "The zebra is called Marty.").id
+    turn = ConversationTurn("user", "Tell me of the zebra " + "and much more of it " * 50)
+    _, found = memory.observe_and_recall(ME, turn)
+    assert [hit.memory.id for hit in (*found.hits, *found.partial)] == [known]
