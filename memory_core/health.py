@@ -5,17 +5,18 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import random
-import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memory_core import surroundings
 from memory_core.embedding.embedder import EmbedderGate
-from memory_core.errors import Busy, MemoryCoreError, NotFound, StorageError
+from memory_core.errors import Busy, MemoryCoreError, NotFound
 from memory_core.maintenance import Maintenance
 from memory_core.records import Change, Check, HealthReport, Identity
+from memory_core.storage.failures import RESTORE
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
 if TYPE_CHECKING:
@@ -33,13 +34,10 @@ PROBE_TAG = "health-probe"
 PROBE_SECONDS = 60.0
 """A probe that is older was left behind by a process that died."""
 
-HEADROOM = 200 * 2**20
-"""Free bytes under which the disk counts as nearly full."""
-
 VENDORS = ("mcp", "lancedb", "faiss-cpu", "apsw", "onnxruntime", "numpy")
 
 _ORDER = ("ok", "repaired", "degraded", "failing")
-_REPAIR = "run health with repair"
+_REPAIR = "call health with repair, or run `anamnesis health --repair`"
 
 
 def report(
@@ -50,6 +48,7 @@ def report(
     who: Identity,
     *,
     repair: bool,
+    now: float,
 ) -> HealthReport:
     """Check every part of the open *memory*; with *repair*, rebuild what can be rebuilt first."""
     repaired = _repair(maintenance, gate) if repair else []
@@ -62,8 +61,11 @@ def report(
         _guarded("vectors", lambda: _vectors(store, maintenance)),
         _model(store, gate),
         Check("encoder", "ok", f"{memory.settings.encoder}: rules, no model needed"),
-        _guarded("disk", lambda: _disk(store)),
+        _guarded("upkeep", lambda: surroundings.upkeep(store, maintenance, now)),
+        _guarded("set aside", lambda: surroundings.quarantine(store)),
         _guarded("erasure", lambda: _erasure(maintenance)),
+        _guarded("disk", lambda: surroundings.disk(store)),
+        _guarded("clock", lambda: surroundings.clock(store, now)),
         *(
             Check("settings", "degraded", warning, "correct it")
             for warning in memory.settings.warnings
@@ -139,7 +141,7 @@ def _journal(store: MemoryStore, *, thorough: bool) -> Check:
     problems = store.journal.check() if thorough else []
     problems += [why for what, why in store.troubles.entries.items() if what.startswith("change ")]
     if problems:
-        return Check("journal", "failing", "; ".join(problems[:3]), "restore from a backup")
+        return Check("journal", "failing", "; ".join(problems[:3]), RESTORE)
     if store.journal.read_only:
         return Check("journal", "degraded", "it can only be read", "give this user write access")
     facts = store.journal.stats()
@@ -207,22 +209,6 @@ def _model(store: MemoryStore, gate: EmbedderGate) -> Check:
     return Check("model", "ok", f"{gate.embedder.name}, {gate.embedder.dimension} dimensions")
 
 
-def _disk(store: MemoryStore) -> Check:
-    free = _free(store)
-    if free < HEADROOM:
-        return Check("disk", "degraded", f"{free // 2**20} MiB free", "free some space")
-    return Check("disk", "ok", f"{free // 2**20:,} MiB free")
-
-
-def _free(store: MemoryStore) -> int:
-    try:
-        return shutil.disk_usage(store.directory).free
-    except OSError as problem:
-        raise StorageError(
-            f"the data directory is gone ({problem.strerror})", "bring it back"
-        ) from None
-
-
 def _erasure(maintenance: Maintenance) -> Check:
     if not maintenance.erasing:
         return Check("erasure", "ok", "nothing forgotten is left in any file")
@@ -251,8 +237,13 @@ def _storage(store: MemoryStore, maintenance: Maintenance) -> dict[str, Any]:
         "directory": str(store.directory),
         "sequence": store.applied,
         "behind": len(store.behind),
+        "lag": store.journal.last() - store.applied,
+        "last_apply": store.applied_at,
         "maintenance_holder": maintenance.holder,
+        "maintenance_process": maintenance.keeper,
         "erasing": maintenance.erasing,
+        "set_aside": surroundings.set_aside(store),
+        "free_bytes": surroundings.free_bytes(store.directory),
         **store.journal.stats(),
     }
 

@@ -95,6 +95,11 @@ class Maintenance:
         """True while this process holds maintenance.lock."""
         return self._lock.held
 
+    @property
+    def keeper(self) -> int:
+        """The process that holds, or last held, maintenance.lock; 0 when nobody did yet."""
+        return self._lock.signature()
+
     def start(self) -> None:
         """Start the thread."""
         self._thread.start()
@@ -184,6 +189,7 @@ class Maintenance:
 
     def _take(self) -> None:
         if not self._lock.held and self._lock.acquire(0.0):
+            self._lock.sign()
             self.mirror.tidy()
             self.snapshots.tidy()
 

@@ -356,7 +356,13 @@ class Memory:
         repair = checks.flag(repair, "repair")
         parts = self._engine.parts()
         return health.report(
-            self, parts.store, parts.maintenance, self._engine.gate, who, repair=repair
+            self,
+            parts.store,
+            parts.maintenance,
+            self._engine.gate,
+            who,
+            repair=repair,
+            now=self._clock(),
         )
 
     def stats(self, who: Identity) -> dict[str, Any]:

@@ -12,8 +12,10 @@ from memory_core.errors import InvalidInput
 from memory_core.records import Identity, Receipt
 from server import console, packing, render
 from server.capture import observe, seed
+from server.doctor import doctor
 from server.exchange import bring_in, export
 from server.outcome import Outcome
+from server.safekeeping import backup, restore
 from server.upkeep import evaluate, setup, token
 
 if TYPE_CHECKING:
@@ -202,4 +204,7 @@ WITHOUT_ENGINE: dict[str, Callable[[Settings, Namespace, Mapping[str, str]], Out
     "setup": setup,
     "evaluate": evaluate,
     "token": token,
+    "doctor": doctor,
+    "backup": backup,
+    "restore": restore,
 }

@@ -25,6 +25,7 @@ PATHS = {
     "forgetting",
     "maintenance",
     "health",
+    "surroundings",
     "catalogue",
     "checks",
     "tombstones",

@@ -56,7 +56,7 @@ def test_all_is_well(open_memory: Any, quiet: None) -> None:
     assert {name: check.status for name, check in checks(report).items()} == dict.fromkeys(
         (
             *("round trip", "journal", "memories", "table", "vectors", "model"),
-            *("encoder", "disk", "erasure"),
+            *("encoder", "disk", "erasure", "clock", "upkeep", "set aside"),
         ),
         "ok",
     )

@@ -18,6 +18,8 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 NO_PERMISSION = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
+RESTORE = "restore a backup into an empty folder: `anamnesis restore BACKUP --data-dir DIR`"
+
 # Primary result codes of SQLite (sqlite.org/rescode.html), frozen by its compatibility promise.
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL = 3, 5, 6, 8, 10, 11, 13
 _CANTOPEN, _NOTADB = 14, 26
@@ -49,10 +51,10 @@ def from_sqlite(code: int, number: int, doing: str, reason: str) -> MemoryCoreEr
     if code == _NOTADB:
         return IncompatibleStore(
             "journal.db is not a journal, or its first page is damaged",
-            "choose another data directory or restore a backup; nothing was changed",
+            f"choose another data directory or {RESTORE}; nothing was changed",
         )
     if code == _CORRUPT:
-        return StorageError(f"the journal is damaged ({reason})", "restore a backup")
+        return StorageError(f"the journal is damaged ({reason})", RESTORE)
     if code == _FULL:
         return from_errno(errno.ENOSPC, doing, reason)
     if code in (_READONLY, _PERM):

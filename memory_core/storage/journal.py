@@ -67,20 +67,28 @@ class Journal(JournalQueries):
 
     @classmethod
     def open(
-        cls, directory: Path, *, clock: Callable[[], float], lock_seconds: float = 2.0
+        cls,
+        directory: Path,
+        *,
+        clock: Callable[[], float],
+        lock_seconds: float = 2.0,
+        read_only: bool = False,
     ) -> Journal:
         """Open the journal in *directory*, creating both where they are missing.
 
         The directory is created with mode 0700, files with 0600. Where the directory cannot be
-        written, the journal opens for reading (`read_only`) and write() raises ReadOnly. *clock*
-        gives the time of changes in seconds; *lock_seconds* bounds every wait for another process.
+        written, or with *read_only*, which creates nothing, the journal opens for reading and
+        write() raises ReadOnly. *clock* gives the time of changes in seconds; *lock_seconds* bounds
+        every wait for another process.
         Raises IncompatibleStore for a file of another program or of a newer format, Busy,
         DiskFull, ReadOnly (nothing to read and no right to create it) or StorageError.
         """
         _require_sqlite()
-        return cls(directory, clock, lock_seconds)
+        return cls(directory, clock, lock_seconds, read_only)
 
-    def __init__(self, directory: Path, clock: Callable[[], float], lock_seconds: float) -> None:
+    def __init__(
+        self, directory: Path, clock: Callable[[], float], lock_seconds: float, read_only: bool
+    ) -> None:
         """Use Journal.open."""
         self.commits = 0
         """Commits made by this object; fewer than writes when callers share them."""
@@ -94,8 +102,9 @@ class Journal(JournalQueries):
         self._writer: apsw.Connection | None = None
         self._doubtful = False
         self._closed = False
-        files.prepare(directory)
-        self.read_only = not files.writable(directory)
+        if not read_only:
+            files.prepare(directory)
+        self.read_only = read_only or not files.writable(directory)
         self._reader: apsw.Connection | None
         self._reader, self._seen = self._open()
 

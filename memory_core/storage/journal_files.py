@@ -27,7 +27,7 @@ def prepare(directory: Path) -> None:
     directory that cannot be written is left alone. Raises ReadOnly, DiskFull or StorageError.
     """
     try:
-        _make_private(directory.absolute())
+        make_private(directory.absolute())
         journal = directory / FILE
         if not journal.exists():
             if not _may_write(directory):
@@ -42,10 +42,11 @@ def prepare(directory: Path) -> None:
         raise from_os_error(error, f"create the journal in {directory}") from error
 
 
-def _make_private(directory: Path) -> None:
+def make_private(directory: Path) -> None:
+    """Create *directory* and its missing parents with mode 0700; raises OSError."""
     if directory.is_dir():
         return
-    _make_private(directory.parent)
+    make_private(directory.parent)
     try:
         directory.mkdir(mode=0o700)
     except FileExistsError:

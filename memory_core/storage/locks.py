@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_core.errors import Busy
@@ -27,8 +27,8 @@ class FileLock:
     """An exclusive lock between processes, freed by the system when its holder dies.
 
     flock on POSIX (waiting processes are served in the order in which they came), LockFileEx on
-    Windows. The file stays, with mode 0600; it holds nothing. Not re-entrant: one holder, also
-    among the threads and the FileLock objects of one process.
+    Windows. The file stays, with mode 0600; it holds a signature at most. Not re-entrant: one
+    holder, also among the threads and the FileLock objects of one process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,6 +60,25 @@ class FileLock:
         if file is not None:
             _unlock(file)
             os.close(file)
+
+    def sign(self) -> None:
+        """Write the number of this process into the file of the lock, which it holds.
+
+        For people to read; the lock is as good without it, so a full disk does not matter.
+        """
+        if self._file is not None:
+            with suppress(OSError):
+                os.lseek(self._file, 0, os.SEEK_SET)
+                os.write(self._file, f" {os.getpid():<20d}\n".encode())
+
+    def signature(self) -> int:
+        """The process that last signed, which may have ended since; 0 when none did."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(1)  # Windows locks the first byte for reading too
+                return int(file.read(20) or 0)
+        except (OSError, ValueError):
+            return 0
 
     @contextmanager
     def hold(self, seconds: float) -> Iterator[None]:

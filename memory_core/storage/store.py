@@ -64,6 +64,7 @@ class MemoryStore:
         IncompatibleStore.
         """
         self.directory = directory
+        self._clock = clock
         self.journal = Journal.open(directory, clock=clock, lock_seconds=settings.lock_seconds)
         self.troubles = Troubles()
         self._reader = SliceReader(self.journal, self.troubles)
@@ -77,6 +78,8 @@ class MemoryStore:
         self.table_problem = ""
         """Why the table that served until now does not any more; "" when it does."""
         self.applied = 0
+        self.applied_at: float | None = None
+        """When this process last applied something, by the clock; None before the first time."""
         self.behind: dict[str, int] = {}
         """Ids whose latest change is newer than the table, with that change's sequence."""
         self.forgotten_at = 0
@@ -145,7 +148,7 @@ class MemoryStore:
                 part = self._reader.outcome(changes, self._known, searched)
                 with self._lock.write():
                     self._apply(part)
-                    self.applied = reached
+                    self.applied, self.applied_at = reached, self._clock()
             if not self._vectors_ready:
                 self._load_vectors()
 

@@ -31,6 +31,9 @@ COMMANDS = [
     "clear",
     "setup",
     "token",
+    "doctor",
+    "backup",
+    "restore",
 ]
 
 

@@ -1,0 +1,39 @@
+"""The commands that put a copy of the memory away and bring it back."""
+
+from __future__ import annotations
+
+import time
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from memory_core.config import Settings
+from memory_core.storage import backups
+from server import render
+from server.outcome import Outcome
+
+
+def backup(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
+    """Copy the memory to a folder; exit code 1 when what is copied is damaged."""
+    del environment
+    made = backups.take(settings.data_dir, _path(args), time.time)
+    lines = [f"{_told(made)} copied to {args.folder}", "what is forgotten later stays in this copy"]
+    lines += [f"damaged: {problem}" for problem in made.damaged]
+    return Outcome(asdict(made), "\n".join(lines), 1 if made.damaged else 0)
+
+
+def restore(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
+    """Bring a backup back to a data directory that holds no memory."""
+    del environment
+    found = backups.bring_back(_path(args), settings.data_dir)
+    text = f"{_told(found)}, copied {render.iso(found.at)}, restored to {settings.data_dir}"
+    return Outcome(asdict(found), text)
+
+
+def _told(backup: backups.Backup) -> str:
+    return f"{backup.memories} memories, sequence {backup.sequence}"
+
+
+def _path(args: Namespace) -> Path:
+    return Path(args.folder).expanduser()

@@ -1,0 +1,222 @@
+"""A backup is one moment of the memory, whole or not there; restoring never replaces anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core.errors import DiskFull, IncompatibleStore, InvalidInput, StorageError
+from memory_core.records import Change, Memory, to_fields
+from memory_core.storage import backups
+from memory_core.storage.journal import Journal
+
+NOW = 1_717_200_000.0
+
+
+def put(journal: Journal, number: int) -> str:
+    memory = Memory(id=f"{number:020d}", text=f"heron number {number}", agent="me")
+    journal.write(lambda tx: tx.append(Change("put", memory.id, to_fields(memory))))
+    return memory.id
+
+
+def opened(directory: Path, **options: Any) -> Journal:
+    return Journal.open(directory, clock=lambda: NOW, **options)
+
+
+def held(directory: Path) -> list[str]:
+    journal = opened(directory)
+    try:
+        return [change.target for change in journal.changes(0, 10_000)]
+    finally:
+        journal.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    journal = opened(tmp_path / "store")
+    for number in range(3):
+        put(journal, number)
+    journal.close()
+    return tmp_path / "store"
+
+
+def test_what_was_backed_up_comes_back(store: Path, tmp_path: Path) -> None:
+    made = backups.take(store, tmp_path / "copy", lambda: NOW)
+    assert (made.memories, made.sequence, made.at, made.damaged) == (3, 3, NOW, ())
+    assert backups.bring_back(tmp_path / "copy", tmp_path / "again") == made
+    assert held(tmp_path / "again") == held(store)
+
+
+def test_a_backup_holds_two_private_files(store: Path, tmp_path: Path) -> None:
+    umask = os.umask(0)
+    try:
+        backups.take(store, tmp_path / "deep" / "copy", lambda: NOW)
+        backups.bring_back(tmp_path / "deep" / "copy", tmp_path / "again")
+    finally:
+        os.umask(umask)
+    folders = {tmp_path / "deep", tmp_path / "deep" / "copy", tmp_path / "again"}
+    files = {path for folder in folders for path in folder.iterdir() if path.is_file()}
+    assert {path.name for path in files} == {"journal.db", "backup.json"}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {0o700}
+
+
+def test_a_copy_made_while_others_write_is_one_moment(store: Path, tmp_path: Path) -> None:
+    journal, stop = opened(store), threading.Event()
+
+    def write() -> None:
+        number = 3
+        while not stop.is_set():
+            put(journal, number)
+            number += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    made = [backups.take(store, tmp_path / f"copy{n}", lambda: NOW) for n in range(5)]
+    stop.set()
+    writer.join()
+    journal.close()
+    everything = held(store)
+    assert [one.sequence for one in made] == sorted(one.sequence for one in made)
+    assert made[-1].sequence > made[0].sequence
+    for number, one in enumerate(made):
+        backups.bring_back(tmp_path / f"copy{number}", tmp_path / f"again{number}")
+        assert held(tmp_path / f"again{number}") == everything[: one.sequence]
+
+
+def test_a_backup_goes_to_an_empty_folder_only(store: Path, tmp_path: Path) -> None:
+    backups.take(store, tmp_path / "copy", lambda: NOW)
+    before = (tmp_path / "copy" / "journal.db").read_bytes()
+    for target in (tmp_path / "copy", store, store / "journal.db"):
+        with pytest.raises(InvalidInput, match="not an empty folder"):
+            backups.take(store, target, lambda: NOW)
+    assert (tmp_path / "copy" / "journal.db").read_bytes() == before
+
+
+def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no memory"):
+        backups.take(tmp_path / "nowhere", tmp_path / "copy", lambda: NOW)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["journal.db", "journal.db-wal", "table", "index"])
+def test_a_restore_refuses_where_anything_of_a_memory_is(
+    store: Path, tmp_path: Path, name: str
+) -> None:
+    backups.take(store, tmp_path / "copy", lambda: NOW)
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / name).write_bytes(b"mine")
+    with pytest.raises(InvalidInput, match="holds a memory already"):
+        backups.bring_back(tmp_path / "copy", there)
+    assert {path.name: path.read_bytes() for path in there.iterdir()} == {name: b"mine"}
+
+
+def test_a_restore_does_not_replace_what_came_meanwhile(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backups.take(store, tmp_path / "copy", lambda: NOW)
+    copy = backups._copy
+
+    def slow(source: Path, target: Path) -> str:
+        (tmp_path / "there" / "journal.db").write_bytes(b"mine")
+        return copy(source, target)
+
+    monkeypatch.setattr(backups, "_copy", slow)
+    with pytest.raises(InvalidInput, match="just created"):
+        backups.bring_back(tmp_path / "copy", tmp_path / "there")
+    assert [p.read_bytes() for p in (tmp_path / "there").iterdir()] == [b"mine"]
+
+
+def test_other_files_in_the_folder_do_not_matter(store: Path, tmp_path: Path) -> None:
+    backups.take(store, tmp_path / "copy", lambda: NOW)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "tokens.json").write_text("[]")
+    backups.bring_back(tmp_path / "copy", tmp_path / "there")
+    assert held(tmp_path / "there") == held(store)
+
+
+def test_a_damaged_backup_is_not_restored(store: Path, tmp_path: Path) -> None:
+    backups.take(store, tmp_path / "copy", lambda: NOW)
+    file = tmp_path / "copy" / "journal.db"
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(StorageError, match="damaged"):
+        backups.bring_back(tmp_path / "copy", tmp_path / "again")
+    assert list((tmp_path / "again").iterdir()) == []
+
+
+def test_damage_in_the_source_is_told_and_copied_all_the_same(store: Path, tmp_path: Path) -> None:
+    import apsw
+
+    connection = apsw.Connection(str(store / "journal.db"))
+    connection.execute("UPDATE changes SET body = replace(body, 'number 1', 'number 7')")
+    connection.close()
+    made = backups.take(store, tmp_path / "copy", lambda: NOW)
+    assert len(made.damaged) == 1
+    assert "change 2" in made.damaged[0]
+    assert backups.read(tmp_path / "copy").damaged == made.damaged
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "{}", '{"version": 1}', '{"version": "x"}', "[" * 100_000]
+)
+def test_a_bad_manifest_is_said_so(store: Path, tmp_path: Path, text: str) -> None:
+    backups.take(store, tmp_path / "copy", lambda: NOW)
+    (tmp_path / "copy" / "backup.json").write_text(text)
+    with pytest.raises(InvalidInput, match="damaged"):
+        backups.bring_back(tmp_path / "copy", tmp_path / "again")
+
+
+def test_a_newer_backup_and_a_newer_journal_are_refused(store: Path, tmp_path: Path) -> None:
+    backups.take(store, tmp_path / "copy", lambda: NOW)
+    manifest = tmp_path / "copy" / "backup.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": 2}))
+    with pytest.raises(InvalidInput, match="upgrade"):
+        backups.bring_back(tmp_path / "copy", tmp_path / "again")
+    import apsw
+
+    connection = apsw.Connection(str(store / "journal.db"))
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(IncompatibleStore, match="99"):
+        backups.take(store, tmp_path / "newer", lambda: NOW)
+    assert not list((tmp_path / "newer").iterdir())
+
+
+def test_without_a_manifest_it_is_no_backup(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no complete backup"):
+        backups.bring_back(store, tmp_path / "again")
+    with pytest.raises(InvalidInput, match="no complete backup"):
+        backups.bring_back(tmp_path / "nowhere", tmp_path / "again")
+
+
+def test_a_backup_that_finds_no_room_leaves_nothing(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Journal, target: Path) -> None:
+        target.write_bytes(b"half")
+        raise DiskFull("write the backup found no room", "free some space")
+
+    monkeypatch.setattr(Journal, "backup", full)
+    with pytest.raises(DiskFull):
+        backups.take(store, tmp_path / "copy", lambda: NOW)
+    assert list((tmp_path / "copy").iterdir()) == []
+
+
+def test_a_journal_opened_for_reading_changes_no_byte(store: Path) -> None:
+    before = {path.name: path.read_bytes() for path in store.iterdir()}
+    journal = opened(store, read_only=True)
+    assert journal.read_only
+    assert journal.last() == 3
+    with pytest.raises(StorageError, match="read_only"):
+        put(journal, 9)
+    journal.close()
+    assert {path.name: path.read_bytes() for path in store.iterdir()} == before
