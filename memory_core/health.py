@@ -20,6 +20,7 @@ from memory_core.storage.failures import RESTORE
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
 if TYPE_CHECKING:
+    from memory_core.engine import Engine
     from memory_core.memory import Memory
 
 PROBE_AGENT = "anamnesis-health"
@@ -41,16 +42,14 @@ _REPAIR = "call health with repair, or run `anamnesis health --repair`"
 
 
 def report(
-    memory: Memory,
-    store: MemoryStore,
-    maintenance: Maintenance,
-    gate: EmbedderGate,
-    who: Identity,
-    *,
-    repair: bool,
-    now: float,
+    memory: Memory, engine: Engine, who: Identity, *, repair: bool, now: float
 ) -> HealthReport:
-    """Check every part of the open *memory*; with *repair*, rebuild what can be rebuilt first."""
+    """Check every part of *memory*, which stands on *engine*; *repair* what can be rebuilt first.
+
+    *now* is the time in epoch seconds.
+    """
+    parts, gate = engine.parts(), engine.gate
+    store, maintenance = parts.store, parts.maintenance
     repaired = _repair(maintenance, gate) if repair else []
     checks = [
         *repaired,

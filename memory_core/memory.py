@@ -354,16 +354,7 @@ class Memory:
     def health(self, who: Identity, *, repair: bool = False) -> HealthReport:
         """A real round trip and the state of every part; *repair* rebuilds what can be rebuilt."""
         repair = checks.flag(repair, "repair")
-        parts = self._engine.parts()
-        return health.report(
-            self,
-            parts.store,
-            parts.maintenance,
-            self._engine.gate,
-            who,
-            repair=repair,
-            now=self._clock(),
-        )
+        return health.report(self, self._engine, who, repair=repair, now=self._clock())
 
     def stats(self, who: Identity) -> dict[str, Any]:
         """Counts of live memories that *who* may read; needs no model."""
