@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.records import Hit, Memory, Neighbour, Recollection
+from memory_core.records import KINDS, VISIBILITIES, Hit, Memory, Neighbour, Recollection
 from memory_core.scoring import metamemory
 from memory_core.storage.columns import Columns
 from memory_core.storage.store import MemoryStore
@@ -17,6 +17,9 @@ Mask = NDArray[np.bool_]
 
 RECENT_TURNS = 5
 """Turns of the current conversation that are offered verbatim (seed row A4.2)."""
+
+MOST_REJECTED = 8
+"""Rejected memories that an explanation shows."""
 
 LEXICAL_ONLY = "the embedding model is not ready: this answer is lexical only"
 
@@ -41,13 +44,34 @@ class Cues:
     """Ids that are no answer, such as the turn that asks."""
 
 
+Why = dict[str, float | str]
+"""What speaks for a memory, by name of the signal; see explanation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that was considered and does not answer, its score, and why; only for an explanation.
+
+    *why* holds the reason as "rejected".
+    """
+
+    row: int
+    score: float
+    why: Why
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The rows that answer, best first, with the evidence of the best; *why* one entry a row."""
+    """The rows that answer, best first, with the evidence of the best.
+
+    *why* has one entry a row, or none at all when nobody asked; *rejected* are the best of those
+    that do not answer.
+    """
 
     rows: Sequence[int] = ()
     scores: Sequence[float] = ()
-    why: Sequence[dict[str, float | str]] = ()
+    why: Sequence[Why] = ()
+    rejected: Sequence[Rejected] = ()
     confidence: float = 0.0
 
 
@@ -62,6 +86,7 @@ class Located:
     before: list[list[str]] = field(default_factory=list)
     after: list[list[str]] = field(default_factory=list)
     recent: list[str] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
 
 
 def valid(columns: Columns, as_of: float | None) -> Mask:
@@ -70,6 +95,28 @@ def valid(columns: Columns, as_of: float | None) -> Mask:
         return ~columns.replaced
     standing = ~columns.replaced | (columns.superseded_at > as_of)
     return standing & (columns.recorded_at <= as_of)
+
+
+def narrowing(columns: Columns, cues: Cues) -> dict[str, Mask]:
+    """What each filter of *cues* lets through, by the argument's name; without those unset."""
+    fitting: dict[str, Mask] = {}
+    if cues.scope:
+        fitting["scope"] = columns.visibility == VISIBILITIES.index(cues.scope)
+    if cues.kinds:
+        fitting["kinds"] = np.isin(columns.kind, [KINDS.index(kind) for kind in cues.kinds])
+    if cues.speaker:
+        fitting["speaker"] = columns.speaker == columns.code(cues.speaker, "speaker")
+    if cues.since is not None:
+        fitting["since"] = columns.occurred_at >= cues.since
+    if cues.until is not None:
+        fitting["until"] = columns.occurred_at <= cues.until
+    if cues.tags:
+        fitting["tags"] = np.all([columns.tagged(tag) for tag in cues.tags], axis=0)
+    if cues.besides:
+        besides = np.ones(len(columns), np.bool_)
+        besides[[row for row in map(columns.row, cues.besides) if row is not None]] = False
+        fitting["besides"] = besides
+    return fitting
 
 
 def locate(columns: Columns, agent: str, cues: Cues, chosen: Chosen, shown: Mask) -> Located:
@@ -89,6 +136,7 @@ def locate(columns: Columns, agent: str, cues: Cues, chosen: Chosen, shown: Mask
         [_along(columns, row, -1, cues.context, shown)[::-1] for row in chosen.rows],
         [_along(columns, row, 1, cues.context, shown) for row in chosen.rows],
         recent,
+        [columns.id(each.row) for each in chosen.rejected],
     )
 
 
@@ -107,7 +155,6 @@ def _along(columns: Columns, row: int, step: int, most: int, shown: Mask) -> lis
 
 def attach(
     store: MemoryStore,
-    cues: Cues,
     chosen: Chosen,
     found: Located,
     *,
@@ -119,7 +166,12 @@ def attach(
     With *replaced* False, what somebody has replaced since it was located is left out.
     """
     around = [id for ids in (*found.before, *found.after) for id in ids]
-    rows = store.indexed([*found.hits, *around, *found.recent])
+    rows = store.indexed([*found.hits, *around, *found.recent, *found.rejected])
+    rejected = tuple(
+        Hit(rows[id], round(each.score, 4), why=each.why)
+        for id, each in zip(found.rejected, chosen.rejected, strict=True)
+        if id in rows
+    )
     rows = {id: row for id, row in rows.items() if replaced or not row.replaced}
     hits = tuple(
         Hit(
@@ -127,29 +179,35 @@ def attach(
             round(chosen.scores[place], 4),
             _neighbours(rows, found.before[place]),
             _neighbours(rows, found.after[place]),
-            chosen.why[place] if cues.explain else {},
+            chosen.why[place] if chosen.why else {},
         )
         for place, id in enumerate(found.hits)
         if id in rows
     )
-    return _answer(hits, chosen.confidence, _neighbours(rows, found.recent), lexical_only)
+    answer = _answer(hits, chosen.confidence, rejected)
+    note = LEXICAL_ONLY if lexical_only else ""
+    return replace(answer, recent=_neighbours(rows, found.recent), note=note)
 
 
-def _answer(
-    hits: tuple[Hit, ...], confidence: float, recent: tuple[Neighbour, ...], lexical_only: bool
-) -> Recollection:
+def _answer(hits: tuple[Hit, ...], confidence: float, rejected: tuple[Hit, ...]) -> Recollection:
+    """What was found, or, where the evidence is too weak, half-matches instead of filler."""
     feeling = metamemory.feeling(confidence) if hits else "none"
-    found = feeling != "none"
-    partial = hits[: metamemory.PARTIALS] if not found else ()
+    if feeling != "none":
+        return Recollection(True, round(confidence, 3), feeling, hits, rejected=rejected)
+    doubtful = tuple(replace(hit, before=(), after=(), why=_doubted(hit.why)) for hit in hits)
     return Recollection(
-        found=found,
+        found=False,
         confidence=round(confidence if hits else 0.0, 3),
         feeling=feeling,
-        hits=hits if found else (),
-        recent=recent,
-        partial=tuple(replace(hit, before=(), after=()) for hit in partial),
-        note=LEXICAL_ONLY if lexical_only else "",
+        partial=doubtful[: metamemory.PARTIALS],
+        rejected=(*(h for h in doubtful[metamemory.PARTIALS :] if h.why), *rejected)[
+            :MOST_REJECTED
+        ],
     )
+
+
+def _doubted(why: Mapping[str, float | str]) -> Mapping[str, float | str]:
+    return {**why, "rejected": "below_confidence"} if why else why
 
 
 def _neighbours(rows: dict[str, Memory], ids: Sequence[str]) -> tuple[Neighbour, ...]:

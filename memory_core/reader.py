@@ -7,16 +7,16 @@ Ranking is by evidence (design rule 4). The recipe and its weights were measured
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import attachment, checks, selection
-from memory_core.attachment import Chosen, Cues
+from memory_core import attachment, checks, explanation, selection
+from memory_core.attachment import Chosen, Cues, Why
 from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate
-from memory_core.records import KINDS, VISIBILITIES, Identity, Recollection
+from memory_core.records import Identity, Recollection
 from memory_core.scoring import (
     activation,
     decay,
@@ -38,15 +38,20 @@ OFFSETS = (-2, -1, 1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Rows that may answer and every signal about them, one value a row; NaN is no evidence."""
+    """Rows that may answer and every signal about them, one value a row; NaN is no evidence.
+
+    *score* is *fused* and what was *added* to it, by name. *neighbours* says at which place of the
+    rows the turn at an offset of the thread stands, -1 where it is no candidate.
+    """
 
     rows: Rows
     passage: Scores
     whole: Scores
     lexical: Scores
     fused: Scores
+    added: dict[str, Scores]
     score: Scores
-    temporal: Scores
+    neighbours: dict[int, Rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +91,15 @@ class Reader:
         self._store.catch_up()
         with self._store.reading():
             columns = self._store.columns
-            shown = self._store.readable(who) & attachment.valid(columns, cues.as_of)
-            chosen = self._choose(self._question(cues, vector), self._narrowed(cues, shown))
+            seen = self._store.readable(who)
+            shown = seen & attachment.valid(columns, cues.as_of)
+            asked = self._question(cues, vector)
+            chosen, among = self._choose(asked, self._narrowed(cues, shown))
+            if cues.explain:
+                chosen = self._with_outsiders(asked, chosen, seen & ~among)
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
         return attachment.attach(
             self._store,
-            cues,
             chosen,
             found,
             lexical_only=vector is None,
@@ -110,12 +118,11 @@ class Reader:
             row = columns.row(id)
             if row is None or not seen[row]:
                 raise checks.unknown(id)
-            chosen = Chosen([row], [1.0], [{"id": 1.0}], 1.0)
+            why: list[Why] = [{"id": 1.0}] if cues.explain else []
+            chosen = Chosen([row], [1.0], why, confidence=1.0)
             shown = seen & attachment.valid(columns, cues.as_of)
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
-        answer = attachment.attach(
-            self._store, cues, chosen, found, lexical_only=False, replaced=True
-        )
+        answer = attachment.attach(self._store, chosen, found, lexical_only=False, replaced=True)
         if not answer.hits:  # forgotten by another process at this moment
             raise checks.unknown(id)
         return answer
@@ -140,36 +147,31 @@ class Reader:
 
     def _narrowed(self, cues: Cues, shown: Mask) -> Mask:
         """Those of the rows *shown* that fit what the caller asks for."""
-        columns = self._store.columns
         mask = shown.copy()
-        if cues.scope:
-            mask &= columns.visibility == VISIBILITIES.index(cues.scope)
-        if cues.kinds:
-            mask &= np.isin(columns.kind, [KINDS.index(kind) for kind in cues.kinds])
-        if cues.speaker:
-            mask &= columns.speaker == columns.code(cues.speaker, "speaker")
-        if cues.since is not None:
-            mask &= columns.occurred_at >= cues.since
-        if cues.until is not None:
-            mask &= columns.occurred_at <= cues.until
-        for tag in cues.tags:
-            mask &= columns.tagged(tag)
-        besides = [columns.row(id) for id in cues.besides]
-        mask[[row for row in besides if row is not None]] = False
+        for fitting in attachment.narrowing(self._store.columns, cues).values():
+            mask &= fitting
         return mask
 
-    def _choose(self, asked: Question, mask: Mask) -> Chosen:
-        """What answers among the rows of *mask*; retired ones only where the others do not.
+    def _choose(self, asked: Question, mask: Mask) -> tuple[Chosen, Mask]:
+        """What answers among the rows of *mask*, and which of them were searched.
 
-        What was known at an earlier moment includes what has been retired since or before.
+        Retired ones only where the others do not answer. What was known at an earlier moment
+        includes what has been retired since or before.
         """
         retired = mask & np.isfinite(self._store.columns.retired_at)
-        if asked.cues.as_of is not None or not retired.any():
-            return self._search(asked, mask)
-        chosen = self._search(asked, mask & ~retired)
-        if metamemory.feeling(chosen.confidence) == "high":
+        if asked.cues.as_of is None and retired.any():
+            chosen = self._search(asked, mask & ~retired)
+            if metamemory.feeling(chosen.confidence) == "high":
+                return chosen, mask & ~retired
+        return self._search(asked, mask), mask
+
+    def _with_outsiders(self, asked: Question, chosen: Chosen, outside: Mask) -> Chosen:
+        """*chosen* with the best of the rows *outside* of what was searched, as rejected."""
+        rows = self._candidates(asked, outside)
+        if not len(rows):
             return chosen
-        return self._search(asked, mask)
+        reasons = self._reasons(self._score(asked, rows))
+        return replace(chosen, rejected=[*chosen.rejected, *reasons.outside(asked.cues)])
 
     # candidates
 
@@ -211,26 +213,36 @@ class Reader:
                 (weights.lexical_weight, lexical),
             ]
         )
-        temporal = self._temporal(asked.dates, rows)
-        score = self._spread(fused, rows) + weights.temporal_weight * temporal
-        score = score + self._cognition(rows, score)
-        return Candidates(rows, passage, whole, lexical, fused, score, temporal)
+        neighbours = self._neighbours(rows)
+        added = self._spread(fused, rows, neighbours)
+        added["temporal"] = weights.temporal_weight * self._temporal(asked.dates, rows)
+        score = fused + sum(added.values())
+        added["cognition"] = self._cognition(rows, score)
+        score = score + added["cognition"]
+        return Candidates(rows, passage, whole, lexical, fused, added, score, neighbours)
 
     def _similarities(self, vector: NDArray[np.float32], rows: Rows, part: Part) -> Scores:
         assert self._store.vectors is not None
         return self._store.vectors.similarities(vector, rows, part=part).astype(np.float64)
 
-    def _spread(self, fused: Scores, rows: Rows) -> Scores:
-        columns, weights = self._store.columns, self._settings.recall
-        neighbours = {
+    def _neighbours(self, rows: Rows) -> dict[int, Rows]:
+        columns = self._store.columns
+        return {
             offset: _index_of(rows, columns.neighbours_many(rows, offset)) for offset in OFFSETS
         }
-        score = activation.thread_kernel(
+
+    def _spread(self, fused: Scores, rows: Rows, neighbours: dict[int, Rows]) -> dict[str, Scores]:
+        columns, weights = self._store.columns, self._settings.recall
+        kernel = activation.thread_kernel(
             fused, neighbours, columns.words[rows], columns.question[rows]
         )
         session = activation.session_term(fused, columns.thread[rows])
         prior = np.where(columns.role[rows] == _ASSISTANT, 0.0, weights.user_prior)
-        return score + prior + weights.session_weight * session
+        return {
+            "thread": kernel - fused,
+            "session": weights.session_weight * session,
+            "role": prior,
+        }
 
     def _temporal(self, cue: dates.DateCue, rows: Rows) -> Scores:
         result = np.zeros(len(rows))
@@ -250,22 +262,11 @@ class Reader:
         """What retention and importance may move: a share of the spread of the scores (rule 4)."""
         bound = self._settings.recall.cognition_bound
         spread = float(score.max() - score.min()) if len(score) else 0.0
-        retained = self._retention(rows)
+        retained = explanation.retained(
+            self._store.columns, rows, self._settings.decay, self._clock()
+        )
         liking = 0.5 * retained + 0.5 * self._store.columns.importance[rows]
         return bound * spread * liking
-
-    def _retention(self, rows: Rows) -> Scores:
-        columns, settings = self._store.columns, self._settings.decay
-        last = columns.last_accessed[rows]
-        last = np.where(np.isnan(last), columns.recorded_at[rows], last)
-        recent = columns.tier[rows] != _LONG_TERM
-        days = np.where(recent, settings.recent_half_life_days, settings.long_term_half_life_days)
-        return decay.retention(
-            self._clock() - last,
-            days * decay.DAY,
-            columns.access_count[rows],
-            settings.rehearsal_weight,
-        )
 
     # select and judge
 
@@ -277,29 +278,17 @@ class Reader:
         order = selection.newest_first(self._store, found.rows, order, cues.as_of)
         kept, folded = selection.folded(self._store, found.rows[order], cues.k, threshold)
         chosen = order[kept]
-        pairs = zip(kept, chosen, strict=True)
-        return Chosen(
+        answer = Chosen(
             [int(row) for row in found.rows[chosen]],
             [float(score) for score in found.score[chosen]],
-            [self._why(found, int(i), len(folded.get(p, ()))) for p, i in pairs]
-            if cues.explain
-            else [{}] * len(kept),
-            self._judge(asked.ideal, found),
+            confidence=self._judge(asked.ideal, found),
         )
+        if not cues.explain:
+            return answer
+        return self._reasons(found).explained(answer, order, kept, folded)
 
-    def _why(self, found: Candidates, index: int, folded: int) -> dict[str, float | str]:
-        row = found.rows[index : index + 1]
-        signals = {
-            "cosine": found.whole[index],
-            "passage": found.passage[index],
-            "lexical": found.lexical[index],
-            "fused": found.fused[index],
-            "temporal": found.temporal[index],
-            "retention": self._retention(row)[0],
-            "importance": self._store.columns.importance[row[0]],
-            "folded": folded,
-        }
-        return {name: round(float(value), 4) for name, value in signals.items() if value == value}
+    def _reasons(self, found: Candidates) -> explanation.Reasons:
+        return explanation.Reasons(self._store, found, self._settings.decay, self._clock())
 
     def _judge(self, ideal: float, found: Candidates) -> float:
         """The calibrated confidence in the evidence for the best candidates.
@@ -323,4 +312,3 @@ def _best(signal: Scores) -> float:
 
 
 _ASSISTANT = 2  # records.ROLES.index("assistant")
-_LONG_TERM = 2  # records.TIERS.index("long_term")

@@ -194,10 +194,7 @@ def thread_key(visibility: str, agent: str, team: str, session: str) -> str:
 
 
 def repeat_key(memory: Memory) -> str:
-    """What makes an exact repeat: 32 hex digits.
-
-    A hash of (scope, owner, speaker, session, normalised text).
-    """
+    """What makes an exact repeat: 32 hex digits of (scope, owner, speaker, session, text)."""
     parts = (
         memory.visibility,
         memory.agent,
@@ -300,7 +297,8 @@ class Recollection:
 
     *hits* best first; *recent* the last turns of the session, oldest first; *partial* at most
     three half-matches when nothing was found; *confidence* 0-1 and *feeling* (high, moderate, low,
-    none); *note* says what the caller should know, such as "lexical only".
+    none); *note* says what the caller should know, such as "lexical only". Only an explanation has
+    *rejected*, the best of those that do not answer.
     """
 
     found: bool
@@ -310,6 +308,7 @@ class Recollection:
     recent: tuple[Neighbour, ...] = ()
     partial: tuple[Hit, ...] = ()
     note: str = ""
+    rejected: tuple[Hit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

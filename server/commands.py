@@ -94,7 +94,9 @@ def _recalled(answer: Mapping[str, Any], *, explain: bool) -> str:
         turns = [(_who(turn), turn["text"]) for turn in answer["recent"]]
         lines.append(console.table(("speaker", "recent turns"), turns))
     note = [f"note: {answer['note']}"] if answer.get("note") else []
-    return "\n".join([*lines, head, *note])
+    rejected = [(hit["score"], _told(hit, explain=True)) for hit in answer.get("rejected", [])]
+    trace = [console.table(("score", "rejected"), rejected)] if rejected else []
+    return "\n".join([*lines, head, *note, *trace])
 
 
 def _who(item: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
 """Keeping an answer within a budget of characters.
 
 Both channels are built from one selection, so they always carry the same facts; a selection fits
-when the compact JSON of the structure and the rendered text both fit. What goes first: neighbours
-of the lowest hits, then the ends of long texts (the id to ask for more takes their place), then
-half-matches, trailing memories, the oldest recent turns, and at the very last the lesser fields of
-the one memory that is always given.
+when the compact JSON of the structure and the rendered text both fit. What goes first: what was
+rejected, from the end, then neighbours of the lowest hits, then the ends of long texts (the id to
+ask for more takes their place), then half-matches, trailing memories, the oldest recent turns, and
+at the very last the lesser fields of the one memory that is always given.
 """
 
 from __future__ import annotations
@@ -64,7 +64,12 @@ def fit_recall(answer: Structure, budget: int) -> Structure:
     if fits(answer, budget, render.recall):
         return answer
     whole = answer | {"truncated": True}
-    for reduced in (_without_neighbours, _with_clipped_texts, _with_fewer_entries):
+    for reduced in (
+        _with_fewer_rejected,
+        _without_neighbours,
+        _with_clipped_texts,
+        _with_fewer_entries,
+    ):
         whole = reduced(whole, budget)
         if fits(whole, budget, render.recall):
             return whole
@@ -88,6 +93,17 @@ def fit_lists(answer: Structure, lists: Sequence[str], draw: Render) -> Structur
         )
         answer[name] = items[:keep]
     return answer
+
+
+def _with_fewer_rejected(answer: Structure, budget: int) -> Structure:
+    """An explanation loses what was rejected before anything that was found."""
+    rejected = answer.get("rejected", [])
+
+    def kept(count: int) -> Structure:
+        rest = {"rejected": rejected[:count]} if count else {}
+        return _without(answer, "rejected") | rest
+
+    return kept(_most(len(rejected), lambda n: fits(kept(n), budget, render.recall)))
 
 
 def _without_neighbours(answer: Structure, budget: int) -> Structure:

@@ -53,6 +53,7 @@ def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
         memories=[_hit(hit, now) for hit in found.hits],
         recent=[_turn(turn) for turn in found.recent],
         partial=[_hit(hit, now) for hit in found.partial],
+        rejected=[_rejected(hit) for hit in found.rejected],
         notice=schemas.NOTICE if found.hits or found.partial or found.recent else "",
         note=found.note,
     )
@@ -150,11 +151,20 @@ def _hit(hit: Hit, now: float) -> schemas.Recalled:
     shown.score = round(hit.score, 3)
     shown.before = [_turn(turn) for turn in hit.before]
     shown.after = [_turn(turn) for turn in hit.after]
-    shown.why = {
+    shown.why = _why(hit)
+    return shown
+
+
+def _rejected(hit: Hit) -> schemas.Rejected:
+    text = clip(hit.memory.text, CLIP_TO, hit.memory.id)
+    return schemas.Rejected(id=hit.memory.id, text=text, score=round(hit.score, 3), why=_why(hit))
+
+
+def _why(hit: Hit) -> dict[str, float | str]:
+    return {
         name: round(value, 3) if isinstance(value, float) else value
         for name, value in hit.why.items()
     }
-    return shown
 
 
 def _turn(turn: Neighbour) -> schemas.Turn:

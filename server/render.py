@@ -50,6 +50,8 @@ def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str
     """The text of a recall answer."""
     memories = answer["memories"]
     head = f"found {_counted(memories)}" if answer["found"] else "nothing found"
+    if answer.get("partial"):
+        head += "; what is marked partial only comes near and is no answer"
     lines = [f"{head}; confidence {answer['confidence']} ({answer['feeling']})"]
     if answer.get("truncated"):
         lines.append("truncated to the token budget")
@@ -61,6 +63,9 @@ def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str
         body += _hit("[partial]", memory)
     for turn in answer.get("recent", ()):
         body += _turn("recent", turn)
+    for item in answer.get("rejected", ()):
+        head = f"[rejected] {item['id']} | score {item['score']} | {_why(item)}"
+        body += [head, *_marked(item["text"])]
     return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
 
 
@@ -195,8 +200,7 @@ def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
     if memory.get("derived_from"):
         facts.append(f"derived_from {', '.join(memory['derived_from'])}")
     if memory.get("why"):
-        why = (f"{line(str(k))} {line(str(v))}" for k, v in memory["why"].items())
-        facts.append(f"why {', '.join(why)}")
+        facts.append(_why(memory))
     lines = [" | ".join(facts)]
     for turn in memory.get("before", ()):
         lines += _turn("before", turn)
@@ -206,6 +210,11 @@ def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
     for turn in memory.get("after", ()):
         lines += _turn("after", turn)
     return lines
+
+
+def _why(item: Mapping[str, Any]) -> str:
+    reasons = (f"{line(str(name))} {line(str(value))}" for name, value in item["why"].items())
+    return f"why {', '.join(reasons)}"
 
 
 def _turn(label: str, turn: Mapping[str, Any]) -> list[str]:

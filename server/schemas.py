@@ -121,6 +121,15 @@ class Recalled(Answer):
     why: dict[str, float | str] = {}
 
 
+class Rejected(Answer):
+    """A memory that was considered and not given; only with explain."""
+
+    id: str
+    text: str
+    score: float
+    why: dict[str, float | str]
+
+
 class RecallResult(Answer):
     """The answer of `recall`."""
 
@@ -130,6 +139,7 @@ class RecallResult(Answer):
     memories: list[Recalled]
     recent: list[Turn] = []
     partial: list[Recalled] = []
+    rejected: list[Rejected] = []
     truncated: bool = False
     notice: str = ""
     note: str = ""

@@ -28,6 +28,7 @@ PATHS = {
     "surroundings",
     "catalogue",
     "checks",
+    "explanation",
     "tombstones",
     "wording",
 }

@@ -35,15 +35,26 @@ def thread_kernel(
     that offset, -1 where there is none; *words* and *asks* (contains a question mark) hold one
     value a candidate.
     """
-    sent = scores * np.minimum(1.0, GATE_WORDS / np.maximum(words, 1))
-    gained = np.zeros_like(scores)
-    for offset, share in KERNEL.items():
-        index = neighbours[offset]
-        gained += np.where(index >= 0, share * sent[index], 0.0)
-    before = neighbours[-1]
-    gained += np.where((before >= 0) & asks[before], ANSWER * sent[before], 0.0)
-    spread: Scores = scores + gained
+    gains = thread_gains(scores, neighbours, words, asks)
+    spread: Scores = scores + sum(gains.values())
     return spread
+
+
+def thread_gains(
+    scores: Scores,
+    neighbours: dict[int, NDArray[np.int64]],
+    words: NDArray[np.integer],
+    asks: NDArray[np.bool_],
+) -> dict[int, Scores]:
+    """What every candidate gains from the turn at each offset of its thread; see thread_kernel."""
+    sent = scores * np.minimum(1.0, GATE_WORDS / np.maximum(words, 1))
+    gains = {
+        offset: np.where(neighbours[offset] >= 0, share * sent[neighbours[offset]], 0.0)
+        for offset, share in KERNEL.items()
+    }
+    before = neighbours[-1]
+    gains[-1] = gains[-1] + np.where((before >= 0) & asks[before], ANSWER * sent[before], 0.0)
+    return gains
 
 
 def session_term(scores: Scores, threads: NDArray[np.integer]) -> Scores:

@@ -1,0 +1,137 @@
+"""Why a memory was recalled, or was not: every signal, the path, the modifiers, the reason.
+
+A trace is made of what the recall computed anyway and of nothing else; no model is asked. The parts
+of a score add up: fused + thread + session + role + temporal + cognition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core import attachment
+from memory_core.attachment import MOST_REJECTED, Chosen, Cues, Rejected, Why
+from memory_core.config import DecaySettings
+from memory_core.scoring import activation, decay
+from memory_core.storage.columns import Columns
+from memory_core.storage.store import MemoryStore
+
+if TYPE_CHECKING:
+    from memory_core.reader import Candidates
+
+Rows = NDArray[np.int64]
+
+RECENCY_HALF_LIFE_DAYS = 30.0
+"""Of the recency that is shown (seed row C3.2); ranking does not use it (design rule 4)."""
+
+MOST_OUTSIDE = 3
+"""Rejected memories that are shown although a filter, or their age, kept them out of the search."""
+
+_BY_OFFSET = {-2: "two after", -1: "after", 1: "before", 2: "two before"}
+_LONG_TERM = 2  # records.TIERS.index("long_term")
+
+
+def retained(
+    columns: Columns, rows: Rows, settings: DecaySettings, now: float
+) -> NDArray[np.float64]:
+    """The retention (0-1) of each of *rows* at epoch seconds *now*, from its last access."""
+    last = columns.last_accessed[rows]
+    last = np.where(np.isnan(last), columns.recorded_at[rows], last)
+    recent = columns.tier[rows] != _LONG_TERM
+    days = np.where(recent, settings.recent_half_life_days, settings.long_term_half_life_days)
+    return decay.retention(
+        now - last, days * decay.DAY, columns.access_count[rows], settings.rehearsal_weight
+    )
+
+
+class Reasons:
+    """Tells why of the candidates of one search. Call inside store.reading()."""
+
+    def __init__(
+        self, store: MemoryStore, found: Candidates, settings: DecaySettings, now: float
+    ) -> None:
+        """Explain *found* as of epoch seconds *now*."""
+        self._columns = store.columns
+        self._found = found
+        self._settings = settings
+        self._now = now
+        self._gains = activation.thread_gains(
+            found.fused,
+            found.neighbours,
+            store.columns.words[found.rows],
+            store.columns.question[found.rows],
+        )
+
+    def explained(
+        self, answer: Chosen, order: Rows, kept: Sequence[int], folded: Mapping[int, Sequence[int]]
+    ) -> Chosen:
+        """*answer* with the reasons: *kept* places of the ranked *order*, each with those it
+        *folded*, were chosen; the best of the others were rejected.
+        """
+        return replace(
+            answer,
+            why=[self.why(int(order[p])) | {"folded": len(folded.get(p, ()))} for p in kept],
+            rejected=list(self._rejected(order, kept, folded)),
+        )
+
+    def why(self, place: int) -> Why:
+        """Every signal about the candidate at *place*; those without a value are left out."""
+        found, row = self._found, self._found.rows[place : place + 1]
+        age = max(0.0, self._now - float(self._columns.occurred_at[row[0]]))
+        signals = {
+            "cosine": found.whole[place],
+            "passage": found.passage[place],
+            "lexical": found.lexical[place],
+            "fused": found.fused[place],
+            **{name: values[place] for name, values in found.added.items()},
+            "recency": 0.5 ** (age / decay.DAY / RECENCY_HALF_LIFE_DAYS),
+            "retention": retained(self._columns, row, self._settings, self._now)[0],
+            "importance": self._columns.importance[row[0]],
+        }
+        known: Why = {n: round(float(v), 4) for n, v in signals.items() if v == v}
+        path = self._path(place)
+        return known | {"path": path} if path else known
+
+    def outside(self, cues: Cues) -> Iterator[Rejected]:
+        """The best of candidates that the recall of *cues* did not look at, with the reason."""
+        narrowing = attachment.narrowing(self._columns, cues)
+        valid = attachment.valid(self._columns, cues.as_of)
+        for place in np.argsort(-self._found.score, kind="stable")[:MOST_OUTSIDE].tolist():
+            row = int(self._found.rows[place])
+            reason = next((f"not {name}" for name, fits in narrowing.items() if not fits[row]), "")
+            if not valid[row]:
+                late = cues.as_of is not None and self._columns.recorded_at[row] > cues.as_of
+                reason = "not yet known" if late else "replaced"
+            why = self.why(place) | {"rejected": reason or "retired"}
+            yield Rejected(row, float(self._found.score[place]), why)
+
+    def _path(self, place: int) -> str:
+        """From which turn most of what spread to *place* came; "" when nothing did."""
+        offset = max(self._gains, key=lambda each: float(self._gains[each][place]))
+        if self._gains[offset][place] <= 0:
+            return ""
+        row = int(self._found.rows[self._found.neighbours[offset][place]])
+        asks = offset == -1 and self._columns.question[row]
+        return f"{'answers' if asks else _BY_OFFSET[offset]} {self._columns.id(row)}"
+
+    def _rejected(
+        self, order: Rows, kept: Sequence[int], folded: Mapping[int, Sequence[int]]
+    ) -> Iterator[Rejected]:
+        stands_for = {place: first for first, places in folded.items() for place in places}
+        chosen = set(kept)
+        left = [place for place in range(len(order)) if place not in chosen]
+        for place in left[:MOST_REJECTED]:
+            reason = "below_k"
+            if place in stands_for:
+                first = int(self._found.rows[order[stands_for[place]]])
+                reason = f"near_duplicate of {self._columns.id(first)}"
+            index = int(order[place])
+            yield Rejected(
+                int(self._found.rows[index]),
+                float(self._found.score[index]),
+                self.why(index) | {"rejected": reason},
+            )
