@@ -156,7 +156,7 @@ class Consolidator:
             rows = np.flatnonzero(readable).astype(np.int64)
             ids = [columns.id(int(row)) for row in rows]
             vectors = self._vectors(ids, rows) if embedder is not None else {}
-            contradicted = self._contradicted(rows)
+            related = self._related(rows)
         if session and not ids:
             raise NotFound(
                 f"no session {session[:40]!r}", "recall to see what the sessions are called"
@@ -170,7 +170,7 @@ class Consolidator:
             profile=embedder.profile if embedder is not None else None,
             vectors=vectors,
             others=[memory for memory in found if memory.agent != who.agent],
-            contradicted=contradicted,
+            related=related,
             demoted=lambda id: self._runs.decided(id, "importance"),
             silence_s=sleep.SESSION_ENDED_S if mode == "sleep" else 0.0,
         )
@@ -182,14 +182,14 @@ class Consolidator:
         found = zip(ids, index.wholes(rows), strict=True)
         return {id: vector for id, vector in found if not np.isnan(vector[0])}
 
-    def _contradicted(self, rows: NDArray[np.int64]) -> set[frozenset[str]]:
-        """Pairs that are linked as contradicting each other already."""
+    def _related(self, rows: NDArray[np.int64]) -> set[frozenset[str]]:
+        """Pairs whose relation an earlier run, or the write of the later one, has found."""
         columns, graph = self._store.columns, self._store.graph
         return {
             frozenset((columns.id(int(row)), columns.id(other)))
             for row in rows
             for other, kind, _ in graph.neighbours(int(row))
-            if kind == duplicates.CONTRADICTS
+            if kind in duplicates.RELATIONS
         }
 
 

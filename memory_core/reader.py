@@ -275,7 +275,7 @@ class Reader:
         threshold = None if embedder is None else embedder.profile.near_duplicate
         lambda_ = self._settings.recall.mmr_lambda
         order = selection.ranked(self._store, found.rows, found.score, cues.k, lambda_)
-        order = selection.newest_first(self._store, found.rows, order, cues.as_of)
+        order = selection.newest_first(self._store, found.rows, order, cues.as_of, self._clock())
         kept, folded = selection.folded(self._store, found.rows[order], cues.k, threshold)
         chosen = order[kept]
         answer = Chosen(

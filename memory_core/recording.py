@@ -7,12 +7,13 @@ the journal's lock; nothing here embeds, waits or reads an index.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.corrections import Correction
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.records import (
     Change,
@@ -48,6 +49,8 @@ class Entry:
     similar: tuple[Similar, ...] = ()
     replaces: str = ""
     readable: bool = False
+    corrected: Mapping[str, Correction] = field(default_factory=dict)
+    """Ids of the caller's memories that this one corrects in so many words, and how."""
     key: str = ""
     forms: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -71,8 +74,10 @@ def remember(tx: Transaction, entry: Entry, twin: str = "") -> Receipt:
     first = tx.find_repeat(repeat_key(entry.memory))
     if first is None and twin and tx.accesses([twin]):
         receipt = replace(_reinforce(tx, twin, entry), similar=entry.similar)
+    elif first is None:
+        receipt = _correct(tx, entry, _insert(tx, entry))
     else:
-        receipt = _insert(tx, entry) if first is None else _reinforce(tx, first, entry)
+        receipt = _reinforce(tx, first, entry)
     if entry.replaces and not lifted:
         receipt = _replace(tx, entry, receipt)
     if key:
@@ -209,6 +214,30 @@ def _replace(tx: Transaction, entry: Entry, receipt: Receipt) -> Receipt:
     return replace(
         receipt, status="replaced", replaced=(standing.id,), similar=similar, warnings=warnings
     )
+
+
+def _correct(tx: Transaction, entry: Entry, receipt: Receipt) -> Receipt:
+    """Mark what *entry* corrects in so many words as out of date; nothing is left out of recall."""
+    warnings = receipt.warnings
+    for id, found in entry.corrected.items():
+        fields = tx.fields(id)
+        if fields is None or fields.get("superseded_by"):
+            continue  # forgotten, or corrected by somebody else, just now
+        old = from_fields(fields)
+        said_by: dict[str, Any] = {
+            "actor": entry.who.agent,
+            "source": "correction",
+            "scope": owner_of(old),
+        }
+        link = {"b": id, "kind": found.relation, "weight": 1.0}
+        tx.append(Change("link", receipt.id, link, **said_by))
+        if found.until is None and not found.partial:
+            body = {"superseded_by": receipt.id, "superseded_at": tx.now}
+            if old.valid_until is None:
+                body["valid_until"] = entry.memory.occurred_at
+            tx.append(Change("put", id, body, **said_by))
+        warnings = (*warnings, f"it corrects {id} ({found.detail})")
+    return replace(receipt, warnings=warnings)
 
 
 def _standing(tx: Transaction, memory: Memory) -> Memory:

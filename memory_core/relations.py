@@ -1,49 +1,97 @@
 """Steps of sleep that compare memories: what updates, contradicts or repeats another one.
 
-Closeness of vectors only opens the question; the claims of the two texts (numbers, negation, names)
-answer it. Nothing is removed: the older of an update is marked, a repetition retired.
+Statements with the same subject and attribute are compared whatever their wording; closeness of
+vectors only opens the question for the rest, and the claims of the two texts (numbers, negation,
+names) answer it. Nothing is removed: what is out of date is marked, a repetition retired.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
+from memory_core.corrections import Correction, Said, correction, extends, said
 from memory_core.records import Contradiction, Memory
 from memory_core.scoring import clusters, duplicates
 from memory_core.sleep import DERIVED, NO_MODEL, Scene, grouped, scope
 from memory_core.storage.run_plan import Plan
 from memory_core.text.claims import opposed
+from memory_core.text.statements import corrects
+
+UNCLEAR = "unclear"
+"""Two memories may not both hold, but no rule tells; reported, and nothing is changed."""
+
+UNCLEAR_MOST = 10
+"""Unclear pairs in one report, the closest first."""
 
 
 def contradictions(scene: Scene) -> None:
-    """Mark what a later number of the same owner updates, link opposites, report across agents."""
-    if scene.profile is None:
-        scene.plan.details["contradictions"] = NO_MODEL
-        return
+    """Mark what a later memory of the same owner corrects, report across agents and speakers."""
     foreign = [m for m in scene.others if m.retired_at is None and not m.superseded_by]
-    own = scene.embedded(scene.spoken())
-    everyone = own + scene.embedded(m for m in foreign if m.kind not in DERIVED)
+    everyone = scene.spoken() + [m for m in foreign if m.kind not in DERIVED]
     everyone.sort(key=_when)
-    mine = {memory.id for memory in own}
-    if not everyone:
+    settled: set[frozenset[str]] = set()
+    for older, newer, found in _by_statement(everyone):
+        _settle(scene, older, newer, found, settled)
+    if scene.profile is None:
+        scene.plan.details["contradictions"] = f"{NO_MODEL}: compared by their words alone"
         return
-    for i, j, cosine in clusters.near_pairs(scene.matrix(everyone), scene.profile.near_duplicate):
+    near = scene.embedded(everyone)
+    if near:
+        _by_closeness(scene, near, settled)
+        _unclear(scene, near, settled)
+
+
+# By what is stated
+
+
+def _by_statement(everyone: list[Memory]) -> Iterator[tuple[Memory, Memory, Correction]]:
+    """What is corrected by a statement about the same subject and attribute, oldest first.
+
+    Each is compared with the latest one before it of every owner and speaker: versions form chains.
+    """
+    latest: dict[tuple[str, str, str], dict[object, Said]] = {}
+    for memory in everyone:
+        newer = said(memory)
+        line = (scope(memory), memory.speaker)
+        for statement in newer.statements:
+            standing = latest.setdefault(statement.key, {})
+            for older in standing.values():
+                if older.memory.id != memory.id and not _two_speakers(older.memory, memory):
+                    found = correction(older, newer)
+                    if found is not None:
+                        yield older.memory, memory, found
+            last = standing.get(line)
+            found = None if last is None else correction(last, newer)
+            if found is None or found.until is None:
+                standing[line] = newer
+
+
+# By closeness
+
+
+def _by_closeness(scene: Scene, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
+    assert scene.profile is not None
+    for i, j, _ in clusters.near_pairs(scene.matrix(everyone), scene.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
-        if older.id not in mine and newer.id not in mine:
-            continue
-        if older.id in mine and scene.plan.memories[older.id].superseded_by:
-            continue  # the next newer one has it; this one follows from the chain
-        relation, detail = _conflict(scene, older, newer)
-        if relation:
-            _settle(scene, older, newer, relation, detail, cosine)
+        found = _conflict(scene, older, newer)
+        if found is not None:
+            _settle(scene, older, newer, found, settled)
+        elif (
+            _one_voice(older, newer) and extends(older, newer) and not _differ(scene, older, newer)
+        ):
+            _link(scene, older, newer, duplicates.EXTENDS)
 
 
-def _conflict(scene: Scene, older: Memory, newer: Memory) -> tuple[str, str]:
-    """The relation of a near pair that cannot both hold, and what sets it apart; "" when it can.
+def _conflict(scene: Scene, older: Memory, newer: Memory) -> Correction | None:
+    """Why a near pair cannot both hold; None when it can.
 
     Different named speakers speak of themselves. A number that only one of them has adds to the
     other and opposes nothing. What happened on another day is another event.
     """
-    if older.speaker and newer.speaker and older.speaker != newer.speaker:
-        return "", ""
+    if _two_speakers(older, newer):
+        return None
     a, b = scene.said(older), scene.said(newer)
     difference = opposed(a, b)
     relation = duplicates.relation(difference)
@@ -52,12 +100,17 @@ def _conflict(scene: Scene, older: Memory, newer: Memory) -> tuple[str, str]:
         left = [word for word in a.order if word not in b.order]
         right = [word for word in b.order if word not in a.order]
     if not _one_occasion(older, newer, difference, {*left, *right}):
-        return "", ""
+        return None
     if relation == duplicates.CONTRADICTS:
-        return relation, "one affirms what the other denies"
+        return Correction(relation, "one affirms what the other denies")
     if relation == duplicates.UPDATES and left and right:
-        return relation, f"{', '.join(left)} -> {', '.join(right)}"
-    return "", ""
+        return Correction(relation, f"{', '.join(left)} -> {', '.join(right)}")
+    return None
+
+
+def _differ(scene: Scene, older: Memory, newer: Memory) -> bool:
+    """True when they deny each other or stand for different days."""
+    return scene.said(older).negated != scene.said(newer).negated or older.dates != newer.dates
 
 
 def _one_occasion(older: Memory, newer: Memory, difference: str, differing: set[str]) -> bool:
@@ -71,25 +124,90 @@ def _one_occasion(older: Memory, newer: Memory, difference: str, differing: set[
     return any(part.lstrip("0") in differing for day in days for part in day.split("-"))
 
 
+# What no rule tells
+
+
+def _unclear(scene: Scene, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
+    """Report what sounds like a correction of something close to it that no rule could settle."""
+    assert scene.profile is not None
+    matrix = scene.matrix(everyone)
+    pairs: list[tuple[float, Memory, Memory]] = []
+    for place, newer in enumerate(everyone):
+        done = any(newer.id in pair for pair in settled)
+        if place == 0 or done or newer.id not in scene.plan.memories or not corrects(newer.text):
+            continue
+        cosines = matrix[:place] @ matrix[place]
+        nearest = int(np.argmax(cosines))
+        older = everyone[nearest]
+        if cosines[nearest] >= scene.profile.related and _about_one(older, newer):
+            pairs.append((float(cosines[nearest]), older, newer))
+    for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:UNCLEAR_MOST]:
+        _report(scene, older, newer, UNCLEAR, "the later one sounds like a correction")
+
+
+def _about_one(older: Memory, newer: Memory) -> bool:
+    return _one_voice(older, newer) and bool(
+        set(older.entities) & set(newer.entities) or (older.topic and older.topic == newer.topic)
+    )
+
+
+# What is done
+
+
 def _settle(
-    scene: Scene, older: Memory, newer: Memory, relation: str, detail: str, cosine: float
+    scene: Scene, older: Memory, newer: Memory, found: Correction, settled: set[frozenset[str]]
 ) -> None:
-    plan = scene.plan
+    """Mark *older* as *found* says; what is not the caller's, or not clear, is only reported."""
+    plan, pair = scene.plan, frozenset((older.id, newer.id))
+    if pair in settled or not {older.id, newer.id} & plan.memories.keys():
+        return
+    if older.id in plan.memories and plan.memories[older.id].superseded_by:
+        return  # the next newer one has it; this one follows from the chain
+    settled.add(pair)
+    if not _one_voice(older, newer) or not found.clear:
+        _report(scene, older, newer, found.relation if found.clear else UNCLEAR, found.detail)
+        return
+    if pair in scene.related:
+        return  # an earlier run has told and linked it
     action = plan.begin("contradictions", [older.id, newer.id])
+    action.contradiction = _told(older, newer, found.relation, found.detail)
+    plan.link(action, newer.id, older.id, found.relation, 1.0)
+    if found.until is not None:
+        if plan.memories[newer.id].valid_until is None:
+            plan.put(action, newer.id, valid_until=found.until)
+    elif not found.partial:
+        plan.put(action, older.id, superseded_by=newer.id, superseded_at=plan.now)
+        if older.valid_until is None:
+            plan.put(action, older.id, valid_until=newer.occurred_at)
+
+
+def _link(scene: Scene, older: Memory, newer: Memory, kind: str) -> None:
+    plan = scene.plan
+    if frozenset((older.id, newer.id)) in scene.related:
+        return
+    if {older.id, newer.id} <= plan.memories.keys():
+        plan.link(plan.begin("contradictions", [older.id, newer.id]), newer.id, older.id, kind, 1.0)
+
+
+def _report(scene: Scene, older: Memory, newer: Memory, relation: str, detail: str) -> None:
+    action = scene.plan.begin("contradictions", [older.id, newer.id])
+    action.contradiction = _told(older, newer, relation, detail)
+
+
+def _told(older: Memory, newer: Memory, relation: str, detail: str) -> Contradiction:
     shared = [name for name in newer.entities if name in older.entities]
     subject = ", ".join(shared) or (newer.topic if newer.topic == older.topic else "")
     agents = (older.agent, newer.agent)
-    action.contradiction = Contradiction(older.id, newer.id, relation, subject, detail, agents)
-    if older.agent != newer.agent or scope(older) != scope(newer) or older.speaker != newer.speaker:
-        return  # reported, not acted on
-    if relation == duplicates.CONTRADICTS:
-        if frozenset((older.id, newer.id)) not in scene.contradicted:
-            plan.link(action, newer.id, older.id, relation, cosine)
-        return
-    plan.link(action, newer.id, older.id, relation, cosine)
-    plan.put(action, older.id, superseded_by=newer.id, superseded_at=plan.now)
-    if older.valid_until is None:
-        plan.put(action, older.id, valid_until=newer.occurred_at)
+    return Contradiction(older.id, newer.id, relation, subject, detail, agents)
+
+
+def _two_speakers(a: Memory, b: Memory) -> bool:
+    return bool(a.speaker and b.speaker and a.speaker != b.speaker)
+
+
+def _one_voice(older: Memory, newer: Memory) -> bool:
+    """True when one speaker says both in one scope: then the later one is what counts."""
+    return scope(older) == scope(newer) and older.speaker == newer.speaker
 
 
 # Near-duplicates

@@ -31,17 +31,41 @@ def ranked(
     return np.concatenate([first[gained], order[len(first) :]])
 
 
-def newest_first(store: MemoryStore, rows: Rows, order: Rows, as_of: float | None) -> Rows:
-    """*order* (places of *rows*) with what was out of date *as_of* behind what supersedes it."""
+def newest_first(
+    store: MemoryStore, rows: Rows, order: Rows, as_of: float | None, now: float
+) -> Rows:
+    """*order* (places of *rows*) with what was out of date *as_of* behind what supersedes it.
+
+    Also with what is updated in part, or for a while that is not over *now*, behind the update.
+    """
     columns = store.columns
     at = np.inf if as_of is None else as_of
     late = columns.superseded[rows] & ~(columns.superseded_at[rows] > at)
-    if not late.any():
+    places = {int(row): place for place, row in enumerate(rows)}
+    newer = _updated(store, places, now if as_of is None else as_of)
+    if late.any():
+        memories = _memories(store, rows, np.flatnonzero(late).tolist())
+        for place, memory in memories.items():
+            successor = columns.row(memory.superseded_by)
+            newer[place] = -1 if successor is None else places.get(successor, -1)
+    if not newer:
         return order
-    memories = _memories(store, rows, np.flatnonzero(late).tolist())
-    places = {columns.id(int(row)): place for place, row in enumerate(rows)}
-    newer = {place: places.get(m.superseded_by, -1) for place, m in memories.items()}
     return np.array(succession.behind(order.tolist(), newer), dtype=np.int64)
+
+
+def _updated(store: MemoryStore, places: dict[int, int], at: float) -> dict[int, int]:
+    """The places of rows that another one of *places* updates, with the place of that one.
+
+    An update that did not yet hold or no longer holds *at* that moment does not count.
+    """
+    columns = store.columns
+    found: dict[int, int] = {}
+    for row, place in places.items():
+        for origin in store.graph.origins(row, duplicates.UPDATES):
+            holds = columns.valid_until[origin] >= at >= columns.valid_from[origin]
+            if origin in places and holds and columns.recorded_at[origin] <= at:
+                found[place] = places[origin]
+    return found
 
 
 def folded(

@@ -50,7 +50,8 @@ class Scene:
 
     The *plan* holds the caller's own memories, oldest first; *others* are readable ones of other
     agents. *vectors* are whole vectors by id, without those that have none yet; *profile* is None
-    and *vectors* empty while no model is ready. *contradicted* are pairs linked already. *demoted*
+    and *vectors* empty while no model is ready. *related* are pairs that are linked as
+    updating, extending or contradicting each other. *demoted*
     tells whether a run that still stands has set a memory's importance. A conversation is summed
     up when nothing was said in it for *silence_s* seconds.
     """
@@ -60,7 +61,7 @@ class Scene:
     profile: Profile | None
     vectors: dict[str, NDArray[np.float32]]
     others: list[Memory]
-    contradicted: set[frozenset[str]]
+    related: set[frozenset[str]]
     demoted: Callable[[str], bool]
     silence_s: float
     claims: dict[str, Claims] = field(default_factory=dict)

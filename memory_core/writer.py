@@ -6,21 +6,22 @@ means that the vectors come later (maintenance backfills them).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import checks, recording, tombstones
+from memory_core import checks, corrections, recording, sleep, staleness, tombstones
 from memory_core.config import Settings
+from memory_core.corrections import Correction
 from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.gist.encoder import GistEncoder
 from memory_core.recording import Entry
 from memory_core.records import Identity, Memory, Receipt, Similar, content_hash
 from memory_core.scoring import duplicates
 from memory_core.storage.store import MemoryStore
-from memory_core.text import claims, dates, secrets
+from memory_core.text import claims, dates, secrets, validity
 from memory_core.wording import embed
 
 NOVEL_IMPORTANCE = 0.75
@@ -28,7 +29,10 @@ NORMAL_IMPORTANCE = 0.5
 """Design, section 4."""
 
 SIMILAR_MOST = 5
-"""Near memories named in a receipt."""
+"""Near memories looked at, and named in a receipt."""
+
+SAME_SUBJECT = 20
+"""Memories of one name looked at for what a new one corrects."""
 
 OCCASION_S = 86_400.0
 """Captured turns that say the same are one memory within a day of each other."""
@@ -78,16 +82,22 @@ class Writer:
         near = self._nearest(who, entry)
         if not draft.judged and entry.vectors is not None:
             memory = self._novel(memory, near)
+        corrected = self._corrected(who, memory, near) if not draft.replaces else {}
         entry = replace(
             entry,
             memory=memory,
-            similar=self._relate(memory, near),
+            similar=self._relate(memory, near, corrected),
+            corrected=corrected,
             readable=bool(draft.replaces) and self._store.may_read(who, draft.replaces),
             forms=self._forms(memory),
             warnings=(*draft.warnings, *warnings),
         )
         twin = self._twin(entry) if draft.passive else ""
-        return self._store.commit(lambda tx: recording.remember(tx, entry, twin))
+        receipt = self._store.commit(lambda tx: recording.remember(tx, entry, twin))
+        if receipt.status in ("stored", "replaced"):
+            corrected_ids = (*receipt.replaced, *corrected)
+            staleness.mark(self._store, who.agent, corrected_ids, self._clock())
+        return receipt
 
     def bring_in(self, who: Identity, memory: Memory) -> Receipt:
         """Store an imported *memory* under its own id; what is there already stays as it is.
@@ -137,8 +147,13 @@ class Writer:
         )
 
     def _parse(self, memory: Memory) -> Memory:
+        start, end = memory.valid_from, memory.valid_until
+        if start is None and end is None:
+            start, end = validity.bounds(memory.text, memory.occurred_at)
         return replace(
             memory,
+            valid_from=start,
+            valid_until=end,
             dates=memory.dates or dates.resolve(memory.text, memory.occurred_at),
             content_hash=content_hash(memory.text),
         )
@@ -178,14 +193,22 @@ class Writer:
             return memory
         return replace(memory, importance=NOVEL_IMPORTANCE)
 
-    def _relate(self, memory: Memory, near: Near) -> tuple[Similar, ...]:
+    def _relate(
+        self, memory: Memory, near: Near, corrected: Mapping[str, Correction]
+    ) -> tuple[Similar, ...]:
         close = [id for id, cosine in near if cosine >= self._profile.near_duplicate]
+        close += [id for id in corrected if id not in close]
         if not close:
             return ()
         others = self._store.indexed(close)
         mine = claims.claims(memory.text, memory.entities)
         return tuple(
-            Similar(id, other.text, _relation(memory, mine, other)) for id, other in others.items()
+            Similar(
+                id,
+                other.text,
+                corrected[id].relation if id in corrected else _relation(memory, mine, other),
+            )
+            for id, other in others.items()
         )
 
     def _twin(self, entry: Entry) -> str:
@@ -201,6 +224,36 @@ class Writer:
                 return id
         return ""
 
+    def _corrected(self, who: Identity, memory: Memory, near: Near) -> dict[str, Correction]:
+        """What *memory* corrects in so many words, of what the same speaker said in that scope.
+
+        Only with words of correction ("no longer", "moved to") and where a rule tells what is
+        corrected; everything else is left for sleep to report.
+        """
+        if not corrections.corrects(memory.text):
+            return {}
+        close = [id for id, cosine in near if cosine >= self._profile.related]
+        close += self._naming(who, memory.entities)
+        newer = corrections.said(memory)
+        found = {}
+        for id, other in self._store.indexed(close).items():
+            own = other.agent == who.agent and other.speaker == memory.speaker
+            same = own and sleep.scope(other) == sleep.scope(memory)
+            if same and not other.superseded_by and other.occurred_at <= memory.occurred_at:
+                what = corrections.correction(corrections.said(other), newer)
+                if what is not None and what.clear:
+                    found[id] = what
+        return found
+
+    def _naming(self, who: Identity, entities: tuple[str, ...]) -> list[str]:
+        """The newest memories of *who* that name one of *entities*."""
+        with self._store.reading():
+            columns = self._store.columns
+            mine = columns.agent == columns.code(who.agent, "agent")
+            rows = [self._store.graph.entity_rows(name) for name in entities]
+            found = [int(row) for some in rows for row in some[-SAME_SUBJECT:] if mine[row]]
+            return [columns.id(row) for row in dict.fromkeys(found)]
+
     @property
     def _profile(self) -> Profile:
         embedder = self._gate.embedder
@@ -210,4 +263,6 @@ class Writer:
 def _relation(memory: Memory, mine: claims.Claims, other: Memory) -> str:
     if (memory.speaker, memory.visibility) != (other.speaker, other.visibility):
         return duplicates.SIMILAR
-    return duplicates.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))
+    found = duplicates.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))
+    longer = found == duplicates.DUPLICATE and corrections.extends(other, memory)
+    return duplicates.EXTENDS if longer else found

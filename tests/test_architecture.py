@@ -22,6 +22,8 @@ PATHS = {
     "consolidator",
     "sleep",
     "relations",
+    "corrections",
+    "staleness",
     "forgetting",
     "maintenance",
     "health",

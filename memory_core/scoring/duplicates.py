@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 DUPLICATE = "duplicate"
 UPDATES = "updates"
 CONTRADICTS = "contradicts"
+EXTENDS = "extends"
 SIMILAR = "similar"
+RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
+"""Kinds of links between a later memory and what it bears on."""
 
 
 _RELATIONS = {"": DUPLICATE, "numbers": UPDATES, "values": UPDATES, "polarity": CONTRADICTS}

@@ -1,0 +1,98 @@
+"""Corrections that are noticed in speech, and what they reach; through the façade."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_core.memory import Memory
+from memory_core.records import Identity
+
+ME, OTHER = Identity("me", "crew"), Identity("other", "crew")
+
+
+def test_a_correction_in_speech_marks_what_it_corrects(memory: Memory) -> None:
+    old = memory.remember(ME, "Mara lives in Graz.")
+    new = memory.remember(ME, "Actually Mara lives in Linz now.")
+    assert (new.status, new.replaced) == ("stored", ())
+    assert [(near.id, near.relation) for near in new.similar] == [(old.id, "updates")]
+    assert any(old.id in warning and "graz -> linz" in warning for warning in new.warnings)
+    kept = memory.get(ME, old.id)
+    assert (kept.superseded_by, kept.replaced, kept.retired_at) == (new.id, False, None)
+    assert kept.valid_until == memory.get(ME, new.id).occurred_at
+    last = memory.history(ME, old.id)[-1]
+    assert (last.actor, last.source) == ("me", "correction")
+
+
+def test_the_newest_valid_one_comes_first_and_the_older_one_with_as_of(
+    memory: Memory, clock: Any
+) -> None:
+    old = memory.remember(ME, "Mara lives in Graz, Graz, Graz.")
+    clock.pass_by(86_400.0)
+    new = memory.remember(ME, "Mara no longer lives in Graz, Graz, Graz; Mara moved to Linz.")
+    ids = [hit.memory.id for hit in memory.recall(ME, "Mara lives in Graz").hits]
+    assert ids[:2] == [new.id, old.id]
+    then = memory.recall(ME, "Mara lives in Graz", as_of="2024-06-01T12:00:00Z").hits
+    assert [hit.memory.id for hit in then] == [old.id]
+
+
+def test_it_survives_restart_export_and_import(memory: Memory, open_memory: Any) -> None:
+    old = memory.remember(ME, "Mara lives in Graz.").id
+    new = memory.remember(ME, "Actually Mara lives in Linz now.").id
+    exported = list(memory.export(ME))
+    memory.close()
+    again = open_memory()
+    assert again.get(ME, old).superseded_by == new
+    elsewhere = open_memory("elsewhere")
+    for record in exported:
+        elsewhere.bring_in(ME, record)
+    assert elsewhere.get(ME, old).superseded_by == new
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "options"),
+    [
+        ("Mara lives in Graz.", "Mara lives in Linz.", {}),
+        ("Mara lives in Graz.", "Actually Tomas lives in Linz now.", {}),
+        ("Mara lives in Graz.", "Actually Mara lives in Linz now.", {"scope": "shared"}),
+        ("Mara lives in Graz.", "Actually Mara lives in Linz now.", {"speaker": "Tomas"}),
+    ],
+    ids=["no word of correction", "another subject", "another scope", "another speaker"],
+)
+def test_what_is_no_correction_changes_nothing(
+    memory: Memory, older: str, newer: str, options: dict[str, str]
+) -> None:
+    old = memory.remember(ME, older).id
+    memory.remember(ME, newer, **options)  # type: ignore[arg-type]
+    assert memory.get(ME, old).superseded_by == ""
+
+
+def test_another_agents_memory_is_not_touched(memory: Memory) -> None:
+    theirs = memory.remember(OTHER, "Mara lives in Graz.", scope="team").id
+    memory.remember(ME, "Actually Mara lives in Linz now.", scope="team")
+    assert memory.get(OTHER, theirs).superseded_by == ""
+
+
+def test_an_update_for_a_while_goes_first_only_while_it_holds(memory: Memory, clock: Any) -> None:
+    old = memory.remember(ME, "Our big office is in Berlin.").id
+    new = memory.remember(ME, "Actually our big office is now in Hamburg for two weeks.").id
+    assert memory.get(ME, old).superseded_by == ""
+    assert memory.get(ME, new).valid_until == pytest.approx(clock() + 14 * 86_400.0)
+
+    def first() -> str:
+        hits = memory.recall(ME, "Our big office is in Berlin.").hits
+        return next(hit.memory.id for hit in hits if hit.memory.id in (old, new))
+
+    assert first() == new
+    clock.pass_by(15 * 86_400.0)
+    assert first() == old
+
+
+def test_a_correction_reaches_the_summaries_that_rest_on_it(memory: Memory) -> None:
+    texts = ("Mara lives in Graz.", "Mara lives in Graz near the park.", "Mara likes Graz a lot.")
+    ids = [memory.remember(ME, text, session="talk").id for text in texts]
+    summary = memory.consolidate(ME, mode="session", session="talk").summaries[0].id
+    assert memory.get(ME, summary).stale_since is None
+    memory.remember(ME, "Mara lives in Linz.", replaces=ids[0])
+    assert memory.get(ME, summary).stale_since is not None
