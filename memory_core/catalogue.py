@@ -10,11 +10,28 @@ import numpy as np
 
 from memory_core.errors import StorageError
 from memory_core.records import KINDS, Identity, Memory
+from memory_core.storage.journal_format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table import Filter
 
 BATCH = 500
 """Memories read at once while all are walked through."""
+
+
+CHANGES = 1_000
+"""Journal changes that one look at what is new covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What changed since a sequence, for one reader: up to which sequence *reached* was looked at.
+
+    *gone* are ids that the reader itself removed; *memories* are as they are now.
+    """
+
+    reached: int
+    memories: tuple[Memory, ...] = ()
+    gone: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +112,37 @@ def entities(store: MemoryStore, who: Identity) -> list[str]:
         return store.columns.names("entities", store.readable(who))
 
 
+def topics(store: MemoryStore, who: Identity) -> list[str]:
+    """Names of the topics that hold what *who* may read, in order."""
+    store.catch_up()
+    with store.reading():
+        return store.columns.names("topic", store.readable(who))
+
+
 def tags(store: MemoryStore, who: Identity) -> list[str]:
     """The tags in what *who* may read, in order."""
     store.catch_up()
     with store.reading():
         return store.columns.names("tags", store.readable(who))
+
+
+def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:
+    """What changed after sequence *after* in what *who* may read; None: nothing, only from now on.
+
+    Contents only: that a memory was recalled is no change. At most CHANGES journal entries at once.
+    """
+    last = store.journal.last()
+    if after is None or after >= last:
+        return Changed(last)
+    try:
+        found = store.journal.changes(after, CHANGES)
+    except DamagedChange as problem:  # health reports it; here only what follows matters
+        return Changed(problem.seq)
+    store.catch_up()
+    gone = {c.target for c in found if c.kind == "forget" and c.actor == who.agent}
+    touched = {c.target for c in found if c.kind == "put"} - gone
+    seen = store.memories(id for id in sorted(touched) if store.may_read(who, id))
+    return Changed(found[-1].seq if found else last, tuple(seen.values()), tuple(sorted(gone)))
 
 
 def readable(store: MemoryStore, who: Identity) -> Iterator[Memory]:

@@ -368,9 +368,20 @@ class Memory:
         """Names of the entities in what *who* may read, in order."""
         return catalogue.entities(self._engine.parts().store, who)
 
+    def topics(self, who: Identity) -> list[str]:
+        """Names of the topics that hold what *who* may read, in order."""
+        return catalogue.topics(self._engine.parts().store, who)
+
     def tags(self, who: Identity) -> list[str]:
         """The tags in what *who* may read, in order."""
         return catalogue.tags(self._engine.parts().store, who)
+
+    def changed(self, who: Identity, after: int | None = None) -> catalogue.Changed:
+        """What any process changed after journal sequence *after* in what *who* may read.
+
+        None gives only the sequence to begin from. Cheap when nothing changed.
+        """
+        return catalogue.changed(self._engine.parts().store, who, after)
 
     # Interchange
 

@@ -11,11 +11,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
+from mcp.server.caching import CacheableMethod, CacheHint
 
 from memory_core.config import LimitSettings
 from memory_core.records import Identity
 from server import __version__
+from server.changes import Changes
 from server.guard import Gate
+from server.icon import ICONS
 from server.prompts import add_prompts
 from server.resources import add_completions, add_resources
 from server.runs import Runs
@@ -23,6 +26,16 @@ from server.tools import Tools, build_tools
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
+
+LISTS_FRESH_MS = 3_600_000
+"""How long a client may keep a list: none of them changes while a server runs."""
+_LISTS: tuple[CacheableMethod, ...] = (
+    "server/discover",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+)
 
 INSTRUCTIONS = """\
 A long-term memory shared by the user's assistants. It keeps what was said verbatim, with who said \
@@ -62,14 +75,19 @@ def build_server(
     gate = Gate(limits.calls, limits.deadline_seconds)
     runs = Runs(gate, limits.consolidate_seconds)
     tools = Tools(engine, owner, gate, runs, clock)
+    changes = Changes(engine, owner, gate)
     server: MCPServer[Any] = MCPServer(
         "anamnesis",
         title="Anamnesis memory",
         version=__version__,
         instructions=INSTRUCTIONS,
+        icons=ICONS,
         log_level="WARNING",
         tools=list(build_tools(tools)),
+        cache_hints=dict.fromkeys(_LISTS, CacheHint(ttl_ms=LISTS_FRESH_MS)),
+        subscriptions=changes,
     )
+    changes.serve(server)
     add_resources(server, engine, owner, gate, clock)
     add_completions(server, engine, owner, gate)
     add_prompts(server, engine, owner, gate, clock)

@@ -16,6 +16,7 @@ from memory_core.records import Hit, Identity, Recollection
 from server import packing, render
 from server.auth import caller
 from server.guard import Gate, or_protocol_error
+from server.icon import ICONS
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
@@ -52,7 +53,9 @@ def add_prompts(
         return render.recall(packing.recollection(found, clock(), TOKENS))
 
     @server.prompt(
-        title="Briefing", description="What is remembered about a topic, a tag or a conversation."
+        title="Briefing",
+        description="What is remembered about a topic, a tag or a conversation.",
+        icons=ICONS,
     )
     async def briefing(
         about: Annotated[str, Field(description="topic or question; empty: the newest")] = "",
@@ -66,7 +69,9 @@ def add_prompts(
         return [UserMessage(f"{task}\n\n{await remembered(about, tag, session)}")]
 
     @server.prompt(
-        title="Reflect", description="Look at recent memories and decide what to keep for good."
+        title="Reflect",
+        description="Look at recent memories and decide what to keep for good.",
+        icons=ICONS,
     )
     async def reflect(
         session: Annotated[str, Field(description="a conversation; empty: the newest")] = "",

@@ -13,6 +13,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
 from mcp.types import (
+    Annotations,
     Completion,
     CompletionArgument,
     CompletionContext,
@@ -25,6 +26,7 @@ from memory_core.records import Identity, Memory
 from server import fitting, packing, render, schemas
 from server.auth import caller
 from server.guard import Gate, as_expected, or_protocol_error
+from server.icon import ICONS
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
@@ -55,44 +57,36 @@ def add_resources(
     """Register the six resources."""
     reading = _Reading(engine, owner, gate, clock)
 
-    def static(name: str, title: str, about: str) -> Callable[[Any], Any]:
-        return server.resource(
-            f"memory://{name}",
-            name=name,
-            title=title,
-            description=about,
-            mime_type="application/json",
-        )
-
-    def template(uri: str, name: str, title: str, about: str) -> Callable[[Any], Any]:
+    def add(uri: str, title: str, about: str, priority: float) -> Callable[[Any], Any]:
         return server.resource(
             uri,
-            name=name,
+            name=uri.removeprefix("memory://").partition("/")[0],
             title=title,
             description=about,
             mime_type="application/json",
+            icons=ICONS,
+            annotations=Annotations(audience=["user", "assistant"], priority=priority),
             security=_NAMES,
         )
 
-    static("recent", "Recent memories", f"The {RECENT} newest memories you may read.")(
+    add("memory://recent", "Recent memories", f"The {RECENT} newest memories you may read.", 0.8)(
         reading.recent
     )
-    static("health", "Memory health", "The state of every part of the memory.")(reading.health)
-    template(
-        "memory://item/{id}",
-        "item",
-        "One memory",
-        "Its whole text, where it comes from, its history.",
-    )(reading.item)
-    template("memory://session/{id}", "session", "A conversation", "Its memories, oldest first.")(
+    add("memory://health", "Memory health", "The state of every part of the memory.", 0.2)(
+        reading.health
+    )
+    add("memory://item/{id}", "One memory", "Its whole text, its sources, its history.", 0.6)(
+        reading.item
+    )
+    add("memory://session/{id}", "A conversation", "Its memories, oldest first.", 0.5)(
         reading.session
     )
-    template(
-        "memory://entity/{name}", "entity", "A person, place or thing", "What is remembered of it."
-    )(reading.entity)
-    template(
-        "memory://topic/{name}", "topic", "A topic", "The memories that consolidation put under it."
-    )(reading.topic)
+    add("memory://entity/{name}", "A person, place or thing", "What is remembered of it.", 0.5)(
+        reading.entity
+    )
+    add("memory://topic/{name}", "A topic", "The memories consolidation put under it.", 0.5)(
+        reading.topic
+    )
 
 
 class _Reading:
@@ -204,10 +198,12 @@ def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
 
 
 def add_completions(server: MCPServer[Any], engine: Engine, owner: Identity, gate: Gate) -> None:
-    """Complete sessions, entities and tags, where a template or a prompt asks for one."""
+    """Complete ids, sessions, entities, topics and tags where a template or a prompt asks."""
     sources: dict[tuple[str, str], Callable[[Engine, Identity], list[str]]] = {
+        ("memory://item/{id}", "id"): lambda e, who: [m.id for m in e.listing(who, limit=LISTED)],
         ("memory://session/{id}", "id"): lambda e, who: e.sessions(who),
         ("memory://entity/{name}", "name"): lambda e, who: e.entities(who),
+        ("memory://topic/{name}", "name"): lambda e, who: e.topics(who),
         ("briefing", "session"): lambda e, who: e.sessions(who),
         ("briefing", "tag"): lambda e, who: e.tags(who),
         ("reflect", "session"): lambda e, who: e.sessions(who),

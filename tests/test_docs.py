@@ -53,6 +53,7 @@ NOT_RUN_PREFIXES = {
     "anamnesis serve": SERVES,
     f"{PROGRAM} serve": SERVES,
     ".venv/bin/python tests/bench/": MEASURES,
+    ".venv/bin/python tests/conformance/": ".ci/run runs it",
 }
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from mcp import Client
 
+from memory_core.catalogue import Changed
 from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput, NotFound, TooLarge
 from memory_core.records import (
@@ -200,6 +201,16 @@ class FakeEngine:
 
     def entities(self, who: Identity) -> list[str]:
         return sorted({e for m in self.readable(who) for e in m.entities})
+
+    def topics(self, who: Identity) -> list[str]:
+        return sorted({m.topic for m in self.readable(who) if m.topic})
+
+    def changed(self, who: Identity, after: int | None = None) -> Changed:
+        with self.lock:
+            ids = list(self.memories)
+        new = [self.memories[id] for id in ids[len(ids) if after is None else after :]]
+        seen = {m.id for m in self.readable(who)}
+        return Changed(len(ids), tuple(m for m in new if m.id in seen))
 
     def tags(self, who: Identity) -> list[str]:
         return sorted({t for m in self.readable(who) for t in m.tags})

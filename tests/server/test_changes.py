@@ -1,0 +1,216 @@
+"""Subscribers hear of what changed, in both eras, from any process, and of nothing private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client, MCPDeprecationWarning, MCPError
+
+from memory_core.records import Identity, Memory
+from server import changes
+from server.app import build_server
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning"),
+]
+SECONDS = 20.0
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "SECONDS", 0.01)
+
+
+class Hearing:
+    """What a client hears, whatever its era."""
+
+    def __init__(self) -> None:
+        self.uris: set[str] = set()
+        self._new = anyio.Event()
+
+    def hear(self, uri: str) -> None:
+        self.uris.add(uri)
+        self._new.set()
+
+    async def until(self, *uris: str) -> None:
+        with anyio.fail_after(SECONDS):
+            while not set(uris) <= self.uris:
+                self._new = anyio.Event()
+                await self._new.wait()
+
+
+@asynccontextmanager
+async def subscribed(server: Any, mode: str, *uris: str) -> Any:
+    """A client of the era *mode* that is subscribed to *uris*, and what it hears."""
+    heard = Hearing()
+
+    async def on_message(message: Any) -> None:
+        if getattr(message, "method", "") == "notifications/resources/updated":
+            heard.hear(str(message.params.uri))
+
+    async with Client(server, mode=mode, message_handler=on_message) as client:
+        if mode == "legacy":
+            for uri in uris:
+                await client.subscribe_resource(uri)
+            yield client, heard
+            return
+        async with (
+            client.listen(resource_subscriptions=uris) as stream,
+            anyio.create_task_group() as tasks,
+        ):
+
+            async def listen() -> None:
+                async for event in stream:
+                    heard.hear(event.uri)
+
+            tasks.start_soon(listen)
+            yield client, heard
+            tasks.cancel_scope.cancel()
+
+
+async def test_a_call_of_the_same_client_is_heard(engine: Any, mode: str) -> None:
+    async with subscribed(build_server(engine), mode, "memory://recent") as (client, heard):
+        done = await client.call_tool("remember", {"text": "tea at four"})
+        assert not done.is_error
+        await heard.until("memory://recent")
+        assert heard.uris == {"memory://recent"}, "only what was subscribed to"
+
+
+async def test_what_another_process_wrote_is_heard_under_every_name(engine: Any, mode: str) -> None:
+    names = [
+        "memory://session/monday%201",
+        "memory://session/monday 1",
+        "memory://entity/Zo%C3%AB",
+        "memory://topic/tea",
+        "memory://health",
+    ]
+    async with subscribed(build_server(engine), mode, *names) as (_, heard):
+        engine.add("tea with Zoë", session="monday 1", entities=("Zoë",), topic="tea")
+        await heard.until(*names)
+
+
+async def test_anothers_private_memory_is_not_heard(engine: Any, mode: str) -> None:
+    server = build_server(engine, owner=Identity("me"))
+    async with subscribed(server, mode, "memory://recent", "memory://topic/secret") as (_, heard):
+        engine.add("not yours", agent="somebody", topic="secret")
+        own = engine.add("mine")
+        await heard.until("memory://recent")
+        assert "memory://topic/secret" not in heard.uris
+        assert own.id in engine.memories
+
+
+async def test_nothing_is_looked_at_without_a_subscriber(
+    engine: Any, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+    changed = engine.changed
+
+    def counted(who: Identity, after: int | None = None) -> Any:
+        nonlocal looks
+        looks += 1
+        return changed(who, after)
+
+    monkeypatch.setattr(engine, "changed", counted)
+    server = build_server(engine)
+    async with Client(server, mode=mode) as client:
+        await client.call_tool("remember", {"text": "one"})
+    assert looks == 0
+    async with subscribed(server, mode, "memory://recent") as (_, heard):
+        engine.add("two")
+        await heard.until("memory://recent")
+    with anyio.fail_after(SECONDS):
+        before = -1
+        while looks != before:  # it ends once nobody listens
+            before = looks
+            await anyio.sleep(0.1)
+
+
+async def test_an_unsubscribed_resource_is_not_heard_any_more(engine: Any) -> None:
+    server = build_server(engine)
+    async with subscribed(server, "legacy", "memory://recent", "memory://topic/a") as (
+        client,
+        heard,
+    ):
+        await client.unsubscribe_resource("memory://recent")
+        engine.add("x", topic="a")
+        await heard.until("memory://topic/a")
+        assert heard.uris == {"memory://topic/a"}
+
+
+async def test_too_many_subscriptions_of_one_connection_are_refused(
+    engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "URIS", 2)
+    async with subscribed(build_server(engine), "legacy", "memory://a", "memory://b") as (
+        client,
+        _,
+    ):
+        with pytest.raises(MCPError, match="invalid_input: 2 resources"):
+            await client.subscribe_resource("memory://c")
+
+
+async def test_a_busy_engine_is_asked_again(engine: Any, mode: str) -> None:
+    from memory_core.errors import Busy
+
+    failed = 0
+    changed = engine.changed
+
+    def sometimes(who: Identity, after: int | None = None) -> Any:
+        nonlocal failed
+        if after is not None and failed < 3:
+            failed += 1
+            raise Busy("in use", "wait")
+        return changed(who, after)
+
+    engine.changed = sometimes
+    async with subscribed(build_server(engine), mode, "memory://recent") as (_, heard):
+        engine.add("tea")
+        await heard.until("memory://recent")
+    assert failed == 3
+
+
+def test_the_store_tells_what_changed_and_for_whom(open_memory: Callable[..., Any]) -> None:
+    memory, other = open_memory(), open_memory()  # two handles on one store
+    me, you = Identity("me"), Identity("you")
+    start = memory.changed(me).reached
+    mine = other.remember(me, "the tea is in the tin", session="s").id
+    shared = other.remember(you, "the kettle is on the sill", scope="shared").id
+    hidden = other.remember(you, "the sugar is hidden").id
+
+    found = memory.changed(me, start)
+    assert {m.id for m in found.memories} == {mine, shared}
+    assert isinstance(found.memories[0], Memory)
+    assert {m.id for m in memory.changed(you, start).memories} == {shared, hidden}
+    assert memory.changed(me, found.reached).memories == ()
+
+    other.recall(me, "tea")
+    other.health(me)
+    assert memory.changed(me, found.reached).memories == (), "recalling and checking change nothing"
+
+    other.forget(me, ids=[mine], confirm=True)
+    later = memory.changed(me, found.reached)
+    assert later.gone == (mine,)
+    assert memory.changed(you, found.reached).gone == ()
+
+
+def test_a_changed_memory_touches_the_resources_that_show_it() -> None:
+    memory = Memory(id="0" * 20, text="x", session="a/b", topic="", entities=("Ann",))
+    assert set(changes.touched((memory,), ("1" * 20,))) == {
+        "memory://recent",
+        "memory://health",
+        f"memory://item/{'0' * 20}",
+        f"memory://item/{'1' * 20}",
+        "memory://session/a/b",
+        "memory://session/a%2Fb",
+        "memory://entity/Ann",
+    }
