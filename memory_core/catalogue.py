@@ -98,32 +98,11 @@ def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
         return {**store.columns.counts(mask), "edges": store.graph.edges(mask)}
 
 
-def sessions(store: MemoryStore, who: Identity) -> list[str]:
-    """Names of the sessions that *who* may read, in order."""
+def names(store: MemoryStore, who: Identity, column: str) -> list[str]:
+    """The different names in *column* of what *who* may read, in order; see Columns.names."""
     store.catch_up()
     with store.reading():
-        return store.columns.names("session", store.readable(who))
-
-
-def entities(store: MemoryStore, who: Identity) -> list[str]:
-    """Names of the entities in what *who* may read, in order."""
-    store.catch_up()
-    with store.reading():
-        return store.columns.names("entities", store.readable(who))
-
-
-def topics(store: MemoryStore, who: Identity) -> list[str]:
-    """Names of the topics that hold what *who* may read, in order."""
-    store.catch_up()
-    with store.reading():
-        return store.columns.names("topic", store.readable(who))
-
-
-def tags(store: MemoryStore, who: Identity) -> list[str]:
-    """The tags in what *who* may read, in order."""
-    store.catch_up()
-    with store.reading():
-        return store.columns.names("tags", store.readable(who))
+        return store.columns.names(column, store.readable(who))
 
 
 def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:

@@ -360,21 +360,9 @@ class Memory:
         """Counts of live memories that *who* may read; needs no model."""
         return catalogue.stats(self._engine.parts().store, who)
 
-    def sessions(self, who: Identity) -> list[str]:
-        """Names of the sessions that *who* may read, in order."""
-        return catalogue.sessions(self._engine.parts().store, who)
-
-    def entities(self, who: Identity) -> list[str]:
-        """Names of the entities in what *who* may read, in order."""
-        return catalogue.entities(self._engine.parts().store, who)
-
-    def topics(self, who: Identity) -> list[str]:
-        """Names of the topics that hold what *who* may read, in order."""
-        return catalogue.topics(self._engine.parts().store, who)
-
-    def tags(self, who: Identity) -> list[str]:
-        """The tags in what *who* may read, in order."""
-        return catalogue.tags(self._engine.parts().store, who)
+    def names(self, who: Identity, column: str) -> list[str]:
+        """Names in what *who* may read, in order; *column*: session, entities, topic or tags."""
+        return catalogue.names(self._engine.parts().store, who, column)
 
     def changed(self, who: Identity, after: int | None = None) -> catalogue.Changed:
         """What any process changed after journal sequence *after* in what *who* may read.

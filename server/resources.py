@@ -201,12 +201,12 @@ def add_completions(server: MCPServer[Any], engine: Engine, owner: Identity, gat
     """Complete ids, sessions, entities, topics and tags where a template or a prompt asks."""
     sources: dict[tuple[str, str], Callable[[Engine, Identity], list[str]]] = {
         ("memory://item/{id}", "id"): lambda e, who: [m.id for m in e.listing(who, limit=LISTED)],
-        ("memory://session/{id}", "id"): lambda e, who: e.sessions(who),
-        ("memory://entity/{name}", "name"): lambda e, who: e.entities(who),
-        ("memory://topic/{name}", "name"): lambda e, who: e.topics(who),
-        ("briefing", "session"): lambda e, who: e.sessions(who),
-        ("briefing", "tag"): lambda e, who: e.tags(who),
-        ("reflect", "session"): lambda e, who: e.sessions(who),
+        ("memory://session/{id}", "id"): lambda e, who: e.names(who, "session"),
+        ("memory://entity/{name}", "name"): lambda e, who: e.names(who, "entities"),
+        ("memory://topic/{name}", "name"): lambda e, who: e.names(who, "topic"),
+        ("briefing", "session"): lambda e, who: e.names(who, "session"),
+        ("briefing", "tag"): lambda e, who: e.names(who, "tags"),
+        ("reflect", "session"): lambda e, who: e.names(who, "session"),
     }
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]

@@ -136,9 +136,13 @@ def test_counts_agree_with_the_export(filled: Memory) -> None:
 
 
 def test_names_come_in_order_without_repeats(filled: Memory) -> None:
-    assert filled.sessions(ME) == ["s0", "s1", "s2", "s3"]
-    assert [n for n in filled.entities(ME) if " " in n] == ["Ben Aster", "Cleo Birk", "Lena Ott"]
-    assert filled.tags(ME) == sorted(set(filled.tags(ME)))
+    assert filled.names(ME, "session") == ["s0", "s1", "s2", "s3"]
+    assert [n for n in filled.names(ME, "entities") if " " in n] == [
+        "Ben Aster",
+        "Cleo Birk",
+        "Lena Ott",
+    ]
+    assert filled.names(ME, "tags") == sorted(set(filled.names(ME, "tags")))
 
 
 def test_an_export_is_in_order_of_storing_and_survives_forgetting_meanwhile(

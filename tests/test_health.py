@@ -99,7 +99,9 @@ def test_asking_leaves_no_trace(open_memory: Any, quiet: None, tmp_path: Path) -
         hit.memory.id for hit in answers
     ]
     assert generations(tmp_path) == folders
-    assert memory.tags(PROBER) == [tag for tag in memory.tags(ME) if tag in shared_tags(before)]
+    assert memory.names(PROBER, "tags") == [
+        tag for tag in memory.names(ME, "tags") if tag in shared_tags(before)
+    ]
 
 
 def shared_tags(records: list[dict[str, Any]]) -> set[str]:

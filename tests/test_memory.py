@@ -417,7 +417,11 @@ def test_an_empty_store_answers_everything_with_nothing(memory: Memory) -> None:
     assert (found.hits, found.partial, found.recent, found.note) == ((), (), (), "")
     assert memory.listing(ME) == []
     assert list(memory.export(ME)) == []
-    assert (memory.sessions(ME), memory.entities(ME), memory.tags(ME)) == ([], [], [])
+    assert (
+        memory.names(ME, "session"),
+        memory.names(ME, "entities"),
+        memory.names(ME, "tags"),
+    ) == ([], [], [])
     assert memory.stats(ME)["memories"] == 0
 
 
@@ -598,7 +602,7 @@ def test_an_import_is_searched_listed_and_masked_like_anything_else(memory: Memo
     assert "hunter2" not in stored.text
     assert any("masked" in warning for warning in receipt.warnings)
     assert memory.recall(ME, "drawer of Lena").hits[0].memory.id == receipt.id
-    assert memory.sessions(ME) == ["s"]
+    assert memory.names(ME, "session") == ["s"]
 
 
 def test_an_import_without_a_time_happened_now(memory: Memory, clock: Any) -> None:

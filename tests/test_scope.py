@@ -84,7 +84,7 @@ def test_every_way_of_looking_shows_the_readable_and_nothing_else(
     assert sum(counts["by_agent"].values()) == sum(counts["by_scope"].values()) == len(mine)
     assert counts["by_agent"].keys() == {e.owner.agent for e in told if e.id in mine}
     words = {f"tag-{each.word}" for each in told if each.id in mine}
-    assert {tag for tag in memory.tags(who) if tag.startswith("tag-")} == words
+    assert {tag for tag in memory.names(who, "tags") if tag.startswith("tag-")} == words
 
 
 @pytest.mark.parametrize("who", LOOKING, ids=lambda who: who.agent)
@@ -181,14 +181,14 @@ def test_consolidation_previews_show_only_what_is_readable(open_memory: OpenMemo
 def test_names_and_entities_of_others_stay_with_them(memory: Memory) -> None:
     memory.remember(AGENTS[0], "Zeno Quarles lives in Vaduz.", session="secret", tags=["hidden"])
     for who in (AGENTS[1], LONE, CHIEF):
-        assert memory.sessions(who) == []
-        assert memory.entities(who) == []
-        assert memory.tags(who) == []
+        assert memory.names(who, "session") == []
+        assert memory.names(who, "entities") == []
+        assert memory.names(who, "tags") == []
         assert memory.stats(who)["sessions"] == 0
         for filters in ({"session": "secret"}, {"entity": "Zeno Quarles"}):
             assert memory.listing(who, **filters) == []
-    assert memory.sessions(AGENTS[0]) == ["secret"]
-    assert "Zeno Quarles" in memory.entities(AGENTS[0])
+    assert memory.names(AGENTS[0], "session") == ["secret"]
+    assert "Zeno Quarles" in memory.names(AGENTS[0], "entities")
 
 
 def test_associations_of_others_are_not_counted(open_memory: OpenMemory) -> None:

@@ -196,14 +196,9 @@ class FakeEngine:
     def stats(self, who: Identity) -> dict[str, Any]:
         return {"memories": len(self.readable(who))}
 
-    def sessions(self, who: Identity) -> list[str]:
-        return sorted({m.session for m in self.readable(who) if m.session})
-
-    def entities(self, who: Identity) -> list[str]:
-        return sorted({e for m in self.readable(who) for e in m.entities})
-
-    def topics(self, who: Identity) -> list[str]:
-        return sorted({m.topic for m in self.readable(who) if m.topic})
+    def names(self, who: Identity, column: str) -> list[str]:
+        found = [getattr(m, column) for m in self.readable(who)]
+        return sorted({n for f in found for n in ((f,) if isinstance(f, str) else f) if n})
 
     def changed(self, who: Identity, after: int | None = None) -> Changed:
         with self.lock:
@@ -211,9 +206,6 @@ class FakeEngine:
         new = [self.memories[id] for id in ids[len(ids) if after is None else after :]]
         seen = {m.id for m in self.readable(who)}
         return Changed(len(ids), tuple(m for m in new if m.id in seen))
-
-    def tags(self, who: Identity) -> list[str]:
-        return sorted({t for m in self.readable(who) for t in m.tags})
 
     def export(self, who: Identity) -> Iterator[Mapping[str, Any]]:
         return iter(())
