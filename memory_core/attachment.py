@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memory_core.records import KINDS, VISIBILITIES, Hit, Memory, Neighbour, Recollection
 from memory_core.scoring import metamemory
+from memory_core.session import NOTHING, Activation, Mind
 from memory_core.storage.columns import Columns
 from memory_core.storage.store import MemoryStore
 
@@ -42,6 +43,8 @@ class Cues:
     explain: bool = False
     besides: tuple[str, ...] = ()
     """Ids that are no answer, such as the turn that asks."""
+    mind: Mind = NOTHING
+    """What the conversation has in mind while it asks."""
 
 
 Why = dict[str, float | str]
@@ -65,7 +68,7 @@ class Chosen:
     """The rows that answer, best first, with the evidence of the best.
 
     *why* has one entry a row, or none at all when nobody asked; *rejected* are the best of those
-    that do not answer.
+    that do not answer, *active* those of the rows that the cue really brought to mind.
     """
 
     rows: Sequence[int] = ()
@@ -73,6 +76,7 @@ class Chosen:
     why: Sequence[Why] = ()
     rejected: Sequence[Rejected] = ()
     confidence: float = 0.0
+    active: Sequence[Activation] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ class Capture:
     def observe(self, who: Identity, draft: Draft) -> Observation:
         """Keep the turn of *draft*, or say why not; see Memory.observe."""
         said = draft.memory.text
+        if draft.memory.role in ("", "user"):
+            self._sessions.heard(who, draft.memory.session)
         text = echo.without_recalled(said)
         if visible.is_blank(text):
             return _skipped(said, ECHO)

@@ -50,6 +50,16 @@ class DecaySettings(_Section):
     rehearsal_weight: float = Field(1.0, ge=0, description="rate is divided by 1 + w ln(1 + n)")
 
 
+class SessionSettings(_Section):
+    """What a conversation has in mind. Sources: seed rows A1.11, B2.4, B3.6."""
+
+    hot: int = Field(20, ge=0, le=1000, description="recalled memories looked at first")
+    working: int = Field(10, ge=0, le=1000, description="memories in working memory")
+    working_turns: int = Field(5, ge=1, le=1000, description="life of one that is not renewed")
+    priming_rate: float = Field(0.3, ge=0, le=10, description="boost 1 + 0.3 e^(-rate x turns)")
+    priming_turns: int = Field(10, ge=0, le=1000, description="after these priming is forgotten")
+
+
 class EmbedderSettings(_Section):
     """What belongs to an embedding model; unset values come from its built-in profile."""
 
@@ -155,6 +165,7 @@ class Settings(_Section):
 
     recall: RecallSettings = RecallSettings()
     decay: DecaySettings = DecaySettings()
+    session: SessionSettings = SessionSettings()
     embedding: EmbedderSettings = EmbedderSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     storage: StorageSettings = StorageSettings()

@@ -112,13 +112,14 @@ class Engine:
         with _no_collection():
             store.catch_up()
         encoder = gist_encoder.choose(settings)
-        writer, sessions = Writer(store, gate, encoder, settings, clock), Sessions()
+        writer = Writer(store, gate, encoder, settings, clock)
+        sessions = Sessions(settings.session)
         return Parts(
             store,
             writer,
             Capture(store, writer, sessions),
             sessions,
-            Reader(store, gate, settings, clock),
+            Reader(store, gate, settings, clock, sessions),
             Consolidator(store, gate, encoder, settings, clock),
             Forgetting(store, settings, clock),
             Maintenance(store, gate, settings, clock, embed),

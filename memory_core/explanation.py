@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import attachment
+from memory_core import attachment, cognition
 from memory_core.attachment import MOST_REJECTED, Chosen, Cues, Rejected, Why
 from memory_core.config import DecaySettings
 from memory_core.scoring import activation, decay
-from memory_core.storage.columns import Columns
+from memory_core.session import Mind
 from memory_core.storage.store import MemoryStore
 
 if TYPE_CHECKING:
@@ -32,29 +32,22 @@ MOST_OUTSIDE = 3
 """Rejected memories that are shown although a filter, or their age, kept them out of the search."""
 
 _BY_OFFSET = {-2: "two after", -1: "after", 1: "before", 2: "two before"}
-_LONG_TERM = 2  # records.TIERS.index("long_term")
-
-
-def retained(
-    columns: Columns, rows: Rows, settings: DecaySettings, now: float
-) -> NDArray[np.float64]:
-    """The retention (0-1) of each of *rows* at epoch seconds *now*, from its last access."""
-    last = columns.last_accessed[rows]
-    last = np.where(np.isnan(last), columns.recorded_at[rows], last)
-    recent = columns.tier[rows] != _LONG_TERM
-    days = np.where(recent, settings.recent_half_life_days, settings.long_term_half_life_days)
-    return decay.retention(
-        now - last, days * decay.DAY, columns.access_count[rows], settings.rehearsal_weight
-    )
 
 
 class Reasons:
     """Tells why of the candidates of one search. Call inside store.reading()."""
 
     def __init__(
-        self, store: MemoryStore, found: Candidates, settings: DecaySettings, now: float
+        self,
+        store: MemoryStore,
+        found: Candidates,
+        settings: DecaySettings,
+        now: float,
+        mind: Mind,
     ) -> None:
-        """Explain *found* as of epoch seconds *now*."""
+        """Explain *found* as of epoch seconds *now*, asked with *mind* in mind."""
+        self._store = store
+        self._mind = mind
         self._columns = store.columns
         self._found = found
         self._settings = settings
@@ -89,10 +82,11 @@ class Reasons:
             "fused": found.fused[place],
             **{name: values[place] for name, values in found.added.items()},
             "recency": 0.5 ** (age / decay.DAY / RECENCY_HALF_LIFE_DAYS),
-            "retention": retained(self._columns, row, self._settings, self._now)[0],
+            "retention": cognition.retention(self._store, row, self._settings, self._now)[0],
             "importance": self._columns.importance[row[0]],
         }
         known: Why = {n: round(float(v), 4) for n, v in signals.items() if v == v}
+        known |= self._mind.tells(self._columns.id(int(row[0])))
         path = self._path(place)
         return known | {"path": path} if path else known
 

@@ -64,7 +64,6 @@ def of_turn(
     turn: ConversationTurn,
     limits: LimitSettings,
     now: float,
-    *,
     scope: str,
     tags: Sequence[str],
     trust: str,

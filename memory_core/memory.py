@@ -29,6 +29,7 @@ from memory_core.records import (
     RunReport,
     is_id,
 )
+from memory_core.session import Mind
 
 log = logging.getLogger(__name__)
 
@@ -145,17 +146,8 @@ class Memory:
         echo of recalled text, or a near-duplicate, which reinforces the first one. *trust* "" is
         user, or agent for what an assistant or a tool said. Raises as remember does.
         """
-        draft = intake.of_turn(
-            who,
-            turn,
-            self.settings.limits,
-            self._clock(),
-            scope=scope,
-            tags=tags,
-            trust=trust,
-            source=source,
-            client=client,
-        )
+        limits, now = self.settings.limits, self._clock()
+        draft = intake.of_turn(who, turn, limits, now, scope, tags, trust, source, client)
         return self._engine.parts().capture.observe(who, draft)
 
     def observe_and_recall(
@@ -230,8 +222,12 @@ class Memory:
         found = parts.reader.by_id(who, cues) if named else parts.reader.recall(who, cues)
         ids = [hit.memory.id for hit in found.hits]
         parts.maintenance.accesses.note(ids)
-        parts.sessions.recalled(who, [*ids, *(hit.memory.id for hit in found.partial)])
+        parts.sessions.told(who, [*ids, *(hit.memory.id for hit in found.partial)])
         return found
+
+    def in_mind(self, who: Identity, session: str) -> Mind:
+        """What the conversation has in mind in this process: recalled last, working, primed."""
+        return self._engine.parts().sessions.mind(who, checks.label(session, "session"))
 
     def get(self, who: Identity, id: str) -> records.Memory:
         """The memory *id*. Raises NotFound when there is none that *who* may read."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import attachment, checks, explanation, selection
+from memory_core import attachment, checks, cognition, explanation, selection
 from memory_core.attachment import Chosen, Cues, Why
 from memory_core.config import Settings
-from memory_core.embedding.embedder import EmbedderGate
+from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.records import Identity, Recollection
 from memory_core.scoring import (
     activation,
@@ -23,6 +23,7 @@ from memory_core.scoring import (
     fusion,
     metamemory,
 )
+from memory_core.session import Mind, Sessions
 from memory_core.storage import lexical_index
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.vector_entries import Part
@@ -78,16 +79,22 @@ class Reader:
         gate: EmbedderGate,
         settings: Settings,
         clock: Callable[[], float],
+        sessions: Sessions,
     ) -> None:
-        """Read from *store*; embed queries with what *gate* has loaded; *clock* gives the time."""
+        """Read from *store*; embed queries with what *gate* has loaded; *clock* gives the time.
+
+        *sessions* are what the conversations have in mind; a recall renews it.
+        """
         self._store = store
         self._gate = gate
         self._settings = settings
         self._clock = clock
+        self._sessions = sessions
 
     def recall(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind of what *who* may read; see Memory.recall."""
         vector = self._query_vector(cues.query)
+        cues = replace(cues, mind=self._sessions.asked(who, cues.session))
         self._store.catch_up()
         with self._store.reading():
             columns = self._store.columns
@@ -98,6 +105,8 @@ class Reader:
             if cues.explain:
                 chosen = self._with_outsiders(asked, chosen, seen & ~among)
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
+            stale = cognition.similarities(self._store, cues.mind.working, vector)
+        self._sessions.answered(who, cues.session, chosen.active, stale)
         return attachment.attach(
             self._store,
             chosen,
@@ -170,7 +179,7 @@ class Reader:
         rows = self._candidates(asked, outside)
         if not len(rows):
             return chosen
-        reasons = self._reasons(self._score(asked, rows))
+        reasons = self._reasons(self._score(asked, rows), asked.cues.mind)
         return replace(chosen, rejected=[*chosen.rejected, *reasons.outside(asked.cues)])
 
     # candidates
@@ -190,6 +199,9 @@ class Reader:
             for part in ("whole", "passage"):
                 nearest = self._store.vectors.search(asked.vector, most, part=part, allowed=mask)
                 found.append(nearest[0])
+            found.append(
+                cognition.hot(self._store, asked.cues.mind, asked.vector, self._profile.related)
+            )
         hits = np.unique(np.concatenate(found))
         around = [self._store.columns.neighbours_many(hits, offset) for offset in OFFSETS]
         rows = np.unique(np.concatenate([hits, *around]))
@@ -217,7 +229,7 @@ class Reader:
         added = self._spread(fused, rows, neighbours)
         added["temporal"] = weights.temporal_weight * self._temporal(asked.dates, rows)
         score = fused + sum(added.values())
-        added["cognition"] = self._cognition(rows, score)
+        added["cognition"] = self._cognition(rows, score, asked.cues.mind)
         score = score + added["cognition"]
         return Candidates(rows, passage, whole, lexical, fused, added, score, neighbours)
 
@@ -258,21 +270,22 @@ class Reader:
             result[index] = known[key]
         return result
 
-    def _cognition(self, rows: Rows, score: Scores) -> Scores:
-        """What retention and importance may move: a share of the spread of the scores (rule 4)."""
+    def _cognition(self, rows: Rows, score: Scores, mind: Mind) -> Scores:
+        """What retention, importance and priming may move: a share of the scores' spread (rule 4).
+
+        Direct hits and what spreading brought are treated alike (seed row B3.7).
+        """
         bound = self._settings.recall.cognition_bound
         spread = float(score.max() - score.min()) if len(score) else 0.0
-        retained = explanation.retained(
-            self._store.columns, rows, self._settings.decay, self._clock()
-        )
-        liking = 0.5 * retained + 0.5 * self._store.columns.importance[rows]
-        return bound * spread * liking
+        now, decay_settings = self._clock(), self._settings.decay
+        retained = cognition.retention(self._store, rows, decay_settings, now)
+        return bound * spread * cognition.liking(self._store, rows, retained, mind)
 
     # select and judge
 
     def _select(self, asked: Question, found: Candidates) -> Chosen:
-        cues, embedder = asked.cues, self._gate.embedder
-        threshold = None if embedder is None else embedder.profile.near_duplicate
+        cues = asked.cues
+        threshold = None if self._gate.embedder is None else self._profile.near_duplicate
         lambda_ = self._settings.recall.mmr_lambda
         order = selection.ranked(self._store, found.rows, found.score, cues.k, lambda_)
         order = selection.newest_first(self._store, found.rows, order, cues.as_of, self._clock())
@@ -282,13 +295,25 @@ class Reader:
             [int(row) for row in found.rows[chosen]],
             [float(score) for score in found.score[chosen]],
             confidence=self._judge(asked.ideal, found),
+            active=cognition.activated(
+                self._store,
+                found.rows[chosen],
+                found.whole[chosen],
+                found.lexical[chosen],
+                self._profile.related,
+            ),
         )
         if not cues.explain:
             return answer
-        return self._reasons(found).explained(answer, order, kept, folded)
+        return self._reasons(found, cues.mind).explained(answer, order, kept, folded)
 
-    def _reasons(self, found: Candidates) -> explanation.Reasons:
-        return explanation.Reasons(self._store, found, self._settings.decay, self._clock())
+    def _reasons(self, found: Candidates, mind: Mind) -> explanation.Reasons:
+        return explanation.Reasons(self._store, found, self._settings.decay, self._clock(), mind)
+
+    @property
+    def _profile(self) -> Profile:
+        embedder = self._gate.embedder
+        return embedder.profile if embedder is not None else Profile()
 
     def _judge(self, ideal: float, found: Candidates) -> float:
         """The calibrated confidence in the evidence for the best candidates.

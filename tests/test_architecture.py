@@ -15,6 +15,7 @@ PATHS = {
     "intake",
     "capture",
     "session",
+    "cognition",
     "recording",
     "selection",
     "reader",

@@ -1,0 +1,133 @@
+"""The acceptance cases of the three earlier systems, with the real model (docs: seed rows)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.records import ConversationTurn, Identity, Recollection
+
+ME = Identity("me")
+
+OpenMemory = Callable[..., Memory]
+
+ANIMALS = (
+    "Zebras live in the savanna of Africa and flee from lions.",
+    "The wildlife reserve in Kenya protects elephants, giraffes and zebras.",
+    "Herds of wild animals cross the African plains in the dry season.",
+)
+PROGRAMMING = (
+    "Our Python service writes its logs as JSON lines.",
+    "The compiler reports a type error in the parser module.",
+    "We deploy the backend with a script on every merge.",
+)
+UNRELATED = tuple(
+    f"{subject} {rest}"
+    for subject in ("The printer", "My neighbour", "The bakery", "Our landlord", "The bus driver")
+    for rest in (
+        "was late again this morning.",
+        "has a new red bicycle.",
+        "asked for the invoice from last week.",
+        "will be away on Thursday.",
+    )
+)
+
+
+@pytest.fixture
+def real(open_memory: OpenMemory, minilm: MiniLM) -> Memory:
+    return open_memory(embedder=minilm)
+
+
+def says(memory: Memory, text: str, session: str = "s", role: str = "user") -> str:
+    receipt = memory.observe(ME, ConversationTurn(role, text, session=session)).receipt
+    assert receipt is not None
+    return receipt.id
+
+
+def texts(found: Recollection) -> list[str]:
+    return [hit.memory.text for hit in (*found.hits, *found.partial)]
+
+
+def test_zebra_facts_survive_twenty_unrelated_turns(real: Memory) -> None:  # B1.15
+    facts = {says(real, text) for text in ANIMALS[:2]}
+    for text in UNRELATED:
+        says(real, text)
+    found = real.recall(ME, "Where do zebras live?", session="s", k=3)
+    assert found.found
+    assert facts <= {hit.memory.id for hit in found.hits}
+    assert found.hits[0].memory.text == ANIMALS[0]
+
+
+def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:  # B3.11
+    for animal, program in zip(ANIMALS, PROGRAMMING, strict=True):
+        real.remember(ME, program)
+        real.remember(ME, animal)
+    both = "Are there plains, scripts or parsers?"  # as near to the one as to the other
+    assert texts(real.recall(ME, both, session="other"))[0] == PROGRAMMING[1]
+    zebra = texts(real.recall(ME, "zebra", session="talk", k=6))
+    assert set(zebra[:3]) == set(ANIMALS)
+    primed = real.in_mind(ME, "talk").primed
+    assert {real.get(ME, id).text for id in primed} == set(ANIMALS)
+    after = real.recall(ME, both, session="talk", explain=True)
+    assert after.hits[0].memory.text == ANIMALS[2]
+    assert after.hits[0].why["priming"] == pytest.approx(1 + 0.3 * math.exp(-0.3), abs=1e-3)
+    assert texts(real.recall(ME, both, session="other"))[0] == PROGRAMMING[1]  # nothing leaked
+
+
+def test_two_conversations_at_once_do_not_prime_each_other(real: Memory) -> None:
+    for text in (*ANIMALS, *PROGRAMMING):
+        real.remember(ME, text)
+    real.recall(ME, "zebra", session="a")
+    real.recall(ME, "Python logs", session="b")
+    animals = {real.get(ME, id).text for id in real.in_mind(ME, "a").working}
+    code = {real.get(ME, id).text for id in real.in_mind(ME, "b").working}
+    assert animals <= set(ANIMALS)
+    assert code <= set(PROGRAMMING)
+    assert animals
+    assert code
+
+
+def test_working_memory_stays_warm_and_clears_on_a_topic_shift(real: Memory) -> None:  # B2.10
+    for text in (*ANIMALS, *PROGRAMMING):
+        real.remember(ME, text)
+    real.observe_and_recall(ME, ConversationTurn("user", "Tell me about zebras.", session="s"))
+    warm = set(real.in_mind(ME, "s").working)
+    assert warm
+    for turn in range(5):
+        text = f"Question {turn}: does the parser module report a type error?"
+        _, found = real.observe_and_recall(ME, ConversationTurn("user", text, session="s"))
+        assert found.hits
+    assert not warm & set(real.in_mind(ME, "s").working)
+
+
+def test_a_corrected_fact_outranks_the_old_one(real: Memory) -> None:  # B5.11
+    old = real.remember(ME, "The meeting with the bank is on Tuesday.").id
+    new = real.remember(ME, "Correction: the meeting with the bank is on Wednesday.").id
+    assert real.get(ME, new).importance == 1.0
+    found = real.recall(ME, "When is the meeting with the bank?")
+    assert [hit.memory.id for hit in found.hits][:2] == [new, old]
+
+
+def test_older_scores_lower_for_retention_and_access_resists_decay(
+    real: Memory, clock: Any
+) -> None:  # B2.10
+    old = real.remember(ME, "The first garden plan has three beds of beans.").id
+    used = real.remember(ME, "The second garden plan has four beds of peas.").id
+    clock.pass_by(5 * 86_400)
+    real.recall(ME, used)
+    real._engine.parts().maintenance.accesses.flush()
+    clock.pass_by(5 * 86_400)
+    new = real.remember(ME, "The third garden plan has five beds of kale.").id
+    found = real.recall(ME, "garden plan beds", explain=True)
+    kept = {hit.memory.id: hit.why["retention"] for hit in found.hits}
+    assert kept[new] > kept[used] > kept[old]
+
+
+def test_database_notes_do_not_answer_a_question_about_something_else(real: Memory) -> None:
+    real.remember(ME, "Redis caches the sessions of the shop for twenty minutes.")  # A4.15
+    assert not real.recall(ME, "How do I write a move constructor in C++?").found
