@@ -21,7 +21,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.authentication import AuthCredentials
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -32,6 +32,10 @@ from server.auth import Tokens
 
 MAX_BODY = 1024 * 1024
 """Bytes of one request. A call with the longest text, all escaped, takes 240 kB."""
+SESSIONS = 1_000
+"""Of clients before 2026-07-28, open at a time; one more is answered 503."""
+SESSION_SECONDS = 1_800.0
+"""How long such a session may stay without a request or an open stream before it is dropped."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _OPEN = frozenset({"/healthz"})
@@ -67,7 +71,12 @@ def build_app(
     names = _names(host, allowed_hosts)
     # The door checks Host and Origin for all routes; the SDK's own check would know fewer names.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    http = server.streamable_http_app(transport_security=unchecked, max_request_body_size=MAX_BODY)
+    http = server.streamable_http_app(
+        transport_security=unchecked,
+        max_request_body_size=MAX_BODY,
+        max_sessions=SESSIONS,
+        session_idle_timeout=SESSION_SECONDS,
+    )
     sse = server.sse_app(transport_security=unchecked, max_request_body_size=MAX_BODY)
 
     @contextlib.asynccontextmanager
@@ -83,7 +92,10 @@ def build_app(
 
 
 class Door:
-    """Passes a request when Host and Origin are ours, its size is bounded and its token known."""
+    """Passes a request when Host and Origin are ours, its size is bounded, its token known.
+
+    A POST must be JSON: what a page in a browser can send without asking first is not.
+    """
 
     def __init__(self, app: ASGIApp, names: frozenset[str], tokens: Tokens | None) -> None:
         """*names* are our host names in lower case; *tokens* None asks for no token."""
@@ -92,7 +104,7 @@ class Door:
         self._tokens = tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 421, 403, 413 or 401, or pass the request on with its user set."""
+        """Answer 421, 403, 413, 401 or 415, or pass the request on with its user set."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -114,9 +126,13 @@ class Door:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MAX_BODY:
             return _problem(413, f"the body is over {MAX_BODY} bytes", "send less")
-        if self._tokens is None or scope["path"] in _OPEN:
-            return None
-        return self._identify(scope, headers, self._tokens)
+        if self._tokens is not None and scope["path"] not in _OPEN:
+            refused = self._identify(scope, headers, self._tokens)
+            if refused is not None:
+                return refused
+        if scope["method"] == "POST" and _media_type(headers) != "application/json":
+            return _problem(415, "the body is not JSON", "send Content-Type: application/json")
+        return None
 
     def _identify(self, scope: Scope, headers: Headers, tokens: Tokens) -> Response | None:
         kind, _, secret = headers.get("authorization", "").partition(" ")
@@ -158,7 +174,10 @@ class _Repairing:
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
-        body = await _body(receive)
+        try:
+            body = await _body(receive)
+        except ClientDisconnect:
+            return
         if body is None:
             await _problem(413, f"the body is over {MAX_BODY} bytes", "send less")(
                 scope, receive, send
@@ -169,12 +188,12 @@ class _Repairing:
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """The whole body; None when it is over MAX_BODY or the client left."""
+    """The whole body; None when it is over MAX_BODY. Raises ClientDisconnect."""
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return bytes(body)
+            raise ClientDisconnect
         body += message.get("body", b"")
         if len(body) > MAX_BODY:
             return None
@@ -211,6 +230,10 @@ def _addresses() -> set[str]:
     except OSError:
         return set()
     return {str(entry[4][0]).partition("%")[0] for entry in found}
+
+
+def _media_type(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _problem(status: int, problem: str, next_step: str) -> JSONResponse:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
 from mcp import Client
@@ -15,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity
+from server import web
 from server.app import build_server
 from server.auth import Tokens
 from server.web import MAX_BODY, build_app, is_loopback
@@ -24,6 +26,16 @@ pytestmark = pytest.mark.anyio
 BASE = "http://127.0.0.1:7832"
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    },
+}
 
 
 class Served:
@@ -51,8 +63,6 @@ class Served:
 @asynccontextmanager
 async def serving(app: Any, tokens: Tokens | None = None) -> AsyncIterator[Served]:
     """Run the ASGI lifespan around the application."""
-    import anyio
-
     started, ended = anyio.Event(), anyio.Event()
     requests = [{"type": "lifespan.startup"}]
 
@@ -129,6 +139,154 @@ async def test_the_door_checks_host_origin_token_and_path(app: Any, tokens: Toke
                         else:
                             assert answer.status_code not in (401, 403, 421), case
                         assert "access-control-allow-origin" not in answer.headers
+
+
+TABLE = """
+# method path         host                            origin                        token    type      status
+POST     /mcp         127.0.0.1:7832                  -                             good     json      200
+POST     /mcp         127.0.0.1                       -                             good     json      200
+POST     /mcp         localhost:7832                  -                             good     json      200
+POST     /mcp         LOCALHOST:1                     -                             good     json      200
+POST     /mcp         [::1]:7832                      -                             good     json      200
+POST     /mcp         evil.example                    -                             good     json      421
+POST     /mcp         evil.example:7832               -                             good     json      421
+POST     /mcp         127.0.0.1.evil.example:7832     -                             good     json      421
+POST     /mcp         localhost.evil.example          -                             good     json      421
+POST     /mcp         localhost@evil.example          -                             good     json      421
+POST     /mcp         localhost:x                     -                             good     json      421
+POST     /mcp         10.0.0.1:7832                   -                             good     json      421
+POST     /mcp         -                               -                             good     json      421
+POST     /mcp         localhost:7832                  http://localhost:6274         good     json      200
+POST     /mcp         localhost:7832                  https://localhost             good     json      200
+POST     /mcp         localhost:7832                  http://127.0.0.1:7832         good     json      200
+POST     /mcp         localhost:7832                  http://[::1]:1                good     json      200
+POST     /mcp         localhost:7832                  http://evil.example           good     json      403
+POST     /mcp         localhost:7832                  https://evil.example          good     json      403
+POST     /mcp         localhost:7832                  http://localhost.evil.example good     json      403
+POST     /mcp         localhost:7832                  http://localhost@evil.example good     json      403
+POST     /mcp         localhost:7832                  null                          good     json      403
+POST     /mcp         localhost:7832                  file://                       good     json      403
+POST     /mcp         localhost:7832                  vscode-webview://localhost    good     json      403
+POST     /mcp         localhost:7832                  -                             lower    json      200
+POST     /mcp         localhost:7832                  -                             none     json      401
+POST     /mcp         localhost:7832                  -                             empty    json      401
+POST     /mcp         localhost:7832                  -                             wrong    json      401
+POST     /mcp         localhost:7832                  -                             basic    json      401
+POST     /mcp         localhost:7832                  -                             revoked  json      401
+POST     /mcp         localhost:7832                  -                             query    json      401
+POST     /mcp         localhost:7832                  -                             good     charset   200
+POST     /mcp         localhost:7832                  -                             good     plain     415
+POST     /mcp         localhost:7832                  -                             good     form      415
+POST     /mcp         localhost:7832                  -                             good     multipart 415
+POST     /mcp         localhost:7832                  -                             good     jsonx     415
+POST     /mcp         localhost:7832                  -                             good     none      415
+GET      /mcp         localhost:7832                  -                             good     json      400
+DELETE   /mcp         localhost:7832                  -                             good     json      400
+PUT      /mcp         localhost:7832                  -                             good     json      405
+PATCH    /mcp         localhost:7832                  -                             good     json      405
+OPTIONS  /mcp         localhost:7832                  http://localhost:1            good     json      405
+POST     /sse         localhost:7832                  -                             good     json      405
+POST     /messages/   localhost:7832                  -                             good     json      400
+GET      /messages/   localhost:7832                  -                             good     json      405
+POST     /messages/   localhost:7832                  -                             good     plain     415
+GET      /healthz     localhost:7832                  -                             none     none      200
+HEAD     /healthz     localhost:7832                  -                             none     none      200
+GET      /healthz     evil.example                    -                             good     none      421
+GET      /healthz     localhost:7832                  http://evil.example           good     none      403
+POST     /healthz     localhost:7832                  -                             good     json      405
+GET      /elsewhere   localhost:7832                  -                             good     json      404
+POST     /elsewhere   localhost:7832                  -                             good     json      404
+GET      /elsewhere   localhost:7832                  -                             none     json      401
+GET      /sse         localhost:7832                  -                             none     json      401
+GET      /sse         evil.example                    -                             good     json      421
+GET      /sse         localhost:7832                  http://evil.example           good     json      403
+POST     /messages/   localhost:7832                  -                             none     json      401
+POST     /messages/   localhost:7832                  null                          good     json      403
+POST     /messages/   evil.example                    -                             good     json      421
+GET      /mcp         localhost:7832                  -                             none     json      401
+DELETE   /mcp         localhost:7832                  -                             wrong    json      401
+OPTIONS  /mcp         localhost:7832                  http://evil.example           none     none      403
+OPTIONS  /mcp         localhost:7832                  http://localhost:1            none     none      401
+POST     /mcp         evil.example                    http://evil.example           none     plain     421
+POST     /mcp         localhost:7832                  http://evil.example           none     plain     403
+POST     /mcp         localhost:7832                  -                             none     plain     401
+"""  # noqa: E501
+TYPES = {
+    "json": "application/json",
+    "charset": "application/json; charset=utf-8",
+    "plain": "text/plain",
+    "form": "application/x-www-form-urlencoded",
+    "multipart": "multipart/form-data; boundary=x",
+    "jsonx": "application/jsonx",
+}
+
+
+def matrix() -> list[Any]:
+    lines = [line for line in TABLE.strip().splitlines() if not line.startswith("#")]
+    return [pytest.param(*line.split(), id=" ".join(line.split()[:-1])) for line in lines]
+
+
+def test_the_matrix_has_more_than_sixty_cases() -> None:
+    assert len({case.id for case in matrix()}) >= 60
+
+
+@pytest.mark.parametrize(("method", "path", "host", "origin", "token", "type", "status"), matrix())
+async def test_who_gets_through(
+    app: Any, engine: Any, tokens: Tokens,
+    method: str, path: str, host: str, origin: str, token: str, type: str, status: str,
+) -> None:  # fmt: skip
+    good, revoked = tokens.add("ann", rights=("read",)), tokens.add("bob")
+    tokens.revoke(tokens.all()[1].id)
+    credentials = {
+        "good": f"Bearer {good}",
+        "lower": f"bearer {good}",
+        "empty": "Bearer ",
+        "wrong": f"Bearer {good[:-1]}x",
+        "basic": f"Basic {good}",
+        "revoked": f"Bearer {revoked}",
+    }
+    headers = {"host": "" if host == "-" else host, "accept": JSON["accept"]}
+    headers |= {"origin": origin} if origin != "-" else {}
+    headers |= {"authorization": credentials[token]} if token in credentials else {}
+    headers |= {"content-type": TYPES[type]} if type in TYPES else {}
+    query = {"token": good, "access_token": good} if token == "query" else None
+    body = json.dumps(HELLO).encode() if method == "POST" else b""
+    async with serving(app) as served, served.http() as http:
+        answer = await http.request(method, path, headers=headers, params=query, content=body)
+    assert answer.status_code == int(status), answer.text
+    assert not [name for name in answer.headers if name.startswith("access-control-")]
+    assert (answer.headers.get("www-authenticate") == "Bearer") is (status == "401")
+    assert good not in answer.text
+    assert engine.calls == [], "nothing of this reaches the memory"
+
+
+async def test_idle_sessions_are_dropped(
+    engine: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web, "SESSION_SECONDS", 0.05)
+    server = build_server(engine)
+    secret = tokens.add("ann")
+    async with serving(build_app(server, tokens=tokens)) as served, served.http(secret) as http:
+        opened = await http.post("/mcp", headers=JSON, json=HELLO)
+        session = {"mcp-session-id": opened.headers["mcp-session-id"]}
+        with anyio.fail_after(20):
+            while server.session_manager._server_instances:
+                await anyio.sleep(0.01)
+        late = await http.post("/mcp", headers={**JSON, **session}, json=LIST)
+    assert late.status_code == 404
+
+
+async def test_sessions_are_bounded(
+    engine: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web, "SESSIONS", 2)
+    app = build_app(build_server(engine), tokens=tokens)
+    async with serving(app) as served, served.http(tokens.add("ann")) as http:
+        opened = [await http.post("/mcp", headers=JSON, json=HELLO) for _ in range(3)]
+        assert [answer.status_code for answer in opened] == [200, 200, 503]
+        session = {"mcp-session-id": opened[0].headers["mcp-session-id"]}
+        await http.delete("/mcp", headers={**JSON, **session})
+        assert (await http.post("/mcp", headers=JSON, json=HELLO)).status_code == 200
 
 
 async def test_healthz_says_nothing_private(app: Any, engine: Any) -> None:
@@ -226,16 +384,6 @@ async def test_rights_are_checked_for_every_tool_and_resource(
 
 async def test_a_session_serves_only_the_token_that_opened_it(app: Any, tokens: Tokens) -> None:
     ann, bob = tokens.add("ann"), tokens.add("bob")
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "1"},
-        },
-    }
     async with serving(app) as served, served.http() as http:
 
         async def post(secret: str, message: Any, session: str = "") -> Any:
@@ -244,7 +392,7 @@ async def test_a_session_serves_only_the_token_that_opened_it(app: Any, tokens: 
                 headers["mcp-session-id"] = session
             return await http.post("/mcp", headers=headers, json=message)
 
-        opened = await post(ann, hello)
+        opened = await post(ann, HELLO)
         session = opened.headers["mcp-session-id"]
         assert (await post(ann, LIST, session)).status_code == 200
         assert (await post(bob, LIST, session)).status_code == 404
@@ -273,18 +421,8 @@ async def test_a_lone_surrogate_is_answered_with_a_warning(
             "params": {"name": "remember", "arguments": {"text": "a\ud800b"}},
         }
     )
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "1"},
-        },
-    }
     async with serving(app) as served, served.http(secret) as http:
-        opened = await http.post("/mcp", headers=JSON, json=hello)
+        opened = await http.post("/mcp", headers=JSON, json=HELLO)
         headers = {**JSON, "mcp-session-id": opened.headers["mcp-session-id"]}
         answer = await http.post("/mcp", headers=headers, content=body.encode())
     assert "U+FFFD" in answer.text

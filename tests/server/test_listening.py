@@ -1,0 +1,212 @@
+"""What a client may take of a real listener: connections, and time for a request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from server import listening
+from server.web import Door, _Repairing
+
+pytestmark = pytest.mark.anyio
+
+SECONDS = 20.0
+QUICK = 0.15
+GET = b"GET /hello HTTP/1.1\r\nhost: localhost\r\n\r\n"
+POST = (
+    b"POST /hello HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    b"content-length: 100000\r\n\r\n"
+)
+
+
+class Application:
+    """What stands behind the door here, and what reached it."""
+
+    def __init__(self) -> None:
+        self.bodies: list[bytes] = []
+        self.go_on = asyncio.Event()
+
+    async def hello(self, request: Request) -> Response:
+        self.bodies.append(await request.body())
+        return PlainTextResponse("hello")
+
+    async def stream(self, _: Request) -> Response:
+        async def parts() -> AsyncIterator[bytes]:
+            yield b"begun;"
+            await self.go_on.wait()
+            yield b"ended"
+
+        return StreamingResponse(parts())
+
+
+@asynccontextmanager
+async def listener(application: Application) -> AsyncIterator[int]:
+    """The port of the real HTTP server, running in this loop."""
+    app = Starlette(
+        routes=[
+            Route("/hello", application.hello, methods=["GET", "POST"]),
+            Route("/stream", application.stream),
+        ]
+    )
+    door = Door(_Repairing(app), frozenset({"localhost"}), None)
+    server = uvicorn.Server(listening.configured(door))
+    socket = listening.bind("127.0.0.1", 0)
+    running = asyncio.create_task(server.serve(sockets=[socket]))
+    try:
+        yield socket.getsockname()[1]
+    finally:
+        server.should_exit = True
+        await asyncio.wait_for(running, SECONDS)
+
+
+class Wire:
+    """One connection, spoken to in bytes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self.writer = reader, writer
+
+    async def all(self) -> bytes:
+        """Everything until the server closes."""
+        return await asyncio.wait_for(self.reader.read(), SECONDS)
+
+    async def until(self, end: bytes) -> bytes:
+        return await asyncio.wait_for(self.reader.readuntil(end), SECONDS)
+
+    async def trickle(self, data: bytes) -> None:
+        """A byte now and then, each before a deadline that began anew with it would end."""
+        for byte in data:
+            if self.reader.at_eof() or self.writer.is_closing():
+                return
+            self.writer.write(bytes([byte]))
+            await asyncio.sleep(QUICK / 10)
+
+
+@asynccontextmanager
+async def connected(port: int) -> AsyncIterator[Wire]:
+    wire = Wire(*await asyncio.open_connection("127.0.0.1", port))
+    try:
+        yield wire
+    finally:
+        wire.writer.close()
+
+
+@pytest.fixture
+def application() -> Application:
+    return Application()
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HEADER_SECONDS", "BODY_SECONDS", "IDLE_SECONDS"):
+        monkeypatch.setattr(listening, name, QUICK)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("sent", [b"", b"GET /hello HT", GET[:-2]], ids=["nothing", "line", "most"])
+async def test_headers_that_do_not_come_are_not_waited_for(
+    application: Application, sent: bytes
+) -> None:
+    async with listener(application) as port, connected(port) as wire:
+        wire.writer.write(sent)
+        assert (await wire.all()).startswith(b"HTTP/1.1 408 ")
+    assert application.bodies == []
+
+
+@pytest.mark.usefixtures("quick")
+async def test_trickled_headers_do_not_move_the_deadline(application: Application) -> None:
+    async with listener(application) as port, connected(port) as wire:
+        trickling = asyncio.create_task(wire.trickle(GET[:-4] + b"x: " + b"y" * 1000))
+        assert (await wire.all()).startswith(b"HTTP/1.1 408 ")
+        trickling.cancel()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("trickled", [False, True])
+async def test_a_body_that_does_not_come_never_reaches_the_application(
+    application: Application, trickled: bool
+) -> None:
+    async with listener(application) as port, connected(port) as wire:
+        wire.writer.write(POST + b'{"half": ')
+        trickling = asyncio.create_task(wire.trickle(b" " * (1000 if trickled else 0)))
+        assert (await wire.all()).startswith(b"HTTP/1.1 408 ")
+        trickling.cancel()
+    assert application.bodies == []
+
+
+@pytest.mark.usefixtures("quick")
+async def test_after_a_refusal_the_rest_of_a_body_is_not_taken_for_ever(
+    application: Application,
+) -> None:
+    async with listener(application) as port, connected(port) as wire:
+        wire.writer.write(POST.replace(b"localhost", b"elsewhere"))
+        trickling = asyncio.create_task(wire.trickle(b" " * 1000))
+        assert (await wire.all()).startswith(b"HTTP/1.1 421 ")
+        trickling.cancel()
+
+
+@pytest.mark.usefixtures("quick")
+async def test_a_second_request_has_deadlines_of_its_own(application: Application) -> None:
+    async with listener(application) as port, connected(port) as wire:
+        wire.writer.write(GET)
+        await wire.until(b"hello")
+        wire.writer.write(GET)
+        await wire.until(b"hello")
+        wire.writer.write(GET[:-2])
+        assert (await wire.all()).startswith(b"HTTP/1.1 408 ")
+    assert len(application.bodies) == 2
+
+
+@pytest.mark.usefixtures("quick")
+async def test_an_idle_connection_is_closed(application: Application) -> None:
+    async with listener(application) as port, connected(port) as wire:
+        wire.writer.write(GET)
+        assert (await wire.all()).endswith(b"hello")
+
+
+@pytest.mark.usefixtures("quick")
+async def test_an_answer_may_take_longer_than_any_deadline(application: Application) -> None:
+    async with listener(application) as port, connected(port) as wire:
+        wire.writer.write(GET.replace(b"hello", b"stream"))
+        await wire.until(b"begun;")
+        async with connected(port) as other:  # the deadlines of this one have passed when it ends
+            assert (await other.all()).startswith(b"HTTP/1.1 408 ")
+        application.go_on.set()
+        await wire.until(b"ended")
+
+
+async def test_too_long_headers_are_refused(application: Application) -> None:
+    async with listener(application) as port, connected(port) as wire:
+        wire.writer.write(GET[:-2] + b"x: " + b"y" * (listening.HEADER_BYTES + 1))
+        assert (await wire.all()).startswith(b"HTTP/1.1 400 ")
+
+
+async def test_connections_are_capped_and_room_comes_back(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "CONNECTIONS", 2)
+    async with listener(application) as port, connected(port) as first, connected(port) as second:
+        for wire in (first, second):
+            wire.writer.write(GET)
+            await wire.until(b"hello")
+        async with connected(port) as third:
+            assert (await third.all()).startswith(b"HTTP/1.1 503 ")
+        second.writer.write_eof()
+        await second.all()
+        second.writer.close()
+        first.writer.write(GET)
+        await first.until(b"hello")
+        answers: list[Any] = []
+        while not answers or b"503" in answers[-1]:  # until the server has seen it go
+            async with connected(port) as again:
+                again.writer.write(GET.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))
+                answers.append(await again.all())
+        assert answers[-1].endswith(b"hello")
