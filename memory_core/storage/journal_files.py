@@ -152,14 +152,19 @@ def signature(journal: Path) -> Signature:
     return tuple(found)
 
 
+_CLAIM = """
+SELECT (SELECT application_id FROM pragma_application_id),
+    (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)
+"""
+"""One statement, so one moment: another process may be creating the tables just now."""
+
+
 def claimed(connection: Connection) -> bool:
     """True when the open file is a journal of ours, False when it is empty.
 
     Raises IncompatibleStore for a file of another program and for a newer format.
     """
-    application = int(first(connection, "PRAGMA application_id") or 0)
-    version = int(first(connection, "PRAGMA user_version") or 0)
-    tables = int(first(connection, "SELECT count(*) FROM sqlite_schema") or 0)
+    application, version, tables = connection.execute(_CLAIM).fetchall()[0]
     if not (application or version or tables):
         return False
     if application != APPLICATION_ID:

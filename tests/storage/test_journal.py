@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import apsw
@@ -18,6 +19,7 @@ import pytest
 from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, StorageError
 from memory_core.records import Change, Memory, repeat_key, to_fields
 from memory_core.storage import journal as journal_module
+from memory_core.storage import journal_files
 from memory_core.storage.journal import DamagedChange, DamagedVectors, Journal, Transaction
 from memory_core.storage.journal_format import APPLICATION_ID
 
@@ -40,6 +42,31 @@ def journal(tmp_path: Path, clock: Callable[[], float]) -> Iterator[Journal]:
 
 def memory(id: str, text: str = "", **more: Any) -> Memory:
     return Memory(id=id, text=text or f"text of {id}", agent="me", **more)
+
+
+class BesideAnother:
+    """A connection beside which another process creates the tables after the first statement."""
+
+    def __init__(self, path: Path) -> None:
+        self.mine, self.other = apsw.Connection(str(path)), apsw.Connection(str(path))
+        self.waiting = True
+
+    def execute(self, *arguments: Any) -> Any:
+        rows = self.mine.execute(*arguments).fetchall()
+        if self.waiting:
+            self.waiting = False
+            journal_files.lay_out(self.other)
+        return SimpleNamespace(fetchall=lambda: rows)
+
+
+def test_a_journal_that_another_process_creates_just_now_is_no_foreign_file(tmp_path: Path) -> None:
+    """Found by the kill campaign: read in three statements it had no application id and tables."""
+    (tmp_path / "journal.db").touch()
+    connection = BesideAnother(tmp_path / "journal.db")
+    assert not journal_files.claimed(connection)
+    assert journal_files.claimed(connection)
+    connection.mine.close()
+    connection.other.close()
 
 
 def put(journal: Journal, *memories: Memory) -> list[int]:
