@@ -70,6 +70,15 @@ def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
         return _from_columns(store, who, wanted)
 
 
+def owned(store: MemoryStore, who: Identity) -> list[str]:
+    """The ids of all memories that *who* owns."""
+    store.catch_up()
+    with store.reading():
+        columns = store.columns
+        own = store.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
+        return [columns.id(int(row)) for row in np.flatnonzero(own)]
+
+
 def _from_columns(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
     with store.reading():
         columns, mask = store.columns, store.readable(who)

@@ -136,6 +136,7 @@ class Consolidator:
             if embedder is not None and action.created is not None:
                 action.parts, vectors = embed(embedder, action.created)
                 action.vectors = vectors.astype(np.float16)
+                action.fingerprint = embedder.fingerprint
 
     def _embedder(self) -> Embedder | None:
         embedder = self._gate.embedder

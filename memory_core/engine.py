@@ -21,6 +21,7 @@ from memory_core.forgetting import Forgetting
 from memory_core.gist import encoder as gist_encoder
 from memory_core.maintenance import Maintenance
 from memory_core.reader import Reader
+from memory_core.reembedding import Reembedding
 from memory_core.session import Sessions
 from memory_core.storage.store import EMBEDDING, MemoryStore
 from memory_core.wording import embed, index_text
@@ -41,6 +42,7 @@ class Parts:
     consolidator: Consolidator
     forgetting: Forgetting
     maintenance: Maintenance
+    reembedding: Reembedding
 
 
 @contextmanager
@@ -70,7 +72,8 @@ class Engine:
         self._settings = settings
         self._clock = clock
         self._given = embedder
-        self._loaded: Embedder | None = None
+        self._loaded: dict[str, Embedder] = {}
+        self._followed = ""
         self._lock = threading.Lock()
         self._closed = False
         self._store: MemoryStore | None = None
@@ -112,6 +115,7 @@ class Engine:
         with _no_collection():
             store.catch_up()
         encoder = gist_encoder.choose(settings)
+        reembedding = Reembedding(store, gate, self._load, clock, embed, lambda: self._closed)
         writer = Writer(store, gate, encoder, settings, clock)
         sessions = Sessions(settings.session)
         return Parts(
@@ -122,7 +126,8 @@ class Engine:
             Reader(store, gate, settings, clock, sessions),
             Consolidator(store, gate, encoder, settings, clock),
             Forgetting(store, settings, clock),
-            Maintenance(store, gate, settings, clock, embed),
+            Maintenance(store, gate, settings, clock, embed, reembedding, self._follow_model),
+            reembedding,
         )
 
     def _load_embedder(self) -> Embedder:
@@ -130,16 +135,34 @@ class Engine:
         assert self._store is not None  # the gate starts when there is one
         meta = self._store.journal.meta(EMBEDDING)
         wanted = self._settings
+        self._followed = "" if meta is None else meta["fingerprint"]
         if self._given is None and meta is not None and meta["name"] != wanted.embedder:
             log.warning(
-                "the store works with %s, not %s; it stays so until it is re-embedded",
+                "the store works with %s, not %s, until `anamnesis reembed` is run",
                 meta["name"],
                 wanted.embedder,
             )
             wanted = wanted.model_copy(update={"embedder": meta["name"]})
-        embedder = self._loaded = self._given or self._loaded or choose(wanted)
+        embedder = self._load(wanted.embedder)
         self._store.adopt(wanted.embedder, embedder.fingerprint, embedder.dimension)
         return embedder
+
+    def _load(self, name: str) -> Embedder:
+        """The embedder of the setting *name*, kept for when the store has to open again."""
+        if self._given is not None and name == self._settings.embedder:
+            return self._given
+        if name not in self._loaded:
+            self._loaded = {name: choose(self._settings.model_copy(update={"embedder": name}))}
+        return self._loaded[name]
+
+    def _follow_model(self) -> None:
+        """Load the store's model when another process has changed it; once for each change."""
+        assert self._store is not None
+        wanted, embedder = self._store.fingerprint, self.gate.embedder
+        if self._given is not None or wanted == self._followed:
+            return
+        if (embedder is not None and embedder.fingerprint == wanted) or self.gate.reload():
+            self._followed = wanted
 
     def parts(self) -> Parts:
         """The parts, waiting for the store to open.

@@ -20,7 +20,7 @@ from memory_core.storage.failures import RESTORE
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
 if TYPE_CHECKING:
-    from memory_core.engine import Engine
+    from memory_core.engine import Engine, Parts
     from memory_core.memory import Memory
 
 PROBE_AGENT = "anamnesis-health"
@@ -58,7 +58,7 @@ def report(
         _guarded("memories", lambda: _memories(store)),
         _guarded("table", lambda: _table(store, maintenance)),
         _guarded("vectors", lambda: _vectors(store, maintenance)),
-        _model(store, gate),
+        _guarded("model", lambda: _model(parts, gate, memory.settings.embedder)),
         Check("encoder", "ok", f"{memory.settings.encoder}: rules, no model needed"),
         _guarded("upkeep", lambda: surroundings.upkeep(store, maintenance, now)),
         _guarded("set aside", lambda: surroundings.quarantine(store)),
@@ -190,21 +190,28 @@ def _vectors(store: MemoryStore, maintenance: Maintenance) -> Check:
     return Check("vectors", "ok", f"{held} memories, {method} search")
 
 
-def _model(store: MemoryStore, gate: EmbedderGate) -> Check:
+def _model(parts: Parts, gate: EmbedderGate, setting: str) -> Check:
+    """Which model the store works with, whether it is here, and what it is changed to."""
     if gate.problem is not None:
         detail = f"recall is lexical only: {gate.problem.problem}"
         return Check("model", "degraded", detail, gate.problem.next_step)
     if gate.embedder is None:
-        return Check(
-            "model", "degraded", "the model is loading; recall is lexical", "wait a moment"
-        )
-    if gate.embedder.fingerprint != store.fingerprint:
-        return Check(
-            "model",
-            "degraded",
-            "the store was embedded with another model",
-            "set ANAMNESIS_EMBEDDER to it",
-        )
+        detail = "the model is loading; recall is lexical"
+        return Check("model", "degraded", detail, "wait a moment")
+    name = (parts.store.journal.meta(EMBEDDING) or {}).get("name", setting)
+    if gate.embedder.fingerprint != parts.store.fingerprint:
+        detail = f"recall is lexical only: {name} makes other vectors here than in the store"
+        return Check("model", "degraded", detail, f"`anamnesis reembed {name}`")
+    if (target := parts.reembedding.target) is not None:
+        left, problem = parts.reembedding.left(), parts.maintenance.problems.get("reembedding")
+        detail = f"{name}, until {target['name']} has embedded {left} more memories"
+        if problem:
+            return Check("model", "degraded", f"{detail}: {problem}", f"`anamnesis reembed {name}`")
+        return Check("model", "ok", detail)
+    if name != setting:
+        detail = f"the store works with {name}, this program is set to {setting}"
+        fix = f"`anamnesis reembed {setting}`, or set ANAMNESIS_EMBEDDER to {name}"
+        return Check("model", "degraded", detail, fix)
     return Check("model", "ok", f"{gate.embedder.name}, {gate.embedder.dimension} dimensions")
 
 

@@ -11,15 +11,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from memory_core.backfill import Backfill, Embed
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
-from memory_core.errors import Busy, EncoderUnavailable
-from memory_core.records import Change, Memory
+from memory_core.errors import Busy
+from memory_core.records import Change
+from memory_core.reembedding import Reembedding
 from memory_core.storage.accesses import Accesses
 from memory_core.storage.journal import Transaction
 from memory_core.storage.locks import FileLock
@@ -28,15 +26,6 @@ from memory_core.storage.snapshots import Snapshots
 from memory_core.storage.store import MemoryStore
 
 log = logging.getLogger(__name__)
-
-BACKFILL = 64
-"""Memories embedded in one round: at 6 ms each a batch is done within half a second."""
-
-IN_A_ROW = 2
-"""Memories that the model refuses one after the other before the round tries no more of them."""
-
-RETRY_SECONDS = 60.0
-"""A memory that the model refused is tried again after this, and waits for all others till then."""
 
 WAL_BYTES = 16 * 2**20
 """The write-ahead log is folded into the journal from this size on; SQLite's own way is off."""
@@ -53,9 +42,6 @@ STOP_SECONDS = 10.0
 ERASED = "erased"
 """The meta key of the last complete erasure: {"sequence": of the newest forget that it covers}."""
 
-Vectors: TypeAlias = tuple[list[int], NDArray[np.float32]]
-Embed = Callable[[Embedder, Memory], Vectors]
-
 
 class Maintenance:
     """The background thread of one store; also run by hand in tests and by health --repair."""
@@ -67,14 +53,22 @@ class Maintenance:
         settings: Settings,
         clock: Callable[[], float],
         embed: Embed,
+        reembedding: Reembedding | None = None,
+        follow_model: Callable[[], None] = lambda: None,
     ) -> None:
-        """Keep *store*; *embed* gives the vectors of a memory that has none."""
+        """Keep *store*; *embed* gives the vectors of a memory that has none.
+
+        *reembedding* is the change to another model; *follow_model* loads the store's model when
+        another process has changed it.
+        """
         self._store = store
         self._gate = gate
         self._clock = clock
-        self._embed = embed
+        self._reembedding = reembedding
+        self._follow_model = follow_model
         self._seconds = settings.storage.apply_seconds
         self._stopping = threading.Event()
+        self._missing = Backfill(store, clock, embed, self._stopping.is_set)
         self.accesses = Accesses(store, clock, settings.storage.access_seconds)
         self.mirror = Mirror(store, settings.storage, self._stopping.is_set)
         self.snapshots = Snapshots(store, settings.storage)
@@ -87,8 +81,11 @@ class Maintenance:
         self._failures: dict[str, int] = {}
         self.problems: dict[str, str] = {}
         """Steps that failed when they were last tried, and why."""
-        self.refused: dict[str, tuple[float, str]] = {}
+
+    @property
+    def refused(self) -> dict[str, tuple[float, str]]:
         """Memories that the model refused, when, and why."""
+        return self._missing.refused
 
     @property
     def holder(self) -> bool:
@@ -112,6 +109,8 @@ class Maintenance:
             self._thread.join(STOP_SECONDS)
         if not self._store.journal.read_only:
             self._step("accesses", self.accesses.flush)
+        if self._reembedding is not None:
+            self._reembedding.close()
         if self._working.acquire(blocking=False):
             self._lock.release()
             self._working.release()
@@ -151,18 +150,20 @@ class Maintenance:
         if not self._store.journal.read_only:
             self._step("accesses", self.accesses.keep)
             self._step("lock", self._take)
+        self._step("model", self._follow_model)
         before = self._state()
         if before == self._level and not self.problems:
             return
         if self.holder:
             self._step("vectors", self._backfill)  # before lancedb is imported: recall needs them
+            self._step("reembedding", self._reembed)
             self._step("table", self.mirror.keep)
             self._step("snapshot", self.snapshots.keep)
             self._step("erasure", self._erase)
             self._step("log", self._empty_log)
         else:
             self._step("table", self.mirror.follow)
-        settled = not self._store.behind and not self.refused
+        settled = not self._store.behind and not self.refused and not self._store.reembedding
         self._level = before if settled and before == self._state() else ()
 
     def _state(self) -> tuple[object, ...]:
@@ -225,58 +226,13 @@ class Maintenance:
     def _backfill(self) -> None:
         """Embed a batch of memories that have no vectors; the next round comes at once if more."""
         embedder = self._model()
-        if embedder is None:
-            return
-        ids = self._without_vectors()
-        made, problem = self._embed_all(embedder, ids)
-        if made:
-            self._store.commit(lambda tx: self._put_vectors(tx, made))
-            if len(ids) == BACKFILL:
-                self._wake.set()
-        elif problem is not None:  # no use in going on at once
-            raise problem
+        if embedder is not None and self._missing.batch(embedder, self._store.troubles.vectors):
+            self._wake.set()
 
-    def _without_vectors(self) -> list[str]:
-        """At most a batch of memories to embed; those that were refused only when it is time."""
-        row, now = self._store.columns.row, self._clock()
-        self.refused = {id: why for id, why in self.refused.items() if row(id) is not None}
-        most = BACKFILL + len(self.refused)
-        found = self._store.journal.without_vectors(self._store.fingerprint, most)
-        found = [*self._store.troubles.vectors, *found]
-        fresh = [id for id in found if id not in self.refused]
-        again = [id for id in found if id in self.refused and self._is_time(id, now)]
-        return (fresh + again)[:BACKFILL]
-
-    def _is_time(self, id: str, now: float) -> bool:
-        return self.refused[id][0] + RETRY_SECONDS <= now
-
-    def _embed_all(
-        self, embedder: Embedder, ids: list[str]
-    ) -> tuple[dict[str, Vectors], Exception | None]:
-        """The vectors of *ids* as far as the model gives them, and why it last refused."""
-        made: dict[str, Vectors] = {}
-        refused, last = 0, None
-        for id, memory in self._store.indexed(ids).items():
-            if self._stopping.is_set() or refused == IN_A_ROW:
-                break
-            try:
-                parts, vectors = self._embed(embedder, memory)
-                if not np.isfinite(vectors).all():
-                    raise EncoderUnavailable("the model gave no numbers", "try another model")
-            except Exception as problem:  # a job ends here: one text must not block the others
-                log.warning("memory %s is not embedded: %s", id, problem)
-                self.refused[id] = (self._clock(), str(problem))
-                refused, last = refused + 1, problem
-            else:
-                made[id], refused = (parts, vectors), 0
-                self.refused.pop(id, None)
-        return made, last
-
-    def _put_vectors(self, tx: Transaction, made: dict[str, Vectors]) -> None:
-        for id, (parts, vectors) in made.items():
-            if tx.accesses([id]):  # not forgotten meanwhile
-                half = vectors.astype(np.float16)
-                tx.put_vectors(id, self._store.fingerprint, parts, half)
+    def _reembed(self) -> None:
+        """A batch of the change to another model, if one is under way."""
+        if self._reembedding is not None and self._reembedding.step():
+            self._wake.set()
 
     # Erasing
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from memory_core import catalogue, checks, health, intake, records
 from memory_core.attachment import Cues
 from memory_core.capture import Observation
@@ -29,6 +27,7 @@ from memory_core.records import (
     RunReport,
     is_id,
 )
+from memory_core.reembedding import Reembedding
 from memory_core.session import Mind
 
 log = logging.getLogger(__name__)
@@ -335,17 +334,17 @@ class Memory:
     def clear(self, who: Identity) -> int:
         """Forget everything that *who* owns, without tombstones; how many memories went."""
         parts = self._engine.parts()
-        parts.store.catch_up()
-        with parts.store.reading():
-            columns = parts.store.columns
-            own = parts.store.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
-            ids = [columns.id(int(row)) for row in np.flatnonzero(own)]
-        if ids:
+        if ids := catalogue.owned(parts.store, who):
             parts.forgetting.forget(who, ids, reason="clear", never_again=False, confirm=True)
             parts.maintenance.nudge()
         return len(ids)
 
     # Knowing
+
+    @property
+    def reembedding(self) -> Reembedding:
+        """The change of the store to another embedding model; begin it there."""
+        return self._engine.parts().reembedding
 
     def health(self, who: Identity, *, repair: bool = False) -> HealthReport:
         """A real round trip and the state of every part; *repair* rebuilds what can be rebuilt."""

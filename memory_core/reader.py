@@ -93,10 +93,12 @@ class Reader:
 
     def recall(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind of what *who* may read; see Memory.recall."""
-        vector = self._query_vector(cues.query)
+        vector, model = self._query_vector(cues.query)
         cues = replace(cues, mind=self._sessions.asked(who, cues.session))
         self._store.catch_up()
         with self._store.reading():
+            if model != self._store.fingerprint:  # changed meanwhile: never mix two models
+                vector = None
             columns = self._store.columns
             seen = self._store.readable(who)
             shown = seen & attachment.valid(columns, cues.as_of)
@@ -138,11 +140,12 @@ class Reader:
 
     # cues
 
-    def _query_vector(self, query: str) -> NDArray[np.float32] | None:
+    def _query_vector(self, query: str) -> tuple[NDArray[np.float32] | None, str]:
+        """The vector to search with and whose it is; None without the store's model."""
         embedder = self._gate.embedder
         if embedder is None or embedder.fingerprint != self._store.fingerprint:
-            return None
-        return embedder.query(query)
+            return None, ""
+        return embedder.query(query), embedder.fingerprint
 
     def _question(self, cues: Cues, vector: NDArray[np.float32] | None) -> Question:
         lexical = self._store.lexical

@@ -175,7 +175,7 @@ class Writer:
         if entry.vectors is None:
             return []
         with self._store.reading():
-            if self._store.vectors is None:
+            if self._store.vectors is None or entry.fingerprint != self._store.fingerprint:
                 return []
             columns = self._store.columns
             allowed = self._store.readable(who) & ~columns.replaced

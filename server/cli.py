@@ -36,6 +36,7 @@ _ON_ENGINE = (
     "consolidate",
     "forget",
     "health",
+    "reembed",
     "stats",
     "export",
     "import",

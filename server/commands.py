@@ -15,6 +15,7 @@ from server.capture import observe, seed
 from server.doctor import doctor
 from server.exchange import bring_in, export
 from server.outcome import Outcome
+from server.reembed import reembed
 from server.safekeeping import backup, restore
 from server.upkeep import evaluate, setup, token
 
@@ -197,6 +198,7 @@ WITH_ENGINE: dict[str, Callable[[Any, Identity, Namespace], Outcome]] = {
     "consolidate": consolidate,
     "forget": forget,
     "health": health,
+    "reembed": reembed,
     "stats": stats,
     "export": export,
     "import": bring_in,

@@ -82,6 +82,13 @@ def build_parser() -> Parser:
     backup.add_argument("folder", metavar="DIR", help="must be empty or not exist")
     restore = add("restore", "bring a backup back; never over a memory that is there")
     restore.add_argument("folder", metavar="DIR", help="where the backup is")
+    reembed = add("reembed", "change the embedding model, while the memory goes on answering")
+    reembed.add_argument(
+        "model", nargs="?", default="", metavar="MODEL", help="default: the one that is set"
+    )
+    reembed.add_argument(
+        "--no-wait", action="store_true", help="leave the work to a running server"
+    )
     add("stats", "count memories, without loading a model")
     _evaluate(add("evaluate", "measure recall on labelled conversations"))
     export = add("export", "write every memory as JSON lines", data=False)

@@ -29,6 +29,8 @@ PATHS = {
     "maintenance",
     "health",
     "surroundings",
+    "backfill",
+    "reembedding",
     "catalogue",
     "checks",
     "explanation",

@@ -180,6 +180,26 @@ class EmbedderGate:
             self._done.clear()
         self.start()
 
+    def reload(self) -> bool:
+        """Load again, because another model is wanted; the one that is there stays until then.
+
+        False, and nothing is done, while one is being loaded.
+        """
+        with self._lock:
+            if self._started and not self._done.is_set():
+                return False
+            self._problem = None
+            self._started = False
+            self._done.clear()
+        self.start()
+        return True
+
+    def adopt(self, embedder: Embedder) -> None:
+        """Use *embedder*, which is loaded already, from now on."""
+        self._embedder, self._problem = embedder, None
+        self._started = True
+        self._done.set()
+
     def wait(self, timeout: float) -> Embedder | None:
         """The embedder, or None when it failed or is not ready after *timeout* seconds."""
         self._done.wait(timeout)

@@ -136,7 +136,8 @@ class Mirror:
     def _to_be_replaced(self) -> bool:
         """True when a whole table is not what is wanted: none yet, another model, an erasure."""
         meta = self._meta()
-        if meta is None or meta["since"] < self._store.forgotten_at:
+        oldest = max(self._store.forgotten_at, self._store.changed_over_at)
+        if meta is None or meta["since"] < oldest:
             return True
         return bool(meta["dimension"] != self._wanted_dimension())
 

@@ -42,6 +42,7 @@ class Action:
     created: Memory | None = None
     parts: list[int] = field(default_factory=list)
     vectors: NDArray[np.float16] | None = None
+    fingerprint: str = ""
     bequeather: str = ""
     heir: str = ""
     contradiction: Contradiction | None = None

@@ -123,8 +123,8 @@ class Runs:
         for change in action.changes:
             tx.append(change)
         if action.created is not None and action.vectors is not None:
-            fingerprint = self._store.fingerprint
-            tx.put_vectors(action.created.id, fingerprint, action.parts, action.vectors)
+            id = action.created.id
+            tx.put_vectors(id, action.fingerprint, action.parts, action.vectors)
         if action.heir:
             _bequeath(tx, action)
 

@@ -39,7 +39,8 @@ class Snapshots:
         meta = self._meta()
         last = meta["sequence"] if meta else 0
         damaged = bool(self._store.snapshot_problem) and not self._mended
-        if self.stale or damaged or self._store.applied - last >= self._every:
+        old = last < self._store.changed_over_at or self._store.applied - last >= self._every
+        if self.stale or damaged or old:
             self.write()
 
     def write(self) -> None:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,9 @@ FIRST_SLICE = 4096
 
 EMBEDDING = "embedding"
 """The meta key that names the store's active model: {"name", "fingerprint", "dimension"}."""
+
+REEMBEDDING = "reembedding"
+"""The meta key of a change to another model that is under way: the same about it, or null."""
 
 
 class MemoryStore:
@@ -84,6 +87,10 @@ class MemoryStore:
         """Ids whose latest change is newer than the table, with that change's sequence."""
         self.forgotten_at = 0
         """Sequence of the newest forget change; files from before it have to go."""
+        self.changed_over_at = 0
+        """Sequence of the latest change of model; vectors in files from before it are another's."""
+        self.reembedding = False
+        """True while a change to another model is under way."""
         self._dimension = 0
         self._lock = RWLock()
         self._catching = threading.Lock()
@@ -176,11 +183,17 @@ class MemoryStore:
             self.behind[change.target] = change.seq
         if change.kind == "forget" and (change.body or {}).get("erase", True):
             self.forgotten_at = change.seq
-        if change.kind == "meta" and change.target == EMBEDDING and change.body is not None:
-            fingerprint = change.body["value"]["fingerprint"]
-            if fingerprint != self.fingerprint:
-                self.fingerprint, self._indexes.vectors = fingerprint, None
-                self._dimension = int(change.body["value"]["dimension"])
+        if change.kind == "meta" and change.body is not None:
+            if change.target == EMBEDDING:
+                self._work_with(change.body["value"], change.seq)
+            elif change.target == REEMBEDDING:
+                self.reembedding = change.body["value"] is not None
+
+    def _work_with(self, model: Mapping[str, Any], seq: int) -> None:
+        if model["fingerprint"] != self.fingerprint:
+            self.changed_over_at = seq if self.fingerprint else 0
+            self.fingerprint, self._indexes.vectors = model["fingerprint"], None
+            self._dimension = int(model["dimension"])
 
     def _load_vectors(self) -> None:
         rows = {self.columns.id(row): row for row in np.flatnonzero(self.columns.live).tolist()}

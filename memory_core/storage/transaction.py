@@ -107,6 +107,10 @@ class Transaction:
         """The value of a meta key, or None."""
         return reading.meta(self._db, key)
 
+    def without_vectors(self, fingerprint: str, limit: int) -> list[str]:
+        """Ids of live memories, oldest first, that the model *fingerprint* has not embedded."""
+        return reading.without_vectors(self._db, fingerprint, limit)
+
     def run_changes(self, run: str) -> list[Change]:
         """Every change that names the run, in order."""
         return reading.run_changes(self._db, run)

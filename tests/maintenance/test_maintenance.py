@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from memory_core.backfill import RETRY_SECONDS
 from memory_core.errors import Busy, DiskFull, StorageError
-from memory_core.maintenance import MOST_SKIPPED, RETRY_SECONDS
+from memory_core.maintenance import MOST_SKIPPED
 from memory_core.records import new_id
 
 ROOT = Path(__file__).parents[2]

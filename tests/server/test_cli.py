@@ -34,6 +34,7 @@ COMMANDS = [
     "doctor",
     "backup",
     "restore",
+    "reembed",
 ]
 
 

@@ -141,3 +141,52 @@ def test_the_commands_that_it_names_exist() -> None:
         if "{" not in each:
             build_parser().parse_args(each.split()[1:])
     assert doctor.command(Check("x", "failing", "", "free some space")) == ""
+
+
+# reembed
+
+
+class Other:
+    """The toy under another fingerprint."""
+
+    def __init__(self, toy: Any) -> None:
+        self.__dict__.update(toy.__dict__)
+        self.fingerprint, self.name = "other-1", "other"
+        self.dimension, self.profile = toy.dimension, toy.profile
+        self.documents, self.query = toy.documents, toy.query
+
+
+@pytest.fixture
+def two_models(monkeypatch: pytest.MonkeyPatch, toy: Any) -> None:
+    by_name = {"minilm": toy, "ollama:other": Other(toy)}
+    monkeypatch.setattr("memory_core.engine.choose", lambda settings: by_name[settings.embedder])
+
+
+@pytest.mark.usefixtures("two_models")
+def test_reembed_changes_the_model_and_back(run: Any, data: Path) -> None:
+    code, out, _ = run("reembed", "ollama:other", "--json")
+    assert code == 0
+    assert json.loads(out) == {"model": "ollama:other", "changed": True, "left": 0}
+    code, out, _ = run("health", "--json")
+    checks = {check["name"]: check for check in json.loads(out)["checks"]}
+    assert "works with ollama:other" in checks["model"]["detail"]
+    assert run("reembed")[:2] == (0, "the store works with minilm\n")
+    assert "64 dimensions" in run("health")[1]
+
+
+@pytest.mark.usefixtures("two_models")
+def test_reembed_without_waiting_leaves_it_to_the_next(run: Any, data: Path) -> None:
+    code, out, _ = run("reembed", "ollama:other", "--no-wait")
+    assert code == 0
+    assert "1 memories to go" in out
+    assert "changed" in run("reembed", "ollama:other", "--json")[1]
+
+
+@pytest.mark.usefixtures("two_models")
+def test_reembed_lets_go_when_nothing_moves(
+    run: Any, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.reembed.STALLED_SECONDS", 0.0)
+    code, out, _ = run("reembed", "ollama:other")
+    assert code == 1
+    assert "repeat the command" in out
