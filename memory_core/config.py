@@ -82,8 +82,12 @@ class ConsolidationSettings(_Section):
     summary_sentences: int = Field(5, ge=1, le=20)
     topic_members: int = Field(20, ge=2, description="a larger topic is split")
     topic_merge: float = Field(0.93, gt=0, le=1, description="cosine of centroids")
+    concept_members: int = Field(8, ge=2, description="a topic so large gets a concept")
+    min_age_days: float = Field(30.0, ge=0, description="of an episode, in runs by themselves")
     prune_retention: float = Field(0.2, ge=0, le=1)
-    prune_importance: float = Field(0.3, ge=0, le=1)
+    prune_importance: float = Field(
+        0.375, ge=0, le=1, description="half of what a new memory has: what is summed up may fade"
+    )
 
 
 class StorageSettings(_Section):

@@ -1,4 +1,4 @@
-"""Sleep as a run: look -> topics -> summaries -> sessions -> contradictions -> duplicates -> prune.
+"""Sleep as a run: topics -> contradictions -> refresh -> summaries -> ... -> duplicates -> prune.
 
 One run is one plan, made without writing anything and then written with before-images: it can be
 previewed, undone as a whole, and a run that fails or is killed leaves nothing behind (design,
@@ -7,20 +7,21 @@ section 5). The steps are in `sleep` and `relations`; only what the caller owns 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import relations, sleep
+from memory_core import relations, sleep, summaries
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
-from memory_core.errors import InvalidInput, NotFound
-from memory_core.gist.encoder import GistEncoder
-from memory_core.records import Identity, RunReport, Step, new_id
+from memory_core.errors import Busy, InvalidInput, NotFound
+from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id
 from memory_core.scoring import duplicates
-from memory_core.sleep import Scene
-from memory_core.storage.run_plan import Plan
+from memory_core.sleep import Scene, Summarise
+from memory_core.storage.indexes import DERIVED_FROM
+from memory_core.storage.run_plan import SOURCE, Plan
 from memory_core.storage.runs import Runs
 from memory_core.storage.store import MemoryStore
 from memory_core.tombstones import owner_of
@@ -30,9 +31,11 @@ Progress = Callable[[int, int, str], None]
 
 STEPS: dict[str, Callable[[Scene], None]] = {
     "topics": sleep.topics,
-    "summaries": sleep.summaries,
-    "sessions": sleep.sessions,
     "contradictions": relations.contradictions,
+    "refresh": summaries.refresh,
+    "summaries": summaries.summaries,
+    "sessions": summaries.sessions,
+    "concepts": summaries.concepts,
     "duplicates": relations.repetitions,
     "prune": sleep.prune_faded,
 }
@@ -41,11 +44,26 @@ STEPS: dict[str, Callable[[Scene], None]] = {
 MODES = {
     "sleep": tuple(STEPS),
     "session": ("sessions",),
-    "topics": ("topics",),
+    "topics": ("topics", "concepts"),
     "deduplicate": ("duplicates",),
     "contradictions": ("contradictions",),
     "prune": ("prune",),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one call asks for."""
+
+    who: Identity
+    mode: str
+    session: str
+    age_s: float
+    tell: Progress
+
+
+class _Stopped(Exception):
+    """Somebody has asked for the end of the run that is at work."""
 
 
 class Consolidator:
@@ -55,14 +73,17 @@ class Consolidator:
         self,
         store: MemoryStore,
         gate: EmbedderGate,
-        encoder: GistEncoder,
+        summarise: Summarise,
         settings: Settings,
         clock: Callable[[], float],
     ) -> None:
-        """Consolidate *store*; compare and embed with what *gate* has loaded."""
+        """Consolidate *store*; compare and embed with what *gate* has loaded.
+
+        *summarise* asks a model and gives "" when there is none; then summaries are extractive.
+        """
         self._store = store
         self._gate = gate
-        self._encoder = encoder
+        self._summarise = summarise
         self._settings = settings
         self._clock = clock
         self._runs = Runs(store)
@@ -75,57 +96,92 @@ class Consolidator:
         session: str,
         dry_run: bool,
         progress: Progress | None,
+        age_s: float = 0.0,
     ) -> RunReport:
         """Consolidate what *who* owns; with *session*, only that conversation.
 
         *dry_run* plans the same and writes nothing: status preview, no run id, and summaries
-        without ids. *progress* gets (done, total, message) and may raise to cancel. Raises
-        InvalidInput, NotFound for an unknown session, Busy while another run is at work, or a
-        StorageError; a run that had begun is then journalled as failed and nothing of it remains.
+        without ids. Episodes are summarised from an age of *age_s* seconds. *progress* gets (done,
+        total, message) and may raise to cancel. A run of the same kind that a kill left half done
+        is taken up under its id. Raises InvalidInput, NotFound for an unknown session, Busy while
+        another run is at work, or a StorageError; a run that had begun is then journalled as
+        failed and nothing of it remains. Status failed: it was stopped by undo.
         """
         if mode not in MODES:
             raise InvalidInput(f"mode: {mode!r} is unknown", f"use one of {', '.join(MODES)}")
-        tell = progress or _silent
+        asked = _Asked(who, mode, session, age_s, progress or _silent)
         if dry_run:
-            plan = self._plan("", who, mode, session, tell)
+            plan = self._plan("", asked, asked.tell)
             return plan.report("preview", plan.actions, MODES[mode])
-        with self._runs.alone():
-            return self._run(who, mode, session, tell)
+        with self._runs.alone() as left:
+            run, times = self._take_up(left, asked)
+            return self._run(run, times, asked)
 
     def undo(self, who: Identity, run: str) -> RunReport:
         """Take back the run *run* of *who*; what was changed since stays and is listed as kept.
 
-        What was forgotten meanwhile is never brought back. Raises NotFound, InvalidInput for a run
-        that was undone before or failed, Busy while a run is at work.
+        A run that is at work is stopped: it takes back what it has written at its next step, and
+        the status is running until then. What was forgotten meanwhile is never brought back.
+        Raises NotFound, InvalidInput for a run that was undone before or failed, Busy while
+        another run is at work.
         """
-        with self._runs.alone():
-            restored, kept = self._runs.undo(run, who.agent)
+        try:
+            with self._runs.alone() as left:
+                for mark in left:
+                    self._runs.fail(mark.target, mark.actor, "killed")
+                restored, kept = self._runs.undo(run, who.agent)
+        except Busy:
+            if not self._runs.ask_to_stop(run, who.agent):
+                raise
+            return RunReport(run, "running", note="it stops at its next step and changes nothing")
         note = f"{len(kept)} memories were changed since the run and stay so" if kept else ""
         return RunReport(run, "undone", (Step("undo", restored),), kept=tuple(kept), note=note)
 
     # One run
 
-    def _run(self, who: Identity, mode: str, session: str, tell: Progress) -> RunReport:
-        run, total, completed = new_id(self._clock()), len(MODES[mode]) + 1, False
-        self._runs.start(run, who.agent, mode)
+    def _take_up(self, left: list[Change], asked: _Asked) -> tuple[str, int]:
+        """The run to go on with and how often it was started, or a new one; others are failed."""
+        found = ("", 0)
+        for mark in left:
+            times = self._runs.resumable(mark, asked.who.agent, asked.mode, asked.session)
+            if times and not found[0]:
+                found = mark.target, times
+            else:
+                self._runs.fail(mark.target, mark.actor, "killed")
+        return found if found[0] else (new_id(self._clock()), 0)
+
+    def _run(self, run: str, times: int, asked: _Asked) -> RunReport:
+        mode, total, why = asked.mode, len(MODES[asked.mode]) + 1, "interrupted"
+        earlier = self._runs.written(run) if times else []
+        self._runs.start(run, asked.who.agent, mode, asked.session, times)
+
+        def tell(done: int, total: int, message: str) -> None:
+            if self._runs.is_stopping(run):
+                raise _Stopped
+            asked.tell(done, total, message)
+
         try:
             tell(0, total, f"run {run}")
-            plan = self._plan(run, who, mode, session, tell)
+            plan = self._plan(run, asked, tell)
             self._embed(plan)
             done = self._runs.apply(plan, lambda: tell(total - 1, total, "writing"))
-            report = plan.report("completed", done, MODES[mode])
+            report = resumed(plan.report("completed", done, MODES[mode]), earlier)
             self._runs.complete(plan, report, mode)
-            completed = True
+            why = ""
+        except _Stopped:
+            why = "stopped"
+            report = RunReport(run, "failed", note="it was stopped; nothing was changed")
         finally:
-            if not completed:
-                self._runs.fail(run, who.agent, "interrupted")
-        tell(total, total, "done")
+            if why:
+                self._runs.fail(run, asked.who.agent, why)
+        asked.tell(total, total, "done")
         return report
 
-    def _plan(self, run: str, who: Identity, mode: str, session: str, tell: Progress) -> Plan:
-        scene = self._look(run, who, mode, session)
-        for done, name in enumerate(MODES[mode]):
-            tell(done, len(MODES[mode]) + 1, name)
+    def _plan(self, run: str, asked: _Asked, tell: Progress) -> Plan:
+        scene = self._look(run, asked)
+        steps = MODES[asked.mode]
+        for done, name in enumerate(steps):
+            tell(done, len(steps) + 1, name)
             STEPS[name](scene)
         return scene.plan
 
@@ -145,15 +201,17 @@ class Consolidator:
 
     # What there is
 
-    def _look(self, run: str, who: Identity, mode: str, session: str) -> Scene:
+    def _look(self, run: str, asked: _Asked) -> Scene:
+        who, mode, session = asked.who, asked.mode, asked.session
         self._store.catch_up()
         embedder = self._embedder()
         with self._store.reading():
             columns = self._store.columns
             readable = self._store.readable(who)
             if session:
-                readable &= columns.session == columns.code(session, "session")
-                readable &= columns.session >= 0
+                turns = readable & (columns.session == columns.code(session, "session"))
+                turns &= columns.session >= 0
+                readable &= turns | self._resting_on(turns)
             rows = np.flatnonzero(readable).astype(np.int64)
             ids = [columns.id(int(row)) for row in rows]
             vectors = self._vectors(ids, rows) if embedder is not None else {}
@@ -174,7 +232,16 @@ class Consolidator:
             related=related,
             demoted=lambda id: self._runs.decided(id, "importance"),
             silence_s=sleep.SESSION_ENDED_S if mode == "sleep" else 0.0,
+            age_s=asked.age_s,
+            summarise=self._summarise if run else no_model,
         )
+
+    def _resting_on(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The mask of what is derived from *rows*, whose owners and scopes it has."""
+        found = np.zeros_like(rows)
+        for row in np.flatnonzero(rows):
+            found[self._store.graph.origins(int(row), DERIVED_FROM)] = True
+        return found
 
     def _vectors(self, ids: list[str], rows: NDArray[np.int64]) -> dict[str, NDArray[np.float32]]:
         index = self._store.vectors
@@ -192,6 +259,38 @@ class Consolidator:
             for other, kind, _ in graph.neighbours(int(row))
             if kind in duplicates.RELATIONS
         }
+
+
+def resumed(report: RunReport, earlier: Sequence[Change]) -> RunReport:
+    """*report* with what its run had written *earlier*, before its process died."""
+    if not earlier:
+        return report
+    done = {(change.source.removeprefix(SOURCE), change.target) for change in earlier}
+    made = [c for c in earlier if c.kind == "put" and "id" in (c.body or {})]
+    gone = [
+        change.target
+        for change in earlier
+        if (change.body or {}).get("retired_at") and "superseded_by" not in (change.body or {})
+    ]
+    told = [
+        Summary(c.target, c.body["text"], tuple(c.body["derived_from"])) for c in made if c.body
+    ]
+    steps = tuple(
+        replace(step, changed=step.changed + sum(1 for name, _ in done if name == step.name))
+        for step in report.steps
+    )
+    return replace(
+        report,
+        steps=steps,
+        summaries=(*told, *report.summaries),
+        retired=(*gone, *report.retired),
+        note=f"taken up again after a kill; {len(earlier)} changes had been written before",
+    )
+
+
+def no_model(_run: str, _sources: object, _sentences: int) -> str:
+    """No model's summary: a preview costs nothing."""
+    return ""
 
 
 def _silent(_done: int, _total: int, _message: str) -> None:

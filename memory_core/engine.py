@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from memory_core.capture import Capture
 from memory_core.config import Settings
-from memory_core.consolidator import Consolidator
+from memory_core.consolidator import Consolidator, no_model
 from memory_core.embedding.embedder import Embedder, EmbedderGate, choose
 from memory_core.errors import Busy, StorageError
 from memory_core.forgetting import Forgetting
@@ -124,7 +124,7 @@ class Engine:
             Capture(store, writer, sessions),
             sessions,
             Reader(store, gate, settings, clock, sessions),
-            Consolidator(store, gate, encoder, settings, clock),
+            Consolidator(store, gate, no_model, settings, clock),
             Forgetting(store, settings, clock),
             Maintenance(store, gate, settings, clock, embed, reembedding, self._follow_model),
             reembedding,

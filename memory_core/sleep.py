@@ -7,7 +7,7 @@ agents contradict each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,24 +16,18 @@ from numpy.typing import NDArray
 
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Profile
-from memory_core.gist.passthrough import summarise
-from memory_core.records import TRUSTS, Memory, content_hash, new_id, repeat_key
-from memory_core.scoring import clusters, decay, duplicates, prune
-from memory_core.storage.run_plan import Action, Plan
+from memory_core.records import Memory
+from memory_core.scoring import clusters, decay, prune
+from memory_core.storage.run_plan import Plan
 from memory_core.text.claims import Claims, claims
-from memory_core.wording import embed_text
 
 K = TypeVar("K", bound=Hashable)
 
-SESSION_PREFIX = "Session summary:"
-SESSION_IMPORTANCE = 0.75
-"""Seed row B4.7: 1.5 times a normal memory's 0.5."""
+Summarise = Callable[[str, Sequence[Memory], int], str]
+"""(run, sources, sentences) -> a model's summary that its sources bear out, or ""."""
 
 SESSION_ENDED_S = 3600.0
 """A conversation in which nothing was said for an hour is over; sleep then sums it up."""
-
-SUMMARY_FACTOR, SOURCE_FACTOR = 2.0, 0.5
-"""Importance of a summary by its sources' mean, and of a source once summarised (B4.5, B4.6)."""
 
 LABEL_CHARS = 80
 """A topic is called by the beginning of its first member's text."""
@@ -53,7 +47,7 @@ class Scene:
     and *vectors* empty while no model is ready. *related* are pairs that are linked as
     updating, extending or contradicting each other. *demoted*
     tells whether a run that still stands has set a memory's importance. A conversation is summed
-    up when nothing was said in it for *silence_s* seconds.
+    up when nothing was said in it for *silence_s* seconds, an episode when it is *age_s* old.
     """
 
     plan: Plan
@@ -64,6 +58,8 @@ class Scene:
     related: set[frozenset[str]]
     demoted: Callable[[str], bool]
     silence_s: float
+    age_s: float
+    summarise: Summarise
     claims: dict[str, Claims] = field(default_factory=dict)
 
     def said(self, memory: Memory) -> Claims:
@@ -113,126 +109,6 @@ def beginning(memory: Memory) -> str:
     return " ".join(memory.text.split())[:LABEL_CHARS]
 
 
-# Summaries
-
-
-def summaries(scene: Scene) -> None:
-    """Summarise clusters of episodes that no summary rests on yet, and halve their importance."""
-    plan = scene.plan
-    standing = [m for m in plan.active() if m.kind == "summary" and not is_session_summary(m)]
-    covered = {source for memory in standing for source in memory.derived_from}
-    episodes = [m for m in plan.active() if m.kind == "episode" and m.id not in covered]
-    known = {repeat_key(memory) for memory in plan.memories.values()}
-    for sources in _clusters(scene, episodes):
-        most = scene.settings.consolidation.summary_sentences
-        text = summarise([_sentence(memory) for memory in sources], most)
-        mean = sum(memory.importance for memory in sources) / len(sources)
-        summary = _summary(scene, sources, text, min(1.0, SUMMARY_FACTOR * mean))
-        if not text or repeat_key(summary) in known:
-            continue  # it would say no more than a memory that is there
-        known.add(repeat_key(summary))
-        action = plan.begin("summaries", summary.derived_from)
-        plan.create(action, summary)
-        _demote(scene, action, sources)
-
-
-def _clusters(scene: Scene, episodes: list[Memory]) -> Iterator[list[Memory]]:
-    """Episodes of one scope and topic that hang together; without vectors, of one conversation."""
-    settings = scene.settings.consolidation
-    if scene.profile is None:
-        scene.plan.details["summaries"] = f"{NO_MODEL}: grouped by conversation"
-        in_session = [memory for memory in episodes if memory.thread]
-        for thread in grouped(in_session, lambda memory: memory.thread):
-            yield from _batches(thread, settings.batch, settings.min_cluster)
-        return
-    ready = scene.embedded(episodes)
-    if len(ready) < len(episodes):
-        scene.plan.details["summaries"] = f"{len(episodes) - len(ready)} wait for their vectors"
-    for topic in grouped(ready, lambda memory: (scope(memory), memory.topic)):
-        for batch in _batches(topic, settings.batch, settings.min_cluster):
-            for group in duplicates.single_linkage(scene.matrix(batch), scene.profile.cluster):
-                if len(group) >= settings.min_cluster:
-                    yield [batch[index] for index in group]
-
-
-def _sentence(memory: Memory) -> str:
-    """Who said what, closed by a stop, so that it does not run into the next in a summary."""
-    text = embed_text(memory).rstrip()
-    return f"{text}." if text[-1:].isalnum() else text
-
-
-def _summary(scene: Scene, sources: Sequence[Memory], text: str, importance: float) -> Memory:
-    first, named = sources[0], {memory.topic for memory in sources}
-    return Memory(
-        id=new_id(scene.plan.now),
-        text=text,
-        visibility=first.visibility,
-        agent=first.agent,
-        team=first.team,
-        kind="summary",
-        gist=f"Extractive summary of {len(sources)} memories",
-        topic=named.pop() if len(named) == 1 else "",
-        entities=tuple(dict.fromkeys(name for memory in sources for name in memory.entities)),
-        importance=importance,
-        occurred_at=max(memory.occurred_at for memory in sources),
-        recorded_at=scene.plan.now,
-        derived_from=tuple(memory.id for memory in sources),
-        run=scene.plan.run,
-        content_hash=content_hash(text),
-        trust=max((memory.trust for memory in sources), key=TRUSTS.index),
-    )
-
-
-def _demote(scene: Scene, action: Action, sources: Iterable[Memory]) -> None:
-    for memory in sources:
-        if not scene.demoted(memory.id):
-            scene.plan.put(action, memory.id, importance=memory.importance * SOURCE_FACTOR)
-
-
-# Session summaries
-
-
-def sessions(scene: Scene) -> None:
-    """One summary a conversation, of its own turns, anew when turns came that it does not cover."""
-    plan, least = scene.plan, scene.settings.consolidation.min_cluster
-    written = {
-        plan.memories[source].thread: memory
-        for memory in plan.active()
-        if is_session_summary(memory)
-        for source in memory.derived_from
-        if source in plan.memories
-    }
-    turns = [memory for memory in scene.spoken() if memory.thread]
-    for thread in grouped(turns, lambda memory: memory.thread):
-        old = written.get(thread[0].thread)
-        covered = old.derived_from if old is not None else ()
-        last = max(memory.occurred_at for memory in thread)
-        over = plan.now - last >= scene.silence_s
-        if over and len(thread) >= least and not {m.id for m in thread} <= set(covered):
-            _sum_up(scene, sorted(thread, key=lambda memory: memory.position), old)
-
-
-def _sum_up(scene: Scene, thread: list[Memory], old: Memory | None) -> None:
-    plan, most = scene.plan, scene.settings.consolidation.summary_sentences
-    text = summarise([_sentence(memory) for memory in thread], most)
-    if not text:
-        return
-    summary = _summary(scene, thread, f"{SESSION_PREFIX} {text}", SESSION_IMPORTANCE)
-    action = plan.begin("sessions", summary.derived_from)
-    if old is not None and repeat_key(old) == repeat_key(summary):
-        plan.put(action, old.id, derived_from=summary.derived_from, gist=summary.gist)
-        return
-    plan.create(action, summary)
-    if old is not None:
-        plan.put(action, old.id, superseded_by=summary.id, superseded_at=plan.now)
-        plan.put(action, old.id, retired_at=plan.now)
-
-
-def is_session_summary(memory: Memory) -> bool:
-    """True for a summary of one conversation."""
-    return memory.kind == "summary" and memory.text.startswith(SESSION_PREFIX)
-
-
 # Prune
 
 
@@ -243,7 +119,13 @@ def prune_faded(scene: Scene) -> None:
     retired for being summarised (design, section 4).
     """
     plan, settings = scene.plan, scene.settings
-    fresh = {id for action in plan.actions if action.step == "summaries" for id in action.rests_on}
+    fresh = {
+        id
+        for memory in plan.active()
+        if memory.kind == "summary" and memory.run == plan.run and plan.run
+        for id in memory.derived_from
+    }
+    fresh |= {id for action in plan.actions if action.step == "summaries" for id in action.rests_on}
     members = [m for m in scene.spoken() if m.tier != "active" and m.id not in fresh]
     if not members:
         return
@@ -290,11 +172,3 @@ def grouped(memories: Iterable[Memory], key: Callable[[Memory], K]) -> list[list
     for memory in memories:
         groups.setdefault(key(memory), []).append(memory)
     return list(groups.values())
-
-
-def _batches(memories: list[Memory], most: int, least: int) -> Iterator[list[Memory]]:
-    """*memories* in runs of at most *most*; runs of fewer than *least* are left for later."""
-    for start in range(0, len(memories), most):
-        batch = memories[start : start + most]
-        if len(batch) >= least:
-            yield batch

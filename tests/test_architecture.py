@@ -22,6 +22,7 @@ PATHS = {
     "attachment",
     "consolidator",
     "sleep",
+    "summaries",
     "relations",
     "corrections",
     "staleness",

@@ -61,11 +61,19 @@ def summarise(texts: Sequence[str], sentences: int) -> str:
     stands in it that is not in the sources. "" when there is nothing to say.
     """
     found = list(dict.fromkeys(sentence for text in texts for sentence in passages.sentences(text)))
+    return " ".join(found[place] for place in telling(found, sentences))
+
+
+def telling(found: Sequence[str], most: int) -> list[int]:
+    """The places of the at most *most* sentences of *found* that say most of the whole, in order.
+
+    How they are ranked stands at `summarise`.
+    """
     bags = [frozenset(content_words(sentence)) for sentence in found]
     shared = Counter(word for bag in bags for word in bag)
     scores = {place: _centrality(bag, shared) for place, bag in enumerate(bags)}
     chosen: list[int] = []
-    while scores and len(chosen) < max(1, sentences):
+    while scores and len(chosen) < max(1, most):
         best = max(scores, key=lambda place: (scores[place], -place))
         if chosen and scores[best] <= 0:
             break
@@ -73,7 +81,7 @@ def summarise(texts: Sequence[str], sentences: int) -> str:
         del scores[best]
         for place in scores:
             scores[place] *= 1 - _overlap(bags[place], bags[best])
-    return " ".join(found[place] for place in sorted(chosen))
+    return sorted(chosen)
 
 
 def _centrality(bag: frozenset[str], shared: Counter[str]) -> float:

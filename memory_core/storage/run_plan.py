@@ -24,8 +24,8 @@ from memory_core.records import (
     to_fields,
 )
 
-SOURCE = "consolidate"
-"""Where a run's changes come from, as the history of a memory shows it."""
+SOURCE = "consolidate: "
+"""Where a run's changes come from, with the step, as the history of a memory shows it."""
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Plan:
         current = self.memories[id]
         before = {name: plain(getattr(current, name)) for name in fields}
         body = {name: plain(value) for name, value in fields.items()}
-        action.changes.append(self._change("put", id, body, current, before))
+        action.changes.append(self._change(action, "put", id, body, current, before))
         self.memories[id] = replace(current, **fields)
 
     def retire(self, action: Action, id: str) -> None:
@@ -99,14 +99,15 @@ class Plan:
     def create(self, action: Action, memory: Memory) -> None:
         """Add a new memory."""
         action.created = memory
-        action.changes.append(self._change("put", memory.id, to_fields(memory), memory, {}))
+        fields = to_fields(memory)
+        action.changes.append(self._change(action, "put", memory.id, fields, memory, {}))
         self.memories[memory.id] = memory
 
     def link(self, action: Action, a: str, b: str, kind: str, weight: float) -> None:
         """Link *a* to *b*, which are not linked so."""
         body = {"b": b, "kind": kind, "weight": round(weight, 4)}
         before = {**body, "weight": 0.0}
-        action.changes.append(self._change("link", a, body, self.memories[a], before))
+        action.changes.append(self._change(action, "link", a, body, self.memories[a], before))
 
     def bequeath(self, action: Action, giver: str, heir: str) -> None:
         """Pass the accesses of *giver* to *heir*."""
@@ -116,6 +117,7 @@ class Plan:
 
     def _change(
         self,
+        action: Action,
         kind: str,
         target: str,
         body: dict[str, Any],
@@ -129,7 +131,7 @@ class Plan:
             run=self.run,
             before=before,
             actor=self.who.agent,
-            source=SOURCE,
+            source=SOURCE + action.step,
             scope=self._scope_of(memory),
         )
 

@@ -1,4 +1,4 @@
-"""The journal's side of a consolidation run: begin, apply, end, undo, and clear up after a kill.
+"""The journal's side of a consolidation run: begin, apply, end, undo, and go on after a kill.
 
 A run is written as `run` changes (started, then completed or failed, perhaps undone) and the
 changes that name it. Their before-images are enough to take any of it back.
@@ -11,7 +11,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from memory_core.errors import Busy, InvalidInput, NotFound
-from memory_core.records import Change, Memory, RunReport, from_fields, repeat_key
+from memory_core.records import (
+    Change,
+    Memory,
+    RunReport,
+    content_hash,
+    from_fields,
+    repeat_key,
+)
 from memory_core.storage.journal import Transaction
 from memory_core.storage.locks import FileLock
 from memory_core.storage.run_plan import Action, Plan, plain
@@ -21,6 +28,11 @@ BATCH = 256
 """Changes and checks in one transaction, about 0.1 s: others wait for the write lock as long."""
 
 STARTED, COMPLETED, FAILED, UNDONE = "started", "completed", "failed", "undone"
+STOPPING = "stopping"
+"""Somebody asked for the end of a run that is at work, perhaps in another process."""
+
+RESUMED_MOST = 3
+"""A run whose process died that often is taken back: it may be what kills them."""
 
 
 class Runs:
@@ -31,24 +43,55 @@ class Runs:
         self._store = store
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Hold run.lock for a block; first take back what a killed run left. Raises Busy."""
+    def alone(self) -> Iterator[list[Change]]:
+        """Hold run.lock for a block; gives the marks of runs that a kill left half done.
+
+        Each of them is to be resumed or failed in the block. Raises Busy.
+        """
         lock = FileLock(self._store.directory / "run.lock")
         if not lock.acquire():
             raise Busy(
                 "another consolidation is at work on this store", "wait until it ends, then repeat"
             )
         try:
-            for change in self._store.journal.runs():
-                if _state(change) == STARTED:  # its process is dead, else it would hold the lock
-                    self.fail(change.target, change.actor, "killed")
-            yield
+            # their process is dead, else it would hold the lock
+            yield [c for c in self._store.journal.runs() if _state(c) in (STARTED, STOPPING)]
         finally:
             lock.release()
 
-    def start(self, run: str, actor: str, mode: str) -> None:
-        """Journal that *run* began."""
-        self._mark(run, actor, {"state": STARTED, "mode": mode})
+    def start(self, run: str, actor: str, mode: str, session: str, times: int = 0) -> None:
+        """Journal that *run* began, or that it goes on for the *times*th time."""
+        of = content_hash(session) if session else ""
+        body = {"state": STARTED, "mode": mode, "of": of, "resumed": times}
+        self._mark(run, actor, {name: value for name, value in body.items() if value})
+
+    def resumable(self, mark: Change, actor: str, mode: str, session: str) -> int:
+        """How often the run of *mark* has been started if it is the one asked for; else 0.
+
+        0 also for a run that somebody stopped, and for one that was resumed too often.
+        """
+        body = dict(mark.body or {})
+        of = content_hash(session) if session else ""
+        same = (mark.actor, body.get("mode"), body.get("of", "")) == (actor, mode, of)
+        times = int(body.get("resumed", 0)) + 1
+        return times if same and _state(mark) == STARTED and times <= RESUMED_MOST else 0
+
+    def ask_to_stop(self, run: str, actor: str) -> bool:
+        """Ask the run *run* of *actor*, which is at work somewhere, to end; False if it is not."""
+        marks = [change for change in self._store.journal.history(run) if change.kind == "run"]
+        if not marks or marks[-1].actor != actor or _state(marks[-1]) not in (STARTED, STOPPING):
+            return False
+        self._mark(run, actor, {"state": STOPPING})
+        return True
+
+    def is_stopping(self, run: str) -> bool:
+        """True when somebody has asked for the end of *run*."""
+        return _state(self._store.journal.history(run)[-1]) == STOPPING
+
+    def written(self, run: str) -> list[Change]:
+        """What *run* has written so far and still stands, its own marks left out."""
+        changes = self._store.journal.run_changes(run)
+        return [change for change in changes if change.kind != "run" and change.body is not None]
 
     def apply(self, plan: Plan, ready: Callable[[], None]) -> list[Action]:
         """Write the actions of *plan* and return those that still held.

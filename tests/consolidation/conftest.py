@@ -14,10 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 from memory_core.config import Settings
-from memory_core.consolidator import Consolidator
+from memory_core.consolidator import Consolidator, no_model
 from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.errors import EncoderUnavailable
-from memory_core.gist.passthrough import PassthroughEncoder
 from memory_core.records import Change, Identity, Memory, RunReport, content_hash, new_id, to_fields
 from memory_core.storage.store import MemoryStore
 from memory_core.wording import index_text
@@ -74,9 +73,7 @@ class World:
         if model:
             self.store.adopt("bag", self.bag.fingerprint, self.bag.dimension)
         self.store.catch_up()
-        self.consolidator = Consolidator(
-            self.store, self.gate, PassthroughEncoder(), self.settings, self.clock
-        )
+        self.consolidator = Consolidator(self.store, self.gate, no_model, self.settings, self.clock)
 
     def clock(self) -> float:
         return self.now

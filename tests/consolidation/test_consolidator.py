@@ -22,9 +22,15 @@ PORT = (
 )
 
 
+@pytest.fixture
+def world(make: Any) -> Any:
+    return make(concept_members=3)
+
+
 def _busy_store(world: Any) -> list[str]:
     ids = [world.tell(t, importance=0.6, session="lake") for t in world.sailing]
     ids += [world.tell(t, importance=0.4) for t in world.bread]
+    world.tell("Bread once.", kind="summary", derived_from=tuple(ids[3:]), stale_since=START)
     ids += [world.tell(PORT.format(port)) for port in (5432, 5433)]
     ids += [world.tell(PORT.format(5433).replace("last big", "last"), importance=0.7)]
     ids += [world.tell("an umbrella", importance=0.1, tier="recent", recorded_at=START - 90 * DAY)]
@@ -67,11 +73,11 @@ def test_undo_brings_the_export_back_byte_for_byte(world: Any, mode: str) -> Non
 def test_a_run_after_an_undo_does_the_same_again(world: Any) -> None:
     _busy_store(world)
     first = world.run()
-    after = [m for m in json.loads(world.export()) if m["kind"] != "summary"]
+    after = [m for m in json.loads(world.export()) if m["kind"] not in ("summary", "concept")]
     world.consolidator.undo(ME, first.run)
     second = world.run()
     assert second.steps == first.steps
-    again = [m for m in json.loads(world.export()) if m["kind"] != "summary"]
+    again = [m for m in json.loads(world.export()) if m["kind"] not in ("summary", "concept")]
     assert [m["importance"] for m in again] == [m["importance"] for m in after]
     assert [m["topic"] for m in again] == [m["topic"] for m in after]
 
@@ -150,9 +156,9 @@ def test_progress_is_told_at_every_step(world: Any) -> None:
     _busy_store(world)
     told: list[tuple[int, int, str]] = []
     run = world.run(progress=lambda *step: told.append(step)).run
-    assert told[0] == (0, 7, f"run {run}")
-    assert [done for done, _, _ in told[1:]] == list(range(8))
-    assert {total for _, total, _ in told} == {7}
+    assert told[0] == (0, 9, f"run {run}")
+    assert [done for done, _, _ in told[1:]] == list(range(10))
+    assert {total for _, total, _ in told} == {9}
     assert [message for _, _, message in told][-2:] == ["writing", "done"]
 
 
@@ -160,7 +166,7 @@ class Cancelled(Exception):
     """Raised by a progress callback."""
 
 
-@pytest.mark.parametrize("at", range(7))
+@pytest.mark.parametrize("at", range(9))
 def test_a_run_that_is_stopped_anywhere_fails_and_leaves_nothing(world: Any, at: int) -> None:
     _busy_store(world)
     before = world.export()
@@ -226,6 +232,112 @@ def test_what_a_killed_run_left_is_taken_back_by_the_next(
     assert world.state(left.target) == "failed"
 
 
+# After a kill, and stopped
+
+
+def _killed(world: Any, monkeypatch: pytest.MonkeyPatch, after: int, mode: str = "sleep") -> str:
+    """Begin a run and die after so many batches of three changes; the id of the run."""
+    written = 0
+
+    def die(_done: int, _total: int, message: str) -> None:
+        nonlocal written
+        written += message == "writing"
+        if written > after:
+            raise Cancelled
+
+    with monkeypatch.context() as killed:
+        killed.setattr(Runs, "fail", lambda *_: None)
+        with pytest.raises(Cancelled):
+            world.run(mode, progress=die)
+    return str(world.store.journal.runs()[0].target)
+
+
+def _said(world: Any) -> list[tuple[Any, ...]]:
+    """What the export says, without the ids and times that clock and chance give."""
+    rows = json.loads(world.export())
+    names = ("text", "kind", "topic", "gist", "importance", "access_count")
+    marks = ("superseded_by", "retired_at", "stale_since", "run")
+    return sorted(
+        (*(row[name] for name in names), *(bool(row[name]) for name in marks)) for row in rows
+    )
+
+
+@pytest.mark.parametrize("after", [0, 1, 2, 4, 6])
+def test_a_killed_run_is_taken_up_under_its_id_and_ends_as_if_never_killed(
+    make: Any, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    monkeypatch.setattr("memory_core.storage.runs.BATCH", 3)
+    unharmed = make(concept_members=3)
+    _busy_store(unharmed)
+    whole = unharmed.run()
+    world = make(concept_members=3)
+    _busy_store(world)
+    before, links = world.export(), world.links()
+    run = _killed(world, monkeypatch, after)
+    report = world.run()
+    assert (report.run, report.status) == (run, "completed")
+    assert ("taken up" in report.note) == (after > 0)
+    assert world.state(run) == "completed"
+    assert [s.text for s in sorted(report.summaries, key=lambda s: s.text)] == sorted(
+        s.text for s in whole.summaries
+    )
+    assert len(report.retired) == len(whole.retired)
+    assert _said(world) == _said(unharmed)
+    world.consolidator.undo(ME, run)
+    assert world.export() == before
+    assert world.links() == links
+
+
+def test_a_run_of_another_kind_takes_back_what_a_kill_left(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory_core.storage.runs.BATCH", 3)
+    _busy_store(world)
+    left = _killed(world, monkeypatch, 2)
+    report = world.run("prune")
+    assert report.run != left
+    assert world.state(left) == "failed"
+
+
+def test_a_run_that_keeps_being_killed_is_given_up(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _busy_store(world)
+    runs = [_killed(world, monkeypatch, 0) for _ in range(5)]
+    assert len(set(runs[:4])) == 1
+    assert runs[4] != runs[0]
+    assert world.state(runs[0]) == "started"  # what clears up was kept from its work here, too
+
+
+def test_undo_of_a_run_at_work_stops_it_and_nothing_remains(world: Any) -> None:
+    _busy_store(world)
+    before = world.export()
+    told: list[Any] = []
+
+    def stop(done: int, _total: int, _message: str) -> None:
+        if done == 4 and not told:
+            run = world.store.journal.runs()[0].target
+            told.append(world.consolidator.undo(ME, run))
+
+    report = world.run(progress=stop)
+    assert (told[0].status, told[0].run) == ("running", report.run)
+    assert (report.status, report.summaries, report.steps) == ("failed", (), ())
+    assert "stopped" in report.note
+    assert world.export() == before
+    assert world.state(report.run) == "failed"
+
+
+def test_nobody_stops_the_run_of_another(world: Any) -> None:
+    _busy_store(world)
+
+    def stop(done: int, _total: int, _message: str) -> None:
+        if done == 2:
+            with pytest.raises(Busy):
+                world.consolidator.undo(OTHER, world.store.journal.runs()[0].target)
+
+    assert world.run(progress=stop).status == "completed"
+
+
 def test_only_one_run_at_a_time(world: Any) -> None:
     world.tell(world.sailing[0])
     lock = FileLock(world.store.directory / "run.lock")
@@ -249,7 +361,8 @@ def test_a_summary_is_not_written_when_a_source_was_forgotten_meanwhile(world: A
             world.store.commit(lambda tx: tx.forget(change))
 
     report = world.run(progress=forget)
-    assert [set(summary.derived_from) for summary in report.summaries] == [set(loaves)]
+    made = [summary for summary in report.summaries if world[summary.id].kind == "summary"]
+    assert [set(summary.derived_from) for summary in made] == [set(loaves)]
     assert [world[id].importance for id in boats[1:]] == [0.5, 0.5]
 
 

@@ -94,8 +94,9 @@ def test_two_episodes_are_too_few(world: Any) -> None:
 def test_large_clusters_are_summarised_in_batches(make: Any) -> None:
     world = make(batch=4, topic_members=100)
     for number in range(10):
-        world.tell(f"{world.sailing[0]} with guest {'abcdefghij'[number]}x")
-    sizes = sorted(len(summary.derived_from) for summary in world.run().summaries)
+        world.tell(f"{world.sailing[0][:-1]} with guest {'abcdefghij'[number]}x")
+    made = [s for s in world.run().summaries if world[s.id].kind == "summary"]
+    sizes = sorted(len(summary.derived_from) for summary in made)
     assert sizes == [4, 4]
 
 
@@ -119,6 +120,89 @@ def test_a_summary_that_would_repeat_a_memory_is_not_written(make: Any) -> None:
     (planned,) = world.run(dry_run=True).summaries
     world.tell(planned.text, kind="fact")
     assert world.run().summaries == ()
+
+
+def test_in_a_run_by_itself_only_old_episodes_are_summarised(world: Any) -> None:
+    for text in world.sailing:
+        world.tell(text)
+    assert world.run(age_s=30 * DAY).summaries == ()
+    world.now += 30 * DAY
+    assert len(world.run(age_s=30 * DAY).summaries) == 1
+
+
+def test_a_summary_quotes_what_reads_well_with_its_days_and_speakers(world: Any) -> None:
+    for text in ("Ok!", "Shall we sail on the lake?", *world.sailing):
+        world.tell(f"Hello. {text}", speaker="Mara")
+        world.now += DAY
+    (found,) = world.run().summaries
+    text = found.text
+    assert text.startswith("16 November 2023: Mara: Mara sails her small blue boat")
+    assert "17 November 2023: On the lake" in text
+    assert "Hello" not in text
+    assert "?" not in text
+
+
+# What was corrected since
+
+
+def test_a_stale_summary_is_written_anew_from_what_still_holds(world: Any) -> None:
+    ids = [world.tell(text) for text in (*world.sailing, f"{world.sailing[0]} Again so.")]
+    first = world.run().summaries[0].id
+    world.put(ids[1], superseded_by="x" * 20, superseded_at=world.now, replaced=True)
+    world.now += DAY
+    report = world.run()
+    (second,) = report.summaries
+    assert set(second.derived_from) == set(ids) - {ids[1]}
+    assert "leaks" not in second.text
+    assert world[first].superseded_by == second.id
+    assert world[first].retired_at == world.now
+    assert [world[id].importance for id in ids[2:]] == pytest.approx([0.25] * 2)
+    assert world.run().summaries == ()
+
+
+def test_a_stale_summary_with_too_few_sources_left_is_retired(world: Any) -> None:
+    ids = [world.tell(text) for text in world.sailing]
+    summary = world.run().summaries[0].id
+    world.put(ids[0], superseded_by="x" * 20, superseded_at=world.now, replaced=True)
+    world.put(summary, stale_since=world.now)
+    report = world.run()
+    assert summary in report.retired
+    assert world[summary].retired_at == world.now
+
+
+def test_a_stale_session_summary_and_a_fact(world: Any) -> None:
+    texts = (*world.sailing, "Tomas bakes a dark rye bread for Mara.")
+    ids = [world.tell(text, session="lake") for text in texts]
+    world.now += 7200.0
+    summary = next(s.id for s in world.run().summaries if s.text.startswith("Session summary:"))
+    fact = world.tell("Mara has a leak.", kind="fact", derived_from=(ids[1],))
+    world.put(ids[1], superseded_by="x" * 20, superseded_at=world.now, replaced=True)
+    for id in (summary, fact):
+        world.put(id, stale_since=world.now)
+    report = world.run()
+    assert world[summary].superseded_by in {s.id for s in report.summaries}
+    assert fact in report.retired
+
+
+# Concepts
+
+
+def test_a_large_topic_gets_a_concept_that_is_renewed_when_it_grew(make: Any) -> None:
+    world = make(concept_members=3)
+    ids = [world.tell(text) for text in world.sailing]
+    (made,) = world.run("topics").summaries
+    concept = world[made.id]
+    assert (concept.kind, set(concept.derived_from)) == ("concept", set(ids))
+    assert concept.text.startswith("Topic: ")
+    assert {"lake", "small", "boat", "blue", "mara"} <= set(
+        concept.text.removeprefix("Topic: ").split(".")[0].split(", ")
+    )
+    assert concept.importance == pytest.approx(1.0)
+    assert world.run("topics").summaries == ()
+    for text in world.sailing[:2]:
+        world.tell(f"{text} Again.")
+    (second,) = world.run("topics").summaries
+    assert world[concept.id].superseded_by == second.id
 
 
 # Session summaries
@@ -183,13 +267,13 @@ def test_topics_are_assigned_by_closeness_and_called_by_their_first_member(world
     boats = [world.tell(text) for text in world.sailing]
     loaves = [world.tell(text) for text in world.bread]
     report = world.run("topics")
-    assert world.steps(report) == {"topics": 6}
+    assert world.steps(report) == {"topics": 6, "concepts": 0}
     assert {world[id].topic for id in boats} == {world.sailing[0][:80]}
     assert {world[id].topic for id in loaves} == {world.bread[0][:80]}
     late = world.tell("Mara sails on the lake every Sunday")
-    assert world.steps(world.run("topics")) == {"topics": 1}
+    assert world.steps(world.run("topics")) == {"topics": 1, "concepts": 0}
     assert world[late].topic == world.sailing[0][:80]
-    assert world.steps(world.run("topics")) == {"topics": 0}
+    assert world.steps(world.run("topics")) == {"topics": 0, "concepts": 0}
 
 
 # Prune
@@ -197,7 +281,7 @@ def test_topics_are_assigned_by_closeness_and_called_by_their_first_member(world
 
 def test_prune_retires_what_is_neither_retained_nor_important(world: Any) -> None:
     faded = world.tell("the old umbrella stood in the corner", importance=0.2)
-    kept = world.tell("the new umbrella leans on the door", importance=0.31)
+    kept = world.tell("the new umbrella leans on the door", importance=0.38)
     used = world.tell("umbrellas are cheap at the station", importance=0.2)
     turn = world.tell("a turn that was just said", importance=0.1, tier="active")
     world.now += 80 * DAY  # 2 ** (-80 / 30) = 0.157
