@@ -41,6 +41,7 @@ class Cues:
     as_of: float | None = None
     context: int = 1
     explain: bool = False
+    rehearse: bool = True
     besides: tuple[str, ...] = ()
     """Ids that are no answer, such as the turn that asks."""
     mind: Mind = NOTHING

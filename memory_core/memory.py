@@ -187,6 +187,7 @@ class Memory:
         as_of: str = "",
         context: int = 1,
         explain: bool = False,
+        rehearse: bool = True,
     ) -> Recollection:
         """What *query* brings to mind, best first, at most *k* (1-50) memories.
 
@@ -194,6 +195,7 @@ class Memory:
         filter when it happened, *as_of* gives what was known then. *session* names the current
         conversation, whose last five turns come as `recent`. *context* (0-5) neighbours of each
         hit are attached. A *query* that is an id gives that memory (NotFound when there is none).
+        Without *rehearse* the recall is read-only: it leaves no trace in any memory.
         """
         happened, known = checks.period(since, until), checks.span(as_of, "as_of")
         cues = Cues(
@@ -211,17 +213,19 @@ class Memory:
             as_of=None if known is None else known[1],
             context=checks.whole(context, "context", 0, CONTEXT_MOST),
             explain=checks.flag(explain, "explain"),
+            rehearse=checks.flag(rehearse, "rehearse"),
         )
         return self._recalled(who, cues)
 
     def _recalled(self, who: Identity, cues: Cues) -> Recollection:
-        """What *cues* bring to mind; what was found is rehearsed."""
+        """What *cues* bring to mind; what was found is rehearsed unless they say otherwise."""
         parts = self._engine.parts()
         named = is_id(cues.query.strip())
         found = parts.reader.by_id(who, cues) if named else parts.reader.recall(who, cues)
-        ids = [hit.memory.id for hit in found.hits]
-        parts.maintenance.accesses.note(ids)
-        parts.sessions.told(who, [*ids, *(hit.memory.id for hit in found.partial)])
+        if cues.rehearse:
+            ids = [hit.memory.id for hit in found.hits]
+            parts.maintenance.accesses.note(ids)
+            parts.sessions.told(who, [*ids, *(hit.memory.id for hit in found.partial)])
         return found
 
     def in_mind(self, who: Identity, session: str) -> Mind:

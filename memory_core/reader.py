@@ -94,7 +94,8 @@ class Reader:
     def recall(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind of what *who* may read; see Memory.recall."""
         vector, model = self._query_vector(cues.query)
-        cues = replace(cues, mind=self._sessions.asked(who, cues.session))
+        look = self._sessions.asked if cues.rehearse else self._sessions.mind
+        cues = replace(cues, mind=look(who, cues.session))
         self._store.catch_up()
         with self._store.reading():
             if model != self._store.fingerprint:  # changed meanwhile: never mix two models
@@ -108,7 +109,8 @@ class Reader:
                 chosen = self._with_outsiders(asked, chosen, seen & ~among)
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
             stale = cognition.similarities(self._store, cues.mind.working, vector)
-        self._sessions.answered(who, cues.session, chosen.active, stale)
+        if cues.rehearse:
+            self._sessions.answered(who, cues.session, chosen.active, stale)
         return attachment.attach(
             self._store,
             chosen,

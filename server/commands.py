@@ -14,10 +14,11 @@ from server import console, packing, render
 from server.capture import observe, seed
 from server.doctor import doctor
 from server.exchange import bring_in, export
+from server.measuring import evaluate
 from server.outcome import Outcome
 from server.reembed import reembed
 from server.safekeeping import backup, restore
-from server.upkeep import evaluate, setup, token
+from server.upkeep import setup, token
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine

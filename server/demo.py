@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from server import render
+from server.measuring import OWN_DIALOGUE
 from server.outcome import Outcome
-from server.upkeep import OWN_DIALOGUE
 
 Say = Callable[[str], None]
 

@@ -212,11 +212,27 @@ def _evaluate(command: Parser) -> None:
         "files",
         nargs="*",
         metavar="FILE",
-        help="LoCoMo file or BEAM folder; none: our own dialogue",
+        help="labelled conversations, a BEAM folder or questions; none: our own dialogue",
     )
     command.add_argument("-k", "--top", type=int, default=20, metavar="N")
-    command.add_argument("--format", default="auto", help="auto, locomo, beam, dialogue or pairs")
+    command.add_argument(
+        "--format",
+        default="auto",
+        metavar="NAME",
+        help="auto, locomo, beam, longmemeval, dialogue or pairs",
+    )
+    command.add_argument("--pooled", action="store_true", help="all conversations in one store")
+    command.add_argument(
+        "--own-store",
+        action="store_true",
+        help="ask your own memories a list of {query, relevant_texts}; changes nothing",
+    )
     command.add_argument("--no-baselines", action="store_true", help="only this program")
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the intervals")
+    command.add_argument(
+        "--misses", type=int, default=0, metavar="N", help="show N missed questions for reading"
+    )
+    command.add_argument("--markdown", action="store_true", help="print the table to keep")
     command.add_argument("--details", action="store_true", help="with --json: every question")
 
 

@@ -44,6 +44,8 @@ NOT_RUN = {
     "anamnesis evaluate": "takes a minute; tests/evaluation measures on small conversations",
     "anamnesis evaluate locomo10.json": "the user's own copy of LoCoMo",
     "anamnesis evaluate beam_chats/ --format beam": "the user's own copy of BEAM",
+    "anamnesis evaluate longmemeval_s.json --no-baselines": "the user's own copy of LongMemEval",
+    "anamnesis evaluate locomo10.json --pooled --misses 20": "the user's own copy of LoCoMo",
 }
 """Commands that no test here runs, and why. Prefixes of clients and scripts are below."""
 NOT_RUN_PREFIXES = {

@@ -138,3 +138,14 @@ def test_nothing_is_explained_unless_asked(memory: Memory) -> None:
     assert found.rejected == ()
     assert all(hit.why == {} for hit in found.hits)
     assert memory.recall(ME, found.hits[0].memory.id).hits[0].why == {}
+
+
+def test_a_recall_without_rehearsal_leaves_no_trace(memory: Memory) -> None:
+    ids = {memory.remember(ME, f"The heron number {n} waits.", session="s").id for n in range(3)}
+    found = memory.recall(ME, "heron waits", session="s", rehearse=False)
+    assert {hit.memory.id for hit in found.hits} == ids
+    assert not memory.in_mind(ME, "s").working
+    memory._engine.parts().maintenance.accesses.flush()
+    assert {memory.get(ME, id).access_count for id in ids} == {0}
+    memory.recall(ME, "heron waits", session="s")
+    assert set(memory.in_mind(ME, "s").working) == ids

@@ -1,10 +1,15 @@
-"""What every memory system is compared with: dense search alone, BM25 alone, and their rank fusion.
+"""What every memory system is compared with: dense search, BM25, their rank fusion, and the three
+earlier systems.
 
-Computed apart from the store, exhaustively, over the same turns: each turn is scored.
+Computed apart from the store over the same turns. The first three are exhaustive: each turn is
+scored. The earlier systems give what they would have given.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +17,12 @@ from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation, dated_text, labelled_text
+from memory_core.evaluation.earlier_systems import (
+    AgentMemory,
+    CognitiveMemoryModel,
+    SimpleMemory,
+    Told,
+)
 from memory_core.storage.lexical_index import LexicalIndex
 
 if TYPE_CHECKING:
@@ -19,55 +30,95 @@ if TYPE_CHECKING:
 
 Scores = NDArray[np.float64]
 
-BASELINES = {"dense": True, "bm25": False, "rrf": True}
+EARLIER_SYSTEMS: dict[str, SimpleMemory | CognitiveMemoryModel | AgentMemory] = {
+    "simple_memory": SimpleMemory(),
+    "cognitive-memory-model": CognitiveMemoryModel(),
+    "agent-memory": AgentMemory(),
+}
+"""With the parameters that their authors chose; only the length of the list is asked for."""
+
+BASELINES = {"dense": True, "bm25": False, "rrf": True} | dict.fromkeys(EARLIER_SYSTEMS, True)
 """Name -> whether it needs an embedder."""
 
 RRF_K = 60
 """Cormack, Clarke and Büttcher 2009."""
 
 
-def rank(conversation: Conversation, name: str, embedder: Embedder | None) -> list[list[str]]:
-    """Turn ids, best first, one list a question, by the baseline *name* (one of BASELINES).
-
-    `dense` ranks every turn by the cosine of `speaker: text` with the question, `bm25` the turns
-    that share a word with it (date, speaker and text), `rrf` fuses those two by reciprocal ranks.
-    Equal scores keep the order of the conversation. Raises InvalidInput for an unknown name, or
-    when vectors are needed and *embedder* is None.
-    """
+def check(name: str, embedder: Embedder | None) -> None:
+    """Raise InvalidInput for an unknown *name*, or when it needs vectors and there is no model."""
     if name not in BASELINES:
         raise InvalidInput(f"unknown baseline {name!r}", f"use {', '.join(BASELINES)}")
     if BASELINES[name] and embedder is None:
         raise InvalidInput(f"the baseline {name} needs vectors", "pass the embedder")
-    if not conversation.questions:
-        return []
-    if embedder is None or name == "bm25":
-        return _ids(conversation, lexical_scores(conversation))
-    dense = dense_scores(conversation, embedder)
-    if name == "rrf":
-        dense = reciprocal_ranks(dense) + reciprocal_ranks(lexical_scores(conversation))
-    return _ids(conversation, dense)
 
 
-def dense_scores(conversation: Conversation, embedder: Embedder) -> Scores:
-    """Cosine of every question with every turn as `speaker: text`: (questions, turns), -1 to 1."""
-    documents = embedder.documents([labelled_text(turn) for turn in conversation.turns])
-    queries = [embedder.query(question.text) for question in conversation.questions]
-    return np.asarray(queries, dtype=np.float64) @ np.asarray(documents, dtype=np.float64).T
+class Baselines:
+    """The rankings of one conversation; turns and questions are embedded once for all of them."""
 
+    def __init__(self, conversation: Conversation, embedder: Embedder | None) -> None:
+        """Rank the turns of *conversation*; without *embedder* only by words."""
+        self._conversation = conversation
+        self._embedder = embedder
 
-def lexical_scores(conversation: Conversation) -> Scores:
-    """BM25 of every question with every turn as date, speaker, text: (questions, turns), from 0.
+    def rank(self, name: str, k: int) -> list[list[str]]:
+        """Turn ids, best first and at most *k*, one list a question, by one of BASELINES.
 
-    -inf where no word is shared, which is no match at all.
-    """
-    index = LexicalIndex()
-    rows = np.arange(len(conversation.turns), dtype=np.int64)
-    index.put_many(rows, [dated_text(turn) for turn in conversation.turns])
-    scores = np.asarray(
-        [index.scores(question.text, rows) for question in conversation.questions],
-        dtype=np.float64,
-    )
-    return np.where(scores > 0, scores, -np.inf)
+        `dense` ranks every turn by the cosine of `speaker: text` with the question, `bm25` the
+        turns that share a word with it (date, speaker and text), `rrf` fuses those two by
+        reciprocal ranks. Equal scores keep the order of the conversation. Raises InvalidInput like
+        check.
+        """
+        check(name, self._embedder)
+        names = [turn.id for turn in self._conversation.turns]
+        if not names or not self._conversation.questions:
+            return [[] for _ in self._conversation.questions]
+        return [[names[turn] for turn in turns[:k]] for turns in self._numbers(name, k)]
+
+    def _numbers(self, name: str, k: int) -> list[list[int]]:
+        if name in EARLIER_SYSTEMS:
+            system = replace(EARLIER_SYSTEMS[name], k=k)
+            return [system.rank(self._told, query) for query in self._queries]
+        by_name: dict[str, Callable[[], Scores]] = {
+            "dense": lambda: self.dense,
+            "bm25": lambda: self.lexical,
+            "rrf": lambda: reciprocal_ranks(self.dense) + reciprocal_ranks(self.lexical),
+        }
+        return [_order(row) for row in by_name[name]()]
+
+    @cached_property
+    def dense(self) -> Scores:
+        """Cosine of every question with every turn: (questions, turns), -1 to 1."""
+        return np.asarray(self._queries @ self._told.vectors.T, dtype=np.float64)
+
+    @cached_property
+    def lexical(self) -> Scores:
+        """BM25 of every question with every turn: (questions, turns), from 0.
+
+        -inf where no word is shared, which is no match at all.
+        """
+        index = LexicalIndex()
+        rows = np.arange(len(self._conversation.turns), dtype=np.int64)
+        index.put_many(rows, [dated_text(turn) for turn in self._conversation.turns])
+        asked = self._conversation.questions
+        scores = np.asarray([index.scores(q.text, rows) for q in asked], dtype=np.float64)
+        return np.where(scores > 0, scores, -np.inf)
+
+    @cached_property
+    def _queries(self) -> Scores:
+        assert self._embedder is not None
+        asked = self._conversation.questions
+        return np.asarray([self._embedder.query(q.text) for q in asked], dtype=np.float64)
+
+    @cached_property
+    def _told(self) -> Told:
+        assert self._embedder is not None
+        turns = self._conversation.turns
+        vectors = self._embedder.documents([labelled_text(turn) for turn in turns])
+        known = [turn.when for turn in turns if turn.when is not None]
+        now = max(known, default=0.0)
+        ages = [now - (now if turn.when is None else turn.when) for turn in turns]
+        texts = [labelled_text(turn) for turn in turns]
+        return Told(texts, np.asarray(vectors, dtype=np.float64), np.array(ages))
 
 
 def reciprocal_ranks(scores: Scores) -> Scores:
@@ -78,9 +129,5 @@ def reciprocal_ranks(scores: Scores) -> Scores:
     return np.where(np.isneginf(scores), 0.0, 1 / (RRF_K + 1 + places))
 
 
-def _ids(conversation: Conversation, scores: Scores) -> list[list[str]]:
-    names = [turn.id for turn in conversation.turns]
-    return [
-        [names[turn] for turn in np.argsort(-row, kind="stable") if row[turn] > -np.inf]
-        for row in scores
-    ]
+def _order(row: Scores) -> list[int]:
+    return [turn for turn in np.argsort(-row, kind="stable").tolist() if row[turn] > -np.inf]

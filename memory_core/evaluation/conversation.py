@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 
@@ -44,6 +45,26 @@ class Conversation:
     turns: tuple[Turn, ...]
     questions: tuple[Question, ...]
     skipped: int = 0
+
+
+def pooled(conversations: Sequence[Conversation]) -> Conversation:
+    """All *conversations* as one, so that they are told to one store.
+
+    Turns and sessions are named after their conversation, `conv-26/D1:1`; nothing else tells in
+    the store where one ends.
+    """
+    turns = (
+        replace(turn, id=f"{c.id}/{turn.id}", session=f"{c.id}/{turn.session}" * bool(turn.session))
+        for c in conversations
+        for turn in c.turns
+    )
+    questions = (
+        replace(question, evidence=tuple(f"{c.id}/{turn}" for turn in question.evidence))
+        for c in conversations
+        for question in c.questions
+    )
+    skipped = sum(c.skipped for c in conversations)
+    return Conversation("pooled", tuple(turns), tuple(questions), skipped)
 
 
 def labelled_text(turn: Turn) -> str:

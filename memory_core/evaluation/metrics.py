@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -65,22 +66,20 @@ def ndcg_at(ranking: Sequence[str], evidence: Collection[str], k: int) -> float:
     return gained / ideal
 
 
-def session_recall_at(
-    ranking: Sequence[str], evidence: Collection[str], sessions: Mapping[str, str], k: int
-) -> float:
-    """Share of the evidence's sessions among the first *k* sessions of the ranking.
+def in_sessions(
+    ranking: Sequence[str], evidence: Collection[str], sessions: Mapping[str, str]
+) -> tuple[list[str], set[str]]:
+    """The sessions of the *ranking* and those of the *evidence*: arguments for the metrics above.
 
     Sessions count in the order in which one of their turns first appears, which equals ranking
-    them by their best turn. On a cut ranking it is a lower bound. *sessions* maps every id to its
-    session; raises InvalidInput for an id that it lacks.
+    them by their best turn. On a cut ranking every metric is a lower bound. *sessions* maps every
+    id to its session; raises InvalidInput for an id that it lacks.
     """
-    gold = _checked(ranking, evidence, k)
-    missing = [i for i in (*ranking, *gold) if i not in sessions]
+    missing = [i for i in (*ranking, *evidence) if i not in sessions]
     if missing:
         raise InvalidInput(f"turn {missing[0]!r} has no session", "give every turn its session")
-    wanted = {sessions[identifier] for identifier in gold}
     order = without_repeats(sessions[identifier] for identifier in ranking)
-    return len(wanted.intersection(order[:k])) / len(wanted)
+    return order, {sessions[identifier] for identifier in evidence}
 
 
 def bootstrap_interval(
@@ -116,6 +115,44 @@ def auc(positive: Sequence[float], negative: Sequence[float]) -> float:
     below = np.searchsorted(low, high, side="left")
     up_to = np.searchsorted(low, high, side="right")
     return float((below + up_to).sum() / (2 * len(high) * len(low)))
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Questions whose confidence lies in a tenth: how sure recall was, how often it was right."""
+
+    low: float
+    questions: int
+    confidence: float
+    right: float
+
+
+def reliability(confidence: Sequence[float], right: Sequence[bool]) -> list[Bin]:
+    """The reliability curve: for each tenth of the confidence that occurs, means of both.
+
+    A calibrated confidence equals the share that was *right* in every bin (DeGroot and Fienberg
+    1983). Bins are half open, [0.1, 0.2); 1.0 belongs to the last.
+    """
+    values, truth = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    tenths = np.minimum((values * BINS).astype(int), BINS - 1)
+    return [
+        Bin(
+            float(tenth / BINS),
+            int((tenths == tenth).sum()),
+            float(values[tenths == tenth].mean()),
+            float(truth[tenths == tenth].mean()),
+        )
+        for tenth in np.unique(tenths)
+    ]
+
+
+def calibration_error(curve: Sequence[Bin]) -> float:
+    """Mean distance between confidence and truth over all questions of a *curve*, 0 to 1."""
+    total = sum(each.questions for each in curve)
+    return sum(each.questions * abs(each.confidence - each.right) for each in curve) / max(total, 1)
+
+
+BINS = 10
 
 
 def _discount(rank: int) -> float:

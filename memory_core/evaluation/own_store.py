@@ -30,6 +30,8 @@ def evaluate_store(
 ) -> Report:
     """How well recall finds the labelled texts of *items* in the store as it is; writes nothing.
 
+    Recall is read-only here: what is found is not rehearsed.
+
     A recalled memory counts as a relevant text when it holds that text, up to case, white space and
     end punctuation. The second memory that holds the same text takes its place but earns nothing.
     A relevant text that is not stored at all counts as not found. Raises InvalidInput for no items.
@@ -37,13 +39,15 @@ def evaluate_store(
     if not items:
         raise InvalidInput("there is no query to ask", "give a list of {query, relevant_texts}")
     answers: list[Answer] = []
+    texts: dict[str, dict[str, str]] = {"": {}}
     seconds: list[float] = []
     started = time.time()
     for n, item in enumerate(items, 1):
         begin = time.perf_counter()
-        recollection = memory.recall(who, item.query, k=k, context=0)
+        recollection = memory.recall(who, item.query, k=k, context=0, rehearse=False)
         seconds.append(time.perf_counter() - begin)
         answers.append(_answer(item, recollection, k))
+        texts[""] |= {hit.memory.id: hit.memory.text for hit in recollection.hits}
         if progress is not None:
             progress(n, len(items), "recall")
     return Report(
@@ -51,6 +55,7 @@ def evaluate_store(
         seed=seed,
         started=started,
         answers={PRODUCT: answers},
+        texts=texts,
         times={"recall": seconds},
         counts={"questions": len(items)},
         versions=report.versions(),

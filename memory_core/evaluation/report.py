@@ -6,7 +6,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -56,10 +56,22 @@ class Abstention:
 
 
 @dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the confidence is worth. Right is an answer with evidence among its first ten.
+
+    *error* is the mean distance of the curve from the diagonal, 0 to 1.
+    """
+
+    curve: list[Mapping[str, float]]
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Answers of every ranking (the product's first) and what is needed to read them.
 
-    *times* is operation -> seconds of each call. *counts* says how many conversations, turns,
+    *texts* is conversation -> turn id -> what was said, for reading. *times* is operation ->
+    seconds of each call. *counts* says how many conversations, turns,
     questions, repeats (turns that reinforced an earlier one), refused turns and skipped questions
     there were. *started* is seconds since 1970.
     """
@@ -68,6 +80,7 @@ class Report:
     seed: int
     started: float
     answers: Mapping[str, Sequence[Answer]]
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     times: Mapping[str, Sequence[float]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -109,6 +122,13 @@ class Report:
             auc=metrics.auc(high, low) if high else None,
         )
 
+    def calibration(self) -> Calibration:
+        """The reliability curve of the product over all questions, unanswerable ones included."""
+        asked = [answer for answer in self.answers[PRODUCT] if answer.confidence is not None]
+        right = [a.answerable and metrics.any_at(a.ranking, a.evidence, 10) > 0 for a in asked]
+        curve = metrics.reliability(_confidences(asked), right)
+        return Calibration([asdict(each) for each in curve], metrics.calibration_error(curve))
+
     def milliseconds(self) -> dict[str, dict[str, float]]:
         """Median and 95th percentile of each timed operation, in milliseconds."""
         return {
@@ -141,6 +161,7 @@ class Report:
                 name: [_row_dict(row) for row in self.rows(name)] for name in self.answers
             },
             "unanswerable": None if abstention is None else _plain(abstention),
+            "calibration": _plain(self.calibration()),
             "milliseconds": self.milliseconds(),
             "versions": dict(self.versions),
             "machine": dict(self.machine),
@@ -200,7 +221,7 @@ def _row_dict(row: Row) -> dict[str, Any]:
     }
 
 
-def _plain(value: Answer | Abstention) -> dict[str, Any]:
+def _plain(value: Answer | Abstention | Calibration) -> dict[str, Any]:
     return {
         name: list(v) if isinstance(v, tuple) else dict(v) if isinstance(v, Mapping) else v
         for name in value.__slots__

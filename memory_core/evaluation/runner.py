@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from memory_core.errors import EncoderUnavailable, InvalidInput
 from memory_core.evaluation import report
-from memory_core.evaluation.baselines import BASELINES, rank
+from memory_core.evaluation.baselines import Baselines
+from memory_core.evaluation.baselines import check as check_baseline
 from memory_core.evaluation.conversation import Conversation, Turn
 from memory_core.evaluation.metrics import without_repeats
 from memory_core.evaluation.report import PRODUCT, Report
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int, str], None]
 """Called with (steps done, all steps, what is being done)."""
 
+OpenMemory = Callable[[Path], "Memory"]
+"""Opens a Memory in the directory that it is given."""
+
 READY_SECONDS = 300.0
 """Wait for store and model before the first turn; a first start may have to fetch the weights."""
 
@@ -37,10 +42,11 @@ _EVALUATOR = Identity("evaluation")
 
 def evaluate(
     conversations: Sequence[Conversation],
-    open_memory: Callable[[Path], Memory],
+    open_memory: OpenMemory,
     *,
     k: int = 20,
     baselines: Sequence[str] = (),
+    variants: Mapping[str, OpenMemory] | None = None,
     embedder: Embedder | None = None,
     progress: Progress | None = None,
     seed: int = 0,
@@ -50,47 +56,58 @@ def evaluate(
 
     *open_memory* opens a Memory in the empty directory that it is given; the directory is removed
     afterwards. Every turn goes through the public `remember` in order, then every question through
-    the public `recall` with *k* and no filter; the ranking is the returned list. Nothing is tuned.
+    the public `recall` with *k* and no filter; the ranking is the returned list. Nothing is tuned,
+    and no question leaves a trace that could change the answer to the next.
 
     A turn longer than *text_chars* is remembered in pieces that all stand for it, as somebody who
     was answered `too_large` would do. A turn that repeats an earlier one exactly is not stored
     again (`reinforced`): its id then means the first one's, in rankings and in the evidence.
 
-    *baselines* are names from BASELINES, ranked by exhaustive search over the same turns and cut
-    at *k*; those with vectors need the *embedder*. *seed* belongs to the bootstrap intervals.
+    *baselines* are names from BASELINES, ranked over the same turns; those with vectors need the
+    *embedder*. *variants* are names of further rankings, each asked through its own way of opening
+    the same store, such as with other settings of recall. *seed* is for the bootstrap intervals.
     Raises InvalidInput for unknown baselines or no conversations, EncoderUnavailable when the
     model does not load.
     """
     _check(conversations, k, baselines, embedder)
     started = time.time()
-    steps = _Steps(conversations, len(baselines), progress)
+    others = dict(variants or {})
+    steps = _Steps(conversations, len(others) + len(baselines), progress)
     tally = _Tally()
-    answers: dict[str, list[Answer]] = {name: [] for name in (PRODUCT, *baselines)}
+    answers: dict[str, list[Answer]] = {name: [] for name in (PRODUCT, *others, *baselines)}
     for conversation in conversations:
-        with (
-            tempfile.TemporaryDirectory(prefix="evaluation-") as folder,
-            open_memory(Path(folder)) as memory,
-        ):
-            if not memory.wait_ready(READY_SECONDS):
-                raise EncoderUnavailable(
-                    "the store and the embedding model were not ready in time",
-                    "run `anamnesis health`",
-                )
-            told = _tell(memory, conversation, text_chars, tally, steps)
-            answers[PRODUCT] += _ask(memory, conversation, told, k, tally, steps)
+        with tempfile.TemporaryDirectory(prefix="evaluation-") as folder:
+            with _ready(open_memory, folder) as memory:
+                told = _tell(memory, conversation, text_chars, tally, steps)
+                answers[PRODUCT] += _ask(memory, conversation, told, k, steps, tally.recall)
+            for name, open_other in others.items():
+                with _ready(open_other, folder) as memory:
+                    answers[name] += _ask(memory, conversation, told, k, steps, [])
+        rankings = Baselines(conversation, embedder)
         for name in baselines:
-            answers[name] += _baseline(conversation, name, embedder, k)
+            answers[name] += _baseline(conversation, rankings, name, k)
             steps.did(len(conversation.questions), f"{conversation.id}: {name}")
     return Report(
         k=k,
         seed=seed,
         started=started,
         answers=answers,
+        texts={c.id: {turn.id: turn.text for turn in c.turns} for c in conversations},
         times={"remember": tally.remember, "recall": tally.recall},
         counts=_counts(conversations, tally),
         versions=report.versions(embedder.name if embedder else ""),
         machine=report.machine(),
     )
+
+
+@contextmanager
+def _ready(open_memory: OpenMemory, folder: str) -> Iterator[Memory]:
+    with open_memory(Path(folder)) as memory:
+        if not memory.wait_ready(READY_SECONDS):
+            raise EncoderUnavailable(
+                "the store and the embedding model were not ready in time", "run `anamnesis health`"
+            )
+        yield memory
 
 
 @dataclass
@@ -115,9 +132,9 @@ class _Told:
 
 class _Steps:
     def __init__(
-        self, conversations: Sequence[Conversation], baselines: int, progress: Progress | None
+        self, conversations: Sequence[Conversation], others: int, progress: Progress | None
     ) -> None:
-        self._total = sum(len(c.turns) + len(c.questions) * (1 + baselines) for c in conversations)
+        self._total = sum(len(c.turns) + len(c.questions) * (1 + others) for c in conversations)
         self._done = 0
         self._progress = progress
 
@@ -138,10 +155,7 @@ def _check(
     if k < 1:
         raise InvalidInput(f"k is {k}", "ask for at least one memory")
     for name in baselines:
-        if name not in BASELINES:
-            raise InvalidInput(f"unknown baseline {name!r}", f"use {', '.join(BASELINES)}")
-        if BASELINES[name] and embedder is None:
-            raise InvalidInput(f"the baseline {name} needs vectors", "pass the embedder")
+        check_baseline(name, embedder)
 
 
 def _tell(
@@ -176,13 +190,18 @@ def _tell(
 
 
 def _ask(
-    memory: Memory, conversation: Conversation, told: _Told, k: int, tally: _Tally, steps: _Steps
+    memory: Memory,
+    conversation: Conversation,
+    told: _Told,
+    k: int,
+    steps: _Steps,
+    seconds: list[float],
 ) -> Iterator[Answer]:
     sessions = {turn.id: turn.session for turn in conversation.turns}
     for question in conversation.questions:
         begin = time.perf_counter()
-        recollection = memory.recall(_EVALUATOR, question.text, k=k, context=0)
-        tally.recall.append(time.perf_counter() - begin)
+        recollection = memory.recall(_EVALUATOR, question.text, k=k, context=0, rehearse=False)
+        seconds.append(time.perf_counter() - begin)
         ids = [hit.memory.id for hit in recollection.hits]
         ranking = without_repeats(told.turn_of.get(i, i) for i in ids)
         evidence = without_repeats(told.first[turn] for turn in question.evidence)
@@ -200,12 +219,11 @@ def _ask(
 
 
 def _baseline(
-    conversation: Conversation, name: str, embedder: Embedder | None, k: int
+    conversation: Conversation, baselines: Baselines, name: str, k: int
 ) -> Iterator[Answer]:
     sessions = {turn.id: turn.session for turn in conversation.turns}
-    rankings = rank(conversation, name, embedder)
-    for question, whole in zip(conversation.questions, rankings, strict=True):
-        ranking = whole[:k]
+    rankings = baselines.rank(name, k)
+    for question, ranking in zip(conversation.questions, rankings, strict=True):
         evidence = question.evidence
         scores = score(ranking, evidence, sessions, k) if evidence else {}
         yield Answer(

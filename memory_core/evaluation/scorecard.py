@@ -10,10 +10,8 @@ from memory_core.evaluation import metrics
 CUTS = (1, 5, 10, 20)
 """Cuts of recall@k and precision@k; those above the length that was asked for are left out."""
 
-SHAPE_CUT = 10
-"""Cut of any@k, all@k and NDCG, as in the reference figures."""
-
-SESSION_CUTS = (5, 10)
+SHAPE_CUTS = (5, 10)
+"""Cuts of any@k, all@k and NDCG, and of everything at session level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +54,18 @@ def score(
     for cut in CUTS:
         if cut <= k:
             values[f"precision@{cut}"] = metrics.precision_at(ranking, evidence, cut)
-    if k >= SHAPE_CUT:
-        values[f"any@{SHAPE_CUT}"] = metrics.any_at(ranking, evidence, SHAPE_CUT)
-        values[f"all@{SHAPE_CUT}"] = metrics.all_at(ranking, evidence, SHAPE_CUT)
-        values[f"ndcg@{SHAPE_CUT}"] = metrics.ndcg_at(ranking, evidence, SHAPE_CUT)
+    for cut in SHAPE_CUTS:
+        if cut <= k:
+            values[f"any@{cut}"] = metrics.any_at(ranking, evidence, cut)
+            values[f"all@{cut}"] = metrics.all_at(ranking, evidence, cut)
+            values[f"ndcg@{cut}"] = metrics.ndcg_at(ranking, evidence, cut)
     values["mrr"] = metrics.reciprocal_rank(ranking, evidence)
     if len(set(sessions.values())) > 1:
         turns = [identifier for identifier in ranking if identifier in sessions]
-        for cut in SESSION_CUTS:
+        order, gold = metrics.in_sessions(turns, evidence, sessions)
+        for cut in SHAPE_CUTS:
             if cut <= k:
-                values[f"session_recall@{cut}"] = metrics.session_recall_at(
-                    turns, evidence, sessions, cut
-                )
+                values[f"session_recall@{cut}"] = metrics.recall_at(order, gold, cut)
+                values[f"session_any@{cut}"] = metrics.any_at(order, gold, cut)
+                values[f"session_all@{cut}"] = metrics.all_at(order, gold, cut)
     return values

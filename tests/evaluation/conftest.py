@@ -32,6 +32,7 @@ class WordMemory:
     stored: dict[str, Memory] = field(default_factory=dict)
     keys: dict[tuple[str, str, str], str] = field(default_factory=dict)
     closed: bool = False
+    k_most: int = 50
 
     def __enter__(self) -> WordMemory:
         return self
@@ -59,11 +60,15 @@ class WordMemory:
         self.stored[identifier] = Memory(identifier, text)
         return Receipt(identifier, "stored", "episode", 0.5)
 
-    def recall(self, who: Identity, query: str, *, k: int, context: int) -> Recollection:
-        self.asked.append({"query": query, "k": k, "context": context})
+    def recall(
+        self, who: Identity, query: str, *, k: int, context: int, rehearse: bool
+    ) -> Recollection:
+        self.asked.append({"query": query, "k": k, "context": context, "rehearse": rehearse})
         wanted = _words(query)
         scores = {i: len(wanted & _words(m.text)) for i, m in self.stored.items()}
-        best = sorted((i for i in scores if scores[i]), key=lambda i: (-scores[i], i))[:k]
+        best = sorted((i for i in scores if scores[i]), key=lambda i: (-scores[i], i))[
+            : min(k, self.k_most)
+        ]
         top = max(scores.values(), default=0)
         hits = tuple(Hit(self.stored[i], float(scores[i])) for i in best)
         return Recollection(bool(hits), min(1.0, top / len(wanted)), "moderate", hits)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memory_core.errors import InvalidInput
-from memory_core.evaluation import baselines
+from memory_core.evaluation.baselines import BASELINES, EARLIER_SYSTEMS, Baselines
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.storage.lexical_index import K1, B
 from memory_core.storage.lexical_index import analyse as terms_of
@@ -52,10 +52,12 @@ def _bm25(conversation: Conversation) -> list[list[float]]:
 
 
 def test_dense_is_the_plain_dot_product(conversation: Conversation, embedder: Any) -> None:
-    found = baselines.dense_scores(conversation, embedder)
+    found = Baselines(conversation, embedder).dense
     np.testing.assert_allclose(found, _dense(conversation, embedder), atol=1e-5)
     for ranking, scores in zip(
-        baselines.rank(conversation, "dense", embedder), _dense(conversation, embedder), strict=True
+        Baselines(conversation, embedder).rank("dense", 50),
+        _dense(conversation, embedder),
+        strict=True,
     ):
         places = sorted(range(5), key=lambda turn: -scores[turn])
         assert ranking == [conversation.turns[turn].id for turn in places]
@@ -65,21 +67,21 @@ def test_bm25_orders_by_the_formula_and_leaves_out_what_shares_no_word(
     conversation: Conversation,
 ) -> None:
     expected = np.array(_bm25(conversation))
-    found = baselines.lexical_scores(conversation)
+    found = Baselines(conversation, None).lexical
     assert (np.isneginf(found) == (expected == 0)).all()
     known = expected > 0
     # The index may leave out the constant (k1 + 1); ratios are what a ranking sees.
     ratios = found[known] / expected[known]
     np.testing.assert_allclose(ratios, ratios[0], rtol=1e-4)
-    ranking = baselines.rank(conversation, "bm25", None)[2]
+    ranking = Baselines(conversation, None).rank("bm25", 50)[2]
     assert set(ranking) == {"b1", "b2", "b3"}
-    assert baselines.rank(conversation, "bm25", None)[3] == []
+    assert Baselines(conversation, None).rank("bm25", 50)[3] == []
 
 
 def test_rrf_adds_reciprocal_ranks_of_both(conversation: Conversation, embedder: Any) -> None:
-    fused = baselines.rank(conversation, "rrf", embedder)
-    dense = baselines.rank(conversation, "dense", embedder)
-    lexical = baselines.rank(conversation, "bm25", None)
+    fused = Baselines(conversation, embedder).rank("rrf", 50)
+    dense = Baselines(conversation, embedder).rank("dense", 50)
+    lexical = Baselines(conversation, None).rank("bm25", 50)
     for merged, *single in zip(fused, dense, lexical, strict=True):
         totals = {
             turn.id: sum(1 / (60 + r.index(turn.id) + 1) for r in single if turn.id in r)
@@ -92,24 +94,25 @@ def test_rrf_adds_reciprocal_ranks_of_both(conversation: Conversation, embedder:
 def test_equal_turns_keep_the_order_of_the_conversation() -> None:
     turns = tuple(Turn(name, "The same words.") for name in "cab")
     conversation = Conversation("same", turns, (Question("same words", ("a",), "x"),))
-    assert baselines.rank(conversation, "bm25", None) == [["c", "a", "b"]]
+    assert Baselines(conversation, None).rank("bm25", 50) == [["c", "a", "b"]]
 
 
-@pytest.mark.parametrize("name", ["dense", "rrf"])
+@pytest.mark.parametrize("name", ["dense", "rrf", *EARLIER_SYSTEMS])
 def test_vectors_need_an_embedder(conversation: Conversation, name: str) -> None:
     with pytest.raises(InvalidInput, match="needs vectors"):
-        baselines.rank(conversation, name, None)
+        Baselines(conversation, None).rank(name, 50)
 
 
 def test_unknown_baseline_is_refused(conversation: Conversation) -> None:
     with pytest.raises(InvalidInput, match="dense, bm25, rrf"):
-        baselines.rank(conversation, "colbert", None)
+        Baselines(conversation, None).rank("colbert", 50)
 
 
-@pytest.mark.parametrize("name", list(baselines.BASELINES))
+@pytest.mark.parametrize("name", list(BASELINES))
 def test_no_turns_and_no_questions_give_no_rankings(
     name: str, embedder: Any, conversation: Conversation
 ) -> None:
     empty: Callable[..., Conversation] = Conversation
-    assert baselines.rank(empty("none", (), conversation.questions), name, embedder) == [[]] * 4
-    assert baselines.rank(empty("none", conversation.turns, ()), name, embedder) == []
+    silent = Baselines(empty("none", (), conversation.questions), embedder)
+    assert silent.rank(name, 5) == [[]] * 4
+    assert Baselines(empty("none", conversation.turns, ()), embedder).rank(name, 5) == []

@@ -12,7 +12,7 @@ import pytest
 
 from memory_core.embedding.minilm import MiniLM
 from memory_core.evaluation import metrics
-from memory_core.evaluation.baselines import rank
+from memory_core.evaluation.baselines import Baselines
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.data import DIALOGUE, QUESTIONS
 from memory_core.evaluation.readers import read
@@ -115,7 +115,7 @@ def test_the_questions_are_neither_trivial_nor_hopeless(
 ) -> None:
     means = {}
     for name in ("dense", "bm25"):
-        rankings = rank(dialogue, name, minilm)
+        rankings = Baselines(dialogue, minilm).rank(name, 50)
         means[name] = np.mean(
             [
                 metrics.recall_at(ranking, question.evidence, 10)

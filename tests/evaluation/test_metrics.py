@@ -44,11 +44,14 @@ def test_precision_counts_the_places_that_a_short_ranking_leaves_empty() -> None
 
 def test_sessions_count_in_order_of_first_appearance() -> None:
     sessions = {"d": "2", "a": "1", "x": "2", "b": "3", "y": "4", "c": "5"}
-    assert metrics.session_recall_at(RANKING, EVIDENCE, sessions, 1) == 0
-    assert metrics.session_recall_at(RANKING, EVIDENCE, sessions, 2) == pytest.approx(1 / 3)
-    assert metrics.session_recall_at(RANKING, EVIDENCE, sessions, 3) == pytest.approx(2 / 3)
+    order, gold = metrics.in_sessions(RANKING, EVIDENCE, sessions)
+    assert [metrics.recall_at(order, gold, k) for k in (1, 2, 3)] == pytest.approx(
+        [0, 1 / 3, 2 / 3]
+    )
+    assert [metrics.any_at(order, gold, k) for k in (1, 2, 3)] == [0, 1, 1]
+    assert metrics.all_at(order, gold, 3) == 0
     with pytest.raises(InvalidInput, match="'c'"):
-        metrics.session_recall_at(RANKING, EVIDENCE, dict.fromkeys(RANKING, "1"), 1)
+        metrics.in_sessions(RANKING, EVIDENCE, dict.fromkeys(RANKING, "1"))
 
 
 def test_without_repeats_keeps_the_first_place() -> None:
@@ -109,8 +112,8 @@ def test_agrees_with_a_naive_second_implementation(
     naive = _naive_ndcg(ranking, evidence, k)
     assert metrics.ndcg_at(ranking, evidence, k) == pytest.approx(naive)
     by_session = _naive_sessions(ranking, evidence, sessions, k)
-    found = metrics.session_recall_at(ranking, evidence, sessions, k)
-    assert found == pytest.approx(by_session)
+    order, gold = metrics.in_sessions(ranking, evidence, sessions)
+    assert metrics.recall_at(order, gold, k) == pytest.approx(by_session)
 
 
 SCORES = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=12)
@@ -144,3 +147,25 @@ def test_bootstrap_of_equal_values_is_a_point() -> None:
 def test_bootstrap_of_nothing_is_refused() -> None:
     with pytest.raises(InvalidInput):
         metrics.bootstrap_interval([], seed=0)
+
+
+def test_the_reliability_curve_compares_confidence_with_truth() -> None:
+    curve = metrics.reliability([0.0, 0.05, 0.31, 0.39, 0.3, 1.0], [False, True, True, False, 0, 1])
+    assert [(each.low, each.questions, each.right) for each in curve] == [
+        (0.0, 2, 0.5),
+        (0.3, 3, pytest.approx(1 / 3)),
+        (0.9, 1, 1.0),
+    ]
+    assert [each.confidence for each in curve] == pytest.approx([0.025, 1 / 3, 1.0])
+    assert metrics.calibration_error(curve) == pytest.approx((2 * 0.475 + 0 + 0) / 6)
+    assert metrics.reliability([], []) == []
+    assert metrics.calibration_error([]) == 0
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=60))
+def test_every_question_is_in_one_bin(asked: list[tuple[float, bool]]) -> None:
+    curve = metrics.reliability([c for c, _ in asked], [r for _, r in asked])
+    assert sum(each.questions for each in curve) == len(asked)
+    right = sum(each.questions * each.right for each in curve)
+    assert right == pytest.approx(sum(r for _, r in asked))
+    assert 0 <= metrics.calibration_error(curve) <= 1

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from memory_core.config import Settings
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.own_store import evaluate_store
 from memory_core.evaluation.readers.pairs import Pair
+from memory_core.memory import Memory as Real
 from memory_core.records import Identity
 
 ME = Identity("me")
@@ -55,3 +57,18 @@ def test_progress_counts_queries(memory: Any) -> None:
 def test_nothing_to_ask_is_refused(memory: Any) -> None:
     with pytest.raises(InvalidInput):
         evaluate_store(memory, ME, [])
+
+
+def test_the_own_store_is_read_and_nothing_else(tmp_path: Path, toy: Any) -> None:
+    with Real(Settings(data_dir=tmp_path / "own"), embedder=toy) as memory:
+        assert memory.wait_ready(20)
+        id = memory.remember(ME, "The boiler code is 27.").id
+        journal = memory._engine.parts().store.journal
+        before = (journal.last(), memory.get(ME, id))
+        report = evaluate_store(memory, ME, [Pair("boiler code", ("the boiler code is 27",))] * 3)
+        memory._engine.parts().maintenance.accesses.flush()
+        assert (journal.last(), memory.get(ME, id)) == before
+        assert report.answers["recall"][0].scores["recall@1"] == 1
+        memory.recall(ME, "boiler code")
+        memory._engine.parts().maintenance.accesses.flush()
+        assert memory.get(ME, id).access_count == 1

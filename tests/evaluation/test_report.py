@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from memory_core.evaluation import metrics
+from memory_core.evaluation.reading import misses
 from memory_core.evaluation.report import Report, Row, machine, versions
 from memory_core.evaluation.scorecard import Answer, score
 
@@ -95,6 +97,28 @@ def test_misses_are_the_questions_without_any_evidence() -> None:
     assert [answer.question for answer in _report().misses(1)] == ["place bc?", "name c?"]
 
 
+def test_misses_are_read_with_what_was_wanted_and_what_was_given() -> None:
+    texts = {"chat": {"a": "An apple.", "b": "A boat.", "c": "A cat."}}
+    report = replace(_report(), texts=texts)
+    (missed,) = misses(report, 5)
+    assert missed["question"] == "name c?"
+    assert missed["evidence"] == [{"id": "c", "text": "A cat.", "rank": None}]
+    assert [given["text"] for given in missed["given"]] == ["An apple.", "A boat."]
+    first, _ = misses(report, 5, k=1)
+    assert first["evidence"][0] == {"id": "b", "text": "A boat.", "rank": 3}
+    assert len(misses(report, 1, k=1)) == 1
+    assert misses(report, 0) == []
+
+
+def test_calibration_counts_every_question_of_the_product() -> None:
+    found = _report().calibration()
+    assert sum(each["questions"] for each in found.curve) == 5
+    by_low = {each["low"]: each["right"] for each in found.curve}
+    assert by_low == {0.2: 0.0, 0.6: 1.0, 0.7: 0.0, 0.9: 1.0}
+    assert found.error == pytest.approx((2 * 0.2 + 0.4 + 0.7 + 0.1) / 5)
+    assert _report().to_dict()["calibration"]["error"] == found.error
+
+
 def test_times_in_milliseconds() -> None:
     times = _report().milliseconds()
     assert list(times) == ["recall"]
@@ -123,7 +147,12 @@ def test_short_rankings_have_no_figures_beyond_their_length() -> None:
         "precision@1",
         "precision@5",
         "mrr",
+        "any@5",
+        "all@5",
+        "ndcg@5",
         "session_recall@5",
+        "session_any@5",
+        "session_all@5",
     }
     row = Report(
         k=5,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import EncoderUnavailable, InvalidInput
-from memory_core.evaluation.conversation import Conversation, Question, Turn
+from memory_core.evaluation.conversation import Conversation, Question, Turn, pooled
 from memory_core.evaluation.runner import evaluate
 
 Open = Callable[..., Any]
@@ -27,6 +27,7 @@ def test_every_turn_is_remembered_in_order_through_the_public_arguments(
     assert last["when"] == ""
     assert [asked["query"] for asked in memory.asked] == [q.text for q in conversation.questions]
     assert all(asked["k"] == 7 and asked["context"] == 0 for asked in memory.asked)
+    assert not any(asked["rehearse"] for asked in memory.asked)
     assert memory.closed
     assert not memory.folder.exists()
 
@@ -166,3 +167,34 @@ def test_two_runs_differ_in_nothing_but_time(conversation: Conversation, open_me
     assert stable(evaluate([conversation], open_memory)) == stable(
         evaluate([conversation], open_memory)
     )
+
+
+def test_a_variant_asks_the_same_store_in_its_own_way(
+    conversation: Conversation, open_memory: Open, opened: list[Any]
+) -> None:
+    def shorter(folder: Any) -> Any:
+        (told,) = opened
+        assert (told.closed, told.folder) == (True, folder)
+        told.k_most = 1
+        return told
+
+    report = evaluate([conversation], open_memory, variants={"one": shorter})
+    assert list(report.answers) == ["recall", "one"]
+    assert max(len(answer.ranking) for answer in report.answers["recall"]) > 1
+    assert {len(answer.ranking) for answer in report.answers["one"]} == {0, 1}
+    assert len(report.times["recall"]) == len(conversation.questions)
+
+
+def test_pooled_conversations_share_one_store(
+    conversation: Conversation, open_memory: Open, opened: list[Any]
+) -> None:
+    other = Conversation("shed", (Turn("a1", "The shed key is new."),), (), skipped=1)
+    whole = pooled([conversation, other])
+    assert [turn.id for turn in whole.turns][-2:] == ["garden/b3", "shed/a1"]
+    assert whole.turns[0].session == "garden/one"
+    assert (whole.turns[-1].session, whole.skipped) == ("", 4)
+    report = evaluate([whole], open_memory)
+    assert len(opened) == 1
+    place = report.answers["recall"][0]
+    assert place.evidence == ("garden/a1",)
+    assert set(place.ranking) >= {"garden/a1", "shed/a1"}

@@ -1,6 +1,7 @@
 """Readers of labelled conversations: the project's dialogue and the user's copies of public sets.
 
-Nothing of LoCoMo or BEAM is part of this package; both are read from where the user keeps them.
+Nothing of LoCoMo, BEAM or LongMemEval is part of this package; they are read from where the user
+keeps them.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from typing import Any
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation
-from memory_core.evaluation.readers import beam, dialogue, locomo, pairs
+from memory_core.evaluation.readers import beam, dialogue, locomo, longmemeval, pairs
 from memory_core.evaluation.readers.parsing import load_json
 
-FORMATS = ("auto", "locomo", "beam", "dialogue", "pairs")
+FORMATS = ("auto", "locomo", "beam", "longmemeval", "dialogue", "pairs")
 
 _OF_FILE: dict[str, Callable[[Any, Path], list[Conversation]]] = {
     "locomo": locomo.parse,
+    "longmemeval": longmemeval.parse,
     "dialogue": dialogue.parse,
     "pairs": pairs.parse,
 }
@@ -43,7 +45,7 @@ def read(path: Path, format: str = "auto") -> list[Conversation]:
 
 
 def detect(path: Path) -> str:
-    """The format of *path*: beam for a folder, else locomo, dialogue or pairs by its shape."""
+    """The format of *path*: beam for a folder, else one of the others by its shape."""
     path = Path(path)
     return "beam" if path.is_dir() else _shape(load_json(path), path)
 
@@ -55,9 +57,12 @@ def _shape(data: Any, path: Path) -> str:
     if isinstance(first, dict):
         if "query" in first:
             return "pairs"
+        if "haystack_sessions" in first:
+            return "longmemeval"
         if "qa" in first and ("sessions" in first or "conversation" in first):
             return "locomo"
     raise InvalidInput(
         f"{path} is none of the known formats",
-        "give a LoCoMo file, a BEAM folder, a dialogue, or a list of {query, relevant_texts}",
+        "give a LoCoMo or LongMemEval file, a BEAM folder, a dialogue, or a list of "
+        "{query, relevant_texts}",
     )

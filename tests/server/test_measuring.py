@@ -1,0 +1,129 @@
+"""The command that measures: what it prints, what it keeps, and that the own store is only read."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core.config import Settings
+from memory_core.errors import InvalidInput
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from server import measuring
+from server.parser import build_parser
+
+
+def row(category: str, questions: int, value: float) -> dict[str, Any]:
+    figures = {"recall@10": value, "mrr": value, "session_any@5": value}
+    return {"category": category, "questions": questions, "interval": [0.0, 1.0], **figures}
+
+
+CURVE = {"low": 0.5, "questions": 9, "confidence": 0.55, "right": 0.333}
+
+
+def test_figures_show_categories_of_the_product_and_overall_of_all() -> None:
+    data = {
+        "rankings": {
+            "recall": [row("temporal", 3, 0.25), row("overall", 9, 0.5)],
+            "bm25": [row("temporal", 3, 0.125), row("overall", 9, 0.375)],
+        },
+        "unanswerable": {"questions": 4, "auc": 0.77},
+        "calibration": {"curve": [CURVE], "error": 0.111},
+        "milliseconds": {"recall": {"p50": 6.5}},
+        "counts": {"turns": 238},
+        "versions": {"python": "3"},
+        "machine": {"processors": 2},
+    }
+    text = measuring._figures(data)
+    by_category, overall = text.split("over all questions")
+    assert [part for part in by_category.split() if part == "0.250"] == ["0.250"] * 3
+    assert "0.375" in overall
+    assert "0.125" not in text
+    for fact in ("temporal", "0.770", "p50 6.500", "238", "0.333", "mean error 0.111"):
+        assert fact in text
+
+
+def test_the_own_dialogue_is_shipped_and_labelled() -> None:
+    dialogue = json.loads(measuring.OWN_DIALOGUE.read_text("utf-8"))
+    turns = [turn for session in dialogue["sessions"] for turn in session["turns"]]
+    assert len(turns) >= 150
+    assert dialogue["questions"]
+
+
+@pytest.fixture
+def chats(tmp_path: Path) -> Path:
+    """Two tiny conversations in the LoCoMo layout."""
+    turns = [
+        {"dia_id": "D1:1", "speaker": "Ann", "text": "I painted the fence green."},
+        {"dia_id": "D1:2", "speaker": "Bo", "text": "My ferry leaves at nine."},
+    ]
+    session = {"session": 1, "date": "1:56 pm on 8 May, 2023", "turns": turns}
+    asked = [
+        {"question": "Which colour is the fence?", "evidence": ["D1:1"], "category": 4},
+        {"question": "Who won the election in Peru?", "evidence": ["D1:2"], "category": 1},
+    ]
+    data = [{"sample_id": name, "sessions": [session], "qa": asked} for name in ("a", "b")]
+    path = tmp_path / "chats.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    return path
+
+
+def arguments(*words: str) -> Namespace:
+    return build_parser().parse_args(["evaluate", *words])
+
+
+@pytest.fixture
+def settings(weights_available: bool, tmp_path: Path) -> Settings:
+    if not weights_available:
+        pytest.skip("no weights on this machine")
+    return Settings(offline=True, data_dir=tmp_path / "own")
+
+
+def test_a_file_is_measured_beside_everything_it_is_compared_with(
+    settings: Settings, chats: Path
+) -> None:
+    outcome = measuring.evaluate(settings, arguments(str(chats), "--misses", "1"), {})
+    assert list(outcome.data["rankings"]) == [
+        "recall", "recall, mmr 0.7", "dense", "bm25", "rrf",
+        "simple_memory", "cognitive-memory-model", "agent-memory",
+    ]  # fmt: skip
+    assert "the price of mmr_lambda 0.7" in outcome.text
+    assert outcome.data["counts"]["conversations"] == 2
+    assert outcome.data["command"] == "anamnesis evaluate chats.json"
+    (missed,) = outcome.data["misses"]
+    assert missed["question"] == "Who won the election in Peru?"
+    assert "wanted D1:2" in outcome.text
+    assert not settings.data_dir.exists()
+
+
+def test_the_table_to_keep_says_how_it_was_made(settings: Settings, chats: Path) -> None:
+    words = (str(chats), "--pooled", "--no-baselines", "--seed", "3", "--markdown")
+    text = measuring.evaluate(settings, arguments(*words), {}).text
+    command = "anamnesis evaluate chats.json --pooled --no-baselines --seed 3"
+    assert text.startswith(f"`{command}`, seed 3, 20")
+    assert "1 conversations, 4 turns, 4 questions" in text
+    assert "embedder all-MiniLM-L6-v2" in text
+    header, dashes, *rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert header.startswith("| ranking | n | recall@1 |")
+    assert rows[0].startswith("| recall | 4 |")
+    assert all(line.count("|") == header.count("|") for line in (dashes, *rows))
+
+
+def test_the_own_store_answers_and_keeps_nothing(settings: Settings, tmp_path: Path) -> None:
+    me = Identity(settings.agent, settings.team)
+    with Memory(settings) as memory:
+        memory.wait_ready(60)
+        id = memory.remember(me, "The boiler code is 27.").id
+    file = tmp_path / "mine.json"
+    pairs = [{"query": "what is the boiler code?", "relevant_texts": ["The boiler code is 27."]}]
+    file.write_text(json.dumps(pairs), encoding="utf-8")
+    outcome = measuring.evaluate(settings, arguments("--own-store", str(file)), {})
+    assert outcome.data["rankings"]["recall"][-1]["recall@1"] == 1.0
+    with Memory(settings) as memory:
+        assert memory.get(me, id).access_count == 0
+    with pytest.raises(InvalidInput, match="no file of questions"):
+        measuring.evaluate(settings, arguments("--own-store"), {})
