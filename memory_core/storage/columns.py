@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
+from sys import intern
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -32,6 +34,7 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]")
 _WORD = re.compile(r"\w+")
 _QUESTION_MARKS = frozenset("?\uff1f\u061f")
 _LISTS = ("tags", "dates", "entities", "derived_from")
+_NO_LISTS: tuple[tuple[str, ...], ...] = ((),) * len(_LISTS)
 _FIRST = 64
 
 T = TypeVar("T", bound=np.generic)
@@ -99,7 +102,7 @@ class Columns:
         self._names: dict[str, list[str]] = {name: [""] for name in _NAMED}
         self._thread_codes: dict[str, int] = {}
         self._threads = Threads()
-        self._lists: list[dict[str, tuple[str, ...]]] = []
+        self._lists: list[tuple[tuple[str, ...], ...]] = []
         self._tagged: dict[str, set[int]] = {}
 
     def __len__(self) -> int:
@@ -115,7 +118,7 @@ class Columns:
         for name, value in values.items():
             self._data[name][row] = value
         self._threads.put(row, values["thread"], memory.position)
-        self._set_lists(row, {name: tuple(getattr(memory, name)) for name in _LISTS})
+        self._set_lists(row, tuple(tuple(getattr(memory, name)) for name in _LISTS))
         return row
 
     def remove(self, id: str) -> int | None:
@@ -126,7 +129,7 @@ class Columns:
         for name, column in _COLUMNS.items():
             self._data[name][row] = column.empty
         self._threads.remove(row)
-        self._set_lists(row, {})
+        self._set_lists(row, _NO_LISTS)
         self._ids[row] = ""
         return row
 
@@ -176,19 +179,19 @@ class Columns:
 
     def tags(self, row: int) -> frozenset[str]:
         """The tags of the memory in *row*."""
-        return frozenset(self._lists[row].get("tags", ()))
+        return frozenset(self._lists[row][0])
 
     def dates(self, row: int) -> tuple[str, ...]:
         """The dates that its text names, ISO 8601."""
-        return self._lists[row].get("dates", ())
+        return self._lists[row][1]
 
     def entities(self, row: int) -> tuple[str, ...]:
         """The entities that its text names."""
-        return self._lists[row].get("entities", ())
+        return self._lists[row][2]
 
     def derived_from(self, row: int) -> tuple[str, ...]:
         """The ids that it rests on."""
-        return self._lists[row].get("derived_from", ())
+        return self._lists[row][3]
 
     def topic(self, row: int) -> str:
         """Its topic; "" when it has none."""
@@ -233,9 +236,52 @@ class Columns:
         """
         rows = np.flatnonzero(mask & self.live).tolist()
         if column in _LISTS:
-            return sorted({name for row in rows for name in self._lists[row].get(column, ())})
+            place = _LISTS.index(column)
+            return sorted({name for row in rows for name in self._lists[row][place]})
         codes = np.unique(self._data["_topic" if column == "topic" else column][rows])
         return sorted(self.name(code, column) for code in codes.tolist() if code > 0)
+
+    def state(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """What `restore` needs to have *rows*, all live and rising, as its first ones.
+
+        Arrays, and lists that JSON can hold. Names that only other rows have are not in it.
+        """
+        state: dict[str, Any] = {name: self._data[name][rows] for name in _COLUMNS}
+        names = {name: self._names[name] for name in _NAMED}
+        names["thread"] = list(self._thread_codes)
+        for name, known in names.items():
+            column = "_topic" if name == "topic" else name
+            used, state[column] = np.unique(state[column], return_inverse=True)
+            state[f"names of {name}"] = [known[code] if code >= 0 else None for code in used]
+        state["ids"] = [self._ids[row] for row in rows.tolist()]
+        state["lists"] = [self._lists[row] for row in rows.tolist()]
+        return state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take *state* in; only when nothing has been put yet."""
+        self._ids = list(state["ids"])
+        self._rows = {id: row for row, id in enumerate(self._ids)}
+        self._reserve(len(self))
+        for name in (*_NAMED, "thread"):
+            column = "_topic" if name == "topic" else name
+            codes = [self._code(name, each) for each in state[f"names of {name}"]]
+            self._data[column][: len(self)] = np.array(codes, np.int32)[state[column]]
+        for name in set(_COLUMNS) - set(_NAMED) - {"_topic", "thread"}:
+            self._data[name][: len(self)] = state[name]
+        self._lists = [_NO_LISTS] * len(self)
+        for row, lists in enumerate(state["lists"]):
+            self._set_lists(row, lists)
+        for row, place in enumerate(zip(self.thread.tolist(), self.position.tolist(), strict=True)):
+            self._threads.put(row, *place)
+
+    def _code(self, column: str, name: str | None) -> int:
+        if column == "thread":
+            return self._thread_code(name or "")
+        return self._intern(name or "", column)
+
+    def _thread_code(self, thread: str) -> int:
+        codes = self._thread_codes
+        return codes.setdefault(thread, len(codes)) if thread else _UNKNOWN
 
     def _by_choice(self, column: str, rows: NDArray[np.intp]) -> dict[str, int]:
         numbers = np.bincount(self._data[column][rows], minlength=len(_CHOICES[column]))
@@ -245,22 +291,25 @@ class Columns:
     def _new_row(self, id: str) -> int:
         row = self._rows[id] = len(self._ids)
         self._ids.append(id)
-        self._lists.append({})
-        size = self._data["live"].size
-        if row >= size:
-            for name, column in _COLUMNS.items():
-                grown = np.full(max(_FIRST, 2 * size), column.empty, column.kind)
-                grown[:size] = self._data[name]
-                self._data[name] = grown
+        self._lists.append(_NO_LISTS)
+        if row >= self._data["live"].size:
+            self._reserve(2 * row)
         return row
 
-    def _set_lists(self, row: int, lists: dict[str, tuple[str, ...]]) -> None:
-        for tag in self._lists[row].get("tags", ()):
+    def _reserve(self, size: int) -> None:
+        for name, column in _COLUMNS.items():
+            old = self._data[name]
+            self._data[name] = np.full(max(_FIRST, size), column.empty, column.kind)
+            self._data[name][: old.size] = old
+
+    def _set_lists(self, row: int, lists: tuple[tuple[str, ...], ...]) -> None:
+        for tag in dict.fromkeys(self._lists[row][0]):
             self._tagged[tag].discard(row)
             if not self._tagged[tag]:
                 del self._tagged[tag]
-        self._lists[row] = {name: values for name, values in lists.items() if values}
-        for tag in dict.fromkeys(lists.get("tags", ())):
+        kept = tuple(tuple(map(intern, values)) for values in lists)
+        self._lists[row] = _NO_LISTS if kept == _NO_LISTS else kept
+        for tag in kept[0]:
             self._tagged.setdefault(tag, set()).add(row)
 
     def _values(self, memory: Memory) -> dict[str, Any]:
@@ -286,9 +335,7 @@ class Columns:
         values |= {name: known.index(getattr(memory, name)) for name, known in _CHOICES.items()}
         values |= {name: self._intern(getattr(memory, name), name) for name in _NAMED}
         values["_topic"] = values.pop("topic")
-        codes = self._thread_codes
-        thread = memory.thread
-        values["thread"] = codes.setdefault(thread, len(codes)) if thread else _UNKNOWN
+        values["thread"] = self._thread_code(memory.thread)
         return values
 
     def _intern(self, name: str, column: str) -> int:

@@ -62,6 +62,10 @@ class Graph:
         for row in (a, b):
             self._links.setdefault(row, {})[key] = None
 
+    def links(self) -> list[tuple[int, int, str, float]]:
+        """Every link as (a, b, kind, weight), oldest first; `link` takes them in again."""
+        return [(*key, weight) for key, weight in self._weights.items()]
+
     def weight(self, a: int, b: int, kind: str) -> float:
         """The weight of one link, 0 when there is none; in either order for symmetric kinds."""
         key = (min(a, b), max(a, b), kind) if kind in SYMMETRIC else (a, b, kind)

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Change, Memory
+from memory_core.storage import index_state
 from memory_core.storage.columns import Columns
 from memory_core.storage.graph import Graph
 from memory_core.storage.lexical_index import LexicalIndex
@@ -72,6 +76,39 @@ class Indexes:
         if self.vectors is not None:
             self.vectors.remove(row)
         self.columns.remove(id)
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to hold the same without the vectors; rows are numbered anew."""
+        rows = np.flatnonzero(self.columns.live).astype(np.int64)
+        place = np.full(len(self.columns), -1, np.int64)
+        place[rows] = np.arange(rows.size)
+        links = self.graph.links()
+        return {
+            "layout": self.layout,
+            **self.columns.state(rows),
+            **self.lexical.state(rows),
+            "link kinds": [kind for _, _, kind, _ in links],
+            "link weights": [weight for _, _, _, weight in links],
+            "link ends": place[np.array([(a, b) for a, b, _, _ in links], np.int64).reshape(-1, 2)],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Hold what *state*, one of the same layout, says; only when still empty."""
+        self.columns.restore(state)
+        self.lexical.restore(state)
+        kinds, weights = state["link kinds"], state["link weights"]
+        for (a, b), kind, weight in zip(state["link ends"].tolist(), kinds, weights, strict=True):
+            self.graph.link(a, b, kind, weight)
+        for row in range(len(self.columns)):
+            self.graph.put(row, self.columns.entities(row))
+            for source in self.columns.derived_from(row):
+                if self.columns.row(source) is None:
+                    self._awaited.setdefault(source, set()).add(self.columns.id(row))
+
+    @cached_property
+    def layout(self) -> str:
+        """What `state` is written by; another version of this program may do it otherwise."""
+        return index_state.layout(self._index_text)
 
     def change(self, change: Change) -> None:
         """Apply what a change says beyond the fields of one memory: accesses and links."""

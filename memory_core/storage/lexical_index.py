@@ -9,8 +9,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from math import log1p
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +33,7 @@ class LexicalIndex:
         self._numbers: dict[str, int] = {}
         self._rows: list[array[int]] = []
         self._counts: list[array[int]] = []
-        self._terms: dict[int, tuple[int, ...]] = {}
+        self._terms: dict[int, array[int]] = {}
         self._lengths = np.zeros(0, np.float32)
         self._size = 0
         self._total_length = 0
@@ -55,7 +57,7 @@ class LexicalIndex:
                 place = bisect_left(rows, row)
                 rows.insert(place, row)
                 self._counts[number].insert(place, count)
-        self._terms[row] = tuple(counts)
+        self._terms[row] = array("i", counts)
         self._lengths[row] = len(terms)
         self._total_length += len(terms)
 
@@ -120,6 +122,43 @@ class LexicalIndex:
         """
         return best(self.all_scores(query), k, allowed)
 
+    def state(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        """What `restore` needs to have *rows*, all that have a text and rising, as its first ones.
+
+        Arrays, and a list of the terms that occur.
+        """
+        place = np.full(self._size, -1, np.int32)
+        place[rows] = np.arange(rows.size)
+        used = [(term, number) for term, number in self._numbers.items() if self._rows[number]]
+        sizes = [len(self._rows[number]) for _, number in used]
+        return {
+            "terms": [term for term, _ in used],
+            "ends": np.cumsum(sizes, dtype=np.int64),
+            "postings": place[_joined(self._rows[number] for _, number in used)],
+            "counts": _joined(self._counts[number] for _, number in used),
+            "lengths": self._lengths[rows],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take *state* in; only when nothing has been put yet."""
+        postings, counts = (np.asarray(state[name], np.int32) for name in ("postings", "counts"))
+        ends = np.asarray(state["ends"]).tolist()
+        spans = list(pairwise([0, *ends]))
+        self._numbers = {term: number for number, term in enumerate(state["terms"])}
+        self._rows = [array("i", postings[start:end].tobytes()) for start, end in spans]
+        self._counts = [array("i", counts[start:end].tobytes()) for start, end in spans]
+        self._lengths = np.array(state["lengths"], np.float32)
+        self._size = self._lengths.size
+        self._total_length = int(self._lengths.sum(dtype=np.float64))
+        numbers = np.repeat(np.arange(len(spans), dtype=np.int32), np.diff([0, *ends]))
+        order = np.argsort(postings, kind="stable")
+        cuts = np.searchsorted(postings[order], np.arange(self._size + 1)).tolist()
+        by_row = numbers[order].tobytes()
+        self._terms = {
+            row: array("i", by_row[4 * start : 4 * end])
+            for row, (start, end) in enumerate(pairwise(cuts))
+        }
+
     def _idf(self, frequency: int) -> float:
         return log1p((len(self) - frequency + 0.5) / (frequency + 0.5))
 
@@ -152,6 +191,10 @@ def best(
         rows = rows[scores[rows] >= cut]
     order = np.argsort(-scores[rows], kind="stable")[: max(0, k)]
     return rows[order].astype(np.int64), scores[rows[order]]
+
+
+def _joined(parts: Iterable[array[int]]) -> NDArray[np.int32]:
+    return np.frombuffer(b"".join(part.tobytes() for part in parts), np.int32)
 
 
 def _zeros(rows: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,8 +22,11 @@ from numpy.typing import NDArray
 from memory_core.config import StorageSettings
 from memory_core.errors import IncompatibleStore, MemoryCoreError, StorageError
 from memory_core.records import Change, Identity, Memory, content_hash
+from memory_core.storage.columns import Columns
+from memory_core.storage.graph import Graph
 from memory_core.storage.indexes import Indexes
 from memory_core.storage.journal import Journal, Transaction
+from memory_core.storage.lexical_index import LexicalIndex
 from memory_core.storage.locks import RWLock
 from memory_core.storage.slices import Slice, SliceReader, Troubles
 from memory_core.storage.table import Table
@@ -71,11 +75,9 @@ class MemoryStore:
         self.journal = Journal.open(directory, clock=clock, lock_seconds=settings.lock_seconds)
         self.troubles = Troubles()
         self._reader = SliceReader(self.journal, self.troubles)
-        self._indexes = Indexes(index_text, self.troubles)
+        self._new_indexes = partial(Indexes, index_text, self.troubles)
+        self._indexes = self._new_indexes()
         self._source = VectorSource(directory, self.journal, self._reader, self.troubles, settings)
-        self.columns = self._indexes.columns
-        self.lexical = self._indexes.lexical
-        self.graph = self._indexes.graph
         self.fingerprint = ""
         self.table: Table | None = None
         self.table_problem = ""
@@ -91,9 +93,25 @@ class MemoryStore:
         """Sequence of the latest change of model; vectors in files from before it are another's."""
         self.reembedding = False
         """True while a change to another model is under way."""
+        self._settled = 0
         self._dimension = 0
         self._lock = RWLock()
         self._catching = threading.Lock()
+
+    @property
+    def columns(self) -> Columns:
+        """What ranking and filtering know of every memory; like all indexes from catch_up on."""
+        return self._indexes.columns
+
+    @property
+    def lexical(self) -> LexicalIndex:
+        """The BM25 index."""
+        return self._indexes.lexical
+
+    @property
+    def graph(self) -> Graph:
+        """Links and entities."""
+        return self._indexes.graph
 
     @property
     def vectors(self) -> VectorIndex | None:
@@ -146,6 +164,8 @@ class MemoryStore:
         if self.journal.last() == self.applied and self._vectors_ready:
             return
         with self._catching:
+            if not self.applied:
+                self._resume()
             while True:
                 most = SLICE if self.applied else FIRST_SLICE
                 changes, reached = self._reader.next(self.applied, most)
@@ -158,6 +178,47 @@ class MemoryStore:
                     self.applied, self.applied_at = reached, self._clock()
             if not self._vectors_ready:
                 self._load_vectors()
+
+    def _resume(self) -> None:
+        """Begin with what the last snapshot holds, if it is one of this journal."""
+        state, indexes = self._source.state(), self._new_indexes()
+        if state is None or state["layout"] != indexes.layout:
+            return
+        if state["anchor"] != self._anchor(state["sequence"]):
+            return
+        indexes.restore(state)
+        with self._lock.write():
+            self._indexes, self.applied = indexes, state["sequence"]
+            self.fingerprint, self._dimension = state["model"]
+            self.forgotten_at = state["forgotten at"]
+            self.changed_over_at, self.reembedding = state["changed over"]
+            self.behind = dict.fromkeys(state["ids"], state["settled"]) | state["behind"]
+
+    def state(self) -> dict[str, Any] | None:
+        """What a later start begins with, as of `applied`; call inside reading().
+
+        None when something could not be used: a start then reads the journal and finds it again.
+        """
+        anchor = self._anchor(self.applied)
+        if self.troubles.count or not anchor:
+            return None
+        return {
+            **self._indexes.state(),
+            "sequence": self.applied,
+            "anchor": anchor,
+            "model": (self.fingerprint, self._dimension),
+            "forgotten at": self.forgotten_at,
+            "changed over": (self.changed_over_at, self.reembedding),
+            "behind": self.behind,
+            "settled": self._settled,
+        }
+
+    def _anchor(self, sequence: int) -> str:
+        """What tells this journal from another one that reached *sequence* too."""
+        changes, reached = self._reader.next(sequence - 1, 1)
+        if reached != sequence:
+            return ""
+        return f"{changes[0].at!r} {changes[0].kind} {changes[0].target}"
 
     def _known(self, id: str) -> bool:
         return self.columns.row(id) is not None
@@ -281,7 +342,7 @@ class MemoryStore:
         with self._lock.write():
             self.table = table
             if table is not None:
-                self.table_problem = ""
+                self.table_problem, self._settled = "", applied
                 self.behind = {id: seq for id, seq in self.behind.items() if seq > applied}
 
     def distrust(self, table: Table, problem: MemoryCoreError) -> None:

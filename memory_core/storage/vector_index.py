@@ -152,13 +152,20 @@ class VectorIndex:
         return result
 
     def save(
-        self, folder: Path, *, sequence: int, fingerprint: str, ids: Sequence[str] | None = None
+        self,
+        folder: Path,
+        *,
+        sequence: int,
+        fingerprint: str,
+        ids: Sequence[str] | None = None,
+        beside: Sequence[str] = (),
     ) -> None:
         """Write the live vectors to *folder*, as of journal *sequence* and embedder *fingerprint*.
 
         *ids* names every row: rows are numbers of this process only, ids are what lasts. Nothing
-        that was removed is written, and nothing changes in memory. Raises StorageError (DiskFull,
-        ReadOnly) when the disk refuses.
+        that was removed is written, and nothing changes in memory. *beside* names files in *folder*
+        that belong to the same snapshot. Raises StorageError (DiskFull, ReadOnly) when the disk
+        refuses.
         """
         manifest.begin(folder)
         kept = np.flatnonzero(self._entries.alive())
@@ -181,7 +188,7 @@ class VectorIndex:
             "fallback": self.fallback,
             "checked": self._checked,
         }
-        manifest.finish(folder, [*Codes.files, _ENTRIES, _IDS, *scan_files], facts)
+        manifest.finish(folder, [*Codes.files, _ENTRIES, _IDS, *scan_files, *beside], facts)
 
     @classmethod
     def load(

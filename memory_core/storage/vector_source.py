@@ -1,15 +1,17 @@
-"""Where the vector index comes from at start: the snapshot that fits, the rest from the journal."""
+"""What a start takes from the snapshot that fits; the rest of the vectors from the journal."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from memory_core.config import StorageSettings
 from memory_core.errors import StorageError
+from memory_core.storage import index_state
 from memory_core.storage.generations import Generations
 from memory_core.storage.journal import Journal
 from memory_core.storage.slices import WRONG_VALUE, SliceReader, Troubles, Vectors
@@ -46,6 +48,18 @@ class VectorSource:
         self._settings = settings
         self.unfit = ""
         """Why the snapshot was not used at the last load; "" when it was, or when there is none."""
+
+    def state(self) -> dict[str, Any] | None:
+        """What the snapshot holds of the other indexes; None when there is none that fits."""
+        meta = self._journal.meta(SNAPSHOT)
+        if meta is None:
+            return None
+        try:
+            state = index_state.read(self._folders.path(meta["generation"]))
+        except StorageError as problem:
+            log.warning("the journal is read from its beginning: %s", problem.problem)
+            return None
+        return state if state and state["sequence"] == meta["sequence"] else None
 
     def load(
         self,

@@ -1,0 +1,201 @@
+"""A start from a snapshot comes to what a start from the journal's beginning comes to."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_core.records import Change
+from memory_core.storage import index_state
+from memory_core.storage.journal import Journal
+from memory_core.storage.snapshots import Snapshots
+from memory_core.storage.store import MemoryStore
+
+WORDS = ("heron", "weir", "mill", "5432", "Graz", "?")
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "change", "forget", "link", "access", "snapshot"]),
+        st.integers(0, 99),
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=5),
+    ),
+    max_size=30,
+)
+
+
+def write(shop: Any, store: MemoryStore) -> None:
+    Snapshots(store, shop.settings.storage).write()
+
+
+def state_file(shop: Any) -> Path:
+    (path,) = shop.directory.glob(f"index/*/{index_state.FILE}")
+    assert isinstance(path, Path)
+    return path
+
+
+def held(store: MemoryStore) -> dict[str, Any]:
+    """Everything the indexes tell, with ids for rows and names for codes."""
+    columns, graph = store.columns, store.graph
+    rows = np.flatnonzero(columns.live).tolist()
+    state = columns.state(np.array(rows, np.int64))
+    names = ("agent", "team", "session", "speaker")
+    told: dict[str, Any] = {
+        "links": sorted((columns.id(a), columns.id(b), k, w) for a, b, k, w in graph.links()),
+        "entities": graph.entities(),
+        "ideal": [store.lexical.ideal(word) for word in WORDS],
+        "awaited": store._indexes._awaited,
+        "behind": store.behind,
+        "store": [getattr(store, name) for name in _OF_THE_STORE],
+        "tags": {tag: [columns.id(r) for r in columns.tagged(tag).nonzero()[0]] for tag in WORDS},
+    }
+    scores = store.lexical.all_scores(" ".join(WORDS))
+    for place, row in enumerate(rows):
+        told[columns.id(row)] = {
+            **{n: columns.name(int(getattr(columns, n)[row]), n) for n in names},
+            **{n: repr(v[place]) for n, v in state.items() if n in _PLAIN},
+            "topic": columns.topic(row),
+            "lists": (columns.tags(row), columns.dates(row), columns.derived_from(row)),
+            "score": float(scores[row]),
+            "before": columns.id(other) if (other := columns.neighbours(row, -1)) else "",
+            "entities": [(columns.id(o), name) for o, name in graph.entity_neighbours(row, 5)],
+        }
+    return told
+
+
+_OF_THE_STORE = (
+    *("applied", "fingerprint", "_dimension", "forgotten_at", "changed_over_at", "reembedding"),
+)
+_PLAIN = (
+    *("visibility", "kind", "role", "trust", "tier", "position", "occurred_at", "recorded_at"),
+    *("importance", "access_count", "last_accessed", "valid_from", "valid_until", "superseded"),
+    *("replaced", "superseded_at", "retired_at", "stale", "words", "question", "summary"),
+)
+
+
+def play(shop: Any, history: list[tuple[str, int, list[str]]]) -> MemoryStore:
+    store, ids = shop.open(), []
+    for what, number, words in history:
+        if what == "put":
+            more = {"derived_from": (ids[number % len(ids)],)} if ids and number % 3 == 0 else {}
+            if number % 2:
+                more |= {"session": f"s{number % 4}", "position": number, "topic": words[0]}
+            more |= {"tags": tuple(dict.fromkeys(words)), "entities": (words[0].upper(),)}
+            ids.append(shop.put(store, f"{number} {' '.join(words)} {len(ids)}", **more).id)
+        elif not ids:
+            continue
+        elif what == "change":
+            shop.change(store, ids[number % len(ids)], importance=number / 99, tags=words)
+        elif what == "forget":
+            shop.forget(store, ids.pop(number % len(ids)), erase=number % 2 == 0)
+        elif what == "link":
+            body = {"b": ids[number % len(ids)], "kind": "updates", "weight": 0.5}
+            store.commit(lambda tx, body=body: tx.append(Change("link", ids[0], body)))
+        elif what == "access":
+            body = {"ids": [ids[number % len(ids)]], "counts": [number], "last": [float(number)]}
+            store.commit(lambda tx, body=body: tx.append(Change("access", "", body)))
+        else:
+            write(shop, store)
+    return store
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(history=steps)
+def test_resumed_equals_replayed(make_shop: Any, history: list[tuple[str, int, list[str]]]) -> None:
+    shop = make_shop()
+    play(shop, [("put", 1, ["heron"]), ("snapshot", 0, ["heron"]), *history])
+    resumed = held(shop.open())
+    shutil.rmtree(shop.directory / "index")
+    assert resumed == held(shop.open())
+
+
+def test_only_what_came_after_is_read(shop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = shop.open()
+    for number in range(20):
+        shop.put(store, f"heron {number}")
+    write(shop, store)
+    late = shop.put(store, "a late heron")
+    asked: list[int] = []
+    original = Journal.changes
+    monkeypatch.setattr(
+        Journal,
+        "changes",
+        lambda self, after, most: asked.append(after) or original(self, after, most),
+    )
+    again = shop.open()
+    assert again.columns.row(late.id) == 20
+    assert min(asked) >= 40  # a memory is two changes: its fields and its vectors
+
+
+def test_the_snapshot_of_another_store_is_not_taken(make_shop: Any) -> None:
+    one, two = make_shop(), make_shop()
+    stores = [one.open(), two.open()]
+    for shop, store, word in ((one, stores[0], "heron"), (two, stores[1], "mill")):
+        for number in range(3):
+            shop.put(store, f"{word} {number}")
+        write(shop, store)
+    shutil.rmtree(one.directory / "index")
+    shutil.copytree(two.directory / "index", one.directory / "index")
+    assert sorted(one.words(one.open(), "heron mill")) == ["heron 0", "heron 1", "heron 2"]
+
+
+def test_what_another_version_wrote_is_not_taken(
+    shop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = shop.open()
+    shop.put(store, "heron")
+    write(shop, store)
+    monkeypatch.setattr(index_state, "LAYOUT", 2)
+    taken: list[object] = []
+    monkeypatch.setattr("memory_core.storage.indexes.Indexes.restore", lambda *a: taken.append(a))
+    assert shop.words(shop.open(), "heron") == ["heron"]
+    assert taken == []
+
+
+@pytest.mark.parametrize("damage", ["flip", "truncate", "delete"])
+def test_a_damaged_state_is_found_and_written_anew(shop: Any, damage: str) -> None:
+    store = shop.open()
+    shop.put(store, "heron")
+    write(shop, store)
+    path = state_file(shop)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    if damage == "delete":
+        path.unlink()
+    else:
+        path.write_bytes(data if damage == "flip" else data[:-9])
+    again = shop.open()
+    assert again.snapshot_problem
+    assert shop.words(again, "heron") == ["heron"]
+    Snapshots(again, shop.settings.storage).keep()
+    assert state_file(shop) != path
+    assert shop.open().snapshot_problem == ""
+
+
+def test_nothing_of_what_was_forgotten_is_written(shop: Any) -> None:
+    store = shop.open()
+    shop.put(store, "the mill")
+    secret = shop.put(
+        store, "zebrafish", session="xylophone", topic="quince", tags=("yucca",), entities=("Vega",)
+    )
+    shop.forget(store, secret.id)
+    write(shop, store)
+    data = state_file(shop).read_bytes()
+    assert b"mill" in data
+    for word in ("zebrafish", "xylophone", "quince", "yucca", "Vega", "vega"):
+        assert word.encode() not in data
+
+
+def test_what_could_not_be_used_is_found_again_at_the_next_start(shop: Any) -> None:
+    store = shop.open()
+    shop.put(store, "heron")
+    odd = shop.put(store, "a mill")
+    shop.change(store, odd.id, importance="very")
+    assert store.troubles.count == 1
+    write(shop, store)
+    assert list(shop.directory.glob(f"index/*/{index_state.FILE}")) == []
+    assert shop.open().troubles.count == 1
