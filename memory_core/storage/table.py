@@ -2,8 +2,8 @@
 
 The only file that imports lancedb and pyarrow, and it does so at first use: the import costs more
 than a second. What is here is derived from the journal and can be dropped and rebuilt; the store
-decides when. LanceDB never calls fsync on a local disk (measured), so damage is expected, found and
-reported as StorageError, and never repaired in place.
+decides when. LanceDB never calls fsync on a local disk (measured): damage is expected and reported
+as StorageError, never repaired in place.
 """
 
 from __future__ import annotations
@@ -272,11 +272,9 @@ class Table:
 
 def _connect(folder: Path) -> Any:
     import lancedb
-    import pyarrow as pa
+    from pyarrow import set_memory_pool, system_memory_pool
 
-    # its own pool keeps what a merge needed once: 8 MiB of a server with 10,000 memories
-    pa.set_memory_pool(pa.system_memory_pool())
-
+    set_memory_pool(system_memory_pool())  # Arrow's own keeps what a merge needed: 8 MiB
     return lancedb.connect(
         folder,
         read_consistency_interval=timedelta(0),
