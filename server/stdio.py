@@ -23,7 +23,12 @@ import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server import MCPServer
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCRequest, JSONRPCResponse, jsonrpc_message_adapter
+from mcp.types import (
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
 
 from memory_core.errors import InvalidInput
@@ -137,9 +142,17 @@ class _Life:
                     continue
                 if isinstance(message, JSONRPCRequest):
                     self._open_calls.add(message.id)
+                elif isinstance(message, JSONRPCNotification):
+                    self._cancelled(message)
                 await inbox.send(SessionMessage(message))
             await self._last_answers()
         self._end.set()
+
+    def _cancelled(self, message: JSONRPCNotification) -> None:
+        """A cancelled call is not answered: nothing is to wait for it."""
+        if message.method == "notifications/cancelled" and message.params:
+            with suppress(TypeError):  # an id that is no id
+                self._open_calls.discard(message.params.get("requestId", ""))
 
     async def _refuse(self, text: str, answers: MemoryObjectSendStream[SessionMessage]) -> None:
         answer = wire.refusal(text)

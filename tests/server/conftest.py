@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
+import anyio
 import pytest
 from mcp import Client
 
@@ -247,6 +248,61 @@ def connect(engine: FakeEngine, limits: LimitSettings, mode: str) -> Callable[[]
             yield client
 
     return connected
+
+
+class Hearing:
+    """What a client hears of changed resources, whatever its era."""
+
+    def __init__(self) -> None:
+        self.uris: set[str] = set()
+        self._new = anyio.Event()
+
+    def hear(self, uri: str) -> None:
+        self.uris.add(uri)
+        self._new.set()
+
+    async def until(self, *uris: str, seconds: float = 30.0) -> None:
+        with anyio.fail_after(seconds):
+            while not set(uris) <= self.uris:
+                self._new = anyio.Event()
+                await self._new.wait()
+
+
+@pytest.fixture
+def hearing() -> Callable[..., Any]:
+    """(how to connect, uris) -> a client that is subscribed to them, and what it hears.
+
+    Warnings about the older subscriptions are silenced by the tests that use it.
+    """
+
+    @asynccontextmanager
+    async def subscribed(connect: Callable[..., Any], *uris: str) -> AsyncIterator[Any]:
+        heard = Hearing()
+
+        async def on_message(message: Any) -> None:
+            if getattr(message, "method", "") == "notifications/resources/updated":
+                heard.hear(str(message.params.uri))
+
+        async with connect(message_handler=on_message) as client:
+            if client.protocol_version < "2026":
+                for uri in uris:
+                    await client.subscribe_resource(uri)
+                yield client, heard
+                return
+            async with (
+                client.listen(resource_subscriptions=uris) as stream,
+                anyio.create_task_group() as tasks,
+            ):
+
+                async def listen() -> None:
+                    async for event in stream:
+                        heard.hear(event.uri)
+
+                tasks.start_soon(listen)
+                yield client, heard
+                tasks.cancel_scope.cancel()
+
+    return subscribed
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -21,6 +20,16 @@ pytestmark = [
 SECONDS = 20.0
 
 
+@pytest.fixture
+def subscribed(hearing: Any) -> Any:
+    """(server, era, uris) -> a client that is subscribed, and what it hears."""
+
+    def of(server: Any, mode: str, *uris: str) -> Any:
+        return hearing(lambda **more: Client(server, mode=mode, **more), *uris)
+
+    return of
+
+
 @pytest.fixture(params=["auto", "legacy"])
 def mode(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -31,54 +40,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(changes, "SECONDS", 0.01)
 
 
-class Hearing:
-    """What a client hears, whatever its era."""
-
-    def __init__(self) -> None:
-        self.uris: set[str] = set()
-        self._new = anyio.Event()
-
-    def hear(self, uri: str) -> None:
-        self.uris.add(uri)
-        self._new.set()
-
-    async def until(self, *uris: str) -> None:
-        with anyio.fail_after(SECONDS):
-            while not set(uris) <= self.uris:
-                self._new = anyio.Event()
-                await self._new.wait()
-
-
-@asynccontextmanager
-async def subscribed(server: Any, mode: str, *uris: str) -> Any:
-    """A client of the era *mode* that is subscribed to *uris*, and what it hears."""
-    heard = Hearing()
-
-    async def on_message(message: Any) -> None:
-        if getattr(message, "method", "") == "notifications/resources/updated":
-            heard.hear(str(message.params.uri))
-
-    async with Client(server, mode=mode, message_handler=on_message) as client:
-        if mode == "legacy":
-            for uri in uris:
-                await client.subscribe_resource(uri)
-            yield client, heard
-            return
-        async with (
-            client.listen(resource_subscriptions=uris) as stream,
-            anyio.create_task_group() as tasks,
-        ):
-
-            async def listen() -> None:
-                async for event in stream:
-                    heard.hear(event.uri)
-
-            tasks.start_soon(listen)
-            yield client, heard
-            tasks.cancel_scope.cancel()
-
-
-async def test_a_call_of_the_same_client_is_heard(engine: Any, mode: str) -> None:
+async def test_a_call_of_the_same_client_is_heard(engine: Any, subscribed: Any, mode: str) -> None:
     async with subscribed(build_server(engine), mode, "memory://recent") as (client, heard):
         done = await client.call_tool("remember", {"text": "tea at four"})
         assert not done.is_error
@@ -86,7 +48,9 @@ async def test_a_call_of_the_same_client_is_heard(engine: Any, mode: str) -> Non
         assert heard.uris == {"memory://recent"}, "only what was subscribed to"
 
 
-async def test_what_another_process_wrote_is_heard_under_every_name(engine: Any, mode: str) -> None:
+async def test_what_another_process_wrote_is_heard_under_every_name(
+    engine: Any, subscribed: Any, mode: str
+) -> None:
     names = [
         "memory://session/monday%201",
         "memory://session/monday 1",
@@ -99,7 +63,9 @@ async def test_what_another_process_wrote_is_heard_under_every_name(engine: Any,
         await heard.until(*names)
 
 
-async def test_anothers_private_memory_is_not_heard(engine: Any, mode: str) -> None:
+async def test_anothers_private_memory_is_not_heard(
+    engine: Any, subscribed: Any, mode: str
+) -> None:
     server = build_server(engine, owner=Identity("me"))
     async with subscribed(server, mode, "memory://recent", "memory://topic/secret") as (_, heard):
         engine.add("not yours", agent="somebody", topic="secret")
@@ -110,7 +76,7 @@ async def test_anothers_private_memory_is_not_heard(engine: Any, mode: str) -> N
 
 
 async def test_nothing_is_looked_at_without_a_subscriber(
-    engine: Any, mode: str, monkeypatch: pytest.MonkeyPatch
+    engine: Any, subscribed: Any, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = 0
     changed = engine.changed
@@ -135,7 +101,7 @@ async def test_nothing_is_looked_at_without_a_subscriber(
             await anyio.sleep(0.1)
 
 
-async def test_an_unsubscribed_resource_is_not_heard_any_more(engine: Any) -> None:
+async def test_an_unsubscribed_resource_is_not_heard_any_more(engine: Any, subscribed: Any) -> None:
     server = build_server(engine)
     async with subscribed(server, "legacy", "memory://recent", "memory://topic/a") as (
         client,
@@ -148,7 +114,7 @@ async def test_an_unsubscribed_resource_is_not_heard_any_more(engine: Any) -> No
 
 
 async def test_too_many_subscriptions_of_one_connection_are_refused(
-    engine: Any, monkeypatch: pytest.MonkeyPatch
+    engine: Any, subscribed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(changes, "URIS", 2)
     async with subscribed(build_server(engine), "legacy", "memory://a", "memory://b") as (
@@ -159,7 +125,7 @@ async def test_too_many_subscriptions_of_one_connection_are_refused(
             await client.subscribe_resource("memory://c")
 
 
-async def test_a_busy_engine_is_asked_again(engine: Any, mode: str) -> None:
+async def test_a_busy_engine_is_asked_again(engine: Any, subscribed: Any, mode: str) -> None:
     from memory_core.errors import Busy
 
     failed = 0

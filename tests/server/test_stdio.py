@@ -193,6 +193,31 @@ def test_a_signal_ends_it_and_what_was_acknowledged_stays(
     assert [memory["text"] for memory in found] == ["kept through a signal"]
 
 
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", "2026-07-28"])
+def test_a_cancelled_call_is_not_answered(talk: Any, version: str) -> None:
+    meta = {"_meta": MODERN} if version == "2026-07-28" else {}
+    server = talk()
+    if meta:
+        server.ask(0, "server/discover", meta)
+    else:
+        server.ask(0, "initialize", {**HELLO, "protocolVersion": version})
+        server.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    params = {"name": "recall", "arguments": {"query": "tea"}, **meta}  # waits for the store
+    server.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    params = {"name": "remember", "arguments": {"text": "tea"}, **meta}
+    assert "result" in server.ask(2, "tools/call", params)
+    server.process.stdin.close()
+    assert server.ended() == 0
+    assert server.lines.empty(), "nothing more was said"
+
+
 def test_a_signal_during_the_start_ends_it(talk: Any) -> None:
     server = talk()
     server.hello()

@@ -1,4 +1,4 @@
-"""The real server and engine over stdio, Streamable HTTP and SSE, in both protocol eras."""
+"""The real server and engine over stdio, Streamable HTTP and SSE, in every protocol revision."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx2
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, MCPDeprecationWarning, MCPError, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import ResourceTemplateReference
 
+from memory_core.storage.locks import FileLock
 from server.auth import Tokens
 
 ROOT = Path(__file__).parent.parent.parent
@@ -77,58 +80,74 @@ def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=["auto", "legacy"])
-def mode(request: pytest.FixtureRequest) -> str:
+VERSIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A protocol revision that the client offers: the SDK's own would be the newest of its era."""
+    if request.param < "2026":
+        monkeypatch.setattr("mcp.client.session.LATEST_HANDSHAKE_VERSION", request.param)
     return str(request.param)
 
 
 @pytest.fixture
-def target(transport: str, mode: str, request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+def mode(version: str) -> str:
+    return "auto" if version == VERSIONS[-1] else "legacy"
+
+
+@pytest.fixture
+def folder(transport: str, request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The data directory of the server that `target` connects to."""
+    if transport == "stdio":
+        return tmp_path / "data"
+    return Path(request.getfixturevalue("listening").folder)
+
+
+@pytest.fixture
+def target(transport: str, mode: str, request: pytest.FixtureRequest, folder: Path) -> Any:
     """A context manager that gives a client over the transport in the era."""
 
     @asynccontextmanager
-    async def connected() -> AsyncIterator[Client]:
+    async def connected(**more: Any) -> AsyncIterator[Client]:
+        more |= {"mode": mode, "read_timeout_seconds": SECONDS}
         if transport == "stdio":
             stdio = StdioServerParameters(
                 command=sys.executable,
-                args=["-m", "server", "--data-dir", str(tmp_path / "data")],
+                args=["-m", "server", "--data-dir", str(folder)],
                 env={"ANAMNESIS_OFFLINE": "1"},
                 cwd=ROOT,
             )
-            async with Client(stdio, mode=mode, read_timeout_seconds=SECONDS) as client:
+            async with Client(stdio, **more) as client:
                 yield client
             return
         server: Listening = request.getfixturevalue("listening")
         headers = {"authorization": f"Bearer {server.token}"}
         if transport == "sse":
-            stream = sse_client(f"{server.url}/sse", headers=headers)
-            async with Client(stream, mode=mode, read_timeout_seconds=SECONDS) as client:
+            async with Client(sse_client(f"{server.url}/sse", headers=headers), **more) as client:
                 yield client
             return
-        async with (
-            httpx2.AsyncClient(headers=headers, timeout=SECONDS) as http,
-            Client(
-                streamable_http_client(f"{server.url}/mcp", http_client=http),
-                mode=mode,
-                read_timeout_seconds=SECONDS,
-            ) as client,
-        ):
-            yield client
+        async with httpx2.AsyncClient(headers=headers, timeout=SECONDS) as http:
+            stream = streamable_http_client(f"{server.url}/mcp", http_client=http)
+            async with Client(stream, **more) as client:
+                yield client
 
     return connected
 
 
-async def test_a_whole_session(target: Any, transport: str, mode: str) -> None:
-    text = f"The kettle of the {transport} {mode} office stands on the windowsill"
+async def test_a_whole_session(target: Any, transport: str, version: str) -> None:
+    where = f"{transport}-{version}"
+    text = f"The kettle of the office {where} stands on the windowsill"
     async with target() as client:
+        assert client.protocol_version == version
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert names == ["remember", "recall", "consolidate", "forget", "health"]
 
-        done = await client.call_tool("remember", {"text": text, "session": f"{transport}-{mode}"})
+        done = await client.call_tool("remember", {"text": text, "session": where})
         assert not done.is_error, done.content[0].text
         id = done.structured_content["id"]
 
-        found = await client.call_tool("recall", {"query": f"kettle {transport} {mode} windowsill"})
+        found = await client.call_tool("recall", {"query": f"kettle {where} windowsill"})
         assert id in [memory["id"] for memory in found.structured_content["memories"]]
         assert id in found.content[0].text
 
@@ -141,17 +160,22 @@ async def test_a_whole_session(target: Any, transport: str, mode: str) -> None:
             assert refused.is_error
             assert refused.content[0].text.startswith(code)
 
-        contents = (await client.read_resource(f"memory://item/{id}")).contents
-        assert text in contents[0].text
-        with pytest.raises(MCPError) as missing:
-            await client.read_resource("memory://item/unknown")
-        assert missing.value.error.code == -32602
+        await offers_resources(client, id, text, where)
 
         prompt = await client.get_prompt("briefing", {"about": "kettle"})
         assert id in prompt.messages[0].content.text
 
-        preview = await client.call_tool("consolidate", {"dry_run": True})
+        steps: list[float] = []
+
+        async def progress(done: float, total: float | None, message: str | None) -> None:
+            steps.append(done)
+
+        preview = await client.call_tool(
+            "consolidate", {"dry_run": True}, progress_callback=progress
+        )
         assert preview.structured_content["status"] == "preview"
+        assert steps
+        assert steps == sorted(set(steps)), "progress rises"
 
         report = await client.call_tool("health", {})
         assert report.structured_content["status"] in ("ok", "degraded")
@@ -162,6 +186,56 @@ async def test_a_whole_session(target: Any, transport: str, mode: str) -> None:
         assert refused.structured_content["status"] == "refused"
 
 
+async def offers_resources(client: Client, id: str, text: str, where: str) -> None:
+    """Lists, reads, misses and completes; the memory *id* with *text* is of session *where*."""
+    listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
+    assert listed == ["memory://recent", "memory://health"]
+    templates = (await client.list_resource_templates()).resource_templates
+    assert [template.name for template in templates] == ["item", "session", "entity", "topic"]
+    contents = (await client.read_resource(f"memory://item/{id}")).contents
+    assert text in contents[0].text
+    with pytest.raises(MCPError) as missing:
+        await client.read_resource("memory://item/unknown")
+    assert missing.value.error.code == -32602
+    reference = ResourceTemplateReference(uri="memory://session/{id}")
+    answer = await client.complete(reference, {"name": "id", "value": where[:-2]})
+    assert where in answer.completion.values
+
+
+@pytest.mark.parametrize("version", [VERSIONS[0], VERSIONS[3], VERSIONS[4]], indirect=True)
+@pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
+async def test_a_subscriber_hears_of_what_another_connection_wrote(
+    target: Any, hearing: Any, transport: str, version: str
+) -> None:
+    topic = f"{transport}-{version}"
+    async with hearing(target, f"memory://session/{topic}") as (_, heard):
+        async with target() as other:  # over stdio that is another process
+            await other.call_tool("remember", {"text": f"a note, {topic}", "session": topic})
+        await heard.until(f"memory://session/{topic}")
+        assert heard.uris == {f"memory://session/{topic}"}
+
+
+@pytest.mark.parametrize("version", VERSIONS[-2:], indirect=True)
+async def test_a_cancelled_call_leaves_the_session_usable(
+    target: Any, folder: Path, transport: str, version: str
+) -> None:
+    text = f"the umbrella is in the hall, {transport} {version}"
+    lock = FileLock(folder / "write.lock")
+    async with target() as client:
+        await client.call_tool("recall", {"query": "umbrella"})  # the store is open from here on
+        assert lock.acquire(5)  # now a write waits
+        try:
+            with anyio.move_on_after(0.2) as waiting:
+                await client.call_tool("remember", {"text": text})
+            assert waiting.cancelled_caught
+            assert len((await client.list_tools()).tools) == 5
+        finally:
+            lock.release()
+        again = await client.call_tool("remember", {"text": text})
+        assert again.structured_content["status"] in ("stored", "reinforced")
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"], indirect=True)
 @pytest.mark.parametrize("path", ["mcp", "sse"])
 async def test_identity_comes_from_the_token_on_both_paths(
     listening: Listening, path: str, mode: str
