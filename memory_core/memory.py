@@ -336,12 +336,15 @@ class Memory:
         return report
 
     def clear(self, who: Identity) -> int:
-        """Forget everything that *who* owns, without tombstones; how many memories went."""
+        """Forget everything that *who* owns, without tombstones; how many memories went.
+
+        Batch by batch. When one fails, what went before it stays gone; repeat it for the rest.
+        """
         parts = self._engine.parts()
-        if ids := catalogue.owned(parts.store, who):
-            parts.forgetting.forget(who, ids, reason="clear", never_again=False, confirm=True)
+        gone = parts.forgetting.clear(who, catalogue.owned(parts.store, who))
+        if gone:
             parts.maintenance.nudge()
-        return len(ids)
+        return gone
 
     # Knowing
 

@@ -322,8 +322,8 @@ def test_a_summary_written_at_the_last_moment_goes_too(
     late: list[str] = []
     reach = world.forgetting._reach
 
-    def then_a_summary(chosen: Any) -> Any:
-        found = reach(chosen)
+    def then_a_summary(*chosen: Any) -> Any:
+        found = reach(*chosen)
         if not late:
             late.append(world.summary("Late.", pin))
         return found

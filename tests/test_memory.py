@@ -408,6 +408,32 @@ def test_clear_removes_what_one_owns_and_nothing_else(memory: Memory) -> None:
     assert memory.remember(ME, "Mine 0.").status == "stored"
 
 
+def test_clear_lets_other_writers_in_between_its_batches(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory_core.forgetting.BATCH", 4)
+    for number in range(10):
+        memory.remember(ME, f"Note {number} about heron number {number % 3}.", session="s")
+    memory.consolidate(ME)  # summaries rest on the notes, and go first
+    owned, before = memory.stats(ME)["memories"], sequence(memory)
+    store, written = memory._engine.parts().store, list[int]()
+    write = store.journal.write
+
+    def counted(build: Callable[[Any], Any]) -> Any:
+        last = store.journal.last()
+        result = write(build)
+        written.append(store.journal.last() - last)
+        return result
+
+    monkeypatch.setattr(store.journal, "write", counted)
+    assert memory.clear(ME) == owned > 10
+    assert max(written) <= 4
+    assert sum(written) == owned
+    kinds = {change.kind for change in store.journal.changes(before, 100)}
+    assert kinds == {"forget"}
+    assert memory.listing(ME) == []
+
+
 # An error is never an empty result
 
 
