@@ -39,7 +39,24 @@ class RecallSettings(_Section):
     cognition_bound: float = Field(
         0.05, ge=0, le=0.05, description="share decay and importance move"
     )
+    fact_weight: float = Field(0.3, ge=0, le=10, description="what a fact lends to its sources")
     mmr_lambda: float = Field(1.0, ge=0, le=1, description="1 = off; 0.7 costs recall")
+
+
+class GistSettings(_Section):
+    """What a model may do and cost; without effect with the encoder `passthrough`."""
+
+    daily_tokens: int = Field(200_000, ge=0, description="a UTC day, in and out; then rules serve")
+    timeout_seconds: float = Field(60.0, gt=0, le=600)
+    workers: int = Field(4, ge=1, le=16, description="calls at a time (seed row A3.3)")
+    queue: int = Field(256, ge=1, le=10_000, description="memories waiting in this process")
+    batch_turns: int = Field(8, ge=1, le=50, description="turns of one conversation in a call")
+    gather_seconds: float = Field(20.0, ge=0, le=3600, description="wait for a batch to fill")
+    drain_seconds: float = Field(2.0, ge=0, le=60, description="calls under way at the end")
+    input_price: float | None = Field(None, ge=0, description="US dollars a million tokens")
+    output_price: float | None = Field(None, ge=0)
+    forbid_scopes: tuple[Literal["private", "team", "shared"], ...] = ()
+    forbid_agents: tuple[str, ...] = ()
 
 
 class DecaySettings(_Section):
@@ -131,8 +148,14 @@ _ENVIRONMENT = {
 }
 _ELSEWHERE = frozenset({"CONFIG", "BUILD_WEIGHTS"})
 
-_VENDORS = ("OPENAI_API_KEY", "PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
-"""Names that belong to others and that we read: a key, and where packages come from."""
+_VENDORS = (
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "PIP_INDEX_URL",
+    "UV_DEFAULT_INDEX",
+    "UV_INDEX_URL",
+)
+"""Names that belong to others and that we read: keys, and where packages come from."""
 
 _OURS = frozenset({"warnings", "vendors"})
 """Fields of Settings that only `load` fills."""
@@ -157,7 +180,7 @@ class Settings(_Section):
     )
     agent: str = Field("me", min_length=1, max_length=200)
     team: str = Field("", max_length=200)
-    encoder: Literal["passthrough"] = "passthrough"
+    encoder: Literal["passthrough", "claude", "ollama", "openai"] = "passthrough"
     encoder_model: str = ""
     encoder_url: str = ""
     embedder: str = Field("minilm", min_length=1)
@@ -170,6 +193,7 @@ class Settings(_Section):
     recall: RecallSettings = RecallSettings()
     decay: DecaySettings = DecaySettings()
     session: SessionSettings = SessionSettings()
+    gist: GistSettings = GistSettings()
     embedding: EmbedderSettings = EmbedderSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     storage: StorageSettings = StorageSettings()

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 
 from memory_core.capture import Capture
 from memory_core.config import Settings
-from memory_core.consolidator import Consolidator, no_model
+from memory_core.consolidator import Consolidator
 from memory_core.embedding.embedder import Embedder, EmbedderGate, choose
 from memory_core.errors import Busy, StorageError
 from memory_core.forgetting import Forgetting
 from memory_core.gist import encoder as gist_encoder
+from memory_core.gist.passthrough import PassthroughEncoder
+from memory_core.jobs import Jobs
 from memory_core.maintenance import Maintenance
 from memory_core.reader import Reader
 from memory_core.reembedding import Reembedding
@@ -43,6 +45,7 @@ class Parts:
     forgetting: Forgetting
     maintenance: Maintenance
     reembedding: Reembedding
+    jobs: Jobs
 
 
 @contextmanager
@@ -97,6 +100,7 @@ class Engine:
         with self._lock:
             if not self._closed:
                 parts.maintenance.start()
+                parts.jobs.start()
                 opening.set_result(parts)
                 return
         store.close()
@@ -114,9 +118,9 @@ class Engine:
         gate.start()
         with _no_collection():
             store.catch_up()
-        encoder = gist_encoder.choose(settings)
         reembedding = Reembedding(store, gate, self._load, clock, embed, lambda: self._closed)
-        writer = Writer(store, gate, encoder, settings, clock)
+        jobs = Jobs(store, gate, gist_encoder.choose(settings), settings.gist, clock)
+        writer = Writer(store, gate, PassthroughEncoder(), settings, clock)
         sessions = Sessions(settings.session)
         return Parts(
             store,
@@ -124,10 +128,11 @@ class Engine:
             Capture(store, writer, sessions),
             sessions,
             Reader(store, gate, settings, clock, sessions),
-            Consolidator(store, gate, no_model, settings, clock),
+            Consolidator(store, gate, jobs.summarise, settings, clock),
             Forgetting(store, settings, clock),
             Maintenance(store, gate, settings, clock, embed, reembedding, self._follow_model),
             reembedding,
+            jobs,
         )
 
     def _load_embedder(self) -> Embedder:
@@ -205,6 +210,7 @@ class Engine:
             parts = self._opening.result(timeout=self._settings.limits.deadline_seconds)
         except Exception:  # the process ends here: what is not open needs no closing
             return
+        parts.jobs.stop()
         parts.maintenance.stop()
         parts.store.close()
 

@@ -59,7 +59,7 @@ def report(
         _guarded("table", lambda: _table(store, maintenance)),
         _guarded("vectors", lambda: _vectors(store, maintenance)),
         _guarded("model", lambda: _model(parts, gate, memory.settings.embedder)),
-        Check("encoder", "ok", f"{memory.settings.encoder}: rules, no model needed"),
+        _guarded("encoder", parts.jobs.check),
         _guarded("upkeep", lambda: surroundings.upkeep(store, maintenance, now)),
         _guarded("set aside", lambda: surroundings.quarantine(store)),
         _guarded("erasure", lambda: _erasure(maintenance)),
@@ -77,8 +77,8 @@ def report(
         counts=_facts(lambda: memory.stats(who)),
         storage=_facts(lambda: _storage(store, maintenance)),
         model=_facts(lambda: _model_facts(store, gate)),
-        encoder={"name": memory.settings.encoder, "model": memory.settings.encoder_model},
-        jobs={"queued": 0, "running": 0, "failed": 0},
+        encoder=_facts(parts.jobs.service.report),
+        jobs=_facts(parts.jobs.counts),
         last_run=_facts(lambda: _last_run(store)),
         versions=_versions(),
     )
@@ -101,7 +101,7 @@ def _facts(gather: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
 
 def _round_trip(memory: Memory, store: MemoryStore) -> Check:
     """Write a probe, find it by words (and by meaning when there is a model), remove it."""
-    who = Identity(PROBE_AGENT)
+    who = Identity(PROBE_AGENT, encode=False)
     text = PROBE.format(random.randrange(10**6))
     receipt = memory.remember(who, text, tags=[PROBE_TAG])
     try:

@@ -15,6 +15,7 @@ from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
 from memory_core.engine import Engine
 from memory_core.interchange import jsonl
+from memory_core.jobs import EncodeReport, Progress
 from memory_core.records import (
     KINDS,
     VISIBILITIES,
@@ -357,6 +358,11 @@ class Memory:
         """A real round trip and the state of every part; *repair* rebuilds what can be rebuilt."""
         repair = checks.flag(repair, "repair")
         return health.report(self, self._engine, who, repair=repair, now=self._clock())
+
+    def encode(self, who: Identity, since: str = "", tell: Progress | None = None) -> EncodeReport:
+        """Let the model do now what is due, and again what was said *since*; see Jobs.encode."""
+        span = checks.span(since, "since")
+        return self._engine.parts().jobs.encode(who, None if span is None else span[0], tell)
 
     def stats(self, who: Identity) -> dict[str, Any]:
         """Counts of live memories that *who* may read; needs no model."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from memory_core.corrections import Correction
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.records import (
+    TRUSTS,
     Change,
     Identity,
     Memory,
@@ -83,6 +84,37 @@ def remember(tx: Transaction, entry: Entry, twin: str = "") -> Receipt:
     if key:
         _keep(tx, key, receipt)
     return receipt
+
+
+def take_fact(tx: Transaction, entry: Entry, known: str = "") -> str:
+    """Write an extracted fact, or let what says so already rest on its sources too; its id or "".
+
+    *known* is the id of a fact that says the same in other words. Nothing is written for a fact
+    whose sources are gone or that was forgotten before.
+    """
+    memory = entry.memory
+    left = tuple(id for id in memory.derived_from if tx.accesses([id]))
+    if left != memory.derived_from or _forgotten(tx, entry):
+        return ""
+    first = tx.find_repeat(repeat_key(memory)) or known
+    fields = tx.fields(first) if first else None
+    if fields is None:
+        return _insert(tx, entry).id
+    before = from_fields(fields)
+    sources = tuple(dict.fromkeys((*before.derived_from, *left)))
+    if sources != before.derived_from:
+        _reinforce(tx, first, entry)
+    trust = max(before.trust, memory.trust, key=TRUSTS.index)
+    body: dict[str, object] = {
+        "derived_from": list(sources),
+        "trust": trust,
+        "encoded": memory.encoded,
+    }
+    body |= {"retired_at": None, "stale_since": None}
+    changed = {name: value for name, value in body.items() if fields.get(name) != value}
+    if changed:
+        tx.append(Change("put", first, changed, actor=entry.who.agent, scope=owner_of(before)))
+    return first
 
 
 def take_in(tx: Transaction, entry: Entry) -> Receipt:

@@ -14,26 +14,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-KINDS = (
-    "episode",
-    "fact",
-    "preference",
-    "event",
-    "relationship",
-    "procedure",
-    "summary",
-    "concept",
-)
+FACT_KINDS = ("fact", "preference", "event", "relationship", "procedure")
+KINDS = ("episode", *FACT_KINDS, "summary", "concept")
 VISIBILITIES = ("private", "team", "shared")
 ROLES = ("", "user", "assistant", "system", "tool")
 TIERS = ("active", "recent", "long_term")
 TRUSTS = ("user", "agent", "import", "web")
 """Highest first. A summary carries the lowest trust of its sources."""
 
+JOBS = ("importance-judge", "gist", "extract")
+"""What a model does for one memory, by name; a job is called `gist:ID` (seed rows A3.5, A2.4)."""
+FAILED, NEVER = "failed", "never"
 RIGHTS = frozenset({"read", "write", "admin"})
-
 _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID = re.compile(r"[0-9a-hjkmnp-tv-z]{20}")
+_CLOSING = " .!…。！"
 
 
 def new_id(now: float) -> str:
@@ -49,9 +44,6 @@ def new_id(now: float) -> str:
 def is_id(text: str) -> bool:
     """True when *text* has the form of an id (it need not exist)."""
     return _ID.fullmatch(text) is not None
-
-
-_CLOSING = " .!…。！"
 
 
 def normalised(text: str) -> str:
@@ -71,11 +63,15 @@ def content_hash(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks: from the settings (stdio, command line) or the token, never from an argument."""
+    """Who asks: from the settings (stdio, command line) or the token, never from an argument.
+
+    *encode* False: nothing that it remembers may be sent to a model.
+    """
 
     agent: str
     team: str = ""
     rights: frozenset[str] = RIGHTS
+    encode: bool = True
 
     @property
     def admin(self) -> bool:
@@ -106,7 +102,9 @@ class Memory:
     the text names, resolved to ISO 8601 ("2024-05-07", "2024-05", "2024"). *position* counts from
     0 within (visibility, agent, team, session); -1 when there is no session. World time
     (valid_from, valid_until) and knowledge time (superseded_at, retired_at, stale_since) are
-    independent. *replaced* True: *superseded_by* was set on purpose, by a user or an agent.
+    independent. *replaced* True: *superseded_by* was set on purpose, by a user or an agent. *due*
+    are the JOBS that a model still has to do for it; *encoded* is the version of the encoder that
+    did them, or that made it of others; FAILED when it gave up, NEVER when no model may see it.
     """
 
     id: str
@@ -146,6 +144,13 @@ class Memory:
     tier: str = "long_term"
     access_count: int = 0
     last_accessed: float | None = None
+    due: tuple[str, ...] = ()
+    encoded: str = ""
+
+    @property
+    def extracted(self) -> bool:
+        """True for a fact that a model made of other memories: derived, and not verbatim."""
+        return bool(self.encoded and self.derived_from) and self.kind not in ("summary", "concept")
 
     @property
     def scope(self) -> str:
@@ -162,7 +167,6 @@ _DEFAULTS: dict[str, Any] = {
     f.name: f.default for f in dataclasses.fields(Memory) if f.default is not dataclasses.MISSING
 }
 _TUPLES = frozenset(name for name, value in _DEFAULTS.items() if isinstance(value, tuple))
-_FIELDS = frozenset(f.name for f in dataclasses.fields(Memory))
 
 
 def to_fields(memory: Memory) -> dict[str, Any]:
@@ -176,6 +180,7 @@ def to_fields(memory: Memory) -> dict[str, Any]:
 
 
 _FIELDS_IN_ORDER = tuple(f.name for f in dataclasses.fields(Memory))
+_FIELDS = frozenset(_FIELDS_IN_ORDER)
 
 
 def from_fields(fields: Mapping[str, Any]) -> Memory:
@@ -194,15 +199,10 @@ def thread_key(visibility: str, agent: str, team: str, session: str) -> str:
 
 
 def repeat_key(memory: Memory) -> str:
-    """What makes an exact repeat: 32 hex digits of (scope, owner, speaker, session, text)."""
-    parts = (
-        memory.visibility,
-        memory.agent,
-        memory.team,
-        memory.speaker,
-        memory.session,
-        normalised(memory.text),
-    )
+    """What makes an exact repeat, 32 hex digits; a fact that a model made repeats no saying."""
+    owner = (memory.visibility, memory.agent, memory.team, memory.speaker, memory.session)
+    kept_apart = ("extracted",) if memory.extracted else ()
+    parts = (*owner, normalised(memory.text), *kept_apart)
     return content_hash("\x1f".join(parts))
 
 

@@ -218,7 +218,7 @@ def repetitions(scene: Scene) -> None:
     if scene.profile is None:
         scene.plan.details["duplicates"] = NO_MODEL
         return
-    for members in grouped(scene.embedded(scene.spoken()), lambda m: (scope(m), m.speaker)):
+    for members in grouped(scene.embedded(scene.spoken()), _voice):
         pairs = clusters.near_pairs(scene.matrix(members), scene.profile.near_duplicate)
         for i, j, cosine in sorted(pairs, key=lambda pair: -pair[2]):
             a, b = scene.plan.memories[members[i].id], scene.plan.memories[members[j].id]
@@ -226,6 +226,11 @@ def repetitions(scene: Scene) -> None:
             alike = a.dates == b.dates and not opposed(scene.said(a), scene.said(b))
             if both and alike:
                 _merge(scene.plan, a, b, cosine)
+
+
+def _voice(memory: Memory) -> tuple[object, ...]:
+    """What repetitions share. A fact that a model made never stands in for what was said."""
+    return scope(memory), memory.speaker, memory.extracted
 
 
 def _merge(plan: Plan, a: Memory, b: Memory, cosine: float) -> None:

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import checks, corrections, recording, sleep, staleness, tombstones
+from memory_core import checks, corrections, extraction, recording, sleep, staleness, tombstones
 from memory_core.config import Settings
 from memory_core.corrections import Correction
 from memory_core.embedding.embedder import EmbedderGate, Profile
-from memory_core.gist.encoder import GistEncoder
+from memory_core.gist.encoder import GistEncoder, Turn
 from memory_core.recording import Entry
-from memory_core.records import Identity, Memory, Receipt, Similar, content_hash
+from memory_core.records import NEVER, Identity, Memory, Receipt, Similar, content_hash
 from memory_core.scoring import duplicates
 from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
@@ -77,6 +77,7 @@ class Writer:
         """Store *draft* durably; see Memory.remember for the answer and the errors."""
         memory, warnings = self._mask(draft.memory)
         memory = self._parse(self._encode(memory, judged=draft.judged))
+        memory = self._due(who, memory, judged=draft.judged)
         entry = self._embed(Entry(who, memory, replaces=draft.replaces, key=draft.key))
         self._store.catch_up()
         near = self._nearest(who, entry)
@@ -133,9 +134,7 @@ class Writer:
 
     def _encode(self, memory: Memory, *, judged: bool) -> Memory:
         """*memory* with its gist and all that comes with it; what the caller gave stays."""
-        gist = self._encoder.encode(
-            memory.text, role=memory.role, speaker=memory.speaker, context=()
-        )
+        gist = self._encoder.encode([Turn(memory.text, memory.speaker, memory.role)]).gists[0]
         importance = NORMAL_IMPORTANCE if gist.importance is None else gist.importance
         return replace(
             memory,
@@ -145,6 +144,17 @@ class Writer:
             entities=memory.entities or gist.entities,
             importance=memory.importance if judged else importance,
         )
+
+    def _due(self, who: Identity, memory: Memory, *, judged: bool) -> Memory:
+        """*memory* with what a model is to do for it later, if one was chosen and may see it."""
+        if not who.encode:
+            return replace(memory, encoded=NEVER)
+        barred = self._settings.gist
+        chosen = self._settings.encoder != "passthrough"
+        allowed = memory.agent not in barred.forbid_agents
+        if not (chosen and allowed and memory.visibility not in barred.forbid_scopes):
+            return memory
+        return replace(memory, due=extraction.due(memory, judged=judged))
 
     def _parse(self, memory: Memory) -> Memory:
         start, end = memory.valid_from, memory.valid_until

@@ -31,7 +31,10 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one token stands for. *hash* is the SHA-256 of the token in hexadecimal."""
+    """What one token stands for. *hash* is the SHA-256 of the token in hexadecimal.
+
+    *encode* False: nothing that is remembered with it may be sent to a model.
+    """
 
     id: str
     agent: str
@@ -39,11 +42,12 @@ class Grant:
     rights: tuple[str, ...]
     hash: str
     created: float
+    encode: bool = True
 
     @property
     def identity(self) -> Identity:
         """The identity of whoever shows the token."""
-        return Identity(self.agent, self.team, frozenset(self.rights))
+        return Identity(self.agent, self.team, frozenset(self.rights), self.encode)
 
     def as_access_token(self) -> AccessToken:
         """The grant in the form that the SDK carries along with a request; the secret stays out."""
@@ -52,7 +56,7 @@ class Grant:
             client_id=self.agent,
             scopes=list(self.rights),
             subject=self.id,
-            claims={"team": self.team},
+            claims={"team": self.team, "encode": self.encode},
         )
 
 
@@ -64,8 +68,11 @@ def caller(owner: Identity, right: str) -> Identity:
     token = get_access_token()
     who = owner
     if token is not None:
-        team = str((token.claims or {}).get("team", ""))
-        who = Identity(token.client_id, team, frozenset(token.scopes))
+        claims = token.claims or {}
+        encode = bool(claims.get("encode", True))
+        who = Identity(
+            token.client_id, str(claims.get("team", "")), frozenset(token.scopes), encode
+        )
     if right not in who.rights:
         raise ScopeDenied(
             f"this token may not {right}",
@@ -108,8 +115,18 @@ class Tokens:
         if self.find(secret) is None:
             self._append(secret, agent, team, tuple(sorted(RIGHTS)))
 
-    def add(self, agent: str, team: str = "", rights: Sequence[str] = ("read", "write")) -> str:
-        """A new token for *agent*; it is returned once and kept as a hash only."""
+    def add(
+        self,
+        agent: str,
+        team: str = "",
+        rights: Sequence[str] = ("read", "write"),
+        *,
+        encode: bool = True,
+    ) -> str:
+        """A new token for *agent*; it is returned once and kept as a hash only.
+
+        *encode* False: nothing that is remembered with it may be sent to a model.
+        """
         unknown = sorted(set(rights) - RIGHTS)
         if unknown or not rights:
             raise InvalidInput(
@@ -119,7 +136,7 @@ class Tokens:
         if not agent.strip():
             raise InvalidInput("agent is empty", "name the agent that will use the token")
         secret = _new_secret()
-        self._append(secret, agent, team, tuple(rights))
+        self._append(secret, agent, team, tuple(rights), encode=encode)
         return secret
 
     def revoke(self, id: str) -> Grant:
@@ -156,8 +173,11 @@ class Tokens:
                 found = grant
         return found
 
-    def _append(self, secret: str, agent: str, team: str, rights: tuple[str, ...]) -> None:
-        grant = Grant(secrets.token_hex(4), agent, team, rights, _hash(secret), self._clock())
+    def _append(
+        self, secret: str, agent: str, team: str, rights: tuple[str, ...], *, encode: bool = True
+    ) -> None:
+        id, hashed = secrets.token_hex(4), _hash(secret)
+        grant = Grant(id, agent, team, rights, hashed, self._clock(), encode)
         self._write([*self.all(), grant])
 
     def _read(self) -> tuple[Grant, ...]:

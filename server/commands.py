@@ -172,6 +172,17 @@ def health(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     return Outcome(answer, text, 1 if answer["status"] == "failing" else 0)
 
 
+def encode(engine: Engine, who: Identity, args: Namespace) -> Outcome:
+    """Let the model do what is due now; what is left over is exit code 1."""
+    engine.wait_ready(READY_SECONDS)
+    with console.progress("encode") as move:
+        done = engine.encode(who, args.since, move)
+    text = f"encoded: {done.due - done.left}, left: {done.left}"
+    text += f" ({done.problem})" if done.left and done.problem else ""
+    data = {"asked": done.asked, "encoded": done.due - done.left, "left": done.left}
+    return Outcome(data | {"problem": done.problem}, text, 1 if done.left else 0)
+
+
 def stats(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     """Count memories; loads no model."""
     del args
@@ -198,6 +209,7 @@ WITH_ENGINE: dict[str, Callable[[Any, Identity, Namespace], Outcome]] = {
     "recall": recall,
     "consolidate": consolidate,
     "forget": forget,
+    "encode": encode,
     "health": health,
     "reembed": reembed,
     "stats": stats,

@@ -66,7 +66,8 @@ def _fresh_stores(settings: Settings, args: Namespace) -> Report:
 
     def opener(settings: Settings) -> runner.OpenMemory:
         def open_memory(folder: Path) -> Memory:
-            return Memory(settings.model_copy(update={"data_dir": folder}), embedder=embedder)
+            own = {"data_dir": folder, "encoder": "passthrough"}  # no labelled set is sent
+            return Memory(settings.model_copy(update=own), embedder=embedder)
 
         return open_memory
 

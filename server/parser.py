@@ -75,6 +75,8 @@ def build_parser() -> Parser:
     _recall(add("recall", "find memories"))
     _consolidate(add("consolidate", "turn episodes into knowledge"))
     _forget(add("forget", "delete memories for good"))
+    encode = add("encode", "let the model do now what is due")
+    encode.add_argument("--since", default="", metavar="ISO", help="and again what is from then on")
     health = add("health", "check every part with a real round trip")
     health.add_argument("--repair", action="store_true", help="mend what can be mended")
     add("doctor", "say what is wrong and which command mends it")
@@ -249,6 +251,9 @@ def _token(command: Parser, shared: Parser) -> None:
     new = add("add", "make a token; it is shown once")
     new.add_argument(
         "--rights", default="read,write", metavar="LIST", help="of read, write and admin"
+    )
+    new.add_argument(
+        "--no-encoder", action="store_true", help="send nothing remembered with it to a model"
     )
     add("list", "show tokens by id, agent, team and rights")
     add("revoke", "take a token away").add_argument("id", metavar="ID")

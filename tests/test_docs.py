@@ -33,6 +33,7 @@ CLIENT = "a client that is not part of this project"
 NETWORK = "fetches gigabytes"
 SERVES = "a server that runs until it is stopped; tests/server starts it on every transport"
 MEASURES = "measures; the last test here asks each script for its flags"
+MODEL = "needs a language model; tests/gist runs it against servers that speak for one"
 NOT_RUN = {
     "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/anamnesis demo": WHOLE_INSTALL,
     "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/python -m pytest": (
@@ -40,6 +41,8 @@ NOT_RUN = {
     ),
     ".venv/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu": NETWORK,
     ".venv/bin/pip install '.[sentence-transformers]'": NETWORK,
+    "anamnesis encode": MODEL,
+    "anamnesis encode --since 2024-01-01": MODEL,
     "anamnesis demo": "tests/server/test_demo.py plays it",
     "anamnesis evaluate": "takes a minute; tests/evaluation measures on small conversations",
     "anamnesis evaluate locomo10.json": "the user's own copy of LoCoMo",

@@ -6,8 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from memory_core.gist.encoder import Gist
+from memory_core.gist.encoder import Encoded, Gist, Related, Summarised, Turn
 from memory_core.text import passages
+from memory_core.text.claims import agree, claims
 from memory_core.text.entities import entities
 from memory_core.text.salience import keywords, salience
 from memory_core.text.words import content_words, count_words
@@ -23,24 +24,38 @@ class PassthroughEncoder:
     """Extracts; invents nothing, needs nothing, takes well under a millisecond for a short text."""
 
     name = "passthrough"
+    model = ""
+    version = "passthrough"
+    prices = (0.0, 0.0)
 
     def encode(
         self,
-        text: str,
-        *,
-        role: str = "",
-        speaker: str = "",  # noqa: ARG002 - the protocol's; models use it
-        context: Sequence[str] = (),  # noqa: ARG002
-    ) -> Gist:
-        """The gist of *text* from its own sentences; *speaker* and *context* make no difference."""
-        importance, reason = salience(text, role)
-        return Gist(
-            gist="" if count_words(text) <= SHORT_WORDS else _shorten(text),
-            tags=keywords(text),
-            entities=entities(text),
-            importance=importance,
-            reason=reason,
-        )
+        turns: Sequence[Turn],
+        context: Sequence[Turn] = (),  # noqa: ARG002 - the protocol's; models use it
+    ) -> Encoded:
+        """The gist of each turn from its own sentences; no facts, *context* makes no difference."""
+        return Encoded(tuple(_gist(turn) for turn in turns))
+
+    def summarise(self, texts: Sequence[str], sentences: int) -> Summarised:
+        """The most telling sentences of *texts*, verbatim."""
+        return Summarised(summarise(texts, sentences))
+
+    def relate(self, older: str, newer: str) -> Related:
+        """Only what rules can tell for sure: "duplicate" for the same claims in the same words."""
+        a, b = claims(older), claims(newer)
+        same = agree(a, b) and sorted(a.order) == sorted(b.order)
+        return Related("duplicate" if same else "")
+
+
+def _gist(turn: Turn) -> Gist:
+    importance, reason = salience(turn.text, turn.role)
+    return Gist(
+        gist="" if count_words(turn.text) <= SHORT_WORDS else _shorten(turn.text),
+        tags=keywords(turn.text),
+        entities=entities(turn.text),
+        importance=importance,
+        reason=reason,
+    )
 
 
 def _shorten(text: str) -> str:
@@ -88,7 +103,7 @@ def _centrality(bag: frozenset[str], shared: Counter[str]) -> float:
     """Mean sharing of the words, times a factor that grows with their number up to about twelve."""
     if not bag:
         return 0.0
-    mean = sum(math.log1p(shared[word]) for word in bag) / len(bag)
+    mean = math.fsum(math.log1p(shared[word]) for word in bag) / len(bag)  # in any order
     return mean * min(1.0, math.sqrt(len(bag) / 12))
 
 

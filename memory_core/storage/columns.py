@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Memory
+from memory_core.records import FAILED, JOBS, KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Memory
 from memory_core.storage.threads import Threads
 
 _NAMED = ("agent", "team", "session", "speaker", "topic")
@@ -91,6 +91,9 @@ class Columns:
     words = _Column(np.int32, 0)
     question = _Column(np.bool_, False)
     summary = _Column(np.bool_, False)
+    due = _Column(np.int8, 0)
+    extracted = _Column(np.bool_, False)
+    failed = _Column(np.bool_, False)
     _topic = _Column(np.int32, _EMPTY)
 
     def __init__(self) -> None:
@@ -331,6 +334,9 @@ class Columns:
             "words": _words(memory.text),
             "question": not _QUESTION_MARKS.isdisjoint(memory.text),
             "summary": memory.kind == "summary",
+            "due": sum(1 << JOBS.index(job) for job in memory.due if job in JOBS),
+            "extracted": memory.extracted,
+            "failed": memory.encoded == FAILED,
         }
         values |= {name: known.index(getattr(memory, name)) for name, known in _CHOICES.items()}
         values |= {name: self._intern(getattr(memory, name), name) for name in _NAMED}

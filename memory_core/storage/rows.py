@@ -60,6 +60,8 @@ FIELDS: Mapping[str, Sort] = {
     "tier": "text",
     "access_count": "whole",
     "last_accessed": "moment",
+    "due": "texts",
+    "encoded": "text",
 }
 """Every field of records.Memory and what it holds; a moment is a time that may be unset (None)."""
 

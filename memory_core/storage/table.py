@@ -24,7 +24,7 @@ from memory_core.storage.rows import FIELDS, Filter, from_row, label, to_row, to
 
 __all__ = ["NAME", "SCHEMA_VERSION", "SENTINEL", "Filter", "Table"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 NAME = "memories"
 SENTINEL = "~applied"
 """Id of the row that carries the applied sequence; no memory id can have this form."""

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_core.config import Settings
-from memory_core.gist.encoder import Gist, GistEncoder, choose
+from memory_core.gist.encoder import Gist, GistEncoder, Turn, choose
 from memory_core.gist.passthrough import SHORT_WORDS, PassthroughEncoder, summarise
 
 LONG = (
@@ -14,8 +14,12 @@ LONG = (
 )
 
 
+def encode(text: str, role: str = "") -> Gist:
+    return PassthroughEncoder().encode([Turn(text, role=role)]).gists[0]
+
+
 def test_a_short_text_is_its_own_gist() -> None:
-    encoded = PassthroughEncoder().encode("Tilda planted beans behind the mill", role="user")
+    encoded = encode("Tilda planted beans behind the mill", role="user")
     assert encoded == Gist(
         gist="",
         tags=("tilda planted beans", "mill"),
@@ -27,7 +31,7 @@ def test_a_short_text_is_its_own_gist() -> None:
 
 
 def test_a_long_text_gets_its_most_telling_sentences_in_order() -> None:
-    gist = PassthroughEncoder().encode(LONG).gist
+    gist = encode(LONG).gist
     assert gist == (
         "We cleared the allotment of brambles for two weekends. "
         "Now the beans and pumpkins on the allotment feed half of the street."
@@ -35,32 +39,37 @@ def test_a_long_text_gets_its_most_telling_sentences_in_order() -> None:
 
 
 def test_importance_follows_wording_and_role() -> None:
-    encoder = PassthroughEncoder()
     text = "Remember that the gate code is 4321"
-    assert (encoder.encode(text, role="user").importance, encoder.encode(text).reason) == (
+    assert (encode(text, role="user").importance, encode(text).reason) == (
         1.0,
         "instruction",
     )
-    assert encoder.encode(text, role="assistant").importance == 0.5
+    assert encode(text, role="assistant").importance == 0.5
 
 
 def test_a_gist_of_one_endless_sentence_is_clipped() -> None:
     text = " ".join(f"word{n}" for n in range(500))
-    gist = PassthroughEncoder().encode(text).gist
+    gist = encode(text).gist
     assert gist == " ".join(f"word{n}" for n in range(40)) + "…"
 
 
 def test_the_boundary_of_short() -> None:
     words = [f"word{n}" for n in range(SHORT_WORDS + 1)]
-    encoder = PassthroughEncoder()
-    assert encoder.encode(" ".join(words[:-1])).gist == ""
-    assert encoder.encode(" ".join(words)).gist != ""
+    assert encode(" ".join(words[:-1])).gist == ""
+    assert encode(" ".join(words)).gist != ""
 
 
 def test_choose_gives_the_encoder_of_the_settings(tmp_path) -> None:  # type: ignore[no-untyped-def]
     encoder: GistEncoder = choose(Settings(data_dir=tmp_path))
     assert encoder.name == "passthrough"
-    assert encoder.encode("We moved to Porto in May").entities == ("Porto",)
+    assert encoder.encode([Turn("We moved to Porto in May")]).gists[0].entities == ("Porto",)
+
+
+def test_it_sums_up_verbatim_and_judges_only_what_is_plain() -> None:
+    encoder = PassthroughEncoder()
+    assert encoder.summarise(["The beans need water."], 1).text == "The beans need water."
+    assert encoder.relate("Ann has a cat.", "ann has a cat").relation == "duplicate"
+    assert encoder.relate("Ann has a cat.", "Ann has a dog.").relation == ""
 
 
 def test_summary_takes_the_central_sentences_once() -> None:
@@ -92,7 +101,7 @@ def test_a_summary_says_nothing_that_is_not_in_its_sources(texts: list[str], kep
 @settings(deadline=None)
 @given(st.text(max_size=1500))
 def test_any_text_is_encoded(text: str) -> None:
-    encoded = PassthroughEncoder().encode(text)
+    encoded = encode(text)
     assert encoded.importance is not None
     assert 0 <= encoded.importance <= 1
     assert len(encoded.gist) <= 700

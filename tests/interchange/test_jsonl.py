@@ -54,6 +54,8 @@ FULL = Memory(
     tier="recent",
     access_count=3,
     last_accessed=1700000001.0,
+    due=("gist",),
+    encoded="1 claude:small",
 )
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
@@ -102,6 +104,8 @@ MEMORIES = st.builds(
     tier=st.sampled_from(TIERS),
     access_count=st.integers(0, 2**63 - 1),
     last_accessed=UNSET_OR_TIME,
+    due=TEXTS,
+    encoded=TEXT,
 )
 
 

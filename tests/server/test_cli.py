@@ -23,6 +23,7 @@ COMMANDS = [
     "recall",
     "consolidate",
     "forget",
+    "encode",
     "health",
     "stats",
     "evaluate",

@@ -1,0 +1,123 @@
+"""Claude, through the official anthropic client: one tool, which it has to call (seed row B1.8)."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from memory_core.gist import wire
+from memory_core.gist.encoder import ServiceFailure, Usage
+from memory_core.gist.prompts import Request
+from memory_core.gist.wire import Reply
+
+if TYPE_CHECKING:
+    import anthropic
+    from anthropic.types import Message
+
+    from memory_core.config import Settings
+
+DEFAULT_MODEL = "claude-haiku-5-5"
+PRICES = {DEFAULT_MODEL: (0.10, 0.50), "claude-haiku-4-5": (1.0, 5.0)}
+"""US dollars for a million tokens in and out, from the vendor's price list of October 2026."""
+
+KEY = "ANTHROPIC_API_KEY"
+
+
+class Claude:
+    """Asks the Messages API. The fixed part (prompt and tool) is marked for the prompt cache."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Imports and connects nothing yet."""
+        self.model = settings.encoder_model or DEFAULT_MODEL
+        self._url = settings.encoder_url
+        self._key = settings.vendors.get(KEY, "")
+        self._timeout = settings.gist.timeout_seconds
+        self._lock = threading.Lock()
+        self._made: anthropic.Anthropic | None = None
+        self._forced = True
+
+    def __call__(self, request: Request) -> Reply:
+        """See wire.Ask."""
+        import anthropic
+
+        where = "Anthropic" if not self._url else f"Claude at {self._url}"
+        if not self._key:
+            raise ServiceFailure(f"there is no key for {where}", f"set {KEY}", lasting=True)
+        try:
+            message = self._sent(request)
+        except anthropic.APIStatusError as problem:
+            after = problem.response.headers.get("retry-after")
+            raise wire.refused(where, problem.status_code, problem.message, after) from None
+        except anthropic.APIConnectionError as problem:
+            raise wire.unreachable(where, problem) from None
+        except (anthropic.AnthropicError, ValueError, TypeError, AttributeError):
+            raise wire.unusable(f"{where} gave an unreadable answer") from None
+        return _reply(message, request)
+
+    def _sent(self, request: Request) -> Message:
+        """The answer to *request*, asked again without force by a model that takes no force.
+
+        Current models that always think refuse a forced tool with HTTP 400; with a single tool and
+        a prompt that asks for nothing else they call it by themselves.
+        """
+        import anthropic
+
+        try:
+            return self._create(request)
+        except anthropic.BadRequestError as problem:
+            said = problem.message.casefold()
+            if not self._forced or not ("tool_choice" in said or "thinking" in said):
+                raise
+            self._forced = False
+            return self._create(request)
+
+    def _create(self, request: Request) -> Message:
+        cached: dict[str, Any] = {"cache_control": {"type": "ephemeral"}}
+        system: Any = {"type": "text", "text": request.system, **cached}
+        tool: Any = {"name": request.name, "input_schema": request.schema, "strict": True, **cached}
+        force: dict[str, Any] = {}
+        if self._forced:
+            choice = {"type": "tool", "name": request.name, "disable_parallel_tool_use": True}
+            force = {"thinking": {"type": "disabled"}, "tool_choice": choice}
+        message: Message = self._client().messages.create(
+            model=self.model,
+            max_tokens=request.most,
+            system=[system],
+            tools=[tool],
+            messages=[{"role": "user", "content": request.data}],
+            **force,
+        )
+        return message
+
+    def _client(self) -> anthropic.Anthropic:
+        with self._lock:
+            if self._made is None:
+                import anthropic
+                import httpx2
+
+                hook = wire.bounded(httpx2.SyncByteStream, 2 * self._timeout)
+                self._made = anthropic.Anthropic(
+                    api_key=self._key,
+                    base_url=self._url or None,
+                    max_retries=0,  # the queue waits and tries again
+                    default_headers=wire.PLAIN,
+                    open_telemetry=False,
+                    http_client=anthropic.DefaultHttpxClient(
+                        timeout=self._timeout, event_hooks={"response": [hook]}
+                    ),
+                )
+            return self._made
+
+
+def _reply(message: Message, request: Request) -> Reply:
+    told = message.usage
+    cached = (told.cache_creation_input_tokens or 0) + (told.cache_read_input_tokens or 0)
+    usage = Usage(told.input_tokens + cached, told.output_tokens)
+    if message.stop_reason == "refusal":
+        raise wire.unusable("the model refused", usage)
+    if message.stop_reason in ("max_tokens", "model_context_window_exceeded"):
+        raise wire.unusable("the model's answer was cut off", usage)
+    for block in message.content:
+        if block.type == "tool_use" and block.name == request.name:
+            return Reply(block.input, usage)
+    raise wire.unusable("the model did not use its tool", usage)

@@ -1,0 +1,124 @@
+"""The encoder behind which a model stands: asks by the prompts, checks the shape of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from memory_core.config import Settings
+from memory_core.gist import prompts, wire
+from memory_core.gist.encoder import Encoded, Fact, Gist, Related, Summarised, Turn, Usage
+from memory_core.gist.wire import Ask
+
+A = TypeVar("A", bound=BaseModel)
+
+_TAGS, _ENTITIES, _LABEL, _SENTENCE = 8, 16, 80, 600
+"""Most tags and entities of one turn, and characters of a label and of a gist or fact."""
+
+
+class ModelEncoder:
+    """A GistEncoder over one way to ask a model. What it gives has the right shape, no more."""
+
+    def __init__(
+        self, name: str, model: str, ask: Ask, prices: tuple[float, float] | None = None
+    ) -> None:
+        """*name* is that of the settings; *ask* reaches *model*, which costs *prices*."""
+        self.name = name
+        self.model = model
+        self.prices = prices
+        self.version = f"{prompts.VERSION} {name}:{model}"
+        self._ask = ask
+
+    def encode(self, turns: Sequence[Turn], context: Sequence[Turn] = ()) -> Encoded:
+        """See GistEncoder. Raises ServiceFailure, or AnswerFailure when a turn is left out."""
+        answer, usage = self._asked(prompts.encode(context, turns), prompts.EncodeAnswer)
+        numbers = range(len(context) + 1, len(context) + len(turns) + 1)
+        told = {each.turn: each for each in answer.turns}
+        if not all(number in told for number in numbers):
+            raise wire.unusable("the model's answer leaves out turns", usage)
+        return Encoded(
+            tuple(self._gist(told[number]) for number in numbers),
+            tuple(
+                _fact(fact) for fact in answer.facts if _sourced(fact, len(context), numbers.stop)
+            ),
+            usage,
+        )
+
+    def summarise(self, texts: Sequence[str], sentences: int) -> Summarised:
+        """See GistEncoder. Raises ServiceFailure or AnswerFailure."""
+        request = prompts.summarise(texts, sentences)
+        answer, usage = self._asked(request, prompts.SummariseAnswer)
+        return Summarised(" ".join(answer.summary.split()), usage)
+
+    def relate(self, older: str, newer: str) -> Related:
+        """See GistEncoder. Raises ServiceFailure or AnswerFailure."""
+        answer, usage = self._asked(prompts.relate(older, newer), prompts.RelateAnswer)
+        return Related(answer.relation, _label(answer.detail), usage)
+
+    def _asked(self, request: prompts.Request, shape: type[A]) -> tuple[A, Usage]:
+        reply = self._ask(request)
+        try:
+            return shape.model_validate(reply.data), reply.usage
+        except ValidationError:
+            raise wire.unusable("the model's answer has the wrong shape", reply.usage) from None
+
+    def _gist(self, answer: prompts.TurnAnswer) -> Gist:
+        return Gist(
+            gist=_flat(answer.gist) if len(answer.gist) <= _SENTENCE else "",
+            tags=_labels((tag.casefold() for tag in answer.tags), _TAGS),
+            topic=_label(answer.topic),
+            entities=_labels(answer.entities, _ENTITIES),
+            importance=_share(answer.importance),
+            reason=self.version,
+        )
+
+
+def _fact(answer: prompts.FactAnswer) -> Fact:
+    return Fact(
+        text=_flat(answer.text),
+        kind=answer.kind,
+        sources=tuple(sorted({number - 1 for number in answer.sources})),
+        importance=_share(answer.importance),
+        topic=_label(answer.topic),
+        entities=_labels(answer.entities, _ENTITIES),
+    )
+
+
+def _sourced(answer: prompts.FactAnswer, context: int, stop: int) -> bool:
+    """True when the fact says something and rests on turns that were shown, one of them new."""
+    shown = all(0 < number < stop for number in answer.sources)
+    new = any(number > context for number in answer.sources)
+    return shown and new and 0 < len(answer.text.strip()) <= _SENTENCE
+
+
+def _share(value: float) -> float:
+    """*value* within 0 and 1: schemas of some vendors cannot bound a number. NaN becomes 0.5."""
+    return round(min(1.0, max(0.0, value)), 3) if value == value else 0.5
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _label(text: str) -> str:
+    return _flat(text)[:_LABEL]
+
+
+def _labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
+    found = (_label(text) for text in texts)
+    return tuple(dict.fromkeys(text for text in found if text))[:most]
+
+
+def model_encoder(settings: Settings) -> ModelEncoder:
+    """The encoder with the model that *settings* name."""
+    from memory_core.gist.claude import PRICES, Claude
+    from memory_core.gist.ollama import Ollama
+    from memory_core.gist.openai_compatible import OpenAICompatible
+
+    makers: dict[str, Callable[[Settings], Claude | Ollama | OpenAICompatible]]
+    makers = {"claude": Claude, "ollama": Ollama, "openai": OpenAICompatible}
+    ask = makers[settings.encoder](settings)
+    prices = {"claude": PRICES.get(ask.model), "ollama": (0.0, 0.0)}.get(settings.encoder)
+    return ModelEncoder(settings.encoder, ask.model, ask, prices)

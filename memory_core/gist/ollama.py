@@ -1,0 +1,92 @@
+"""A model of an Ollama server, through the official client, held to a JSON schema (row B1.6)."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from memory_core.gist import wire
+from memory_core.gist.encoder import Usage
+from memory_core.gist.prompts import Request
+from memory_core.gist.wire import Reply
+
+if TYPE_CHECKING:
+    import ollama as vendor
+
+    from memory_core.config import Settings
+
+DEFAULT_MODEL = "mistral"
+
+_SPARE = 512
+"""Tokens of context beyond prompt and answer. Ollama cuts a prompt that does not fit, silently."""
+
+
+class Ollama:
+    """Asks /api/chat; at `encoder_url` or where the client looks by itself (OLLAMA_HOST)."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Imports and connects nothing yet."""
+        self.model = settings.encoder_model or DEFAULT_MODEL
+        self._url = settings.encoder_url or None
+        self._timeout = settings.gist.timeout_seconds
+        self._lock = threading.Lock()
+        self._made: vendor.Client | None = None
+
+    def __call__(self, request: Request) -> Reply:
+        """See wire.Ask."""
+        import httpx
+        import ollama as vendor
+        from pydantic import ValidationError
+
+        where = f"Ollama at {self._url}" if self._url else "Ollama"
+        try:
+            answer = self._sent(request)
+        except vendor.ResponseError as problem:
+            raise wire.refused(where, problem.status_code, str(problem.error), None) from None
+        except wire.TooMuch as problem:
+            raise wire.unreachable(where, problem) from None
+        except (ConnectionError, httpx.HTTPError) as problem:
+            raise wire.unreachable(where, problem) from None
+        except (ValidationError, ValueError, TypeError, AttributeError):
+            # the client takes for granted that any JSON is an object
+            raise wire.unusable(f"{where} gave an unreadable answer") from None
+        return _reply(answer, request)
+
+    def _sent(self, request: Request) -> vendor.ChatResponse:
+        room = wire.estimate(request.system + request.data) + request.most + _SPARE
+        options: dict[str, Any] = {"temperature": 0, "num_predict": request.most, "num_ctx": room}
+        return self._client().chat(
+            model=self.model,
+            messages=[
+                {"role": "system", "content": request.system},
+                {"role": "user", "content": request.data},
+            ],
+            format=request.schema,
+            options=options,
+            think=False,
+            stream=False,
+        )
+
+    def _client(self) -> vendor.Client:
+        with self._lock:
+            if self._made is None:
+                import httpx
+                import ollama as vendor
+
+                hook = wire.bounded(httpx.SyncByteStream, 2 * self._timeout)
+                self._made = vendor.Client(
+                    host=self._url,
+                    timeout=self._timeout,
+                    headers=wire.PLAIN,
+                    event_hooks={"response": [hook]},
+                )
+            return self._made
+
+
+def _reply(answer: vendor.ChatResponse, request: Request) -> Reply:
+    text = answer.message.content or ""
+    taken = answer.prompt_eval_count or wire.estimate(request.system + request.data)
+    usage = Usage(taken, answer.eval_count or wire.estimate(text))
+    if answer.done_reason == "length":
+        raise wire.unusable("the model's answer was cut off", usage)
+    return Reply(wire.parsed(text, usage), usage)

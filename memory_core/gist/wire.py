@@ -1,0 +1,142 @@
+"""What the three services have in common: limits on an answer, and what a refusal means.
+
+No vendor here. Error texts of services are shown to people: they are cut short, and anything that
+looks like a key is masked.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from memory_core.errors import EncoderUnavailable
+from memory_core.gist.encoder import AnswerFailure, ServiceFailure, Usage
+from memory_core.gist.prompts import Request
+from memory_core.text import secrets
+
+MOST_BYTES = 2**20
+"""An answer of more bytes is not read to its end; a real one has a few thousand."""
+
+_MOST_WAIT = 3600.0
+_QUOTED = 160
+_AGAIN = "it is tried again"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer as data, still to be checked against its schema, and what it took."""
+
+    data: Any
+    usage: Usage
+
+
+Ask = Callable[[Request], Reply]
+"""One call to a service. Raises ServiceFailure or AnswerFailure, nothing else."""
+
+
+class TooMuch(Exception):
+    """An answer was longer, or took longer, than any real one."""
+
+
+def bounded(stream: type, seconds: float) -> Callable[[Any], None]:
+    """A response hook for httpx and httpx2 (*stream* is their SyncByteStream).
+
+    It ends an answer that is over MOST_BYTES, that is compressed (a small body could unpack to
+    anything) or that goes on for more than *seconds*: the clients' own timeout starts anew with
+    each byte.
+    """
+
+    class Bounded(stream):  # type: ignore[misc]
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def __iter__(self) -> Iterator[bytes]:
+            end, taken = time.monotonic() + seconds, 0
+            for chunk in self.inner:
+                taken += len(chunk)
+                if taken > MOST_BYTES:
+                    raise TooMuch(f"the answer has more than {MOST_BYTES:,} bytes")
+                if time.monotonic() > end:
+                    raise TooMuch(f"the answer was not complete after {seconds:g} s")
+                yield chunk
+
+        def close(self) -> None:
+            self.inner.close()
+
+    def hook(response: Any) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise TooMuch("the answer is compressed, which was not asked for")
+        response.stream = Bounded(response.stream)
+
+    return hook
+
+
+PLAIN = {"accept-encoding": "identity"}
+"""The header that goes with `bounded`."""
+
+
+def refused(where: str, status: int, detail: str, retry_after: str | None) -> EncoderUnavailable:
+    """What the HTTP *status* of *where* means; *detail* is what it said."""
+    problem = f"{where} answered HTTP {status} ({brief(detail)})"
+    if status in (401, 403):
+        return ServiceFailure(problem, "check the key and its rights", lasting=True)
+    if status == 402:
+        return ServiceFailure(problem, "check the account's credit", lasting=True)
+    if status == 404:
+        return ServiceFailure(problem, "check encoder_model and encoder_url", lasting=True)
+    if status in (408, 409, 425, 429) or status >= 500:
+        return ServiceFailure(problem, _AGAIN, retry_after=seconds(retry_after))
+    return AnswerFailure(problem, "check encoder_model; the text stays as it is")
+
+
+def unreachable(where: str, problem: BaseException) -> ServiceFailure:
+    """The connection failed or broke off."""
+    cause = problem.__cause__ if isinstance(problem.__cause__, TooMuch) else problem
+    said = str(cause) if isinstance(cause, TooMuch) else type(cause).__name__
+    return ServiceFailure(
+        f"{where} does not answer ({said})", "start it, or correct encoder_url; it is tried again"
+    )
+
+
+def unusable(problem: str, usage: Usage = Usage()) -> AnswerFailure:  # noqa: B008 - frozen
+    """An answer that came and cannot be used."""
+    return AnswerFailure(problem, "it is tried again, then the text stays as it is", usage)
+
+
+def parsed(text: str, usage: Usage) -> Any:
+    """*text* as JSON. Raises AnswerFailure."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise unusable("the model's answer is not JSON", usage) from None
+
+
+def seconds(header: str | None) -> float | None:
+    """A Retry-After header in seconds, at most an hour; None when there is no readable one."""
+    if not header:
+        return None
+    try:
+        return min(max(0.0, float(header)), _MOST_WAIT)
+    except ValueError:
+        pass
+    try:
+        wait = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return min(max(0.0, wait), _MOST_WAIT)
+
+
+def brief(text: str) -> str:
+    """*text* on one line, short, without what looks like a key."""
+    flat = " ".join(secrets.mask(text[: 4 * _QUOTED])[0].split())
+    return flat if len(flat) <= _QUOTED else f"{flat[:_QUOTED]}…"
+
+
+def estimate(text: str) -> int:
+    """About how many tokens *text* has, for services that do not say."""
+    return len(text.encode("utf-8", "replace")) // 3 + 1
