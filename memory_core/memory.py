@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,15 +30,12 @@ from memory_core.records import (
 from memory_core.reembedding import Reembedding
 from memory_core.session import Mind
 
-log = logging.getLogger(__name__)
-
 K_MOST = 50
 CONTEXT_MOST = 5
 LISTING_MOST = 1000
 MODES = ("sleep", "session", "topics", "deduplicate", "contradictions", "prune")
 
-FORGET_CANDIDATES = 10
-"""Memories that forget by query offers for choice."""
+FORGET_CANDIDATES = 10  # that forget by query offers for choice
 
 
 class Memory:
