@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 from memory_core import config
 from memory_core.errors import InvalidInput, MemoryCoreError, TooLarge
 from memory_core.records import Identity
-from server import logs
+from server import heap, logs
 from server.parser import Parser, build_parser
 
 if TYPE_CHECKING:
@@ -128,6 +128,7 @@ def _engine(settings: config.Settings) -> Engine:
 
 
 def _serve(settings: config.Settings, args: Namespace) -> NoReturn:
+    heap.share()
     if args.transport == "stdio":
         _serve_stdio(settings)
     _serve_http(settings, args)

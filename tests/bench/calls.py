@@ -149,7 +149,7 @@ def resident(folder: Path, new: Sequence[str], asked: Sequence[str]) -> str:
         end = time.monotonic() + 120
         while time.monotonic() < end:
             report = talk.call(10, "health")["structuredContent"]
-            checks = {check["name"]: check["detail"] for check in report["checks"]}
+            checks = {check["name"]: check.get("detail", "") for check in report["checks"]}
             if report["status"] == "ok" and "loading" not in checks["table"]:
                 break
             time.sleep(0.2)

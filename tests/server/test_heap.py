@@ -1,0 +1,42 @@
+"""Threads share heaps where the C library can be told so."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CODE = """
+import re, sys, threading
+from pathlib import Path
+from server import heap
+if sys.argv[1] == "shared":
+    assert heap.share()
+blocks, done = [], threading.Barrier(17)
+
+def work():
+    blocks.append([bytes(2000) for _ in range(200)])  # above what Python's own allocator serves
+    done.wait()
+    done.wait()
+
+for _ in range(16):
+    threading.Thread(target=work).start()
+done.wait()
+maps = Path("/proc/self/smaps").read_text()
+print(sum(map(int, re.findall(r"^Size: +(\\d+)", maps, re.M))))
+done.wait()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the GNU C library's heaps")
+def test_sixteen_threads_reserve_less_address_space_when_they_share() -> None:
+    def reserved(how: str) -> int:
+        root = Path(__file__).parents[2]
+        done = subprocess.run(
+            [sys.executable, "-c", CODE, how], cwd=root, capture_output=True, text=True, check=True
+        )
+        return int(done.stdout)
+
+    assert reserved("shared") < 0.8 * reserved("each its own")
