@@ -25,6 +25,7 @@ from memory_core.maintenance import Maintenance
 from memory_core.reader import Reader
 from memory_core.reembedding import Reembedding
 from memory_core.session import Sessions
+from memory_core.sleeper import Sleeper
 from memory_core.storage.store import EMBEDDING, MemoryStore
 from memory_core.wording import embed, index_text
 from memory_core.writer import Writer
@@ -46,6 +47,7 @@ class Parts:
     maintenance: Maintenance
     reembedding: Reembedding
     jobs: Jobs
+    sleeper: Sleeper
 
 
 @contextmanager
@@ -101,6 +103,7 @@ class Engine:
             if not self._closed:
                 parts.maintenance.start()
                 parts.jobs.start()
+                parts.sleeper.start()
                 opening.set_result(parts)
                 return
         store.close()
@@ -122,17 +125,20 @@ class Engine:
         jobs = Jobs(store, gate, gist_encoder.choose(settings), settings.gist, clock)
         writer = Writer(store, gate, PassthroughEncoder(), settings, clock)
         sessions = Sessions(settings.session)
+        consolidator = Consolidator(store, gate, jobs.summarise, settings, clock)
+        upkeep = Maintenance(store, gate, settings, clock, embed, reembedding, self._follow_model)
         return Parts(
             store,
             writer,
             Capture(store, writer, sessions),
             sessions,
             Reader(store, gate, settings, clock, sessions),
-            Consolidator(store, gate, jobs.summarise, settings, clock),
+            consolidator,
             Forgetting(store, settings, clock),
-            Maintenance(store, gate, settings, clock, embed, reembedding, self._follow_model),
+            upkeep,
             reembedding,
             jobs,
+            Sleeper(store, consolidator, settings.consolidation, clock, lambda: upkeep.holder),
         )
 
     def _load_embedder(self) -> Embedder:
@@ -210,6 +216,7 @@ class Engine:
             parts = self._opening.result(timeout=self._settings.limits.deadline_seconds)
         except Exception:  # the process ends here: what is not open needs no closing
             return
+        parts.sleeper.stop()
         parts.jobs.stop()
         parts.maintenance.stop()
         parts.store.close()

@@ -295,6 +295,12 @@ class Memory:
             who, mode=mode, session=session, dry_run=dry_run, progress=progress
         )
 
+    def end_session(self, who: Identity, session: str) -> None:
+        """The conversation *session* is over: it is summed up soon, nothing of it stays in mind."""
+        session, parts = checks.label(session, "session"), self._engine.parts()
+        parts.sessions.end(who, session)
+        parts.sleeper.end_session(who, session)
+
     def forget(
         self,
         who: Identity,

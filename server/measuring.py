@@ -66,7 +66,9 @@ def _fresh_stores(settings: Settings, args: Namespace) -> Report:
 
     def opener(settings: Settings) -> runner.OpenMemory:
         def open_memory(folder: Path) -> Memory:
-            own = {"data_dir": folder, "encoder": "passthrough"}  # no labelled set is sent
+            # no run may begin while questions are asked, and no labelled set is sent
+            still = settings.consolidation.model_copy(update={"automatic": False})
+            own = {"data_dir": folder, "encoder": "passthrough", "consolidation": still}
             return Memory(settings.model_copy(update=own), embedder=embedder)
 
         return open_memory

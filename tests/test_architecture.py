@@ -27,6 +27,7 @@ PATHS = {
     "consolidator",
     "sleep",
     "summaries",
+    "sleeper",
     "relations",
     "corrections",
     "staleness",
