@@ -6,14 +6,19 @@ A2.1 to A2.3).
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 
+from memory_core.errors import MemoryCoreError
 from memory_core.records import Identity, Receipt
 from memory_core.session import Sessions
 from memory_core.storage.store import MemoryStore
 from memory_core.text import echo, visible
 from memory_core.text.gate import gate
+from memory_core.tiers import Tiers
 from memory_core.writer import Draft, Writer
+
+log = logging.getLogger(__name__)
 
 ECHO = "echo of recalled text"
 NEAR_DUPLICATE = "near-duplicate"
@@ -42,11 +47,18 @@ class Observation:
 class Capture:
     """Keeps what is worth keeping of the turns of conversations; one instance serves all."""
 
-    def __init__(self, store: MemoryStore, writer: Writer, sessions: Sessions) -> None:
-        """Look for echoes in *store* and in what *sessions* recalled; keep through *writer*."""
+    def __init__(
+        self, store: MemoryStore, writer: Writer, sessions: Sessions, tiers: Tiers
+    ) -> None:
+        """Look for echoes in *store* and in what *sessions* recalled; keep through *writer*.
+
+        *tiers* tell what leaves the ring when a turn enters.
+        """
         self._store = store
         self._writer = writer
         self._sessions = sessions
+        self._tiers = tiers
+        self._heard: dict[tuple[str, str, str, str], None] = {}
 
     def observe(self, who: Identity, draft: Draft) -> Observation:
         """Keep the turn of *draft*, or say why not; see Memory.observe."""
@@ -60,13 +72,30 @@ class Capture:
             return _skipped(said, reason)
         if source := self._echoed(who, text):
             return _skipped(said, ECHO, source)
-        memory = replace(
-            draft.memory, text=text, tier="active" if draft.memory.session else "recent"
-        )
-        receipt = self._writer.remember(who, replace(draft, memory=memory, passive=True))
+        session = draft.memory.session
+        memory = replace(draft.memory, text=text, tier="active" if session else "recent")
+        leaving = tuple(self._tiers.leaving(memory)) if session else ()
+        kept = replace(draft, memory=memory, passive=True, leaving=leaving)
+        receipt = self._writer.remember(who, kept)
+        self._tiers.heard()
+        if session:
+            self._heard[memory.visibility, memory.agent, memory.team, session] = None
         if receipt.status == "reinforced" and receipt.similar:
             return Observation(receipt, (Skipped(said, NEAR_DUPLICATE, receipt.id),))
         return Observation(receipt)
+
+    def drain(self) -> None:
+        """Empty the rings of the conversations captured here: the process ends.
+
+        What it cannot move, as on a full disk, the next sweep of the store moves.
+        """
+        heard, self._heard = list(self._heard), {}
+        if not heard:
+            return
+        try:
+            self._tiers.sweep(ended=heard)
+        except MemoryCoreError as problem:
+            log.warning("the ring is not emptied: %s", problem)
 
     def _echoed(self, who: Identity, text: str) -> str:
         """The id of the recalled memory that *text* gives back; "" when it says something."""

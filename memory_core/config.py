@@ -77,6 +77,21 @@ class SessionSettings(_Section):
     priming_turns: int = Field(10, ge=0, le=1000, description="after these priming is forgotten")
 
 
+class TierSettings(_Section):
+    """The life cycle of captured turns. Sources: seed rows A1.1 to A1.16, A2.7, A3.1, A3.2."""
+
+    ring: int = Field(20, ge=5, le=1000, description="last turns of a conversation kept active")
+    keep_importance: float = Field(0.5, ge=0, le=1, description="from here a turn is kept")
+    silence_minutes: float = Field(60.0, gt=0, description="then a conversation is over")
+    sweep_seconds: float = Field(300.0, gt=0, description="between two sweeps")
+    check_turns: int = Field(20, ge=1, description="captured turns after which one is due at once")
+    cold_retention: float = Field(0.2, ge=0, le=1, description="below it recent is cold")
+    cold_minutes: float = Field(5.0, ge=0, description="what is younger is never cold")
+    pair_minutes: float = Field(10.0, ge=0, description="between a turn and its answer")
+    recent_most: int = Field(40, ge=1, description="of one owner; then to long_term")
+    long_term_most: int = Field(100_000, ge=1, description="of one owner; then retired")
+
+
 class EmbedderSettings(_Section):
     """What belongs to an embedding model; unset values come from its built-in profile."""
 
@@ -199,6 +214,7 @@ class Settings(_Section):
     decay: DecaySettings = DecaySettings()
     session: SessionSettings = SessionSettings()
     gist: GistSettings = GistSettings()
+    tiers: TierSettings = TierSettings()
     embedding: EmbedderSettings = EmbedderSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     storage: StorageSettings = StorageSettings()

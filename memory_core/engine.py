@@ -27,6 +27,7 @@ from memory_core.reembedding import Reembedding
 from memory_core.session import Sessions
 from memory_core.sleeper import Sleeper
 from memory_core.storage.store import EMBEDDING, MemoryStore
+from memory_core.tiers import Tiers
 from memory_core.wording import embed, index_text
 from memory_core.writer import Writer
 
@@ -41,6 +42,7 @@ class Parts:
     writer: Writer
     capture: Capture
     sessions: Sessions
+    tiers: Tiers
     reader: Reader
     consolidator: Consolidator
     forgetting: Forgetting
@@ -126,12 +128,16 @@ class Engine:
         writer = Writer(store, gate, PassthroughEncoder(), settings, clock)
         sessions = Sessions(settings.session)
         consolidator = Consolidator(store, gate, jobs.summarise, settings, clock)
-        upkeep = Maintenance(store, gate, settings, clock, embed, reembedding, self._follow_model)
+        tiers = Tiers(store, gate, settings, clock)
+        upkeep = Maintenance(
+            store, gate, settings, clock, embed, reembedding, self._follow_model, tiers.keep
+        )
         return Parts(
             store,
             writer,
-            Capture(store, writer, sessions),
+            Capture(store, writer, sessions, tiers),
             sessions,
+            tiers,
             Reader(store, gate, settings, clock, sessions),
             consolidator,
             Forgetting(store, settings, clock),
@@ -218,6 +224,7 @@ class Engine:
             return
         parts.sleeper.stop()
         parts.jobs.stop()
+        parts.capture.drain()
         parts.maintenance.stop()
         parts.store.close()
 

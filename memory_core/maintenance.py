@@ -55,17 +55,20 @@ class Maintenance:
         embed: Embed,
         reembedding: Reembedding | None = None,
         follow_model: Callable[[], None] = lambda: None,
+        sweep: Callable[[], object] = lambda: None,
     ) -> None:
         """Keep *store*; *embed* gives the vectors of a memory that has none.
 
         *reembedding* is the change to another model; *follow_model* loads the store's model when
-        another process has changed it.
+        another process has changed it. *sweep* keeps the tiers; it is called each round and knows
+        itself when it is time.
         """
         self._store = store
         self._gate = gate
         self._clock = clock
         self._reembedding = reembedding
         self._follow_model = follow_model
+        self._sweep = sweep
         self._seconds = settings.storage.apply_seconds
         self._stopping = threading.Event()
         self._missing = Backfill(store, clock, embed, self._stopping.is_set)
@@ -150,6 +153,8 @@ class Maintenance:
         if not self._store.journal.read_only:
             self._step("accesses", self.accesses.keep)
             self._step("lock", self._take)
+            if self.holder:
+                self._step("tiers", self._sweep)
         self._step("model", self._follow_model)
         before = self._state()
         if before == self._level and not self.problems:

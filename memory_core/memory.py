@@ -29,6 +29,7 @@ from memory_core.records import (
 )
 from memory_core.reembedding import Reembedding
 from memory_core.session import Mind
+from memory_core.tiers import Swept
 
 K_MOST = 50
 CONTEXT_MOST = 5
@@ -268,6 +269,10 @@ class Memory:
         return catalogue.listing(self._engine.parts().store, who, wanted)
 
     # Sleeping and forgetting
+
+    def sweep(self, who: Identity) -> Swept:
+        """Move what *who* owns through the tiers now; it happens by itself every few minutes."""
+        return self._engine.parts().tiers.sweep(who)
 
     def consolidate(
         self,

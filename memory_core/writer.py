@@ -52,6 +52,8 @@ class Draft:
     key: str = ""
     passive: bool = False
     """True for a captured turn: what was said already on this occasion is only reinforced."""
+    leaving: tuple[str, ...] = ()
+    """Ids that leave the ring when this enters."""
     warnings: tuple[str, ...] = ()
 
 
@@ -78,7 +80,9 @@ class Writer:
         memory, warnings = self._mask(draft.memory)
         memory = self._parse(self._encode(memory, judged=draft.judged))
         memory = self._due(who, memory, judged=draft.judged)
-        entry = self._embed(Entry(who, memory, replaces=draft.replaces, key=draft.key))
+        entry = self._embed(
+            Entry(who, memory, replaces=draft.replaces, key=draft.key, leaving=draft.leaving)
+        )
         self._store.catch_up()
         near = self._nearest(who, entry)
         if not draft.judged and entry.vectors is not None:

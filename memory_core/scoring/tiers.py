@@ -1,0 +1,96 @@
+"""The life cycle of memories through the tiers: what leaves the ring, goes cold, is crowded out.
+
+Tiers decide what is offered verbatim and what is swept, never the ranking (design rule 4), and
+nothing is deleted: what goes is retired, which recall still searches in its second pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+STAY, KEPT, UNKEPT, COLD, CROWDED, OVER = range(6)
+"""What becomes of a memory: nothing; out of the ring to recent, or retired; recent to long_term
+because it is cold, or because recent is full; long_term to retired because that is full."""
+
+PROTECTED_IMPORTANCE = 0.85
+"""From here on a memory is a decision, a correction or an instruction and no cap retires it."""
+
+ACTIVE, RECENT, LONG_TERM = range(3)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Memories of one store that are neither retired nor replaced, one value each.
+
+    *tier* is ACTIVE, RECENT or LONG_TERM; *ringed* True while one is among the last turns of a
+    conversation that goes on; *covered* True when a summary rests on it; *owner* is a number for
+    whose it is: caps are for one owner. *retention* and *importance* are 0-1, *age_s* and
+    *recorded_at* seconds.
+    """
+
+    tier: NDArray[np.integer]
+    importance: NDArray[np.floating]
+    retention: NDArray[np.floating]
+    age_s: NDArray[np.floating]
+    recorded_at: NDArray[np.floating]
+    ringed: NDArray[np.bool_]
+    covered: NDArray[np.bool_]
+    owner: NDArray[np.integer]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Thresholds of the sweep; see config.TierSettings."""
+
+    keep_importance: float
+    cold_retention: float
+    cold_s: float
+    recent_most: int
+    long_term_most: int
+
+
+def settle(held: Held, bounds: Bounds) -> NDArray[np.int8]:
+    """What becomes of each memory now (STAY ... OVER).
+
+    A turn that left the ring is kept from *keep_importance* on (seed row A1.4), and when a summary
+    rests on it. A recent one is cold below *cold_retention* once it is older than *cold_s* (A3.2).
+    Beyond the caps of an owner the least important go first, the oldest first among equals (A1.10,
+    A1.16).
+    """
+    moves = np.zeros(len(held.tier), dtype=np.int8)
+    left = (held.tier == ACTIVE) & ~held.ringed
+    kept = (held.importance >= bounds.keep_importance) | held.covered
+    moves[left & kept] = KEPT
+    moves[left & ~kept] = UNKEPT
+    cold = (held.retention < bounds.cold_retention) & (held.age_s >= bounds.cold_s)
+    moves[(held.tier == RECENT) & cold] = COLD
+    recent = ((held.tier == RECENT) & (moves == STAY)) | (moves == KEPT)
+    moves[_beyond(held, recent, bounds.recent_most)] = CROWDED
+    lasting = (held.tier == LONG_TERM) & (held.importance < PROTECTED_IMPORTANCE) & ~held.covered
+    moves[_beyond(held, lasting, bounds.long_term_most)] = OVER
+    return moves
+
+
+def _beyond(held: Held, among: NDArray[np.bool_], most: int) -> NDArray[np.intp]:
+    """The places of those *among* that are beyond *most* of their owner."""
+    places = np.flatnonzero(among)
+    age, weight = held.recorded_at[places], held.importance[places]
+    order = np.lexsort((-places, -age, -weight, held.owner[places]))
+    ranked = held.owner[places][order]
+    rank = np.arange(len(ranked)) - np.searchsorted(ranked, ranked)
+    return places[order[rank >= most]]
+
+
+def ringed(
+    thread: NDArray[np.integer], position: NDArray[np.integer], most: int
+) -> NDArray[np.bool_]:
+    """True for the last *most* of each *thread*, by *position*; a thread below 0 has no ring."""
+    order = np.lexsort((-position, thread))
+    ranked = thread[order]
+    rank = np.arange(len(ranked)) - np.searchsorted(ranked, ranked)
+    inside = np.zeros(len(thread), dtype=np.bool_)
+    inside[order] = (rank < most) & (ranked >= 0)
+    return inside

@@ -1,0 +1,231 @@
+"""A conversation goes through ring, recent and long-term; pairs, topics, late importance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory_core import pairs, recording
+from memory_core.memory import Memory
+from memory_core.records import Change, ConversationTurn, Identity
+
+ME, OTHER = Identity("me"), Identity("other")
+DAY = 86_400.0
+
+OpenMemory = Callable[..., Memory]
+
+
+def says(memory: Memory, text: str, session: str = "s", who: Identity = ME, **turn: Any) -> str:
+    role = turn.pop("role", "user")
+    receipt = memory.observe(who, ConversationTurn(role, text, session=session, **turn)).receipt
+    assert receipt is not None
+    return receipt.id
+
+
+def tier(memory: Memory, id: str) -> str:
+    found = memory.get(ME, id)
+    return "retired" if found.retired_at is not None else found.tier
+
+
+def talk(memory: Memory, count: int, session: str = "s") -> list[str]:
+    return [
+        says(memory, f"Note {n} of talk {session} on apple tree number {n}.", session)
+        for n in range(count)
+    ]
+
+
+def test_the_ring_holds_twenty_turns_and_the_first_leaves_first(memory: Memory) -> None:
+    ids = talk(memory, 23)
+    assert [tier(memory, id) for id in ids] == ["recent"] * 3 + ["active"] * 20
+    assert [turn.id for turn in memory.recall(ME, "apple", session="s").recent] == ids[-5:]
+
+
+def test_a_greeting_leaves_the_ring_unkept(memory: Memory) -> None:
+    greeting = says(memory, "Good morning Jonas, how are you?")
+    assert memory.get(ME, greeting).importance < 0.5
+    talk(memory, 20)
+    assert tier(memory, greeting) == "active"  # until the sweep
+    assert memory.sweep(ME).unkept == 1
+    assert tier(memory, greeting) == "retired"
+    assert memory.get(ME, greeting).text == "Good morning Jonas, how are you?"
+
+
+def test_late_importance_reaches_what_has_moved_on(memory: Memory) -> None:
+    """A judge that comes late finds the memory wherever it is, and brings it back."""
+    greeting = says(memory, "Good morning Jonas, how are you?")
+    plain = says(memory, "The pump in the cellar hums.")
+    talk(memory, 21)
+    memory.sweep(ME)
+    assert (tier(memory, greeting), tier(memory, plain)) == ("retired", "recent")
+    store = memory._engine.parts().store
+    for id in (greeting, plain):
+        assert store.commit(lambda tx, id=id: recording.judge(tx, id, 0.9, "judge", keep=0.5))
+        assert (tier(memory, id), memory.get(ME, id).importance) == ("recent", 0.9)
+    assert not store.commit(lambda tx: recording.judge(tx, "0" * 20, 0.9, "judge", keep=0.5))
+
+
+def test_a_conversation_that_fell_silent_leaves_the_ring(memory: Memory, clock: Any) -> None:
+    ids = talk(memory, 3, "quiet")
+    clock.pass_by(3000)
+    fresh = talk(memory, 3, "going on")
+    clock.pass_by(601)
+    assert memory.sweep(ME).kept == 3
+    assert [tier(memory, id) for id in (*ids, *fresh)] == ["recent"] * 3 + ["active"] * 3
+
+
+def test_the_ring_drains_at_shutdown(open_memory: OpenMemory) -> None:
+    memory = open_memory("one")
+    ids = talk(memory, 3)
+    greeting = says(memory, "Good morning Jonas, how are you?")
+    memory.close()
+    again = open_memory("one")
+    assert [tier(again, id) for id in (*ids, greeting)] == ["recent"] * 3 + ["retired"]
+    assert [turn.id for turn in again.recall(ME, "apple", session="s").recent] == [*ids, greeting]
+
+
+def test_cold_memories_move_to_long_term_and_recall_keeps_them_warm(
+    memory: Memory, clock: Any
+) -> None:
+    cold, warm = says(memory, "The old barn burnt down."), says(memory, "The new barn is red.")
+    clock.pass_by(3700)
+    memory.sweep(ME)
+    for _ in range(4):
+        clock.pass_by(5 * DAY)
+        memory.recall(ME, warm)
+        memory._engine.parts().maintenance.accesses.flush()
+    swept = memory.sweep(ME)
+    assert (swept.cold, swept.kept, swept.unkept) == (1, 0, 0)
+    assert (tier(memory, cold), tier(memory, warm)) == ("long_term", "recent")
+
+
+def test_recent_holds_forty_of_one_owner(memory: Memory, clock: Any) -> None:
+    ids = talk(memory, 45)
+    theirs = says(memory, "A note of another agent.", "t", who=OTHER)
+    clock.pass_by(3700)
+    assert memory.sweep(ME).kept == 20
+    tiers = [tier(memory, id) for id in ids]
+    assert tiers.count("recent") + tiers.count("long_term") == 45
+    memory.sweep(ME)
+    assert [tier(memory, id) for id in ids] == (
+        ["recent"] + ["long_term"] * 5 + ["recent"] * 39
+    )  # the first was novel, and so more important than the next
+    assert memory.get(OTHER, theirs).tier == "active"
+    assert not memory.sweep(ME)
+
+
+def test_the_cap_of_long_term_retires_and_deletes_nothing(open_memory: OpenMemory) -> None:
+    memory = open_memory(tiers={"long_term_most": 2})
+    ids = [memory.remember(ME, f"Fact {n} of the house.", importance=0.5).id for n in range(3)]
+    rule = memory.remember(ME, "Never paint the door.", importance=1.0).id
+    assert memory.sweep(ME).over == 1
+    assert [tier(memory, id) for id in (*ids, rule)] == ["retired"] + ["long_term"] * 3
+    found = memory.recall(ME, ids[0])
+    assert found.hits[0].memory.text == "Fact 0 of the house."
+
+
+def test_maintenance_sweeps_by_itself_every_five_minutes(memory: Memory, clock: Any) -> None:
+    upkeep = memory._engine.parts().maintenance
+    greeting = says(memory, "Good morning Jonas, how are you?")
+    clock.pass_by(3700)
+    for _ in range(40):
+        upkeep.round()
+        if tier(memory, greeting) == "retired":
+            break
+    assert tier(memory, greeting) == "retired"
+    assert "tiers" not in upkeep.problems
+
+
+def test_a_sweep_with_nothing_to_move_writes_nothing(memory: Memory) -> None:
+    talk(memory, 3)
+    before = memory._engine.parts().store.applied
+    assert not memory.sweep(ME)
+    assert memory._engine.parts().store.applied == before
+
+
+# Pairs and topics
+
+
+def asked_and_answered(memory: Memory, clock: Any) -> tuple[str, str]:
+    asked = says(memory, "Which paint did we choose for the fence?")
+    clock.pass_by(20)
+    answered = says(memory, "You chose the dark green one, two litres.", role="assistant")
+    clock.pass_by(3700)
+    memory.sweep(ME)
+    clock.pass_by(30 * DAY)
+    return asked, answered
+
+
+def test_a_turn_and_its_answer_become_a_pair_when_they_go_cold(memory: Memory, clock: Any) -> None:
+    asked, answered = asked_and_answered(memory, clock)
+    swept = memory.sweep(ME)
+    assert (swept.cold, swept.pairs) == (2, 1)
+    store = memory._engine.parts().store
+    found = pairs.of(store, [asked, answered])
+    assert found[asked] == found[answered]
+    pair = found[asked]
+    assert pair.text == (
+        "User: Which paint did we choose for the fence? / "
+        "Agent: You chose the dark green one, two litres."
+    )
+    assert pair.importance == max(pair.user.importance, pair.agent.importance)
+    assert pair.times[1] - pair.times[0] == 20
+    assert not memory.sweep(ME)  # paired once
+
+
+def test_a_pair_keeps_its_vector_beside_those_of_the_turn(
+    memory: Memory, clock: Any, toy: Any
+) -> None:
+    asked, answered = asked_and_answered(memory, clock)
+    store = memory._engine.parts().store
+    before = store.journal.vectors([asked], toy.fingerprint)[asked]
+    memory.sweep(ME)
+    parts, vectors = store.journal.vectors([asked], toy.fingerprint)[asked]
+    assert parts == [*before[0], pairs.PART]
+    assert np.array_equal(vectors[:-1], before[1])
+    text = pairs.of(store, [asked])[asked].text
+    assert np.allclose(vectors[-1], toy.query(text), atol=1e-3)
+    memory.forget(ME, ids=[answered], confirm=True)
+    assert pairs.of(store, [asked]) == {}
+
+
+def test_turns_of_people_or_far_apart_are_no_pair(memory: Memory, clock: Any) -> None:
+    says(memory, "Which paint did we choose for the fence?")
+    says(memory, "The dark green one, if I am not mistaken.", speaker="Ben")
+    says(memory, "Where is the ladder, by the way?")
+    clock.pass_by(601)
+    says(memory, "The ladder leans on the shed.", role="assistant")
+    clock.pass_by(3700)
+    memory.sweep(ME)
+    clock.pass_by(30 * DAY)
+    swept = memory.sweep(ME)
+    assert (swept.cold, swept.pairs) == (4, 0)
+
+
+def test_what_goes_to_long_term_joins_the_nearest_topic(memory: Memory, clock: Any) -> None:
+    store = memory._engine.parts().store
+    about = memory.remember(ME, "apple trees need pruning in winter").id
+    other = memory.remember(ME, "the modem blinks red at night").id
+    for id, topic in ((about, "Garden"), (other, "Modem")):
+        store.commit(lambda tx, id=id, topic=topic: tx.append(Change("put", id, {"topic": topic})))
+    near = says(memory, "apple trees need pruning in early winter too")
+    far = says(memory, "quite something else entirely, grandmother phoned")
+    clock.pass_by(3700)
+    memory.sweep(ME)
+    clock.pass_by(30 * DAY)
+    assert memory.sweep(ME).topics == 1
+    assert (memory.get(ME, near).topic, memory.get(ME, far).topic) == ("Garden", "")
+    assert memory.recall(ME, far).hits[0].memory.id == far  # recallable without a topic
+
+
+@pytest.mark.parametrize("kind", ["put", "link"])
+def test_what_a_sweep_writes_is_journalled_with_its_source(
+    memory: Memory, clock: Any, kind: str
+) -> None:
+    asked, answered = asked_and_answered(memory, clock)
+    memory.sweep(ME)
+    id = asked if kind == "put" else answered
+    written = [change for change in memory.history(ME, id) if change.source == "sweep"]
+    assert kind in {change.kind for change in written}
