@@ -70,7 +70,8 @@ def test_late_importance_reaches_what_has_moved_on(memory: Memory) -> None:
 def test_a_conversation_that_fell_silent_leaves_the_ring(memory: Memory, clock: Any) -> None:
     ids = talk(memory, 3, "quiet")
     clock.pass_by(3000)
-    fresh = talk(memory, 3, "going on")
+    things = ("The ferry was late.", "My sister sings.", "Bread costs four euros.")
+    fresh = [says(memory, text, "going on") for text in things]
     clock.pass_by(601)
     assert memory.sweep(ME).kept == 3
     assert [tier(memory, id) for id in (*ids, *fresh)] == ["recent"] * 3 + ["active"] * 3
