@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memory_core import catalogue, checks, health, intake, records
+from memory_core import catalogue, checks, health, intake
 from memory_core.attachment import Cues
 from memory_core.capture import Observation
 from memory_core.config import Settings
@@ -15,6 +15,7 @@ from memory_core.embedding.embedder import Embedder
 from memory_core.engine import Engine
 from memory_core.interchange import jsonl
 from memory_core.jobs import EncodeReport, Progress
+from memory_core.knowing import Knowing
 from memory_core.records import (
     KINDS,
     VISIBILITIES,
@@ -28,18 +29,16 @@ from memory_core.records import (
     is_id,
 )
 from memory_core.reembedding import Reembedding
-from memory_core.session import Mind
 from memory_core.tiers import Swept
 
 K_MOST = 50
 CONTEXT_MOST = 5
-LISTING_MOST = 1000
 MODES = ("sleep", "session", "topics", "deduplicate", "contradictions", "prune")
 
 FORGET_CANDIDATES = 10  # that forget by query offers for choice
 
 
-class Memory:
+class Memory(Knowing):
     """A long-term memory in one data directory, thread-safe; many processes may share it.
 
     The constructor returns at once; the store opens and the model loads in the background. Calls
@@ -226,48 +225,6 @@ class Memory:
             parts.sessions.told(who, [*ids, *(hit.memory.id for hit in found.partial)])
         return found
 
-    def in_mind(self, who: Identity, session: str) -> Mind:
-        """What the conversation has in mind in this process: recalled last, working, primed."""
-        return self._engine.parts().sessions.mind(who, checks.label(session, "session"))
-
-    def get(self, who: Identity, id: str) -> records.Memory:
-        """The memory *id*. Raises NotFound when there is none that *who* may read."""
-        id = checks.text(id, "id", checks.LABEL_CHARS)
-        store = self._engine.parts().store
-        store.catch_up()
-        found = store.memories([id]) if store.may_read(who, id) else {}
-        if id not in found:
-            raise checks.unknown(id)
-        return found[id]
-
-    def history(self, who: Identity, id: str) -> list[records.Change]:
-        """Every change of the memory *id*, oldest first. Raises NotFound like get."""
-        self.get(who, id)
-        return self._engine.parts().store.journal.history(id)
-
-    def listing(
-        self,
-        who: Identity,
-        *,
-        limit: int = 20,
-        session: str = "",
-        kind: str = "",
-        entity: str = "",
-        topic: str = "",
-    ) -> list[records.Memory]:
-        """The newest memories that *who* may read and that fit the filters, newest first.
-
-        Without those that were replaced or retired. *limit* is 1 to LISTING_MOST.
-        """
-        wanted = catalogue.Wanted(
-            checks.whole(limit, "limit", 1, LISTING_MOST),
-            checks.text(session, "session", checks.LABEL_CHARS),
-            checks.one_of(kind, "kind", KINDS),
-            checks.text(entity, "entity", self.settings.limits.query_chars),
-            checks.text(topic, "topic", self.settings.limits.query_chars),
-        )
-        return catalogue.listing(self._engine.parts().store, who, wanted)
-
     # Sleeping and forgetting
 
     def sweep(self, who: Identity) -> Swept:
@@ -370,21 +327,6 @@ class Memory:
         """Let the model do now what is due, and again what was said *since*; see Jobs.encode."""
         span = checks.span(since, "since")
         return self._engine.parts().jobs.encode(who, None if span is None else span[0], tell)
-
-    def stats(self, who: Identity) -> dict[str, Any]:
-        """Counts of live memories that *who* may read; needs no model."""
-        return catalogue.stats(self._engine.parts().store, who)
-
-    def names(self, who: Identity, column: str) -> list[str]:
-        """Names in what *who* may read, in order; *column*: session, entities, topic or tags."""
-        return catalogue.names(self._engine.parts().store, who, column)
-
-    def changed(self, who: Identity, after: int | None = None) -> catalogue.Changed:
-        """What any process changed after journal sequence *after* in what *who* may read.
-
-        None gives only the sequence to begin from. Cheap when nothing changed.
-        """
-        return catalogue.changed(self._engine.parts().store, who, after)
 
     # Interchange
 

@@ -14,6 +14,7 @@ PATHS = {
     "writer",
     "intake",
     "capture",
+    "knowing",
     "session",
     "cognition",
     "tiers",

@@ -7,7 +7,7 @@ because most of them would never be walked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,10 +85,6 @@ class Graph:
     def origins(self, row: int, kind: str) -> list[int]:
         """Which rows lead to *row* by links of *kind*, such as the summaries of an episode."""
         return [a for a, b, of in self._links.get(row, ()) if of == kind and b == row]
-
-    def links(self) -> Iterator[tuple[int, int, str, float]]:
-        """(a, b, kind, weight) of every link, oldest first."""
-        return ((a, b, kind, weight) for (a, b, kind), weight in self._weights.items())
 
     def edges(self, among: NDArray[np.bool_] | None = None) -> int:
         """Number of links; with *among*, one value for each row, of those between such rows."""

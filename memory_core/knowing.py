@@ -1,0 +1,77 @@
+"""What a memory knows without a question: one by its id, listings, names, what is in mind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memory_core import catalogue, checks, records
+from memory_core.config import Settings
+from memory_core.engine import Engine
+from memory_core.records import KINDS, Identity
+from memory_core.session import Mind
+
+LISTING_MOST = 1000
+
+
+class Knowing:
+    """The part of the façade that looks things up; Memory is the whole."""
+
+    settings: Settings
+    _engine: Engine
+
+    def in_mind(self, who: Identity, session: str) -> Mind:
+        """What the conversation has in mind in this process: recalled last, working, primed."""
+        return self._engine.parts().sessions.mind(who, checks.label(session, "session"))
+
+    def get(self, who: Identity, id: str) -> records.Memory:
+        """The memory *id*. Raises NotFound when there is none that *who* may read."""
+        id = checks.text(id, "id", checks.LABEL_CHARS)
+        store = self._engine.parts().store
+        store.catch_up()
+        found = store.memories([id]) if store.may_read(who, id) else {}
+        if id not in found:
+            raise checks.unknown(id)
+        return found[id]
+
+    def history(self, who: Identity, id: str) -> list[records.Change]:
+        """Every change of the memory *id*, oldest first. Raises NotFound like get."""
+        self.get(who, id)
+        return self._engine.parts().store.journal.history(id)
+
+    def listing(
+        self,
+        who: Identity,
+        *,
+        limit: int = 20,
+        session: str = "",
+        kind: str = "",
+        entity: str = "",
+        topic: str = "",
+    ) -> list[records.Memory]:
+        """The newest memories that *who* may read and that fit the filters, newest first.
+
+        Without those that were replaced or retired. *limit* is 1 to LISTING_MOST.
+        """
+        wanted = catalogue.Wanted(
+            checks.whole(limit, "limit", 1, LISTING_MOST),
+            checks.text(session, "session", checks.LABEL_CHARS),
+            checks.one_of(kind, "kind", KINDS),
+            checks.text(entity, "entity", self.settings.limits.query_chars),
+            checks.text(topic, "topic", self.settings.limits.query_chars),
+        )
+        return catalogue.listing(self._engine.parts().store, who, wanted)
+
+    def stats(self, who: Identity) -> dict[str, Any]:
+        """Counts of live memories that *who* may read; needs no model."""
+        return catalogue.stats(self._engine.parts().store, who)
+
+    def names(self, who: Identity, column: str) -> list[str]:
+        """Names in what *who* may read, in order; *column*: session, entities, topic or tags."""
+        return catalogue.names(self._engine.parts().store, who, column)
+
+    def changed(self, who: Identity, after: int | None = None) -> catalogue.Changed:
+        """What any process changed after journal sequence *after* in what *who* may read.
+
+        None gives only the sequence to begin from. Cheap when nothing changed.
+        """
+        return catalogue.changed(self._engine.parts().store, who, after)
