@@ -1,7 +1,7 @@
 """Why a memory was recalled, or was not: every signal, the path, the modifiers, the reason.
 
 A trace is made of what the recall computed anyway and of nothing else; no model is asked. The parts
-of a score add up: fused + thread + session + role + temporal + cognition.
+of a score add up: fused + thread + session + role + asks + temporal + cognition.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from memory_core.session import Mind
 from memory_core.storage.store import MemoryStore
 
 if TYPE_CHECKING:
-    from memory_core.reader import Candidates
+    from memory_core.evidence import Candidates
 
 Rows = NDArray[np.int64]
 
@@ -79,6 +79,7 @@ class Reasons:
             "cosine": found.whole[place],
             "passage": found.passage[place],
             "lexical": found.lexical[place],
+            "nearby": found.nearby[place],
             "fused": found.fused[place],
             **{name: values[place] for name, values in found.added.items()},
             "recency": 0.5 ** (age / decay.DAY / RECENCY_HALF_LIFE_DAYS),

@@ -7,67 +7,26 @@ Ranking is by evidence (design rule 4). The recipe and its weights were measured
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import attachment, checks, cognition, explanation, selection
+from memory_core import attachment, checks, cognition, evidence, explanation, selection
 from memory_core.attachment import Chosen, Cues, Why
 from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate, Profile
+from memory_core.evidence import Candidates, Question
 from memory_core.records import Identity, Recollection
-from memory_core.scoring import (
-    activation,
-    decay,
-    fusion,
-    metamemory,
-)
+from memory_core.scoring import metamemory
 from memory_core.session import Mind, Sessions
 from memory_core.storage import lexical_index
 from memory_core.storage.store import MemoryStore
-from memory_core.storage.vector_entries import Part
 from memory_core.text import dates
 
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-OFFSETS = (-2, -1, 1, 2)
-"""Thread neighbours that join the candidates and take part in the kernel."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Rows that may answer and every signal about them, one value a row; NaN is no evidence.
-
-    *score* is *fused* and what was *added* to it, by name. *neighbours* says at which place of the
-    rows the turn at an offset of the thread stands, -1 where it is no candidate.
-    """
-
-    rows: Rows
-    passage: Scores
-    whole: Scores
-    lexical: Scores
-    fused: Scores
-    added: dict[str, Scores]
-    score: Scores
-    neighbours: dict[int, Rows]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, with all that can be told of it before looking at a single memory.
-
-    *lexical* is its BM25 score for every row, *ideal* that of a text with each of its words;
-    *vector* is None while there is no model.
-    """
-
-    cues: Cues
-    vector: NDArray[np.float32] | None
-    lexical: NDArray[np.float32]
-    ideal: float
-    dates: dates.DateCue
 
 
 class Reader:
@@ -150,13 +109,12 @@ class Reader:
         return embedder.query(query), embedder.fingerprint
 
     def _question(self, cues: Cues, vector: NDArray[np.float32] | None) -> Question:
-        lexical = self._store.lexical
         return Question(
             cues,
             vector if self._store.vectors is not None else None,
-            lexical.all_scores(cues.query),
-            lexical.ideal(cues.query),
+            self._store.lexical.match(cues.query),
             dates.query_dates(cues.query, self._clock()),
+            dates.asks_when(cues.query),
         )
 
     def _narrowed(self, cues: Cues, shown: Mask) -> Mask:
@@ -184,7 +142,7 @@ class Reader:
         rows = self._candidates(asked, outside)
         if not len(rows):
             return chosen
-        reasons = self._reasons(self._score(asked, rows), asked.cues.mind)
+        reasons = self._reasons(self._weigh(asked, rows), asked.cues.mind)
         return replace(chosen, rejected=[*chosen.rejected, *reasons.outside(asked.cues)])
 
     # candidates
@@ -193,12 +151,12 @@ class Reader:
         rows = self._candidates(asked, mask)
         if not len(rows):
             return Chosen()
-        return self._select(asked, self._score(asked, rows))
+        return self._select(asked, self._weigh(asked, rows))
 
     def _candidates(self, asked: Question, mask: Mask) -> Rows:
         """The best of each search and their neighbours in the thread, ascending, within *mask*."""
         most = max(self._settings.recall.candidates, 2 * asked.cues.k)
-        found = [lexical_index.best(asked.lexical, most, mask)[0]]
+        found = [lexical_index.best(asked.words.scores, most, mask)[0]]
         if asked.vector is not None:
             assert self._store.vectors is not None
             for part in ("whole", "passage"):
@@ -208,7 +166,7 @@ class Reader:
                 cognition.hot(self._store, asked.cues.mind, asked.vector, self._profile.related)
             )
         hits = np.unique(np.concatenate(found))
-        around = [self._store.columns.neighbours_many(hits, offset) for offset in OFFSETS]
+        around = [self._store.columns.neighbours_many(hits, offset) for offset in evidence.OFFSETS]
         rows = np.unique(np.concatenate([hits, *around]))
         rows = rows[rows >= 0]
         allowed: Rows = rows[mask[rows]]
@@ -216,75 +174,8 @@ class Reader:
 
     # fuse and spread
 
-    def _score(self, asked: Question, rows: Rows) -> Candidates:
-        weights = self._settings.recall
-        lexical = asked.lexical[rows].astype(np.float64)
-        passage = whole = np.full(len(rows), np.nan)
-        if asked.vector is not None:
-            passage = self._similarities(asked.vector, rows, "passage")
-            whole = self._similarities(asked.vector, rows, "whole")
-        fused = fusion.fuse(
-            [
-                (weights.passage_weight, passage),
-                (weights.whole_weight, whole),
-                (weights.lexical_weight, lexical),
-            ]
-        )
-        neighbours = self._neighbours(rows)
-        added = self._spread(fused, rows, neighbours)
-        added["temporal"] = weights.temporal_weight * self._temporal(asked.dates, rows)
-        score = fused + sum(added.values())
-        added["cognition"] = self._cognition(rows, score, asked.cues.mind)
-        score = score + added["cognition"]
-        return Candidates(rows, passage, whole, lexical, fused, added, score, neighbours)
-
-    def _similarities(self, vector: NDArray[np.float32], rows: Rows, part: Part) -> Scores:
-        assert self._store.vectors is not None
-        return self._store.vectors.similarities(vector, rows, part=part).astype(np.float64)
-
-    def _neighbours(self, rows: Rows) -> dict[int, Rows]:
-        columns = self._store.columns
-        return {
-            offset: _index_of(rows, columns.neighbours_many(rows, offset)) for offset in OFFSETS
-        }
-
-    def _spread(self, fused: Scores, rows: Rows, neighbours: dict[int, Rows]) -> dict[str, Scores]:
-        columns, weights = self._store.columns, self._settings.recall
-        kernel = activation.thread_kernel(
-            fused, neighbours, columns.words[rows], columns.question[rows]
-        )
-        session = activation.session_term(fused, columns.thread[rows])
-        prior = np.where(columns.role[rows] == _ASSISTANT, 0.0, weights.user_prior)
-        return {
-            "thread": kernel - fused,
-            "session": weights.session_weight * session,
-            "role": prior,
-        }
-
-    def _temporal(self, cue: dates.DateCue, rows: Rows) -> Scores:
-        result = np.zeros(len(rows))
-        if not cue:
-            return result
-        columns = self._store.columns
-        known: dict[tuple[int, tuple[str, ...]], float] = {}  # turns of a day are alike
-        for index, row in enumerate(rows.tolist()):
-            at, named = float(columns.occurred_at[row]), columns.dates(row)
-            key = int(at // decay.DAY), named
-            if key not in known:
-                known[key] = dates.temporal_match(cue, at, named)
-            result[index] = known[key]
-        return result
-
-    def _cognition(self, rows: Rows, score: Scores, mind: Mind) -> Scores:
-        """What retention, importance and priming may move: a share of the scores' spread (rule 4).
-
-        Direct hits and what spreading brought are treated alike (seed row B3.7).
-        """
-        bound = self._settings.recall.cognition_bound
-        spread = float(score.max() - score.min()) if len(score) else 0.0
-        now, decay_settings = self._clock(), self._settings.decay
-        retained = cognition.retention(self._store, rows, decay_settings, now)
-        return bound * spread * cognition.liking(self._store, rows, retained, mind)
+    def _weigh(self, asked: Question, rows: Rows) -> Candidates:
+        return evidence.weigh(self._store, self._settings, asked, rows, self._clock())
 
     # select and judge
 
@@ -299,7 +190,7 @@ class Reader:
         answer = Chosen(
             [int(row) for row in found.rows[chosen]],
             [float(score) for score in found.score[chosen]],
-            confidence=self._judge(asked.ideal, found),
+            confidence=self._judge(asked.words.ideal, found),
             active=cognition.activated(
                 self._store,
                 found.rows[chosen],
@@ -326,19 +217,10 @@ class Reader:
         Coverage is the share of the question's words, by rarity, that the lexically best one holds.
         """
         coverage = min(1.0, float(found.lexical.max()) / ideal) if ideal > 0 else 0.0
-        evidence = metamemory.Evidence(_best(found.passage), _best(found.whole), coverage)
-        return metamemory.confidence(evidence)
-
-
-def _index_of(rows: Rows, wanted: Rows) -> Rows:
-    """Where each of *wanted* stands in the ascending *rows*; -1 when it is not there."""
-    places = np.clip(np.searchsorted(rows, wanted), 0, len(rows) - 1)
-    return np.where((wanted >= 0) & (rows[places] == wanted), places, -1)
+        best = metamemory.Evidence(_best(found.passage), _best(found.whole), coverage)
+        return metamemory.confidence(best)
 
 
 def _best(signal: Scores) -> float:
     known = signal[~np.isnan(signal)]
     return float(known.max()) if len(known) else float("nan")
-
-
-_ASSISTANT = 2  # records.ROLES.index("assistant")

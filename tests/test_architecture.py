@@ -28,6 +28,7 @@ PATHS = {
     "selection",
     "reader",
     "attachment",
+    "evidence",
     "consolidator",
     "sleep",
     "summaries",

@@ -97,13 +97,31 @@ class Oracle:
         return " ".join([happened, record["speaker"], text, *extra, *written])
 
     def bm25(self, query: str) -> Floats:
-        scores = np.zeros(len(self.bags))
+        return sum((added for _, added in self.terms(query)), np.zeros(len(self.bags)))
+
+    def terms(self, query: str) -> list[tuple[float, Floats]]:
+        """Of each word: its rarity, and what it adds to each turn."""
+        found = []
         for term in set(analyse(query)):
             holds = np.array([bag[term] for bag in self.bags], dtype=float)
             n = int((holds > 0).sum())
             idf = math.log(1 + (len(self.bags) - n + 0.5) / (n + 0.5))
-            scores += idf * 1.9 * holds / (holds + self.norms)
-        return scores
+            found.append((idf, idf * 1.9 * holds / (holds + self.norms)))
+        return found
+
+    def nearby(self, query: str, rows: list[int]) -> dict[int, float]:
+        """Words that stand in a turn or, for less, in one of the *rows* around it."""
+        shares = {0: 1.0, -1: 0.4, 1: 0.4, -2: 0.25, 2: 0.25}
+        result = dict.fromkeys(rows, 0.0)
+        for _, added in self.terms(query):
+            for row in rows:
+                around = {offset: self.at(row, offset) for offset in shares}
+                result[row] += max(
+                    shares[offset] * added[other]
+                    for offset, other in around.items()
+                    if other in result
+                )
+        return result
 
     def at(self, row: int, offset: int) -> int | None:
         """The turn at *offset* in the same session."""
@@ -130,9 +148,14 @@ class Oracle:
             mine = signal[rows]
             return (mine - mine.mean()) / mine.std() if mine.std() > 1e-12 else mine * 0
 
-        fused = dict(zip(rows, 0.6 * z(passage) + 0.4 * z(whole) + 0.5 * z(lexical), strict=True))
-        cue = dates.query_dates(query, NOW)
-        total = {row: self._total(row, fused, cue) for row in rows}
+        near = np.zeros(len(self.bags))
+        for row, score in self.nearby(query, rows).items():
+            near[row] = score
+        ideal = sum(idf for idf, _ in self.terms(query))
+        trust = min(1.0, near.max() / ideal / 0.5) if ideal else 1.0
+        words = 0.5 * trust * z(near)
+        fused = dict(zip(rows, 0.6 * z(passage) + 0.4 * z(whole) + words, strict=True))
+        total = {row: self._total(row, fused, query) for row in rows}
         spread = max(total.values()) - min(total.values())
         recorded = NOW - (NOW - 100 * DAY + DAY / 4 * (1 + self.rows))
         retained = 0.5 ** (recorded / (30 * DAY))
@@ -145,7 +168,7 @@ class Oracle:
             return 0.0
         return fused[row] * min(1.0, 30 / len(self.turns[row].text.split()))
 
-    def _total(self, row: int, fused: dict[int, float], cue: dates.DateCue) -> float:
+    def _total(self, row: int, fused: dict[int, float], query: str) -> float:
         turn, before = self.turns[row], self.at(row, -1)
         gained = sum(
             share * self._lent(self.at(row, offset), fused)
@@ -156,8 +179,13 @@ class Oracle:
         mates = sorted(fused[other] for other in fused if self.sessions[other] == turn.session)
         session = sum(mates[-3:]) / 3
         assert turn.when is not None
-        when = dates.temporal_match(cue, turn.when, dates.resolve(turn.text, turn.when))
+        cue, named = dates.query_dates(query, NOW), dates.resolve(turn.text, turn.when)
+        when = dates.temporal_match(cue, turn.when, named)
+        if not cue and named and dates.asks_when(query):
+            when = 1 / 3
         prior = 0.0 if turn.role == "assistant" else 2.0
+        if "?" in turn.text:
+            prior -= 0.3 * min(1.0, 30 / len(turn.text.split()))
         return fused[row] + gained + prior + 0.4 * session + 1.5 * when
 
 

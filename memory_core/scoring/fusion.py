@@ -27,6 +27,21 @@ def z_scores(signal: NDArray[np.floating]) -> Scores:
     return result
 
 
+WORDS_ENOUGH = 0.5
+"""From this coverage on words have their whole weight."""
+
+
+def trust_in_words(coverage: float) -> float:
+    """The share (0-1) of their weight that words get in the fusion.
+
+    *coverage* is the share of the question's words, by rarity, that the best candidate and what
+    surrounds it hold. A z-score makes the best of bad matches look like a good one: where question
+    and memory share no more than a name, words mislead. Measured: the project's dialogue, recall@1
+    / @5 / @10 35.6 / 74.1 / 82.6 to 41.5 / 75.5 / 84.5; LoCoMo and BEAM unchanged.
+    """
+    return min(1.0, coverage / WORDS_ENOUGH)
+
+
 def fuse(signals: Sequence[tuple[float, NDArray[np.floating]]]) -> Scores:
     """The weighted sum of the z-scores of *signals*, pairs of (weight, one value a candidate)."""
     weight, first = signals[0]

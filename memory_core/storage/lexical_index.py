@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from math import log1p
 from typing import Any
@@ -23,6 +24,29 @@ __all__ = ["LexicalIndex", "analyse"]
 
 K1, B = 0.9, 0.4
 """Saturation and length normalisation; measured on LoCoMo and BEAM (design, section 3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What the index says of one query; it stays as it is when the index changes.
+
+    *scores* holds BM25 of every row, *ideal* what LexicalIndex.ideal tells, and *postings* for each
+    term of the query that occurs the rows that hold it and what it adds there.
+    """
+
+    scores: NDArray[np.float32]
+    ideal: float
+    postings: tuple[tuple[NDArray[np.int32], NDArray[np.float32]], ...]
+
+    def terms(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What each term adds in each of the different *rows*: (terms that occur, len(rows))."""
+        place = np.full(self.scores.size, -1, np.int32)
+        place[rows] = np.arange(rows.size, dtype=np.int32)
+        table = np.zeros((len(self.postings), rows.size), np.float32)
+        for number, (holders, added) in enumerate(self.postings):
+            places = place[holders]
+            table[number, places[places >= 0]] = added[places >= 0]
+        return table
 
 
 class LexicalIndex:
@@ -81,22 +105,31 @@ class LexicalIndex:
         number = self._numbers.get(term)
         return 0 if number is None else len(self._rows[number])
 
-    def all_scores(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every row up to the highest ever put; 0 where no term occurs."""
+    def match(self, query: str) -> Match:
+        """How *query* fits every row up to the highest ever put, in all and term by term."""
         scores = np.zeros(self._size, np.float32)
+        postings, ideal = [], 0.0
         mean_length = self._total_length / max(1, len(self))
         floor = np.float32(K1 * (1 - B))
         slope = np.float32(K1 * B / mean_length) if mean_length else np.float32(0)
         for term in dict.fromkeys(analyse(query)):
             number = self._numbers.get(term)
-            if number is None or not self._rows[number]:
-                continue
             # Copies: an array cannot grow while a view of it is alive.
-            rows = np.array(self._rows[number], np.int32)
+            rows = np.array(() if number is None else self._rows[number], np.int32)
+            idf = self._idf(rows.size)
+            ideal += idf
+            if number is None or not rows.size:
+                continue
             counts = np.array(self._counts[number], np.float32)
-            weight = np.float32(self._idf(rows.size) * (K1 + 1))
-            scores[rows] += weight * counts / (counts + floor + slope * self._lengths[rows])
-        return scores
+            weight = np.float32(idf * (K1 + 1))
+            added = weight * counts / (counts + floor + slope * self._lengths[rows])
+            scores[rows] += added
+            postings.append((rows, np.asarray(added, np.float32)))
+        return Match(scores, ideal, tuple(postings))
+
+    def all_scores(self, query: str) -> NDArray[np.float32]:
+        """BM25 of every row up to the highest ever put; 0 where no term occurs."""
+        return self.match(query).scores
 
     def scores(self, query: str, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """BM25 of each of *rows*."""

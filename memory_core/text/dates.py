@@ -11,6 +11,7 @@ tense of its clause: future, the next one; past, the latest; neither, the neares
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -23,6 +24,7 @@ from memory_core.text.tense import tense
 
 __all__ = [
     "DateCue",
+    "asks_when",
     "day_words",
     "iso",
     "moment",
@@ -128,6 +130,19 @@ def query_dates(query: str, now: float) -> DateCue:
         years=() if bound else years,
         spans=tuple(dict.fromkeys(spans)),
     )
+
+
+_WHEN = re.compile(
+    r"^when\b|\bwhen (?:did|does|do|is|was|were|will|has|have|had|are|can|could|should|would)\b"
+    r"|\b(?:what|which|whose|on what|on which) (?:date|day|month|year|week|weekday|season|time)\b"
+    r"|\bhow long ago\b|\bwann\b|\b(?:an )?welche[mrsn]? (?:tag|datum|monat|jahr|woche)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_when(query: str) -> bool:
+    """True when *query* asks for a date or a time, in English or German."""
+    return _WHEN.search(query) is not None
 
 
 def _monday_or_first(mention: Mention) -> int:

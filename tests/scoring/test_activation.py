@@ -23,6 +23,31 @@ def line(count: int) -> dict[int, NDArray[np.int64]]:
     return found
 
 
+# Words of the turns around
+
+
+@given(seed=st.integers(0, 1000), count=st.integers(1, 12), terms=st.integers(0, 4))
+def test_a_word_counts_where_it_counts_most(seed: int, count: int, terms: int) -> None:
+    table = np.random.default_rng(seed).random((terms, count))
+    wanted = [
+        sum(
+            max(
+                share * word[t + offset]
+                for offset, share in {0: 1.0, -1: 0.4, 1: 0.4, -2: 0.25, 2: 0.25}.items()
+                if 0 <= t + offset < count
+            )
+            for word in table
+        )
+        for t in range(count)
+    ]
+    assert activation.nearby_words(table, line(count)) == pytest.approx(wanted)
+
+
+def test_words_of_another_conversation_do_not_count() -> None:
+    alone = {offset: np.array([-1, -1]) for offset in OFFSETS}
+    assert activation.nearby_words(np.array([[1.0, 0.0]]), alone).tolist() == [1.0, 0.0]
+
+
 # The thread kernel
 
 

@@ -53,3 +53,9 @@ def test_the_scale_of_a_signal_makes_no_difference() -> None:
     other = np.array([2.0, 7.0, 1.0, 8.0, 2.0])
     plain = fusion.fuse([(0.6, values), (0.4, other)])
     assert fusion.fuse([(0.6, 1000 * values - 7), (0.4, other)]) == pytest.approx(plain)
+
+
+def test_words_lose_weight_where_they_cover_less_than_half_of_the_question() -> None:
+    assert [fusion.trust_in_words(c) for c in (0.0, 0.1, 0.25, 0.5, 0.9, 3.0)] == pytest.approx(
+        [0.0, 0.2, 0.5, 1.0, 1.0, 1.0]
+    )

@@ -71,6 +71,12 @@ def test_any_sequence_of_changes_scores_as_the_naive_formula(
         held = sum(word in text.split() for text in texts.values())
         assert index.document_frequency(word) == held
     assert len(index) == len(texts)
+    match = index.match(query)
+    table = match.terms(np.arange(every.size))
+    np.testing.assert_allclose(table.sum(axis=0), every, rtol=1e-5)
+    np.testing.assert_array_equal(match.terms(np.arange(every.size)[::2]), table[:, ::2])
+    assert len(table) == sum(index.document_frequency(word) > 0 for word in set(query.split()))
+    assert match.ideal == pytest.approx(index.ideal(query))
     allowed = np.array([row not in masked for row in range(10)])
     found, scores = index.search(query, k, allowed)
     ranked = [row for row in texts if every[row] > 0 and row not in masked]

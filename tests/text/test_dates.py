@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memory_core.errors import InvalidInput
 from memory_core.text.dates import (
     DateCue,
+    asks_when,
     day_words,
     iso,
     moment,
@@ -368,3 +369,27 @@ HOSTILE = ["last ", "3 ", "1/1/", "2024-01-", "in ", "May ", "a couple of ", "0"
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_time_grows_no_faster_than_the_text(grows_linearly, unit: str) -> None:  # type: ignore[no-untyped-def]
     assert grows_linearly(lambda text: resolve(text, WEDNESDAY), unit)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When did Ana sell the boat?",
+        "when was it",
+        "On what date do they meet?",
+        "Which month is the fair in?",
+        "How long ago did he move?",
+        "Wann kommt der Zug?",
+        "An welchem Tag ist die Prüfung?",
+    ],
+)
+def test_questions_that_ask_for_a_date(question: str) -> None:
+    assert asks_when(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What does Ana do when it rains?", "Who won?", "a daily walk", "whenever", ""],
+)
+def test_questions_that_do_not(question: str) -> None:
+    assert not asks_when(question)
