@@ -36,8 +36,8 @@ _LESSER = (
     "superseded_by",
 )
 _LONG_TEXTS = (
-    "texts that end with [clipped: ...] are not whole; recall the id given there with a larger "
-    "max_tokens, or read memory://item/{id}"
+    "texts that end with [clipped: ...] are not whole; recall the id given there, "
+    "or read memory://item/{id}"
 )
 
 

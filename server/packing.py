@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from memory_core.records import (
     ForgetReport,
@@ -15,9 +16,11 @@ from memory_core.records import (
     RunReport,
 )
 from server import render, schemas
-from server.fitting import CLIP_TO, Structure, clip, fit_lists, fit_recall
+from server.fitting import CLIP_TO, DEFAULT_CHARS, Structure, clip, fit_lists, fit_recall, fits
 
 CHARS_PER_TOKEN = 4
+COUNTED = 20
+"""Agents and other names that a health report counts one by one."""
 
 
 def recalled(memory: Memory, now: float) -> schemas.Recalled:
@@ -46,6 +49,7 @@ def recalled(memory: Memory, now: float) -> schemas.Recalled:
 
 def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
     """The structure of a recall answer, at most *max_tokens* x 4 characters in each channel."""
+    shown = found.hits or found.partial or found.recent or found.rejected
     answer = schemas.RecallResult(
         found=found.found,
         confidence=round(found.confidence, 3),
@@ -54,22 +58,31 @@ def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
         recent=[_turn(turn) for turn in found.recent],
         partial=[_hit(hit, now) for hit in found.partial],
         rejected=[_rejected(hit) for hit in found.rejected],
-        notice=schemas.NOTICE if found.hits or found.partial or found.recent else "",
+        notice=schemas.NOTICE if shown else "",
         note=found.note,
     )
     return fit_recall(schemas.compact(answer), max_tokens * CHARS_PER_TOKEN)
 
 
 def receipt(done: Receipt, warnings: Sequence[str] = ()) -> Structure:
-    """The structure of a remember answer."""
+    """The structure of a remember answer, at most DEFAULT_CHARS in each channel."""
+    answer = _receipt(done, warnings, CLIP_TO)
+    return (
+        answer
+        if fits(answer, DEFAULT_CHARS, render.remember)
+        else _receipt(done, warnings, CLIP_TO // 4)  # texts of what JSON has to escape
+    )
+
+
+def _receipt(done: Receipt, warnings: Sequence[str], limit: int) -> Structure:
     answer = schemas.RememberResult(
         id=done.id,
         status=done.status,
         kind=done.kind,
         importance=round(done.importance, 3),
-        gist=clip(done.gist, 2 * CLIP_TO, done.id),
+        gist=clip(done.gist, 2 * limit, done.id),
         similar=[
-            schemas.Related(id=s.id, text=clip(s.text, CLIP_TO, s.id), relation=s.relation)
+            schemas.Related(id=s.id, text=clip(s.text, limit, s.id), relation=s.relation)
             for s in done.similar
         ],
         replaced=list(done.replaced),
@@ -123,7 +136,7 @@ def forget_report(done: ForgetReport) -> Structure:
 
 
 def health_report(report: HealthReport) -> Structure:
-    """The structure of a health answer."""
+    """The structure of a health answer; of each kind of count the COUNTED largest."""
     answer = schemas.HealthResult(
         status=report.status,
         checks=[
@@ -135,7 +148,7 @@ def health_report(report: HealthReport) -> Structure:
             )
             for c in report.checks
         ],
-        counts=dict(report.counts),
+        counts={name: _largest(value) for name, value in report.counts.items()},
         storage=dict(report.storage),
         model=dict(report.model),
         encoder=dict(report.encoder),
@@ -144,6 +157,15 @@ def health_report(report: HealthReport) -> Structure:
         versions=dict(report.versions),
     )
     return schemas.compact(answer)
+
+
+def _largest(counts: Any) -> Any:
+    """*counts* with its COUNTED largest numbers; the rest is summed under "others"."""
+    if not isinstance(counts, Mapping) or len(counts) <= COUNTED:
+        return counts
+    order = sorted(counts, key=lambda name: -counts[name])
+    others = sum(counts[name] for name in order[COUNTED:])
+    return {**{name: counts[name] for name in order[:COUNTED]}, "others": others}
 
 
 def _hit(hit: Hit, now: float) -> schemas.Recalled:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
 
 HITS = 12
-TOKENS = 2_500
+TOKENS = 1_800
 _LATE = "ask for the prompt again in a few seconds"
 
 

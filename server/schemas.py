@@ -20,7 +20,7 @@ OptionalScope = Literal["", "private", "team", "shared"]
 Mode = Literal["sleep", "session", "topics", "deduplicate", "contradictions", "prune"]
 
 MAX_HITS = 50
-MIN_TOKENS, MAX_TOKENS = 100, 10_000
+MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 100, 2_000, 10_000
 MAX_NEIGHBOURS = 5
 MAX_IDS = 100
 

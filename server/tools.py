@@ -9,7 +9,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from memory_core.errors import InvalidInput
-from memory_core.records import Identity
+from memory_core.records import Identity, is_id
 from server import packing, render, schemas
 from server.auth import caller
 from server.guard import Gate, GuardedTool
@@ -80,7 +80,7 @@ class Tools:
         self,
         query: schemas.Query,
         k: schemas.Hits = 8,
-        max_tokens: schemas.Tokens = 2000,
+        max_tokens: schemas.Tokens = schemas.DEFAULT_TOKENS,
         scope: schemas.ReadScope = "",
         kinds: schemas.Kinds = (),
         tags: schemas.Tags = (),
@@ -112,6 +112,8 @@ class Tools:
             ),
             late=_TRY_AGAIN,
         )
+        if is_id(query.strip()) and max_tokens == schemas.DEFAULT_TOKENS:
+            max_tokens = schemas.MAX_TOKENS  # asked for by its id, a memory comes whole
         return _answer(packing.recollection(found, self._clock(), max_tokens), render.recall)
 
     async def consolidate(

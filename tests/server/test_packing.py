@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from memory_core.records import (
+    Check,
     Contradiction,
     ForgetReport,
+    HealthReport,
     Hit,
     Memory,
     Neighbour,
@@ -66,6 +69,8 @@ def hits(draw: st.DrawFn) -> Hit:
     return Hit(memory, score, draw(neighbours()), draw(neighbours()), {"dense": score})
 
 
+anything = st.text(max_size=300).map(lambda text: text * 8) | words
+ids = st.lists(st.integers(0, 99).map(lambda n: new_id(NOW + n)), max_size=60).map(tuple)
 recollections = st.builds(
     Recollection,
     found=st.booleans(),
@@ -115,6 +120,130 @@ def test_both_channels_fit_the_budget_and_carry_the_same_facts(
         ]
 
 
+receipts = st.builds(
+    Receipt,
+    id=st.just(new_id(NOW)),
+    status=st.sampled_from(["stored", "reinforced", "replaced", "refused"]),
+    kind=st.sampled_from(["episode", "fact"]),
+    importance=st.floats(0, 1),
+    gist=anything,
+    similar=st.lists(
+        st.builds(
+            Similar, st.just(new_id(NOW + 1)), anything, st.sampled_from(["updates", "similar"])
+        ),
+        max_size=5,
+    ).map(tuple),
+    replaced=ids,
+    warnings=st.lists(labels.filter(str.strip), max_size=3).map(tuple),
+)
+runs = st.builds(
+    RunReport,
+    run=st.just(new_id(NOW)),
+    status=st.sampled_from(["completed", "preview", "failed"]),
+    steps=st.lists(st.builds(Step, labels, st.integers(0, 99), labels), max_size=6).map(tuple),
+    summaries=st.lists(
+        st.builds(Summary, st.just(new_id(NOW + 2)), anything, ids), max_size=40
+    ).map(tuple),
+    contradictions=st.lists(
+        st.builds(
+            Contradiction,
+            st.just(new_id(NOW + 3)),
+            st.just(new_id(NOW + 4)),
+            st.sampled_from(["updates", "contradicts"]),
+            labels,
+            labels,
+            st.just(("me", "you")),
+        ),
+        max_size=40,
+    ).map(tuple),
+    retired=ids,
+    kept=ids,
+    note=labels,
+)
+removals = st.lists(st.builds(Removal, st.just(new_id(NOW + 5)), anything), max_size=60).map(tuple)
+forgets = st.builds(
+    ForgetReport, st.sampled_from(["preview", "forgotten"]), removals, removals, labels
+)
+reports = st.builds(
+    HealthReport,
+    status=st.sampled_from(["ok", "degraded", "failing"]),
+    checks=st.lists(
+        st.builds(Check, labels, st.sampled_from(["ok", "failing"]), labels, labels), max_size=15
+    ).map(tuple),
+    counts=st.builds(
+        lambda n, by: {"memories": n, "by_agent": by},
+        st.integers(0, 10**6),
+        st.dictionaries(labels, st.integers(0, 10**6), max_size=300),
+    ),
+    storage=st.just({"bytes": 1}),
+    model=st.just({"name": "m", "ready": True}),
+    encoder=st.just({}),
+    jobs=st.just({"queued": 0}),
+    last_run=st.just({}),
+    versions=st.just({"python": "3"}),
+)
+answers = st.one_of(
+    receipts.map(lambda done: (packing.receipt(done), render.remember)),
+    runs.map(lambda done: (packing.run_report(done), render.consolidate)),
+    forgets.map(lambda done: (packing.forget_report(done), render.forget)),
+    reports.map(lambda done: (packing.health_report(done), lambda a, _: render.health(a))),
+    recollections.map(lambda found: (packing.recollection(found, NOW, 2000), render.recall)),
+)
+
+
+def leaves(value: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
+    """The paths to everything in *value* that is not a container."""
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else None
+    )
+    if items is None:
+        yield path
+        return
+    for key, inner in items:
+        yield from leaves(inner, *path, key)
+
+
+def altered(structure: Any, path: tuple[Any, ...]) -> Any:
+    """*structure* with another value at *path*."""
+    if not path:
+        if isinstance(structure, str):
+            return structure + "Q"
+        return not structure if isinstance(structure, bool) else structure + 1
+    inner = altered(structure[path[0]], path[1:])
+    if isinstance(structure, dict):
+        return structure | {path[0]: inner}
+    return [*structure[: path[0]], inner, *structure[path[0] + 1 :]]
+
+
+@settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=set(Phase) - {Phase.shrink, Phase.explain},  # minutes, for a path that says it all
+)
+@given(answers, st.data())
+def test_no_fact_is_in_one_channel_only(answer: Any, data: st.DataObject) -> None:
+    structure, draw = answer
+    assert len(fitting.compact_json(structure)) <= fitting.DEFAULT_CHARS
+    text = draw(structure, lambda: "recalled-00000000")
+    assert len(text) <= fitting.DEFAULT_CHARS
+    paths = list(leaves(structure))
+    for path in data.draw(st.lists(st.sampled_from(paths), max_size=20, unique=True)):
+        other = altered(structure, path)
+        assert draw(other, lambda: "recalled-00000000") != text, path
+
+
+def test_a_memory_asked_for_by_its_id_comes_whole(hit: Any) -> None:
+    found = Recollection(True, 0.9, "high", (hit("word " * 3999 + "end!!", before=["b" * 900]),))
+    structure = packing.recollection(found, NOW, schemas.MAX_TOKENS)
+    assert structure["memories"][0]["text"] == found.hits[0].memory.text
+    assert structure["truncated"] is False
+
+
 def test_neighbours_go_before_texts_are_clipped(hit: Any) -> None:
     found = Recollection(
         True,
@@ -137,7 +266,7 @@ def test_a_clipped_text_names_the_id_to_ask_for_more(hit: Any) -> None:
     assert memory["text"].endswith(f"… [clipped: {memory['id']}]")
     assert len(memory["text"]) > 900, "the budget is used"
     assert structure["truncated"] is True
-    assert "max_tokens" in structure["note"]
+    assert "recall the id given there" in structure["note"]
 
 
 def test_texts_are_clipped_before_memories_are_dropped(hit: Any) -> None:

@@ -182,3 +182,17 @@ async def test_every_structure_fits_the_published_schema(connect: Any, engine: A
 def test_kinds_of_the_schema_are_those_of_the_records() -> None:
     assert schemas.Kind.__args__ == KINDS  # type: ignore[attr-defined]
     assert schemas.OptionalKind.__args__ == ("", *KINDS)  # type: ignore[attr-defined]
+
+
+async def test_an_id_as_query_gives_a_long_memory_whole(connect: Any, engine: Any) -> None:
+    memory = engine.add("word " * 3999 + "end!!")
+    async with connect() as client:
+        by_words = await client.call_tool("recall", {"query": "end!!"})
+        by_id = await client.call_tool("recall", {"query": memory.id})
+        bounded = await client.call_tool("recall", {"query": memory.id, "max_tokens": 500})
+    (clipped,) = by_words.structured_content["memories"]
+    assert clipped["text"].endswith(f"[clipped: {memory.id}]")
+    assert len(by_words.content[0].text) <= 8_000
+    assert by_id.structured_content["memories"][0]["text"] == memory.text
+    assert memory.text in by_id.content[0].text
+    assert len(bounded.content[0].text) <= 2_000
