@@ -18,7 +18,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from material import Prepared, machine, notes, questions
+from material import FILLERS, Prepared, fill, machine, notes, questions, settled
 from startup import Talk, ours
 
 from memory_core.config import Settings
@@ -36,7 +35,6 @@ from memory_core.records import Identity
 
 ME = Identity("me")
 PARTS = ("embed", "search", "fetch", "commit")
-FILLERS = 32
 SEARCHES, DEPTH = 200, 50
 
 
@@ -79,24 +77,6 @@ def watched(memory: Memory, embedder: Prepared) -> Watch:
         watch.around(store, method, "fetch")
     watch.around(store, "commit", "commit")
     return watch
-
-
-def fill(memory: Memory, embedder: Prepared, texts: Sequence[str]) -> float:
-    """Remember *texts*; the seconds it took with their vectors ready."""
-    embedder.prepare(texts)
-    started = time.perf_counter()
-    with ThreadPoolExecutor(FILLERS) as pool:
-        for receipt in pool.map(lambda text: memory.remember(ME, text), texts):
-            assert receipt.status == "stored", receipt
-    return time.perf_counter() - started
-
-
-def settled(memory: Memory, seconds: float = 120.0) -> None:
-    """Wait until LanceDB holds everything, as it does soon after a busy time."""
-    store = memory._engine.parts().store
-    end = time.monotonic() + seconds
-    while (store.table is None or store.behind) and time.monotonic() < end:
-        time.sleep(0.1)
 
 
 def measure(name: str, watch: Watch, call: Callable[[str], object], texts: Sequence[str]) -> None:

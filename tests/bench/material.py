@@ -1,12 +1,14 @@
 """What the benchmarks of whole calls share: notes made from a seed, an embedder that was asked
-before, and the line that says on what a figure was measured."""
+before, a store filled with both, and the line that says on what a figure was measured."""
 
 from __future__ import annotations
 
 import os
 import platform
 import random
+import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 
 import numpy as np
@@ -14,6 +16,10 @@ from numpy.typing import NDArray
 
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder, choose
+from memory_core.memory import Memory
+from memory_core.records import Identity
+
+FILLERS = 32
 
 PACKAGES = ("mcp", "lancedb", "faiss-cpu", "apsw", "onnxruntime", "numpy")
 PEOPLE = (
@@ -105,6 +111,24 @@ class Prepared:
 
     def query(self, text: str) -> NDArray[np.float32]:
         return self.inner.query(text)
+
+
+def fill(memory: Memory, embedder: Prepared, texts: Sequence[str]) -> float:
+    """Remember *texts*; the seconds it took with their vectors ready."""
+    embedder.prepare(texts)
+    started = time.perf_counter()
+    with ThreadPoolExecutor(FILLERS) as pool:
+        for receipt in pool.map(lambda text: memory.remember(Identity("me"), text), texts):
+            assert receipt.status == "stored", receipt
+    return time.perf_counter() - started
+
+
+def settled(memory: Memory, seconds: float = 120.0) -> None:
+    """Wait until LanceDB holds everything, as it does soon after a busy time."""
+    store = memory._engine.parts().store
+    end = time.monotonic() + seconds
+    while (store.table is None or store.behind) and time.monotonic() < end:
+        time.sleep(0.1)
 
 
 def machine(seed: int) -> str:

@@ -123,22 +123,23 @@ def compare(rounds: int, folder: Path) -> None:
 def first_recalls(memories: int, rounds: int, folder: Path) -> None:
     """Fill a store, then measure the first lexical and the first dense recall of a new process."""
     sys.path.insert(0, str(ROOT))
+    from material import Prepared, fill, notes, settled
+
     from memory_core.config import Settings
     from memory_core.memory import Memory
-    from memory_core.records import Identity
 
-    with Memory(Settings(data_dir=folder)) as memory:
+    embedder = Prepared()
+    with Memory(Settings(data_dir=folder), embedder=embedder) as memory:
         assert memory.wait_ready(300)
-        for number in range(memories):
-            text = f"Note {number}: parcel {number * 7919 % 100_003} went to shelf {number % 97}."
-            memory.remember(Identity("me"), text)
+        fill(memory, embedder, notes(memories, 7))
+        settled(memory)
     lexical, dense = [], []
     for _ in range(rounds):
         talk = Talk(ours(folder))
         talk.handshake()
         id, first = 10, 0.0
         while True:
-            answer = talk.call(id, "recall", query="where did the parcel go", max_tokens=500)
+            answer = talk.call(id, "recall", query="who lost the red bicycle?", max_tokens=500)
             first = first or talk.seconds
             assert not answer.get("isError"), answer
             if "lexical" not in answer["structuredContent"].get("note", ""):
@@ -147,9 +148,10 @@ def first_recalls(memories: int, rounds: int, folder: Path) -> None:
         lexical.append(first)
         dense.append(talk.seconds)
         talk.end()
+    first, second = statistics.median(lexical), statistics.median(dense)
     print(
-        f"{memories} memories: start to first recall {statistics.median(lexical):.2f} s, "
-        f"to first dense recall {statistics.median(dense):.2f} s"
+        f"{memories} memories, median of {rounds}: start to first recall {first:.2f} s, "
+        f"to first dense recall {second:.2f} s"
     )
 
 
@@ -186,7 +188,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         compare(args.rounds, Path(folder) / "data")
         if args.memories:
-            first_recalls(args.memories, 3, Path(folder) / "filled")
+            first_recalls(args.memories, args.rounds, Path(folder) / "filled")
 
 
 if __name__ == "__main__":
