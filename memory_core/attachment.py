@@ -78,6 +78,8 @@ class Chosen:
     rejected: Sequence[Rejected] = ()
     confidence: float = 0.0
     active: Sequence[Activation] = ()
+    together: Sequence[str] = ()
+    """Ids that the cue clearly brought up, chosen or not."""
 
 
 @dataclass(frozen=True, slots=True)

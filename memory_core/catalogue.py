@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from memory_core.errors import StorageError
-from memory_core.records import KINDS, Identity, Memory
+from memory_core.records import KINDS, Identity, Link, Memory
+from memory_core.storage.graph import SYMMETRIC
 from memory_core.storage.journal_format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table import Filter
@@ -131,6 +132,24 @@ def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:
     touched = {c.target for c in found if c.kind == "put"} - gone
     seen = store.memories(id for id in sorted(touched) if store.may_read(who, id))
     return Changed(found[-1].seq if found else last, tuple(seen.values()), tuple(sorted(gone)))
+
+
+def links(store: MemoryStore, who: Identity, id: str) -> list[Link]:
+    """The links at the memory *id* whose other end *who* may read, strongest first.
+
+    From a to b as they are stored; links of kinds without a direction begin at *id*.
+    """
+    with store.reading():
+        row, seen = store.columns.row(id), store.readable(who)
+        if row is None:
+            return []
+        found = []
+        for other, kind, weight in store.graph.neighbours(row):
+            if seen[other]:
+                leads = kind in SYMMETRIC or other in store.graph.targets(row, kind)
+                ends = (id, store.columns.id(other)) if leads else (store.columns.id(other), id)
+                found.append(Link(*ends, kind, weight))
+    return sorted(found, key=lambda link: (-link.weight, link.kind, link.a, link.b))
 
 
 def readable(store: MemoryStore, who: Identity) -> Iterator[Memory]:

@@ -23,6 +23,9 @@ RETENTION_SHARE, IMPORTANCE_SHARE = 0.5, 0.5
 PRIMING_SHARE = 0.4
 """Of the bound, while something is primed; the other two then share the rest."""
 
+TOGETHER = 5
+"""Memories of one recall that are linked with each other: ten links at most."""
+
 _LONG_TERM = TIERS.index("long_term")
 
 
@@ -84,6 +87,15 @@ def activated(
         )
         for row, cosine in zip(rows[active].tolist(), similar[active], strict=True)
     ]
+
+
+def together(store: MemoryStore, rows: Rows, similar: Scores, related: float) -> list[str]:
+    """The ids of those of *rows* that one cue clearly brought up, selected or not (seed row A5.4).
+
+    At most TOGETHER, the most similar first, each from cosine *related* on.
+    """
+    order = np.argsort(-np.nan_to_num(similar, nan=-1.0), kind="stable")[:TOGETHER]
+    return [store.columns.id(int(rows[place])) for place in order if similar[place] >= related]
 
 
 def similarities(

@@ -138,7 +138,7 @@ class Engine:
             Capture(store, writer, sessions, tiers),
             sessions,
             tiers,
-            Reader(store, gate, settings, clock, sessions),
+            Reader(store, gate, settings, clock, sessions, upkeep.accesses.associate),
             consolidator,
             Forgetting(store, settings, clock),
             upkeep,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from memory_core import checks
 from memory_core.config import LimitSettings
-from memory_core.records import KINDS, ROLES, TRUSTS, ConversationTurn, Identity, Memory
+from memory_core.records import KINDS, ROLES, TRUSTS, ConversationTurn, Identity, Link, Memory
 from memory_core.writer import Draft
 
 
@@ -100,3 +101,18 @@ def imported(who: Identity, memory: Memory, limits: LimitSettings) -> Memory:
         memory = replace(memory, agent=who.agent, team=who.team)
     checks.write_scope(replace(who, team=memory.team), memory.visibility)
     return replace(memory, trust=memory.trust if memory.trust == "web" else "import")
+
+
+def links(given: Any) -> list[Link]:
+    """The links of an exported record. Raises InvalidInput for what is no list of links."""
+    try:
+        return [_link(one["a"], one["b"], one["kind"], one["weight"]) for one in given]
+    except (TypeError, KeyError) as problem:
+        raise checks.invalid(
+            "links", f"is no list of links ({problem})", "give them as they were exported"
+        ) from None
+
+
+def _link(a: Any, b: Any, kind: Any, weight: Any) -> Link:
+    ends = checks.reference(a, "links"), checks.reference(b, "links")
+    return Link(*ends, checks.label(kind, "links"), checks.number(weight, "links", 0.0, 1e9))

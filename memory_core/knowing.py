@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_core import catalogue, checks, records
+from memory_core import catalogue, checks, records, topics
 from memory_core.config import Settings
 from memory_core.engine import Engine
-from memory_core.records import KINDS, Identity
+from memory_core.records import KINDS, Identity, Link
 from memory_core.session import Mind
 
 LISTING_MOST = 1000
@@ -22,6 +22,18 @@ class Knowing:
     def in_mind(self, who: Identity, session: str) -> Mind:
         """What the conversation has in mind in this process: recalled last, working, primed."""
         return self._engine.parts().sessions.mind(who, checks.label(session, "session"))
+
+    def topic_edges(self, who: Identity) -> dict[tuple[str, str], float]:
+        """Edges between topics that *who* may read, the strongest first; see topics.edges."""
+        store = self._engine.parts().store
+        store.catch_up()
+        with store.reading():
+            return topics.edges(store, store.readable(who))
+
+    def links(self, who: Identity, id: str) -> list[Link]:
+        """The links of the memory *id* to others that *who* may read. Raises NotFound like get."""
+        self.get(who, id)
+        return catalogue.links(self._engine.parts().store, who, id)
 
     def get(self, who: Identity, id: str) -> records.Memory:
         """The memory *id*. Raises NotFound when there is none that *who* may read."""

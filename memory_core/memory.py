@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from memory_core import catalogue, checks, health, intake
@@ -29,6 +29,7 @@ from memory_core.records import (
     is_id,
 )
 from memory_core.reembedding import Reembedding
+from memory_core.storage.indexes import DERIVED_FROM as FROM
 from memory_core.tiers import Swept
 
 K_MOST = 50
@@ -331,9 +332,13 @@ class Memory(Knowing):
     # Interchange
 
     def export(self, who: Identity) -> Iterator[dict[str, Any]]:
-        """Every memory that *who* may read, oldest first, as JSON-ready dicts with all fields."""
+        """Every memory that *who* may read, oldest first, as JSON-ready dicts with all fields.
+
+        A memory that is linked with others has `links` too: a, b, kind and weight of each.
+        """
         for memory in catalogue.readable(self._engine.parts().store, who):
-            yield jsonl.to_record(memory)
+            links = [asdict(link) for link in self.links(who, memory.id) if link.kind != FROM]
+            yield jsonl.to_record(memory) | ({"links": links} if links else {})
 
     def bring_in(self, who: Identity, record: Mapping[str, Any]) -> Receipt:
         """Take back one exported *record*; it keeps its id, and nothing is doubled.
@@ -342,11 +347,13 @@ class Memory(Knowing):
         belongs to another agent or team; else it becomes the caller's own. Raises InvalidInput,
         which names the field, TooLarge, ScopeDenied or a StorageError.
         """
-        memory, warnings = jsonl.from_record(checks.mapping(record, "record"))
+        links = intake.links(checks.mapping(record, "record").get("links", ()))
+        record = {name: value for name, value in record.items() if name != "links"}
+        memory, warnings = jsonl.from_record(record)
         if "occurred_at" not in record:
             memory = replace(memory, occurred_at=self._clock())
         memory = intake.imported(who, memory, self.settings.limits)
-        receipt = self._engine.parts().writer.bring_in(who, memory)
+        receipt = self._engine.parts().writer.bring_in(who, memory, links)
         return replace(receipt, warnings=(*receipt.warnings, *warnings))
 
     def _query(self, query: str) -> str:

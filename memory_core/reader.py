@@ -6,7 +6,7 @@ Ranking is by evidence (design rule 4). The recipe and its weights were measured
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,16 +39,19 @@ class Reader:
         settings: Settings,
         clock: Callable[[], float],
         sessions: Sessions,
+        associate: Callable[[Sequence[str]], None],
     ) -> None:
         """Read from *store*; embed queries with what *gate* has loaded; *clock* gives the time.
 
-        *sessions* are what the conversations have in mind; a recall renews it.
+        *sessions* are what the conversations have in mind; a recall renews it. *associate* is told
+        which memories one cue brought up together.
         """
         self._store = store
         self._gate = gate
         self._settings = settings
         self._clock = clock
         self._sessions = sessions
+        self._associate = associate
 
     def recall(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind of what *who* may read; see Memory.recall."""
@@ -70,6 +73,7 @@ class Reader:
             stale = cognition.similarities(self._store, cues.mind.working, vector)
         if cues.rehearse:
             self._sessions.answered(who, cues.session, chosen.active, stale)
+            self._associate(chosen.together)
         return attachment.attach(
             self._store,
             chosen,
@@ -197,6 +201,9 @@ class Reader:
                 found.whole[chosen],
                 found.lexical[chosen],
                 self._profile.related,
+            ),
+            together=cognition.together(
+                self._store, found.rows, found.whole, self._profile.related
             ),
         )
         if not cues.explain:

@@ -19,6 +19,7 @@ from memory_core.records import (
     TRUSTS,
     Change,
     Identity,
+    Link,
     Memory,
     Receipt,
     Similar,
@@ -119,12 +120,22 @@ def take_fact(tx: Transaction, entry: Entry, known: str = "") -> str:
     return first
 
 
-def take_in(tx: Transaction, entry: Entry) -> Receipt:
+def take_in(tx: Transaction, entry: Entry, links: Sequence[Link] = ()) -> Receipt:
     """Write an imported memory under its own id; what is there already stays as it is.
 
     An id that belongs to what the caller may not read is as good as unknown: the memory then gets
-    a new one.
+    a new one, and none of its *links*.
     """
+    receipt = _take_in(tx, entry)
+    for link in links:
+        mine = receipt.id in (link.a, link.b) and receipt.status != "refused"
+        if mine and tx.weight(link.a, link.b, link.kind) < link.weight:
+            body = {"b": link.b, "kind": link.kind, "weight": link.weight}
+            tx.append(Change("link", link.a, body, actor=entry.who.agent, source="import"))
+    return receipt
+
+
+def _take_in(tx: Transaction, entry: Entry) -> Receipt:
     memory = entry.memory
     marks = _forgotten(tx, entry)
     if marks:

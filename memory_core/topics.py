@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.scoring import clusters
+from memory_core.storage.accesses import CO_RECALL
 from memory_core.storage.store import MemoryStore
 
 Rows = NDArray[np.int64]
-
-CO_RECALL = "co_recall"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ means that the vectors come later (maintenance backfills them).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from memory_core.corrections import Correction
 from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.gist.encoder import GistEncoder, Turn
 from memory_core.recording import Entry
-from memory_core.records import NEVER, Identity, Memory, Receipt, Similar, content_hash
+from memory_core.records import NEVER, Identity, Link, Memory, Receipt, Similar, content_hash
 from memory_core.scoring import duplicates
 from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
@@ -104,8 +104,10 @@ class Writer:
             staleness.mark(self._store, who.agent, corrected_ids, self._clock())
         return receipt
 
-    def bring_in(self, who: Identity, memory: Memory) -> Receipt:
+    def bring_in(self, who: Identity, memory: Memory, links: Sequence[Link] = ()) -> Receipt:
         """Store an imported *memory* under its own id; what is there already stays as it is.
+
+        Those of its *links* whose other end is there, and *who* may read it, are stored with it.
 
         The receipt says reinforced for a known id or an exact repeat, refused for what was
         forgotten, stored otherwise.
@@ -117,7 +119,9 @@ class Writer:
         forms = self._forms(memory)
         entry = Entry(who, memory, readable=known, forms=forms, warnings=warnings)
         entry = entry if known else self._embed(entry)
-        return self._store.commit(lambda tx: recording.take_in(tx, entry))
+        ends = [(link, link.b if link.a == memory.id else link.a) for link in links]
+        there = [link for link, other in ends if self._store.may_read(who, other)]
+        return self._store.commit(lambda tx: recording.take_in(tx, entry, there))
 
     # check
 

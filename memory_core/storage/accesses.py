@@ -1,4 +1,4 @@
-"""What recall rehearsed: noted in memory at once, journalled later in one change.
+"""What recall rehearsed and brought up together: noted at once, journalled later in one commit.
 
 A kill may lose the last batch; a failure to write never fails a recall (design, section 5).
 """
@@ -6,12 +6,17 @@ A kill may lose the last batch; a failure to write never fails a recall (design,
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import combinations
 
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Change
 from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
+
+CO_RECALL = "co_recall"
+"""The kind of the links between memories that one cue brought up; from the smaller id."""
 
 MOST = 1000
 """Memories noted before they are journalled ahead of time (design, section 5)."""
@@ -27,6 +32,7 @@ class Accesses:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._noted: dict[str, tuple[int, float]] = {}
+        self._together: Counter[tuple[str, str]] = Counter()
         self._since = clock()
 
     def note(self, ids: Sequence[str]) -> None:
@@ -36,11 +42,19 @@ class Accesses:
             for id in ids:
                 self._noted[id] = (self._noted.get(id, (0, now))[0] + 1, now)
 
+    def associate(self, ids: Sequence[str]) -> None:
+        """One cue brought *ids* to mind together: each pair is linked more strongly (A5.4)."""
+        with self._lock:
+            for pair in combinations(sorted(set(ids)), 2):
+                if pair in self._together or len(self._together) < MOST:
+                    self._together[pair] += 1
+
     def keep(self) -> None:
         """Journal what was noted when it is time to. Raises as flush does."""
         with self._lock:
             waited = self._clock() - self._since
-            due = bool(self._noted) and (waited >= self._seconds or len(self._noted) >= MOST)
+            noted = bool(self._noted or self._together)
+            due = noted and (waited >= self._seconds or len(self._noted) >= MOST)
         if due:
             self.flush()
 
@@ -51,25 +65,34 @@ class Accesses:
         """
         with self._lock:
             noted, self._noted, self._since = self._noted, {}, self._clock()
-        if not noted:
+            together, self._together = self._together, Counter()
+        if not noted and not together:
             return
         try:
-            self._store.commit(lambda tx: _append(tx, noted))
+            self._store.commit(lambda tx: _append(tx, noted, together))
         except MemoryCoreError:
-            self._put_back(noted)
+            self._put_back(noted, together)
             raise
 
-    def _put_back(self, noted: dict[str, tuple[int, float]]) -> None:
+    def _put_back(
+        self, noted: dict[str, tuple[int, float]], together: Counter[tuple[str, str]]
+    ) -> None:
         with self._lock:
+            self._together += together
             for id, (count, last) in noted.items():
                 more, later = self._noted.get(id, (0, last))
                 self._noted[id] = (count + more, max(last, later))
 
 
-def _append(tx: Transaction, noted: dict[str, tuple[int, float]]) -> None:
+def _append(
+    tx: Transaction, noted: dict[str, tuple[int, float]], together: Counter[tuple[str, str]]
+) -> None:
     known = tx.accesses(sorted(noted))
     ids = [id for id in sorted(noted) if id in known]
     counts = [known[id][0] + noted[id][0] for id in ids]
     last = [max(noted[id][1], known[id][1] or noted[id][1]) for id in ids]
     if ids:
         tx.append(Change("access", "", {"ids": ids, "counts": counts, "last": last}))
+    for (a, b), count in sorted(together.items()):
+        weight = tx.weight(a, b, CO_RECALL) + count
+        tx.append(Change("link", a, {"b": b, "kind": CO_RECALL, "weight": weight}))

@@ -17,6 +17,7 @@ from memory_core.storage.journal_format import (
     FORMAT,
     KINDS,
     Connection,
+    decode,
     encode,
     first,
     seal,
@@ -102,6 +103,18 @@ class Transaction:
         )
         rows = self._db.execute(sql, (encode(list(ids)),)).fetchall()
         return {row[0]: (row[1], row[2]) for row in rows}
+
+    def weight(self, a: str, b: str, kind: str) -> float:
+        """The weight of the link from *a* to *b*, 0 when there is none."""
+        sql = (
+            "SELECT body FROM changes WHERE target = ? AND kind = 'link' AND scrubbed = 0"
+            " ORDER BY seq DESC"
+        )
+        for (body,) in self._db.execute(sql, (a,)).fetchall():
+            link = decode(body)
+            if (link["b"], link["kind"]) == (b, kind):
+                return float(link["weight"])
+        return 0.0
 
     def meta(self, key: str) -> Any | None:
         """The value of a meta key, or None."""
