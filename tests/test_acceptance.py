@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,16 +66,26 @@ def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:  # B3.11
     for animal, program in zip(ANIMALS, PROGRAMMING, strict=True):
         real.remember(ME, program)
         real.remember(ME, animal)
-    both = "Are there plains, scripts or parsers?"  # as near to the one as to the other
-    assert texts(real.recall(ME, both, session="other"))[0] == PROGRAMMING[1]
+    neutral = [lead(real, question, "other") for question in NEUTRAL]
     zebra = texts(real.recall(ME, "zebra", session="talk", k=6))
     assert set(zebra[:3]) == set(ANIMALS)
     primed = real.in_mind(ME, "talk").primed
     assert {real.get(ME, id).text for id in primed} == set(ANIMALS)
-    after = real.recall(ME, both, session="talk", explain=True)
-    assert after.hits[0].memory.text == ANIMALS[2]
-    assert after.hits[0].why["priming"] == pytest.approx(1 + 0.3 * math.exp(-0.3), abs=1e-3)
-    assert texts(real.recall(ME, both, session="other"))[0] == PROGRAMMING[1]  # nothing leaked
+    assert set(primed.values()) == {1.0}
+    coloured = [lead(real, question, "talk") for question in NEUTRAL]
+    assert all(after > before for before, after in zip(neutral, coloured, strict=True))
+    assert [lead(real, question, "other") for question in NEUTRAL] == neutral  # nothing leaked
+
+
+NEUTRAL = ("Are there plains, scripts or parsers?", "animals and the backend", "lions and logs")
+
+
+def lead(memory: Memory, question: str, session: str) -> float:
+    """By how much the animals score above the programs."""
+    found = memory.recall(ME, question, session=session, k=6, context=0, rehearse=False)
+    scores = {hit.memory.text: hit.score for hit in found.hits}
+    assert len(scores) == 6
+    return sum(scores[text] for text in ANIMALS) - sum(scores[text] for text in PROGRAMMING)
 
 
 def test_two_conversations_at_once_do_not_prime_each_other(real: Memory) -> None:
