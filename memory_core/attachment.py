@@ -13,6 +13,7 @@ from memory_core.scoring import metamemory
 from memory_core.session import NOTHING, Activation, Mind
 from memory_core.storage.columns import Columns
 from memory_core.storage.store import MemoryStore
+from memory_core.text.periods import Period, names_day
 
 Mask = NDArray[np.bool_]
 
@@ -44,6 +45,8 @@ class Cues:
     rehearse: bool = True
     besides: tuple[str, ...] = ()
     """Ids that are no answer, such as the turn that asks."""
+    period: Period | None = None
+    """The time that is the whole question ("what did I say last week?")."""
     mind: Mind = NOTHING
     """What the conversation has in mind while it asks."""
 
@@ -117,6 +120,8 @@ def narrowing(columns: Columns, cues: Cues) -> dict[str, Mask]:
         fitting["since"] = columns.occurred_at >= cues.since
     if cues.until is not None:
         fitting["until"] = columns.occurred_at <= cues.until
+    if cues.period is not None:
+        fitting["period"] = _within(columns, cues.period)
     if cues.tags:
         fitting["tags"] = np.all([columns.tagged(tag) for tag in cues.tags], axis=0)
     if cues.besides:
@@ -124,6 +129,16 @@ def narrowing(columns: Columns, cues: Cues) -> dict[str, Mask]:
         besides[[row for row in map(columns.row, cues.besides) if row is not None]] = False
         fitting["besides"] = besides
     return fitting
+
+
+def _within(columns: Columns, period: Period) -> Mask:
+    """True for what was said in *period*, or, if it asks what happened, names a day of it."""
+    at = columns.occurred_at
+    within: Mask = (at >= period.first) & (at <= period.last)
+    if not period.said:
+        for row in np.flatnonzero(~within).tolist():
+            within[row] = any(names_day(date, period) for date in columns.dates(row))
+    return within
 
 
 def locate(columns: Columns, agent: str, cues: Cues, chosen: Chosen, shown: Mask) -> Located:

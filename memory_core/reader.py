@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import attachment, checks, cognition, evidence, explanation, selection
+from memory_core import attachment, checks, cognition, evidence, explanation, judgement, selection
 from memory_core.attachment import Chosen, Cues, Why
 from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate, Profile
@@ -22,7 +22,7 @@ from memory_core.scoring import metamemory
 from memory_core.session import Mind, Sessions
 from memory_core.storage import lexical_index
 from memory_core.storage.store import MemoryStore
-from memory_core.text import dates
+from memory_core.text import dates, periods
 
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
@@ -65,6 +65,7 @@ class Reader:
             columns = self._store.columns
             seen = self._store.readable(who)
             shown = seen & attachment.valid(columns, cues.as_of)
+            cues = replace(cues, period=self._period(cues, seen))
             asked = self._question(cues, vector)
             chosen, among = self._choose(asked, self._narrowed(cues, shown))
             if cues.explain:
@@ -120,6 +121,14 @@ class Reader:
             dates.query_dates(cues.query, self._clock()),
             dates.asks_when(cues.query),
         )
+
+    def _period(self, cues: Cues, seen: Mask) -> periods.Period | None:
+        """The time that is the whole question, if it is; people who are *seen* may be named."""
+        now = self._clock()
+        if not dates.query_dates(cues.query, now):
+            return None
+        names = self._store.columns.names("speaker", seen)
+        return periods.period_asked(cues.query, now, {name.casefold() for name in names})
 
     def _narrowed(self, cues: Cues, shown: Mask) -> Mask:
         """Those of the rows *shown* that fit what the caller asks for."""
@@ -194,7 +203,7 @@ class Reader:
         answer = Chosen(
             [int(row) for row in found.rows[chosen]],
             [float(score) for score in found.score[chosen]],
-            confidence=self._judge(asked.words.ideal, found),
+            confidence=judgement.judge(self._store.columns, asked, found),
             active=cognition.activated(
                 self._store,
                 found.rows[chosen],
@@ -217,17 +226,3 @@ class Reader:
     def _profile(self) -> Profile:
         embedder = self._gate.embedder
         return embedder.profile if embedder is not None else Profile()
-
-    def _judge(self, ideal: float, found: Candidates) -> float:
-        """The calibrated confidence in the evidence for the best candidates.
-
-        Coverage is the share of the question's words, by rarity, that the lexically best one holds.
-        """
-        coverage = min(1.0, float(found.lexical.max()) / ideal) if ideal > 0 else 0.0
-        best = metamemory.Evidence(_best(found.passage), _best(found.whole), coverage)
-        return metamemory.confidence(best)
-
-
-def _best(signal: Scores) -> float:
-    known = signal[~np.isnan(signal)]
-    return float(known.max()) if len(known) else float("nan")

@@ -45,6 +45,7 @@ PATHS = {
     "catalogue",
     "checks",
     "explanation",
+    "judgement",
     "tombstones",
     "wording",
 }

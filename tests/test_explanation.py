@@ -12,7 +12,7 @@ from memory_core.records import Change, Hit, Identity, Recollection
 ME = Identity("me", "crew")
 OTHER = Identity("other", "crew")
 DAY = 86_400.0
-PARTS = ("fused", "thread", "session", "role", "temporal", "cognition")
+PARTS = ("fused", "thread", "session", "role", "asks", "temporal", "cognition")
 
 
 def reasons(found: Recollection) -> dict[str, str]:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 HIGH, MODERATE, LOW = 0.7, 0.4, 0.2
 """Bands of the calibrated confidence (seed row B5.4)."""
 
+FILTERED = 0.9
+"""Confidence where a time or another filter is all that was asked for: what passes it answers."""
+
 PARTIALS = 3
 """Half-matches offered when nothing was found (design, section 6)."""
 

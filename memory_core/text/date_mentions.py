@@ -8,13 +8,14 @@ from datetime import MAXYEAR, MINYEAR, date, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A date as it is named: 0 is an unset part. *through* makes a span from the day to that"
-    " day."""
+    """A date as it is named: 0 is an unset part. *through* is the last day of the span of days
+    that a week or a weekend is, *since* its first."""
 
     year: int = 0
     month: int = 0
     day: int = 0
     through: date | None = None
+    since: date | None = None
 
 
 def real_day(year: int, month: int, day: int) -> list[Mention]:
@@ -34,9 +35,12 @@ def shifted(day: date, days: int) -> date | None:
         return None
 
 
-def on_day(day: date | None, through: date | None = None) -> list[Mention]:
-    """*day* as a mention, with the last day of a span when it opens one; nothing for None."""
-    return [Mention(day.year, day.month, day.day, through)] if day else []
+def on_day(day: date | None, since: date | None = None, days: int = 0) -> list[Mention]:
+    """*day* as a mention, with the span of that many *days* from *since*; nothing for None."""
+    if day is None:
+        return []
+    through = shifted(since, days - 1) if since else None
+    return [Mention(day.year, day.month, day.day, through, since if through else None)]
 
 
 def month_from(today: date, months: int) -> list[Mention]:
@@ -53,13 +57,13 @@ def known(year: int, month: int = 0) -> list[Mention]:
 def weekend(today: date, weeks: int) -> list[Mention]:
     """Saturday and Sunday of the week that lies *weeks* from that of *today*."""
     saturday = shifted(today, 5 - today.weekday() + 7 * weeks)
-    return on_day(saturday, shifted(saturday, 1)) if saturday else []
+    return on_day(saturday, saturday, 2)
 
 
 def week(today: date, weeks: int) -> list[Mention]:
     """The same weekday *weeks* later, spanning its calendar week from Monday."""
     same = shifted(today, 7 * weeks)
-    return on_day(same, shifted(same, 6 - same.weekday())) if same else []
+    return on_day(same, shifted(same, -same.weekday()), 7) if same else []
 
 
 def weekday_near(weekday: int, today: date, direction: int) -> list[Mention]:

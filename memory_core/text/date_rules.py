@@ -43,6 +43,20 @@ def mentions(text: str, today: date) -> Iterator[tuple[int, Mention]]:
 
     Relative words count from *today*. A day or a month named without a year has year 0.
     """
+    for start, _, read in sorted(_found(text, today), key=lambda item: item[0]):
+        for mention in read:
+            yield start, mention
+
+
+def undated(text: str, today: date) -> str:
+    """*text* with a space for each date that it names."""
+    for start, end, _ in _found(text, today):
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _found(text: str, today: date) -> list[tuple[int, int, list[Mention]]]:
+    """(start, end, dates) of each place of *text* that names dates, by rule."""
     present = set(_LETTERS.findall(text.casefold()))
     if _DIGIT.search(text):
         present |= _DIGITS
@@ -59,9 +73,7 @@ def mentions(text: str, today: date) -> Iterator[tuple[int, Mention]]:
                 found.append((start, end, read))
             if len(found) >= MOST:
                 break
-    for start, _, read in sorted(found, key=lambda item: item[0]):
-        for mention in read:
-            yield start, mention
+    return found
 
 
 MOST = 64

@@ -114,9 +114,9 @@ def query_dates(query: str, now: float) -> DateCue:
     today = day_of(now)
     found = [mention for _, mention in mentions(query, today)]
     spans = [
-        (_monday_or_first(mention), mention.through.toordinal())
+        (mention.since.toordinal(), mention.through.toordinal())
         for mention in found
-        if mention.through is not None
+        if mention.since is not None and mention.through is not None
     ]
     plain = [mention for mention in found if mention.through is None]
     years = tuple(dict.fromkeys(m.year for m in plain if not m.month))
@@ -143,12 +143,6 @@ _WHEN = re.compile(
 def asks_when(query: str) -> bool:
     """True when *query* asks for a date or a time, in English or German."""
     return _WHEN.search(query) is not None
-
-
-def _monday_or_first(mention: Mention) -> int:
-    first, last = date(mention.year, mention.month, mention.day).toordinal(), mention.through
-    assert last is not None
-    return first if last.toordinal() - first == 1 else last.toordinal() - 6
 
 
 def temporal_match(cue: DateCue, said_at: float, dates: Sequence[str]) -> float:

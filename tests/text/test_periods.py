@@ -1,0 +1,90 @@
+"""Questions about nothing but a time: which they are, and from when to when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from memory_core.text import periods
+
+NOW = datetime(2024, 6, 5, 12, tzinfo=UTC).timestamp()  # a Wednesday
+
+
+@pytest.mark.parametrize(
+    ("query", "first", "last", "said"),
+    [
+        ("what did I say last week?", "2024-05-27", "2024-06-02", True),
+        ("What did we talk about yesterday", "2024-06-04", "2024-06-04", True),
+        ("What did Nora's friend tell us two days ago?", "2024-06-03", "2024-06-03", True),
+        ("what happened in May?", "2024-05-01", "2024-05-31", False),
+        ("what happened in July?", "2023-07-01", "2023-07-31", False),
+        ("anything from 2023?", "2023-01-01", "2023-12-31", False),
+        ("what happened between 3 May and 10 May", "2024-05-03", "2024-05-10", False),
+        ("What did I do on 29 February?", "2024-02-29", "2024-02-29", False),
+        ("Was habe ich gestern gesagt?", "2024-06-04", "2024-06-04", True),
+        ("what happened in February 2023", "2023-02-01", "2023-02-28", False),
+    ],
+)
+def test_a_time_alone_is_a_period(query: str, first: str, last: str, said: bool) -> None:
+    found = periods.period_asked(query, NOW, {"nora", "friend"})
+    assert found is not None
+    days = [datetime.fromtimestamp(at, UTC).date().isoformat() for at in (found.first, found.last)]
+    assert (days, found.said) == ([first, last], said)
+    assert found.first % 86_400 == 0
+    assert (found.last + 1e-3) % 86_400 == pytest.approx(0, abs=1e-3)
+
+
+def test_since_reaches_until_now() -> None:
+    found = periods.period_asked("what happened since last Monday?", NOW)
+    assert found is not None
+    assert (found.last, datetime.fromtimestamp(found.first, UTC).isoweekday()) == (NOW, 1)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what did I say about the boiler last week?",
+        "what did I eat yesterday",
+        "may I ask something?",
+        "what did I say?",
+        "Who is Nora?",
+        "",
+        "What did Nora say last week?",
+    ],
+)
+def test_a_question_with_content_of_its_own_is_none(query: str) -> None:
+    assert periods.period_asked(query, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "inside"),
+    [
+        ("2024-05-27", True),
+        ("2024-06-02", True),
+        ("2024-06-03", False),
+        ("2024-05", False),
+        ("2024", False),
+        ("", False),
+        ("soon", False),
+        ("2024-13-01", False),
+    ],
+)
+def test_a_named_date_counts_when_it_lies_inside(written: str, inside: bool) -> None:
+    week = periods.period_asked("what happened last week", NOW)
+    assert week is not None
+    assert periods.names_day(written, week) == inside
+
+
+def test_a_month_lies_inside_its_year() -> None:
+    year = periods.period_asked("what happened in 2023", NOW)
+    assert year is not None
+    assert periods.names_day("2023-02", year)
+    assert periods.names_day("2023", year)
+
+
+@pytest.mark.parametrize("query", ["what did I say?", "anything", "What do you remember?"])
+def test_a_question_without_content_asks_anything(query: str) -> None:
+    assert periods.asks_anything(query)
+    assert not periods.asks_anything(query + " boiler")
+    assert not periods.asks_anything("")
