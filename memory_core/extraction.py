@@ -19,6 +19,7 @@ from memory_core.gist.encoder import Encoded, Fact, Gist, Turn
 from memory_core.gist.passthrough import PassthroughEncoder
 from memory_core.recording import Entry
 from memory_core.records import (
+    FAILED,
     JOBS,
     TRUSTS,
     Change,
@@ -27,6 +28,7 @@ from memory_core.records import (
     content_hash,
     normalised,
 )
+from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, echo, grounding, secrets
@@ -77,12 +79,13 @@ class Outcome:
     """What is to be written: new values of memories by id, and facts that are ready to be taken.
 
     Each fact comes with the id of a known one that says the same, or "". *dropped* says why
-    others were not taken.
+    others were not taken; *outdated* are facts that an older version made of the same turns.
     """
 
     values: dict[str, dict[str, Any]]
     facts: tuple[tuple[Entry, str], ...] = ()
     dropped: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
 
 
 class Extraction:
@@ -113,7 +116,7 @@ class Extraction:
                 dropped.append(reason)
             else:
                 facts.append(self._entry(fact, sources, embedder))
-        return Outcome(values, tuple(facts), tuple(dropped))
+        return Outcome(values, tuple(facts), tuple(dropped), self._outdated(turns))
 
     def done(self, id: str) -> Outcome:
         """What is written for a memory of which there is nothing to say."""
@@ -135,7 +138,24 @@ class Extraction:
                 values = {name: value for name, value in values.items() if name != "importance"}
             actor, scope = str(fields.get("agent", "")), owner_of(Memory(**_scope(fields)))
             tx.append(Change("put", id, values, actor=actor, source=SOURCE, scope=scope))
+        for id in outcome.outdated:
+            if tx.accesses([id]):  # not forgotten meanwhile; what is made again comes back
+                tx.append(Change("put", id, {"retired_at": tx.now}, source=SOURCE))
         return sum(bool(recording.take_fact(tx, entry, known)) for entry, known in outcome.facts)
+
+    def _outdated(self, turns: Sequence[Memory]) -> tuple[str, ...]:
+        """Facts that rest on nothing but *turns* and were made by another version."""
+        own = {memory.id for memory in turns if memory.encoded not in ("", FAILED)}
+        with self._store.reading():
+            columns, graph = self._store.columns, self._store.graph
+            rows = [row for id in own if (row := columns.row(id)) is not None]
+            ids = {columns.id(fact) for row in rows for fact in graph.origins(row, DERIVED_FROM)}
+        found = self._store.indexed(sorted(ids)).values() if ids else ()
+        return tuple(
+            memory.id
+            for memory in found
+            if memory.extracted and memory.retired_at is None and own >= set(memory.derived_from)
+        )
 
     # Turns
 

@@ -166,11 +166,9 @@ class Jobs:
         if not self.active or not self.service.may_ask() or not self._take():
             return False
         with self._batch() as ids:
-            if ids:
-                turns = list(self._store.indexed(ids).values())
-                with self._running(name for memory in turns for name in memory.due):
-                    self._encode(turns)
-        return bool(ids)
+            turns = list(self._store.indexed(ids).values()) if ids else []
+            with self._running(name for memory in turns for name in memory.due):
+                return bool(turns) and self._encode(turns)
 
     def _take(self) -> bool:
         """True when this process is the one that works."""
@@ -193,13 +191,13 @@ class Jobs:
                 state.busy.difference_update(ids)
                 state.groups -= groups
 
-    def _encode(self, turns: Sequence[Memory]) -> None:
-        """Send *turns* to the model and write what follows from its answer."""
+    def _encode(self, turns: Sequence[Memory]) -> bool:
+        """Send *turns* to the model and write what follows; False when it did not serve."""
         for memory in filter(is_echo, turns):
             self._extraction.write(self._extraction.done(memory.id))
         turns = [memory for memory in turns if not is_echo(memory)]
         if not turns:
-            return
+            return True
         context = self.backlog.context(turns[0])
         try:
             made = self._asked(context, turns)
@@ -207,12 +205,14 @@ class Jobs:
             self._unusable(turns, problem)
         except ServiceFailure as problem:
             log.debug("still due: %s", problem.problem)
+            return False
         else:
             outcome = self._extraction.outcome(context, turns, made, self._embedder())
             for reason in outcome.dropped:
                 log.info("a fact was dropped: %s", reason)
             self._extraction.write(outcome)
             self._forget_tries(turns)
+        return True
 
     def _asked(self, context: Sequence[Memory], turns: Sequence[Memory]) -> Encoded:
         from memory_core.gist.prompts import most_tokens  # only where a model was chosen
@@ -305,7 +305,7 @@ class Jobs:
         waiting = f"{counts['queued']} jobs wait, rules serve meanwhile"
         if (problem := service.problem) is not None:
             return Check("encoder", "degraded", f"{problem.problem}; {waiting}", problem.next_step)
-        if service.left() <= 0:
+        if service.spent:
             used = BudgetUsed(self._settings.daily_tokens)
             return Check("encoder", "degraded", f"{used.problem}; {waiting}", used.next_step)
         if counts["failed"]:

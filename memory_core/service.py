@@ -71,14 +71,15 @@ class ModelService:
         self._lock = threading.Lock()
         self._pause = _Pause()
         self._reserved = 0
+        self._ended = ""
         self._uncounted = [0, 0, 0, 0]
 
     # When it may be asked
 
     def may_ask(self) -> bool:
-        """True when a call could be made now: no pause, and something is left of the budget."""
+        """True when a call could be made now: no pause, and the budget did not end today."""
         with self._lock:
-            return self._serves() and self._left() > 0
+            return self._serves() and self._ended != self._day()
 
     def _serves(self) -> bool:
         pause = self._pause
@@ -120,6 +121,7 @@ class ModelService:
                 said = problem.problem if problem else "it is being tried"
                 raise ServiceFailure(f"the model is left alone: {said}", "it is tried again")
             if most > self._left():
+                self._ended = self._day()
                 raise BudgetUsed(self._settings.daily_tokens)
             self._reserved += most
             self._pause.trying = self._pause.failures > 0
@@ -169,10 +171,11 @@ class ModelService:
 
     # How it is
 
-    def left(self) -> int:
-        """Tokens that are left of today's budget, without what calls under way may take."""
+    @property
+    def spent(self) -> bool:
+        """True when today's budget did not cover a call: none is made until tomorrow."""
         with self._lock:
-            return self._left()
+            return self._ended == self._day()
 
     @property
     def problem(self) -> EncoderUnavailable | None:

@@ -44,7 +44,7 @@ class Claude:
         if not self._key:
             raise ServiceFailure(f"there is no key for {where}", f"set {KEY}", lasting=True)
         try:
-            message = self._sent(request)
+            return _reply(self._sent(request), request)
         except anthropic.APIStatusError as problem:
             after = problem.response.headers.get("retry-after")
             raise wire.refused(where, problem.status_code, problem.message, after) from None
@@ -52,7 +52,6 @@ class Claude:
             raise wire.unreachable(where, problem) from None
         except (anthropic.AnthropicError, ValueError, TypeError, AttributeError):
             raise wire.unusable(f"{where} gave an unreadable answer") from None
-        return _reply(message, request)
 
     def _sent(self, request: Request) -> Message:
         """The answer to *request*, asked again without force by a model that takes no force.

@@ -40,7 +40,7 @@ class Ollama:
 
         where = f"Ollama at {self._url}" if self._url else "Ollama"
         try:
-            answer = self._sent(request)
+            return _reply(self._sent(request), request)
         except vendor.ResponseError as problem:
             raise wire.refused(where, problem.status_code, str(problem.error), None) from None
         except wire.TooMuch as problem:
@@ -50,7 +50,6 @@ class Ollama:
         except (ValidationError, ValueError, TypeError, AttributeError):
             # the client takes for granted that any JSON is an object
             raise wire.unusable(f"{where} gave an unreadable answer") from None
-        return _reply(answer, request)
 
     def _sent(self, request: Request) -> vendor.ChatResponse:
         room = wire.estimate(request.system + request.data) + request.most + _SPARE
