@@ -152,6 +152,12 @@ def links(store: MemoryStore, who: Identity, id: str) -> list[Link]:
     return sorted(found, key=lambda link: (-link.weight, link.kind, link.a, link.b))
 
 
+def of_source(store: MemoryStore, who: Identity, source: str) -> tuple[str, ...]:
+    """The ids of what *who* owns (an admin: may read) and that carries exactly this *source*."""
+    found = (memory for memory in readable(store, who) if memory.source == source)
+    return tuple(m.id for m in found if who.admin or m.agent == who.agent)
+
+
 def readable(store: MemoryStore, who: Identity) -> Iterator[Memory]:
     """Every memory that *who* may read, in the order in which they were first stored."""
     store.catch_up()

@@ -1,4 +1,4 @@
-"""Sleep as a run: topics -> contradictions -> refresh -> summaries -> ... -> duplicates -> prune.
+"""Sleep as a run: settle -> topics -> contradictions -> refresh -> summaries -> ... -> prune.
 
 One run is one plan, made without writing anything and then written with before-images: it can be
 previewed, undone as a whole, and a run that fails or is killed leaves nothing behind (design,
@@ -30,6 +30,7 @@ from memory_core.wording import embed
 Progress = Callable[[int, int, str], None]
 
 STEPS: dict[str, Callable[[Scene], None]] = {
+    "settle": sleep.settle,
     "topics": sleep.topics,
     "contradictions": relations.contradictions,
     "refresh": summaries.refresh,
@@ -257,7 +258,7 @@ class Consolidator:
             frozenset((columns.id(int(row)), columns.id(other)))
             for row in rows
             for other, kind, _ in graph.neighbours(int(row))
-            if kind in duplicates.RELATIONS
+            if kind in (*duplicates.RELATIONS, duplicates.DUPLICATE_OF)
         }
 
 

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from memory_core import checks, sleep
+from memory_core import checks, sleep, undoing
 from memory_core.config import Settings
 from memory_core.errors import NotFound, ScopeDenied, StorageError
 from memory_core.records import Change, ForgetReport, Identity, Memory, Removal
@@ -204,7 +204,8 @@ class Forgetting:
         for memory in chosen:
             if tx.fields(memory.id) is None:
                 raise NotFound(f"no memory {memory.id}", "somebody forgot it just now; look again")
-            marks = digests(secret, owner_of(memory), memory.text) if never_again else []
+            said = (memory.text, *undoing.repeats(tx, memory.id)) if never_again else ()
+            marks = [mark for text in said for mark in digests(secret, owner_of(memory), text)]
             tx.forget(_forget(who, memory, marks, reason))
         for memory in reach.derived.values():
             if tx.fields(memory.id) is not None:

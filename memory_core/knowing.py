@@ -45,11 +45,6 @@ class Knowing:
             raise checks.unknown(id)
         return found[id]
 
-    def history(self, who: Identity, id: str) -> list[records.Change]:
-        """Every change of the memory *id*, oldest first. Raises NotFound like get."""
-        self.get(who, id)
-        return self._engine.parts().store.journal.history(id)
-
     def listing(
         self,
         who: Identity,

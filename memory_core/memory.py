@@ -16,16 +16,15 @@ from memory_core.engine import Engine
 from memory_core.interchange import jsonl
 from memory_core.jobs import EncodeReport, Progress
 from memory_core.knowing import Knowing
+from memory_core.lifecycle import LifeCycle
 from memory_core.records import (
     KINDS,
     VISIBILITIES,
     ConversationTurn,
-    ForgetReport,
     HealthReport,
     Identity,
     Receipt,
     Recollection,
-    RunReport,
     is_id,
 )
 from memory_core.reembedding import Reembedding
@@ -34,12 +33,9 @@ from memory_core.tiers import Swept
 
 K_MOST = 50
 CONTEXT_MOST = 5
-MODES = ("sleep", "session", "topics", "deduplicate", "contradictions", "prune")
-
-FORGET_CANDIDATES = 10  # that forget by query offers for choice
 
 
-class Memory(Knowing):
+class Memory(Knowing, LifeCycle):
     """A long-term memory in one data directory, thread-safe; many processes may share it.
 
     The constructor returns at once; the store opens and the model loads in the background. Calls
@@ -231,86 +227,6 @@ class Memory(Knowing):
     def sweep(self, who: Identity) -> Swept:
         """Move what *who* owns through the tiers now; it happens by itself every few minutes."""
         return self._engine.parts().tiers.sweep(who)
-
-    def consolidate(
-        self,
-        who: Identity,
-        *,
-        mode: str = "sleep",
-        session: str = "",
-        dry_run: bool = False,
-        undo: str = "",
-        progress: Callable[[int, int, str], None] | None = None,
-    ) -> RunReport:
-        """Turn episodes into knowledge, as one journalled run; or *undo* an earlier run by its id.
-
-        *mode* is one of MODES; *dry_run* shows what would change and changes nothing. *progress*
-        is called with (done, total, message). Raises Busy while another run is at work.
-        """
-        mode = checks.one_of(mode, "mode", MODES) or "sleep"
-        session, undo = checks.label(session, "session"), checks.label(undo, "undo")
-        dry_run = checks.flag(dry_run, "dry_run")
-        parts = self._engine.parts()
-        parts.store.catch_up()
-        if undo:
-            return parts.consolidator.undo(who, undo)
-        return parts.consolidator.run(
-            who, mode=mode, session=session, dry_run=dry_run, progress=progress
-        )
-
-    def end_session(self, who: Identity, session: str) -> None:
-        """The conversation *session* is over: it is summed up soon, nothing of it stays in mind."""
-        session, parts = checks.label(session, "session"), self._engine.parts()
-        parts.sessions.end(who, session)
-        parts.sleeper.end_session(who, session)
-
-    def forget(
-        self,
-        who: Identity,
-        *,
-        ids: Sequence[str] = (),
-        query: str = "",
-        reason: str = "",
-        never_again: bool = True,
-        confirm: bool = False,
-    ) -> ForgetReport:
-        """Show what would be forgotten; with *ids* and *confirm*, forget it for good.
-
-        *query* only previews. Derived memories that rest on nothing else go too. With
-        *never_again* the values are recognised and refused later. Raises NotFound, ScopeDenied.
-        """
-        wanted = checks.labels(ids, "ids", checks.IDS_MOST)
-        reason = checks.text(reason, "reason", self.settings.limits.source_chars)
-        never_again = checks.flag(never_again, "never_again")
-        confirm = checks.flag(confirm, "confirm") and bool(wanted)
-        if not wanted and query == "":
-            raise checks.invalid(
-                "ids", "neither ids nor a query was given", "recall first, then pass ids"
-            )
-        parts = self._engine.parts()
-        parts.store.catch_up()
-        if not wanted:
-            cues = Cues(self._query(query), k=FORGET_CANDIDATES, context=0)
-            found = parts.reader.recall(who, cues)
-            near = [hit.memory for hit in (*found.hits, *found.partial)]
-            wanted = tuple(m.id for m in near if who.admin or m.agent == who.agent)
-        report = parts.forgetting.forget(
-            who, wanted, reason=reason, never_again=never_again, confirm=confirm
-        )
-        if confirm:
-            parts.maintenance.nudge()
-        return report
-
-    def clear(self, who: Identity) -> int:
-        """Forget everything that *who* owns, without tombstones; how many memories went.
-
-        Batch by batch. When one fails, what went before it stays gone; repeat it for the rest.
-        """
-        parts = self._engine.parts()
-        gone = parts.forgetting.clear(who, catalogue.owned(parts.store, who))
-        if gone:
-            parts.maintenance.nudge()
-        return gone
 
     # Knowing
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import undoing
 from memory_core.corrections import Correction
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.records import (
@@ -219,11 +220,12 @@ def _reinforce(tx: Transaction, first: str, entry: Entry) -> Receipt:
     count, _last = tx.accesses([first])[first]
     tx.append(Change("access", "", {"ids": [first], "counts": [count + 1], "last": [tx.now]}))
     fields = tx.fields(first) or {}
+    told: dict[str, Any] = {"actor": entry.who.agent, "scope": owner_of(from_fields(fields))}
+    if fields.get("text") != entry.memory.text:  # other words are kept, to be taken apart again
+        body = {undoing.MERGED: undoing.merged(entry.memory, fields)}
+        tx.append(Change("put", first, body, source="merge", **told))
     if fields.get("retired_at") is not None:
-        back = {"retired_at": None}
-        tx.append(
-            Change("put", first, back, actor=entry.who.agent, scope=owner_of(from_fields(fields)))
-        )
+        tx.append(Change("put", first, {"retired_at": None}, **told))
     return _known(fields, entry.warnings)
 
 

@@ -223,7 +223,8 @@ def repetitions(scene: Scene) -> None:
         for i, j, cosine in sorted(pairs, key=lambda pair: -pair[2]):
             a, b = scene.plan.memories[members[i].id], scene.plan.memories[members[j].id]
             both = a.retired_at is None and b.retired_at is None
-            alike = a.dates == b.dates and not opposed(scene.said(a), scene.said(b))
+            known = frozenset((a.id, b.id)) in scene.related or extends(a, b) or extends(b, a)
+            alike = not known and a.dates == b.dates and not opposed(scene.said(a), scene.said(b))
             if both and alike:
                 _merge(scene.plan, a, b, cosine)
 
@@ -238,7 +239,7 @@ def _merge(plan: Plan, a: Memory, b: Memory, cosine: float) -> None:
         (a, b), key=lambda m: (-m.importance, -m.access_count, m.recorded_at, m.id)
     )
     action = plan.begin("duplicates", [stays.id, goes.id])
-    plan.link(action, goes.id, stays.id, "duplicate_of", cosine)
+    plan.link(action, goes.id, stays.id, duplicates.DUPLICATE_OF, cosine)
     plan.retire(action, goes.id)
     plan.bequeath(action, goes.id, stays.id)
 

@@ -63,7 +63,8 @@ def _updated(store: MemoryStore, places: dict[int, int], at: float) -> dict[int,
     for row, place in places.items():
         for origin in store.graph.origins(row, duplicates.UPDATES):
             holds = columns.valid_until[origin] >= at >= columns.valid_from[origin]
-            if origin in places and holds and columns.recorded_at[origin] <= at:
+            stands = store.graph.weight(origin, row, duplicates.UPDATES) >= 0.5  # not taken back
+            if stands and origin in places and holds and columns.recorded_at[origin] <= at:
                 found[place] = places[origin]
     return found
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Profile
-from memory_core.records import Memory
-from memory_core.scoring import clusters, decay, prune
+from memory_core.records import TIERS, Memory
+from memory_core.scoring import clusters, decay, prune, tiers
 from memory_core.storage.run_plan import Plan
 from memory_core.text.claims import Claims, claims
 
@@ -45,7 +45,7 @@ class Scene:
     The *plan* holds the caller's own memories, oldest first; *others* are readable ones of other
     agents. *vectors* are whole vectors by id, without those that have none yet; *profile* is None
     and *vectors* empty while no model is ready. *related* are pairs that are linked as
-    updating, extending or contradicting each other. *demoted*
+    updating, extending, contradicting or repeating each other. *demoted*
     tells whether a run that still stands has set a memory's importance. A conversation is summed
     up when nothing was said in it for *silence_s* seconds, an episode when it is *age_s* old.
     """
@@ -79,6 +79,61 @@ class Scene:
     def embedded(self, memories: Iterable[Memory]) -> list[Memory]:
         """Those of *memories* that have a vector."""
         return [memory for memory in memories if memory.id in self.vectors]
+
+
+# Tiers
+
+
+def settle(scene: Scene) -> None:
+    """Move what has left its ring, gone cold or is too much to the tier below (scoring.tiers)."""
+    plan, settings = scene.plan, scene.settings.tiers
+    members = [m for m in plan.memories.values() if m.retired_at is None and not m.replaced]
+    if not members:
+        return
+    covered = {source for memory in members for source in memory.derived_from}
+    held = tiers.Held(
+        tier=np.array([TIERS.index(m.tier) for m in members]),
+        importance=np.array([m.importance for m in members]),
+        retention=_retention(scene, members),
+        age_s=plan.now - np.array([m.recorded_at for m in members]),
+        recorded_at=np.array([m.recorded_at for m in members]),
+        ringed=_ringed(scene, members),
+        covered=np.array([m.id in covered for m in members]),
+        owner=np.array([hash(scope(m)) for m in members]),
+    )
+    moves = tiers.settle(
+        held,
+        tiers.Bounds(
+            settings.keep_importance,
+            settings.cold_retention,
+            60.0 * settings.cold_minutes,
+            settings.recent_most,
+            settings.long_term_most,
+        ),
+    )
+    for memory, move in zip(members, moves.tolist(), strict=True):
+        if move in (tiers.UNKEPT, tiers.OVER):
+            action = plan.begin("settle")
+            plan.retire(action, memory.id)
+            if memory.tier == "active":
+                plan.put(action, memory.id, tier="recent")
+        elif move != tiers.STAY:
+            lower = "recent" if move == tiers.KEPT else "long_term"
+            plan.put(plan.begin("settle"), memory.id, tier=lower)
+
+
+def _ringed(scene: Scene, members: Sequence[Memory]) -> NDArray[np.bool_]:
+    """True for the last turns of a conversation that goes on."""
+    settings = scene.settings.tiers
+    inside = {
+        memory.id
+        for turns in grouped((m for m in members if m.thread), lambda m: m.thread)
+        if scene.plan.now - max(m.recorded_at for m in turns) < 60.0 * settings.silence_minutes
+        for memory in sorted((m for m in turns if m.tier == "active"), key=lambda m: -m.position)[
+            : settings.ring
+        ]
+    }
+    return np.array([memory.id in inside for memory in members])
 
 
 # Topics

@@ -35,6 +35,8 @@ _ON_ENGINE = (
     "recall",
     "consolidate",
     "forget",
+    "history",
+    "encode",
     "health",
     "reembed",
     "stats",

@@ -16,6 +16,7 @@ from server.doctor import doctor
 from server.exchange import bring_in, export
 from server.measuring import evaluate
 from server.outcome import Outcome
+from server.past import history
 from server.reembed import reembed
 from server.safekeeping import backup, restore
 from server.upkeep import setup, token
@@ -134,20 +135,25 @@ def consolidate(engine: Engine, who: Identity, args: Namespace) -> Outcome:
 
 def forget(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     """Preview or delete."""
-    if args.query and args.ids:
-        raise InvalidInput("ids and --query were both given", "give one of them")
+    if sum(map(bool, (args.ids, args.query, args.source))) > 1:
+        raise InvalidInput("more than one of ids, --query and --source", "give one of them")
     if args.query:
         engine.wait_ready(READY_SECONDS)
     done = engine.forget(
         who,
         ids=args.ids,
         query=args.query,
+        source=args.source,
         reason=args.reason,
         never_again=not args.allow_again,
         confirm=args.yes,
     )
     answer = packing.forget_report(done)
-    hint = "\ngive the ids and --yes to delete for good" if done.status == "preview" else ""
+    hint = (
+        "\ngive the ids (or --source) and --yes to delete for good"
+        if done.status == "preview"
+        else ""
+    )
     return Outcome(answer, render.forget(answer) + hint)
 
 
@@ -209,6 +215,7 @@ WITH_ENGINE: dict[str, Callable[[Any, Identity, Namespace], Outcome]] = {
     "recall": recall,
     "consolidate": consolidate,
     "forget": forget,
+    "history": history,
     "encode": encode,
     "health": health,
     "reembed": reembed,

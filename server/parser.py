@@ -75,6 +75,9 @@ def build_parser() -> Parser:
     _recall(add("recall", "find memories"))
     _consolidate(add("consolidate", "turn episodes into knowledge"))
     _forget(add("forget", "delete memories for good"))
+    history = add("history", "show every change of a memory, or take one back")
+    history.add_argument("id", metavar="ID")
+    history.add_argument("--undo", type=_count, default=0, metavar="CHANGE", help="its number")
     encode = add("encode", "let the model do now what is due")
     encode.add_argument("--since", default="", metavar="ISO", help="and again what is from then on")
     health = add("health", "check every part with a real round trip")
@@ -203,6 +206,9 @@ def _forget(command: Parser) -> None:
     command.add_argument("ids", nargs="*", metavar="ID")
     command.add_argument(
         "--query", default="", metavar="TEXT", help="find candidates; preview only"
+    )
+    command.add_argument(
+        "--source", default="", metavar="TEXT", help="everything with exactly this source"
     )
     command.add_argument("--reason", default="", metavar="TEXT")
     command.add_argument("--allow-again", action="store_true", help="it may be remembered later")

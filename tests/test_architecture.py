@@ -33,6 +33,8 @@ PATHS = {
     "sleep",
     "summaries",
     "sleeper",
+    "lifecycle",
+    "undoing",
     "relations",
     "corrections",
     "staleness",

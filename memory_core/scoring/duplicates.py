@@ -17,6 +17,7 @@ UPDATES = "updates"
 CONTRADICTS = "contradicts"
 EXTENDS = "extends"
 SIMILAR = "similar"
+DUPLICATE_OF = "duplicate_of"
 RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
 """Kinds of links between a later memory and what it bears on."""
 

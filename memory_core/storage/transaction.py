@@ -128,6 +128,10 @@ class Transaction:
         """Every change that names the run, in order."""
         return reading.run_changes(self._db, run)
 
+    def history(self, target: str) -> list[Change]:
+        """Every change with that target, in order; scrubbed ones have no body."""
+        return reading.history(self._db, target)
+
     def latest_writer(self, id: str, field: str) -> str:
         """The run ("" for none) of the latest put that set *field* of that memory."""
         for change in reversed(reading.history(self._db, id)):

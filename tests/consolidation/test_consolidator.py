@@ -34,6 +34,7 @@ def _busy_store(world: Any) -> list[str]:
     ids += [world.tell(PORT.format(port)) for port in (5432, 5433)]
     ids += [world.tell(PORT.format(5433).replace("last big", "last"), importance=0.7)]
     ids += [world.tell("an umbrella", importance=0.1, tier="recent", recorded_at=START - 90 * DAY)]
+    world.tell("Hm, the rain.", session="lake", importance=0.2, tier="active", role="user")
     world.access(ids[7], 3, START)
     world.now += 7200.0
     return ids
@@ -156,9 +157,9 @@ def test_progress_is_told_at_every_step(world: Any) -> None:
     _busy_store(world)
     told: list[tuple[int, int, str]] = []
     run = world.run(progress=lambda *step: told.append(step)).run
-    assert told[0] == (0, 9, f"run {run}")
-    assert [done for done, _, _ in told[1:]] == list(range(10))
-    assert {total for _, total, _ in told} == {9}
+    assert told[0] == (0, 10, f"run {run}")
+    assert [done for done, _, _ in told[1:]] == list(range(11))
+    assert {total for _, total, _ in told} == {10}
     assert [message for _, _, message in told][-2:] == ["writing", "done"]
 
 
@@ -166,7 +167,7 @@ class Cancelled(Exception):
     """Raised by a progress callback."""
 
 
-@pytest.mark.parametrize("at", range(9))
+@pytest.mark.parametrize("at", range(10))
 def test_a_run_that_is_stopped_anywhere_fails_and_leaves_nothing(world: Any, at: int) -> None:
     _busy_store(world)
     before = world.export()

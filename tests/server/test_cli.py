@@ -23,6 +23,7 @@ COMMANDS = [
     "recall",
     "consolidate",
     "forget",
+    "history",
     "encode",
     "health",
     "stats",
