@@ -22,6 +22,7 @@ from memory_core.records import NEVER, Identity, Link, Memory, Receipt, Similar,
 from memory_core.scoring import duplicates
 from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
+from memory_core.text.affect import affect
 from memory_core.wording import embed
 
 NOVEL_IMPORTANCE = 0.75
@@ -168,8 +169,12 @@ class Writer:
         start, end = memory.valid_from, memory.valid_until
         if start is None and end is None:
             start, end = validity.bounds(memory.text, memory.occurred_at)
+        colour = affect(memory.text)
         return replace(
             memory,
+            valence=colour.valence,
+            arousal=colour.arousal,
+            emotions=colour.emotions,
             valid_from=start,
             valid_until=end,
             dates=memory.dates or dates.resolve(memory.text, memory.occurred_at),

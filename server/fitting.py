@@ -24,6 +24,7 @@ DEFAULT_CHARS = 8_000
 CLIP_TO = 240
 _LESSER = (
     "why",
+    "affect",
     "emotions",
     "entities",
     "topic",

@@ -42,9 +42,18 @@ def recalled(memory: Memory, now: float) -> schemas.Recalled:
         topic=memory.topic,
         entities=list(memory.entities),
         emotions=list(memory.emotions),
+        affect=_affect(memory),
+        agent="" if memory.visibility == "private" else memory.agent,
         superseded_by=memory.superseded_by,
         derived_from=list(memory.derived_from),
     )
+
+
+def _affect(memory: Memory) -> str:
+    """Its emotional colour in words; "" for a plain text."""
+    if not (memory.valence or memory.arousal):
+        return ""
+    return f"valence {memory.valence:+.2f}, arousal {memory.arousal:.2f}"
 
 
 def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:

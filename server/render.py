@@ -189,12 +189,14 @@ def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
     if memory.get("when"):
         facts.append(f"{memory['when']} ({memory.get('age', '')})")
     facts += [f"score {memory['score']}", f"importance {memory['importance']}"]
-    for name in ("speaker", "session", "source", "topic"):
+    for name in ("speaker", "agent", "session", "source", "topic"):
         if memory.get(name):
             facts.append(f"{name} {quoted(memory[name])}")
     for name in ("tags", "entities", "emotions"):
         if memory.get(name):
             facts.append(f"{name} {', '.join(quoted(item) for item in memory[name])}")
+    if memory.get("affect"):
+        facts.append(line(memory["affect"]))
     if memory.get("superseded_by"):
         facts.append(f"superseded_by {memory['superseded_by']}")
     if memory.get("derived_from"):

@@ -114,6 +114,8 @@ class Recalled(Answer):
     topic: str = ""
     entities: list[str] = []
     emotions: list[str] = []
+    affect: str = ""
+    agent: str = ""
     before: list[Turn] = []
     after: list[Turn] = []
     superseded_by: str = ""

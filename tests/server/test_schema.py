@@ -55,7 +55,7 @@ ANSWERS = {
 }
 RECALLED = (
     "id text gist kind speaker session when age score scope source trust tags importance topic "
-    "entities emotions before after superseded_by derived_from why"
+    "entities emotions affect agent before after superseded_by derived_from why"
 )
 
 
