@@ -7,6 +7,7 @@ section 5). The steps are in `sleep` and `relations`; only what the caller owns 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from memory_core import relations, sleep, summaries
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
-from memory_core.errors import Busy, InvalidInput, NotFound
+from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
 from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id
 from memory_core.scoring import duplicates
 from memory_core.sleep import Scene, Summarise
@@ -26,6 +27,8 @@ from memory_core.storage.runs import Runs
 from memory_core.storage.store import MemoryStore
 from memory_core.tombstones import owner_of
 from memory_core.wording import embed
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int, str], None]
 
@@ -188,12 +191,18 @@ class Consolidator:
 
     def _embed(self, plan: Plan) -> None:
         """Vectors for what the plan creates, before anything is locked; without a model, later."""
-        embedder = self._embedder()
-        for action in plan.actions:
-            if embedder is not None and action.created is not None:
-                action.parts, vectors = embed(embedder, action.created)
-                action.vectors = vectors.astype(np.float16)
-                action.fingerprint = embedder.fingerprint
+        embedder = self._gate.willing(self._store.fingerprint)
+        if embedder is None:
+            return
+        try:
+            for action in plan.actions:
+                if action.created is not None:
+                    action.parts, vectors = embed(embedder, action.created)
+                    action.vectors = vectors.astype(np.float16)
+                    action.fingerprint = embedder.fingerprint
+        except EncoderUnavailable as problem:
+            log.warning("summaries get their vectors later: %s", problem)
+            self._gate.rest(problem)
 
     def _embedder(self) -> Embedder | None:
         embedder = self._gate.embedder

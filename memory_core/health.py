@@ -195,6 +195,9 @@ def _model(parts: Parts, gate: EmbedderGate, setting: str) -> Check:
     if gate.problem is not None:
         detail = f"recall is lexical only: {gate.problem.problem}"
         return Check("model", "degraded", detail, gate.problem.next_step)
+    if gate.failure is not None:
+        detail = f"recall is lexical only, the model does not answer: {gate.failure.problem}"
+        return Check("model", "degraded", detail, gate.failure.next_step)
     if gate.embedder is None:
         detail = "the model is loading; recall is lexical"
         return Check("model", "degraded", detail, "wait a moment")

@@ -6,6 +6,7 @@ Ranking is by evidence (design rule 4). The recipe and its weights were measured
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from memory_core import attachment, checks, cognition, evidence, explanation, ju
 from memory_core.attachment import Chosen, Cues, Why
 from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate, Profile
+from memory_core.errors import EncoderUnavailable
 from memory_core.evidence import Candidates, Question
 from memory_core.records import Identity, Recollection
 from memory_core.scoring import metamemory
@@ -23,6 +25,8 @@ from memory_core.session import Mind, Sessions
 from memory_core.storage import lexical_index
 from memory_core.storage.store import MemoryStore
 from memory_core.text import dates, periods
+
+log = logging.getLogger(__name__)
 
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
@@ -108,10 +112,15 @@ class Reader:
 
     def _query_vector(self, query: str) -> tuple[NDArray[np.float32] | None, str]:
         """The vector to search with and whose it is; None without the store's model."""
-        embedder = self._gate.embedder
-        if embedder is None or embedder.fingerprint != self._store.fingerprint:
+        embedder = self._gate.willing(self._store.fingerprint)
+        if embedder is None:
             return None, ""
-        return embedder.query(query), embedder.fingerprint
+        try:
+            return embedder.query(query), embedder.fingerprint
+        except EncoderUnavailable as problem:
+            log.warning("recall goes by words: %s", problem)
+            self._gate.rest(problem)
+            return None, ""
 
     def _question(self, cues: Cues, vector: NDArray[np.float32] | None) -> Question:
         return Question(

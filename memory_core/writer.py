@@ -6,6 +6,7 @@ means that the vectors come later (maintenance backfills them).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ from memory_core import checks, corrections, extraction, recording, sleep, stale
 from memory_core.config import Settings
 from memory_core.corrections import Correction
 from memory_core.embedding.embedder import EmbedderGate, Profile
+from memory_core.errors import EncoderUnavailable
 from memory_core.gist.encoder import GistEncoder, Turn
 from memory_core.recording import Entry
 from memory_core.records import NEVER, Identity, Link, Memory, Receipt, Similar, content_hash
@@ -24,6 +26,8 @@ from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
 from memory_core.text.affect import affect
 from memory_core.wording import embed
+
+log = logging.getLogger(__name__)
 
 NOVEL_IMPORTANCE = 0.75
 NORMAL_IMPORTANCE = 0.5
@@ -184,11 +188,16 @@ class Writer:
     # embed
 
     def _embed(self, entry: Entry) -> Entry:
-        """*entry* with the vectors of its memory, or as it is while there is no model."""
-        embedder = self._gate.embedder
-        if embedder is None or embedder.fingerprint != self._store.fingerprint:
+        """*entry* with the vectors of its memory, or as it is while no model makes them."""
+        embedder = self._gate.willing(self._store.fingerprint)
+        if embedder is None:
             return entry
-        parts, vectors = embed(embedder, entry.memory)
+        try:
+            parts, vectors = embed(embedder, entry.memory)
+        except EncoderUnavailable as problem:  # the memory counts; its vectors come later
+            log.warning("stored without vectors: %s", problem)
+            self._gate.rest(problem)
+            return entry
         return replace(entry, fingerprint=embedder.fingerprint, parts=parts, vectors=vectors)
 
     # relate

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
@@ -147,6 +148,10 @@ def choose(settings: Settings) -> Embedder:
     )
 
 
+REST_SECONDS = 30.0
+"""A model that failed is asked nothing for so long: each try may take until its time-out."""
+
+
 class EmbedderGate:
     """Loads an embedder in a background thread and says how far it is; nothing waits for a model.
 
@@ -161,6 +166,8 @@ class EmbedderGate:
         self._started = False
         self._embedder: Embedder | None = None
         self._problem: MemoryCoreError | None = None
+        self._failure: MemoryCoreError | None = None
+        self._rested_at = 0.0
 
     def start(self) -> None:
         """Begin loading, unless that was done already. Returns at once."""
@@ -173,6 +180,7 @@ class EmbedderGate:
     def retry(self) -> None:
         """Try again after a failure; does nothing while loading or when the embedder is ready."""
         with self._lock:
+            self._failure = None
             if self._problem is None:
                 return
             self._problem = None
@@ -199,6 +207,24 @@ class EmbedderGate:
         self._embedder, self._problem = embedder, None
         self._started = True
         self._done.set()
+
+    def willing(self, fingerprint: str) -> Embedder | None:
+        """The embedder, if it makes vectors of *fingerprint* and did not fail a moment ago."""
+        embedder = self._embedder
+        fits = embedder is not None and embedder.fingerprint == fingerprint
+        return embedder if fits and self.failure is None else None
+
+    def rest(self, failure: MemoryCoreError) -> None:
+        """Ask the model nothing for REST_SECONDS, because it failed with *failure*."""
+        self._rested_at = time.monotonic() + REST_SECONDS
+        self._failure = failure
+
+    @property
+    def failure(self) -> MemoryCoreError | None:
+        """Why the loaded model is not asked at the moment; None when it is."""
+        if self._failure is not None and time.monotonic() >= self._rested_at:
+            self._failure = None
+        return self._failure
 
     def wait(self, timeout: float) -> Embedder | None:
         """The embedder, or None when it failed or is not ready after *timeout* seconds."""

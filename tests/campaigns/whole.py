@@ -1,0 +1,514 @@
+"""The memory against a plain dict: every call, kills, restarts, a clock that jumps, a full disk, a
+model that goes, a second process.
+
+    python tests/campaigns/whole.py --steps 1000000 --minutes 60 --seed 1
+
+plays until so many steps or minutes have passed. Each round is one seed; a failure prints the
+shortest steps that show it and the seed that plays them again (`--seed N --steps 1`). What is
+killed is killed at a moment that no seed fixes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import random
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+import hypothesis
+import pytest
+from helpers import RIGHTS, STORAGE, Hashing, Helper, Helpers
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from memory_core.config import Settings
+from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDenied
+from memory_core.maintenance import Maintenance
+from memory_core.memory import Memory
+from memory_core.records import Identity, Receipt, normalised
+
+DAY = 86400.0
+AGENTS = (Identity("ana", "crew", RIGHTS), Identity("ben", "crew", RIGHTS))
+MOST = 40
+"""Live memories; beyond it the machine forgets before it remembers."""
+LOOK_EVERY = 20
+"""Steps between two comparisons of everything with the dict."""
+STEPS = 250
+"""Of one example."""
+
+
+@dataclass
+class Known:
+    """What the dict knows of one memory."""
+
+    text: str
+    owner: Identity
+    scope: str
+    speaker: str
+    session: str
+    position: int = -1
+    superseded_by: str = ""
+    run: str = ""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        said = normalised(self.text)
+        return (self.owner.agent, self.scope, self.speaker, self.session, said)
+
+    @property
+    def thread(self) -> tuple[str, ...]:
+        return (self.owner.agent, self.scope, self.session)
+
+    def readable(self, who: Identity) -> bool:
+        return self.scope != "private" or who == self.owner
+
+
+@dataclass
+class World:
+    """The dict."""
+
+    known: dict[str, Known] = field(default_factory=dict)
+    gone: list[str] = field(default_factory=list)
+    runs: dict[str, Identity] = field(default_factory=dict)
+
+    def repeated(self, new: Known) -> str | None:
+        live = ((id, k) for id, k in self.known.items() if not k.superseded_by)
+        return next((id for id, k in live if k.key == new.key), None)
+
+    def standing(self, id: str) -> str:
+        while (following := self.known[id].superseded_by) in self.known:
+            id = following
+        return id
+
+    def take(self, id: str, new: Known) -> None:
+        assert id not in self.known
+        if new.session:
+            same = (k.position for k in self.known.values() if k.thread == new.thread)
+            new.position = max(same, default=-1) + 1
+        self.known[id] = new
+
+    def lose(self, ids: list[str]) -> None:
+        for id in ids:
+            del self.known[id]
+            self.gone.append(id)
+
+
+TOLD = st.fixed_dictionaries(
+    {
+        "text": st.builds("The {} waits by weir {}.".format, st.sampled_from(["heron", "stork"]),
+                          st.integers(0, 60)),
+        "scope": st.sampled_from(["private", "team", "shared"]),
+        "speaker": st.sampled_from(["", "Mara"]),
+        "session": st.sampled_from(["", "talk"]),
+    }
+)  # fmt: skip
+WHO = st.sampled_from(AGENTS)
+ANY = st.integers(0, 10**6)
+
+
+class Whole(RuleBasedStateMachine):
+    """This process and at times a helper over one directory; the dict says what is true."""
+
+    helpers: ClassVar[Helpers]
+    steps: ClassVar[int] = 0
+    kills: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(dir=_ram()))
+        self.now = 1.7e9
+        self.world = World()
+        self.helper: Helper | None = None
+        self.model = Hashing()
+        self.number = 0
+        self.played = 0
+
+    @initialize()
+    def start(self) -> None:
+        self.memory = self.opened()
+
+    def opened(self) -> Memory:
+        chosen = Settings(data_dir=self.folder, storage=STORAGE)
+        memory = Memory(chosen, clock=lambda: self.now, embedder=self.model)
+        memory.wait_ready(60)
+        return memory
+
+    # Writing
+
+    def expected(self, who: Identity, told: dict[str, str]) -> tuple[Known, str | None]:
+        new = Known(told["text"], who, told["scope"], told["speaker"], told["session"])
+        return new, self.world.repeated(new)
+
+    def noted(self, id: str, new: Known, first: str | None) -> None:
+        if first is None:
+            self.world.take(id, new)
+        else:
+            assert id == first
+
+    def room(self) -> None:
+        """Forget the oldest until there is room in the dict."""
+        while len(self.world.known) >= MOST:
+            self.forget_id(next(iter(self.world.known)))
+
+    def remembered(self, who: Identity, told: dict[str, str], **more: str) -> Receipt:
+        return self.memory.remember(who, **told, **more)  # type: ignore[arg-type]
+
+    @rule(who=WHO, told=TOLD)
+    def remember(self, who: Identity, told: dict[str, str]) -> None:
+        self.room()
+        self.now += 1.0
+        new, first = self.expected(who, told)
+        receipt = self.remembered(who, told)
+        assert receipt.status == ("stored" if first is None else "reinforced")
+        self.noted(receipt.id, new, first)
+
+    @rule(who=WHO, told=TOLD)
+    def remember_more(self, who: Identity, told: dict[str, str]) -> None:
+        self.remember(who, told)
+
+    @rule(who=WHO, told=TOLD)
+    def remember_with_a_key_twice(self, who: Identity, told: dict[str, str]) -> None:
+        self.room()
+        self.number += 1
+        new, first = self.expected(who, told)
+        receipts = [self.remembered(who, told, key=f"k{self.number}") for _ in range(2)]
+        assert receipts[0].id == receipts[1].id
+        self.noted(receipts[0].id, new, first)
+
+    @precondition(lambda self: self.world.known)
+    @rule(which=ANY, who=WHO, told=TOLD)
+    def correct(self, which: int, who: Identity, told: dict[str, str]) -> None:
+        self.room()
+        self.now += 1.0
+        known, old = self.world.known, self.pick(which)
+        last = self.world.standing(old)
+        new, first = self.expected(who, told)
+        error: type[MemoryCoreError] | None = None
+        if not known[old].readable(who):
+            error = NotFound
+        elif last != first and (known[old].owner, known[last].owner) != (who, who):
+            error = ScopeDenied
+        if error is not None:
+            with pytest.raises(error):
+                self.remembered(who, told, replaces=old)
+            return
+        receipt = self.remembered(who, told, replaces=old)
+        self.noted(receipt.id, new, first)
+        if last != receipt.id:
+            assert (receipt.status, receipt.replaced) == ("replaced", (last,))
+            known[last].superseded_by = receipt.id
+
+    def pick(self, which: int) -> str:
+        ids = list(self.world.known)
+        return ids[which % len(ids)]
+
+    @precondition(lambda self: self.world.known)
+    @rule(which=ANY, who=WHO)
+    def forget(self, which: int, who: Identity) -> None:
+        id = self.pick(which)
+        known = self.world.known[id]
+        if known.owner != who:
+            with pytest.raises(ScopeDenied if known.readable(who) else NotFound):
+                self.memory.forget(who, ids=[id], confirm=True)
+            return
+        self.forget_id(id)
+
+    def forget_id(self, id: str) -> None:
+        owner = self.world.known[id].owner
+        report = self.memory.forget(owner, ids=[id], confirm=True, never_again=False)
+        removed = [each.id for each in (*report.removed, *report.derived)]
+        assert report.removed[0].id == id
+        assert all(self.world.known[each].run for each in removed[1:])
+        self.world.lose(removed)
+
+    # Reading
+
+    @precondition(lambda self: self.world.known)
+    @rule(which=ANY, who=WHO)
+    def recall(self, which: int, who: Identity) -> None:
+        known = self.world.known[self.pick(which)]
+        self.check_recall(who, known.text, known.readable(who) and not known.superseded_by)
+
+    @precondition(lambda self: self.world.known)
+    @rule(which=ANY)
+    def recall_own(self, which: int) -> None:
+        known = self.world.known[self.pick(which)]
+        self.check_recall(known.owner, known.text, not known.superseded_by)
+
+    def check_recall(self, who: Identity, text: str, there: bool) -> None:
+        found = self.memory.recall(who, text, k=50)
+        hits = [hit.memory for hit in (*found.hits, *found.partial)]
+        for memory in hits:
+            known = self.world.known[memory.id]
+            assert known.readable(who)
+            assert memory.text == known.text
+            assert not known.superseded_by
+        if there and found.found:
+            texts = {normalised(memory.text) for memory in hits}
+            assert normalised(text) in texts, (text, sorted(texts))
+
+    @precondition(lambda self: self.world.known)
+    @rule(which=ANY, who=WHO)
+    def get(self, which: int, who: Identity) -> None:
+        id = self.pick(which)
+        known = self.world.known[id]
+        if known.readable(who):
+            assert self.memory.get(who, id).text == known.text
+        else:
+            with pytest.raises(NotFound):
+                self.memory.get(who, id)
+
+    @precondition(lambda self: self.world.gone)
+    @rule(which=ANY, who=WHO)
+    def get_what_is_gone(self, which: int, who: Identity) -> None:
+        with pytest.raises(NotFound):
+            self.memory.get(who, self.world.gone[which % len(self.world.gone)])
+
+    # Sleeping
+
+    @precondition(lambda self: len(self.world.known) > 4 and self.played % 4 == 0)
+    @rule(who=WHO, dry=st.booleans())
+    def consolidate(self, who: Identity, dry: bool) -> None:
+        before = self.texts(self.memory, who)
+        report = self.memory.consolidate(who, dry_run=dry)
+        after = self.texts(self.memory, who)
+        assert report.status == ("preview" if dry else "completed")
+        assert {id: after.get(id) for id in before} == before
+        new = after.keys() - before.keys()
+        assert not (dry and new)
+        for id in new:
+            made = self.memory.get(who, id)
+            assert made.kind in ("summary", "concept", "fact")
+            assert made.derived_from
+            assert set(made.derived_from) <= self.world.known.keys()
+            self.world.known[id] = Known(
+                made.text, who, made.visibility, made.speaker, made.session, made.position,
+                run=report.run,
+            )  # fmt: skip
+        if not dry:
+            self.world.runs[report.run] = who
+
+    @precondition(lambda self: self.world.runs)
+    @rule(which=ANY)
+    def undo(self, which: int) -> None:
+        run = list(self.world.runs)[which % len(self.world.runs)]
+        who = self.world.runs.pop(run)
+        report = self.memory.consolidate(who, undo=run)
+        assert report.status == "undone"
+        left = self.texts(self.memory, who)
+        for id, known in list(self.world.known.items()):
+            if known.run == run and id not in left:
+                self.world.lose([id])
+        with pytest.raises(InvalidInput):
+            self.memory.consolidate(who, undo=run)
+
+    # What happens to a program
+
+    @rule(jump=st.sampled_from([-3650.0, -30.0, -1.0, 0.01, 1.0, 30.0, 3650.0]))
+    def the_clock_jumps(self, jump: float) -> None:
+        self.now = min(max(self.now + jump * DAY, 1e9), 3e9)
+
+    @precondition(lambda self: self.played % 16 == 0)
+    @rule()
+    def upkeep(self) -> None:
+        self.memory._engine.parts().maintenance.round()
+
+    @precondition(lambda self: self.number % 7 == 3)
+    @rule()
+    def restart(self) -> None:
+        self.number += 1
+        self.memory.close()
+        self.memory = self.opened()
+
+    @rule()
+    def the_model_goes_or_comes_back(self) -> None:
+        self.number += 1
+        self.model.gone = not self.model.gone
+        self.memory._engine.gate.retry()
+
+    # A second process
+
+    @precondition(lambda self: self.helper is None and self.number % 3 == 1)
+    @rule()
+    def a_second_process_starts(self) -> None:
+        self.number += 1
+        self.helper = self.helpers.start(self.folder, self.now)
+
+    @precondition(lambda self: self.helper is not None)
+    @rule(who=WHO, told=TOLD)
+    def the_other_remembers(self, who: Identity, told: dict[str, str]) -> None:
+        assert self.helper is not None
+        self.room()
+        new, first = self.expected(who, told)
+        answer = self.helper.ask("remember", self.now, agent=who.agent, team=who.team, **told)
+        self.noted(answer["answer"][0], new, first)
+        id = answer["answer"][0]
+        assert self.memory.get(who, id).text == self.world.known[id].text
+
+    @precondition(lambda self: self.helper is not None and self.world.known)
+    @rule(which=ANY)
+    def the_other_forgets(self, which: int) -> None:
+        assert self.helper is not None
+        id = self.pick(which)
+        if any(known.run for known in self.world.known.values()):
+            return  # what is derived would go with it, and the helper does not say which
+        who = self.world.known[id].owner
+        answer = self.helper.ask("forget", self.now, agent=who.agent, team=who.team, id=id)
+        assert answer == {"answer": "forgotten"}
+        self.world.lose([id])
+
+    @precondition(lambda self: self.helper is not None)
+    @rule(who=WHO, told=TOLD, room=st.integers(0, 30_000))
+    def the_other_writes_to_a_full_disk(
+        self, who: Identity, told: dict[str, str], room: int
+    ) -> None:
+        """Stored and said so, or not stored and said so; then it works again."""
+        assert self.helper is not None
+        self.room()
+        new, first = self.expected(who, told)
+        self.helper.ask("fill_disk", self.now, room=room)
+        answer = self.helper.ask("remember", self.now, agent=who.agent, team=who.team, **told)
+        self.helper.ask("empty_disk", self.now)
+        if "error" in answer:
+            assert answer["error"] == "disk_full"
+            answer = self.helper.ask("remember", self.now, agent=who.agent, team=who.team, **told)
+        self.noted(answer["answer"][0], new, first)
+
+    @precondition(lambda self: self.helper is not None)
+    @rule(who=WHO, told=TOLD, moment=st.integers(0, 40))
+    def the_other_is_killed_while_it_remembers(
+        self, who: Identity, told: dict[str, str], moment: int
+    ) -> None:
+        """Whether it got as far is unknown; the same call with the same key settles it, once."""
+        assert self.helper is not None
+        self.room()
+        self.number += 1
+        type(self).kills += 1
+        new, first = self.expected(who, told)
+        key = f"k{self.number}"
+        self.helper.tell("remember", self.now, agent=who.agent, team=who.team, key=key, **told)
+        time.sleep(moment * 0.0002)
+        self.helper.kill()
+        self.helper = None
+        receipt = self.remembered(who, told, key=key)
+        self.noted(receipt.id, new, first)
+
+    @precondition(lambda self: self.helper is not None and self.number % 2)
+    @rule()
+    def the_other_leaves(self) -> None:
+        assert self.helper is not None
+        self.number += 1
+        self.helper.ask("close", self.now)
+        self.helper.kill()
+        self.helper = None
+
+    # All of it
+
+    @invariant()
+    def counted(self) -> None:
+        type(self).steps += 1
+        self.played += 1
+        if self.played % LOOK_EVERY == 0:
+            self.look()
+
+    def look(self) -> None:
+        """Everything that either program says is what the dict says, field by field."""
+        for who in AGENTS:
+            wanted = {id: k for id, k in self.world.known.items() if k.readable(who)}
+            records = {record["id"]: record for record in self.memory.export(who)}
+            assert records.keys() == wanted.keys()
+            for id, known in wanted.items():
+                record = records[id]
+                names = ("text", "visibility", "speaker", "session", "agent", "position")
+                said = tuple(record[name] for name in names)
+                expected = (known.text, known.scope, known.speaker, known.session)
+                assert said == (*expected, known.owner.agent, known.position)
+                assert record["superseded_by"] == known.superseded_by
+            assert self.memory.stats(who)["memories"] == len(wanted)
+            if self.helper is not None:
+                texts = self.helper.ask("export", self.now, agent=who.agent, team=who.team)
+                assert texts["answer"] == {id: known.text for id, known in wanted.items()}
+
+    def texts(self, memory: Memory, who: Identity) -> dict[str, str]:
+        return {record["id"]: record["text"] for record in memory.export(who)}
+
+    def teardown(self) -> None:
+        try:
+            if hasattr(self, "memory"):
+                self.look()
+                assert self.memory._engine.parts().store.journal.check() == []
+        finally:
+            if self.helper is not None:
+                self.helper.kill()
+            if hasattr(self, "memory"):
+                self.memory.close()
+            shutil.rmtree(self.folder)
+
+
+def _ram() -> str | None:
+    """A folder in memory where there is one: a kill of a process needs no real disk."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+def play(seed: int, steps: int) -> int:
+    """Play at least *steps* steps beginning with *seed*; how many were played."""
+    Whole.helpers = Helpers()
+    begun, patch = Whole.steps, pytest.MonkeyPatch()
+    patch.setattr(Maintenance, "start", lambda self: None)  # rounds are steps, so they replay
+    try:
+        while Whole.steps - begun < steps:
+            run_state_machine_as_test(
+                hypothesis.seed(seed)(Whole),
+                settings=settings(
+                    max_examples=8,
+                    stateful_step_count=STEPS,
+                    deadline=None,
+                    database=None,
+                    phases=[Phase.generate],
+                    suppress_health_check=list(HealthCheck),
+                ),
+            )
+            seed += 1
+    finally:
+        patch.undo()
+        Whole.helpers.close()
+    return Whole.steps - begun
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--steps", type=int, default=1_000_000)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    args = parser.parse_args()
+    logging.disable(logging.CRITICAL)
+    begun, seed = time.monotonic(), args.seed
+    while Whole.steps < args.steps and time.monotonic() - begun < 60 * args.minutes:
+        try:
+            play(seed, 1)
+        except BaseException:
+            print(f"failed with --seed {seed} --steps 1", flush=True)
+            raise
+        passed = time.monotonic() - begun
+        print(f"seed {seed}: {Whole.steps} steps, {Whole.kills} kills, {passed:.0f} s", flush=True)
+        seed += 1
+    print(f"{Whole.steps} steps from seed {args.seed}, {Whole.kills} kills: nothing lost, no error")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    main()
