@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import cognition
+from memory_core import cognition, lending
 from memory_core.attachment import Cues
 from memory_core.config import Settings
 from memory_core.records import ROLES
@@ -25,6 +25,7 @@ from memory_core.text import dates
 
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 OFFSETS = tuple(activation.KERNEL)
 """Thread neighbours that join the candidates and take part in the kernel."""
@@ -42,7 +43,8 @@ class Question:
     """What is asked, with all that can be told of it before looking at a single memory.
 
     *words* is how its words fit every row; *dates* are those that it names, *asks_when* whether it
-    asks for one; *vector* is None while there is no model.
+    asks for one; *vector* is None while there is no model. *facts* are the rows of extracted facts
+    that lend to their sources, None when none do.
     """
 
     cues: Cues
@@ -50,6 +52,7 @@ class Question:
     words: Match
     dates: dates.DateCue
     asks_when: bool
+    facts: Mask | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,9 @@ def weigh(
     )
     added = _spread(store, settings, fused, rows, neighbours)
     added["temporal"] = weights.temporal_weight * _temporal(store, asked, rows)
+    by_facts = lending.lent(store, asked, rows, whole, lexical)
+    if by_facts is not None:
+        added["facts"] = weights.fact_weight * by_facts
     score = fused + sum(added.values())
     added["cognition"] = _cognition(store, settings, rows, score, asked.cues.mind, now)
     score = score + added["cognition"]

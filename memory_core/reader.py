@@ -13,7 +13,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import attachment, checks, cognition, evidence, explanation, judgement, selection
+from memory_core import (
+    attachment,
+    checks,
+    cognition,
+    evidence,
+    explanation,
+    judgement,
+    lending,
+    selection,
+)
 from memory_core.attachment import Chosen, Cues, Why
 from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate, Profile
@@ -70,7 +79,7 @@ class Reader:
             seen = self._store.readable(who)
             shown = seen & attachment.valid(columns, cues.as_of)
             cues = replace(cues, period=self._period(cues, seen))
-            asked = self._question(cues, vector)
+            asked = self._question(cues, vector, shown)
             chosen, among = self._choose(asked, self._narrowed(cues, shown))
             if cues.explain:
                 chosen = self._with_outsiders(asked, chosen, seen & ~among)
@@ -122,13 +131,14 @@ class Reader:
             self._gate.rest(problem)
             return None, ""
 
-    def _question(self, cues: Cues, vector: NDArray[np.float32] | None) -> Question:
+    def _question(self, cues: Cues, vector: NDArray[np.float32] | None, shown: Mask) -> Question:
         return Question(
             cues,
             vector if self._store.vectors is not None else None,
             self._store.lexical.match(cues.query),
             dates.query_dates(cues.query, self._clock()),
             dates.asks_when(cues.query),
+            lending.lenders(self._store, cues, shown),
         )
 
     def _period(self, cues: Cues, seen: Mask) -> periods.Period | None:
@@ -178,6 +188,9 @@ class Reader:
     def _candidates(self, asked: Question, mask: Mask) -> Rows:
         """The best of each search and their neighbours in the thread, ascending, within *mask*."""
         most = max(self._settings.recall.candidates, 2 * asked.cues.k)
+        lent = lending.reached(self._store, asked, mask, most)
+        if asked.facts is not None:
+            mask = mask & ~self._store.columns.extracted
         found = [lexical_index.best(asked.words.scores, most, mask)[0]]
         if asked.vector is not None:
             assert self._store.vectors is not None
@@ -191,7 +204,7 @@ class Reader:
         around = [self._store.columns.neighbours_many(hits, offset) for offset in evidence.OFFSETS]
         rows = np.unique(np.concatenate([hits, *around]))
         rows = rows[rows >= 0]
-        allowed: Rows = rows[mask[rows]]
+        allowed: Rows = np.union1d(rows[mask[rows]], lent)
         return allowed
 
     # fuse and spread

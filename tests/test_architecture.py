@@ -21,6 +21,7 @@ PATHS = {
     "pairs",
     "topics",
     "recording",
+    "lending",
     "backlog",
     "extraction",
     "jobs",

@@ -1,0 +1,85 @@
+"""Facts beside the text: they lead to their sources, and answer where nothing else may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_core.memory import Memory
+from memory_core.records import Change, Identity
+
+ME = Identity("me")
+QUESTION = "What is the telephone number of Felix?"
+ANSWER = "Yes, still the one with 4417 at the end."
+FACT = "The telephone number of Felix has 4417 at the end."
+
+
+@pytest.fixture
+def told(
+    open_memory: Callable[..., Memory], chosen: Callable[..., dict[str, Any]], server: Any
+) -> tuple[Memory, str, Callable[[], None]]:
+    """A memory with an answer among other talk, its id, and the extraction of its fact."""
+    memory = open_memory("store", **chosen("openai", batch_turns=1))
+    for n in range(80):
+        memory.remember(ME, f"Shop {n} sells bread, cheese and wine of kind {n}.")
+    id = memory.remember(ME, ANSWER, speaker="Felix").id
+
+    def say(data: dict[str, Any]) -> dict[str, Any]:
+        number = data["turns"][0]["turn"]
+        empty = {"gist": "", "tags": [], "topic": "", "entities": [], "importance": 0.5}
+        fact = {"text": FACT, "kind": "fact", "importance": 0.8, "topic": "", "entities": []}
+        is_it = data["turns"][0]["text"] == ANSWER
+        facts = [{**fact, "sources": [number]}] if is_it else []
+        return {"turns": [{**empty, "turn": number}], "facts": facts}
+
+    server.say = say
+    return memory, id, lambda: assert_done(memory)
+
+
+def assert_done(memory: Memory) -> None:
+    assert memory.encode(ME).left == 0
+
+
+def ids(memory: Memory, **narrow: Any) -> list[str]:
+    found = memory.recall(ME, QUESTION, k=10, context=0, **narrow)
+    return [hit.memory.id for hit in (*found.hits, *found.partial)]
+
+
+def test_a_fact_leads_to_the_text_that_it_was_made_of(told: Any) -> None:
+    memory, id, extract = told
+    before = memory.recall(ME, QUESTION, k=50, context=0, explain=True)
+    score = {hit.memory.id: hit.score for hit in (*before.hits, *before.partial)}
+    extract()
+    found = memory.recall(ME, QUESTION, k=50, context=0, explain=True)
+    best = (*found.hits, *found.partial)[0]
+    assert best.memory.id == id
+    assert best.why["facts"] > 0
+    assert best.score > score.get(id, 0.0)
+    assert not any(hit.memory.extracted for hit in found.hits)
+
+
+def test_a_fact_answers_itself_when_it_is_asked_for_by_kind(told: Any) -> None:
+    memory, _, extract = told
+    extract()
+    found = memory.recall(ME, QUESTION, kinds=["fact"], context=0)
+    assert [hit.memory.text for hit in found.hits] == [FACT]
+
+
+def test_a_fact_answers_itself_when_its_text_is_retired(told: Any) -> None:
+    memory, id, extract = told
+    extract()
+    store = memory._engine.parts().store
+    store.commit(lambda tx: tx.append(Change("put", id, {"retired_at": 1.0})))
+    found = memory.recall(ME, QUESTION, context=0)
+    assert found.hits[0].memory.text == FACT
+
+
+def test_a_fact_lends_nothing_to_what_the_caller_did_not_ask_for(told: Any) -> None:
+    memory, id, extract = told
+    extract()
+    assert id in ids(memory, speaker="Felix")
+    assert id not in ids(memory, speaker="Nora")
+    assert ids(memory, kinds=["summary"]) == []
+    assert memory.recall(Identity("other"), QUESTION).hits == ()
