@@ -22,11 +22,21 @@ from pathlib import Path
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 
-from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, ReadOnly, ScopeDenied
+from memory_core.errors import (
+    Busy,
+    IncompatibleStore,
+    InvalidInput,
+    NotFound,
+    ReadOnly,
+    ScopeDenied,
+)
 from memory_core.records import RIGHTS, Identity
+from memory_core.storage.locks import FileLock
 
 _PREFIX = "anm_"
 _VERSION = 1
+LOCK_SECONDS = 5.0
+"""How long a change of the list waits for another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +151,11 @@ class Tokens:
 
     def revoke(self, id: str) -> Grant:
         """Take the token with *id* away. Raises NotFound."""
-        kept = [grant for grant in self.all() if grant.id != id]
-        gone = [grant for grant in self.all() if grant.id == id]
-        if not gone:
-            raise NotFound(f"no token {id[:40]}", "see `anamnesis token list`")
-        self._write(kept)
+        with self._alone():
+            gone = [grant for grant in self.all() if grant.id == id]
+            if not gone:
+                raise NotFound(f"no token {id[:40]}", "see `anamnesis token list`")
+            self._write([grant for grant in self.all() if grant.id != id])
         with _writing(self._first.parent), suppress(FileNotFoundError):
             if _hash(self._first.read_text("ascii").strip()) == gone[0].hash:
                 self._first.unlink()
@@ -173,12 +183,30 @@ class Tokens:
                 found = grant
         return found
 
+    def granted(self, grant: Grant) -> bool:
+        """True while *grant* is neither revoked nor changed."""
+        return grant in self.all()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keeps two processes that change the list at once from losing one of the changes."""
+        with _writing(self._file.parent):
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = FileLock(self._file.with_suffix(".lock"))
+        if not lock.acquire(LOCK_SECONDS):
+            raise Busy("another process is changing the tokens", "try again")
+        try:
+            yield
+        finally:
+            lock.release()
+
     def _append(
         self, secret: str, agent: str, team: str, rights: tuple[str, ...], *, encode: bool = True
     ) -> None:
         id, hashed = secrets.token_hex(4), _hash(secret)
         grant = Grant(id, agent, team, rights, hashed, self._clock(), encode)
-        self._write([*self.all(), grant])
+        with self._alone():
+            self._write([*self.all(), grant])
 
     def _read(self) -> tuple[Grant, ...]:
         try:
@@ -199,7 +227,6 @@ class Tokens:
         data = {"version": _VERSION, "tokens": [asdict(grant) for grant in grants]}
         folder = self._file.parent
         with _writing(folder):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(prefix="tokens-", dir=folder)  # mode 0600
             try:
                 with os.fdopen(handle, "w", encoding="utf-8") as stream:

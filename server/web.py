@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
+import anyio
 from mcp.server import MCPServer
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -28,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_core.errors import InvalidInput, MemoryCoreError
 from server import wire
-from server.auth import Tokens
+from server.auth import Grant, Tokens
 
 MAX_BODY = 1024 * 1024
 """Bytes of one request. A call with the longest text, all escaped, takes 240 kB."""
@@ -36,6 +38,9 @@ SESSIONS = 1_000
 """Of clients before 2026-07-28, open at a time; one more is answered 503."""
 SESSION_SECONDS = 1_800.0
 """How long such a session may stay without a request or an open stream before it is dropped."""
+
+GRANT_SECONDS = 2.0
+"""How often it is looked whether the token of an open stream still counts."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _OPEN = frozenset({"/healthz"})
@@ -110,13 +115,25 @@ class Door:
             return
         if scope["type"] != "http":
             return
-        refused = self._refusal(scope)
-        if refused is not None:
-            await refused(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+        passed = self._passed(scope)
+        if isinstance(passed, Response):
+            await passed(scope, receive, send)
+        elif passed is None or self._tokens is None:
+            await self._app(scope, receive, send)
+        else:
+            await self._while_granted(passed, self._tokens, scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Response | None:
+    async def _while_granted(
+        self, grant: Grant, tokens: Tokens, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Serve the request; a stream that is open when its token is revoked is cut."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_until_revoked, tokens, grant, tasks.cancel_scope)
+            await self._app(scope, receive, send)
+            tasks.cancel_scope.cancel()
+
+    def _passed(self, scope: Scope) -> Grant | Response | None:
+        """Whose request it is (None: nobody's), or the answer that refuses it."""
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or not self._ours(headers["host"]):
             return _problem(421, "this host name is not ours", "use the address the server printed")
@@ -126,15 +143,16 @@ class Door:
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MAX_BODY:
             return _problem(413, f"the body is over {MAX_BODY} bytes", "send less")
+        grant: Grant | Response | None = None
         if self._tokens is not None and scope["path"] not in _OPEN:
-            refused = self._identify(scope, headers, self._tokens)
-            if refused is not None:
-                return refused
+            grant = self._identify(scope, headers, self._tokens)
+            if isinstance(grant, Response):
+                return grant
         if scope["method"] == "POST" and _media_type(headers) != "application/json":
             return _problem(415, "the body is not JSON", "send Content-Type: application/json")
-        return None
+        return grant
 
-    def _identify(self, scope: Scope, headers: Headers, tokens: Tokens) -> Response | None:
+    def _identify(self, scope: Scope, headers: Headers, tokens: Tokens) -> Grant | Response:
         kind, _, secret = headers.get("authorization", "").partition(" ")
         try:
             grant = tokens.find(secret.strip()) if kind.lower() == "bearer" else None
@@ -148,7 +166,7 @@ class Door:
             return answer
         user = AuthenticatedUser(grant.as_access_token())
         scope["user"], scope["auth"] = user, AuthCredentials(list(grant.rights))
-        return None
+        return grant
 
     def _ours(self, host: str) -> bool:
         try:
@@ -162,6 +180,13 @@ class Door:
     def _our_origin(self, origin: str) -> bool:
         scheme, _, host = origin.partition("://")
         return scheme in ("http", "https") and self._ours(host)
+
+
+async def _until_revoked(tokens: Tokens, grant: Grant, request: anyio.CancelScope) -> None:
+    with suppress(MemoryCoreError):  # a list that cannot be read any more grants nothing
+        while tokens.granted(grant):
+            await anyio.sleep(GRANT_SECONDS)
+    request.cancel()
 
 
 class _Repairing:

@@ -4,11 +4,13 @@ import hashlib
 import json
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, ReadOnly
+from memory_core.errors import Busy, IncompatibleStore, InvalidInput, NotFound, ReadOnly
+from memory_core.storage.locks import FileLock
 from server.auth import Tokens
 
 NOW = 1_717_200_000.0
@@ -74,6 +76,23 @@ def test_a_revoked_token_is_gone_also_for_a_server_that_runs(
     assert server.find(kept) is not None
     with pytest.raises(NotFound):
         tokens.revoke(grant.id)
+
+
+def test_tokens_added_at_once_are_all_there(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        secrets = list(pool.map(lambda n: Tokens(tmp_path).add(f"agent {n}"), range(24)))
+    assert len({grant.agent for grant in Tokens(tmp_path).all()}) == 24
+    assert all(Tokens(tmp_path).find(secret) for secret in secrets)
+
+
+def test_a_lock_that_is_held_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("server.auth.LOCK_SECONDS", 0.05)
+    lock = FileLock(tmp_path / "tokens.lock")
+    assert lock.acquire()
+    with pytest.raises(Busy, match="another process"):
+        Tokens(tmp_path).add("a")
+    lock.release()
+    assert Tokens(tmp_path).add("a")
 
 
 def test_revoking_the_first_token_removes_its_file(tokens: Tokens) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -264,6 +264,33 @@ async def test_identity_comes_from_the_token_on_both_paths(
     for refused in (foreign, forbidden):
         assert refused.is_error
         assert refused.content[0].text.startswith("not_found: ")
+
+
+async def test_an_open_stream_is_cut_when_its_token_is_revoked(listening: Listening) -> None:
+    tokens = Tokens(listening.folder)
+    secrets = {name: tokens.add(name) for name in ("leaving", "staying")}
+    ended: set[str] = set()
+
+    async def hold(name: str, begun: anyio.Event) -> None:
+        headers = {"authorization": f"Bearer {secrets[name]}"}
+        async with httpx2.AsyncClient(headers=headers, timeout=SECONDS) as http:
+            with suppress(httpx2.HTTPError):  # cut in the middle
+                async with http.stream("GET", f"{listening.url}/sse") as answer:
+                    async for _ in answer.aiter_lines():
+                        begun.set()
+        ended.add(name)
+
+    async with anyio.create_task_group() as tasks:
+        for name in secrets:
+            begun = anyio.Event()
+            tasks.start_soon(hold, name, begun)
+            await begun.wait()
+        tokens.revoke(next(grant.id for grant in tokens.all() if grant.agent == "leaving"))
+        with anyio.fail_after(SECONDS):
+            while not ended:
+                await anyio.sleep(0.02)
+        assert ended == {"leaving"}
+        tasks.cancel_scope.cancel()
 
 
 async def test_http_asks_for_the_token_and_healthz_does_not(listening: Listening) -> None:
