@@ -4,7 +4,7 @@ Most scenarios of the suite call tools, resources and prompts of given names; a 
 them. This adds them to what `server.app` and `server.web` build, so that every scored scenario can
 run against our application. It is never shipped. Run by run.py; by hand:
 
-    python tests/conformance/facade.py --data-dir DIR
+    python tests/conformance/facade.py DIR
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ def describe(server: MCPServer[Any]) -> None:
 def main() -> None:
     """Serve on a free port of loopback until a signal comes."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("data_dir", type=Path, metavar="DIR")
     data = parser.parse_args().data_dir
     warnings.simplefilter("ignore", MCPDeprecationWarning)
     with Memory(Settings(data_dir=data, offline=True)) as memory:

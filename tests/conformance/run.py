@@ -204,19 +204,18 @@ def facade(run: Runner, url: str, output: Path) -> None:
         )  # fmt: skip
 
 
-def inspector(run: Runner, url: str, output: Path) -> None:
-    """Part C."""
-    stdio = (sys.executable, "-m", "server")
+def inspector(run: Runner, url: str, token: str, output: Path) -> None:
+    """Part C, over stdio and on a server that asks for its token."""
+    header = ("--header", f"Authorization: Bearer {token}")
+    http = ("--server-url", f"{url}/mcp", "--transport", "http", *header, "--protocol-era")
     targets = {
-        "stdio": stdio,
-        "http legacy": ("--server-url", f"{url}/mcp", "--transport", "http",
-                        "--protocol-era", "legacy"),
-        "http modern": ("--server-url", f"{url}/mcp", "--transport", "http",
-                        "--protocol-era", "modern"),
-        "sse": ("--server-url", f"{url}/sse", "--transport", "sse"),
-    }  # fmt: skip
+        "stdio": (sys.executable, "-m", "server"),
+        "http legacy": (*http, "legacy"),
+        "http modern": (*http, "modern"),
+        "sse": ("--server-url", f"{url}/sse", "--transport", "sse", *header),
+    }
     calls = {
-        "tools/list --strict": (),
+        "tools/list --strict": ("--strict",),
         "tools/call recall": ("--tool-name", "recall", "--tool-arg", "query=tea"),
         "resources/list": (),
         "resources/templates/list": (),
@@ -225,22 +224,25 @@ def inspector(run: Runner, url: str, output: Path) -> None:
     }
     for transport, target in targets.items():
         for what, more in calls.items():
-            method, _, flag = what.partition(" ")
-            flags = (flag,) if flag.startswith("--") else ()
-            run(f"C {transport}", what, "mcp-inspector", "--cli", *target, "--method", method,
-                *flags, *more)  # fmt: skip
+            method = ("--method", what.partition(" ")[0])
+            run(f"C {transport}", what, "mcp-inspector", "--cli", *target, *method, *more)
+    load(run, targets["http legacy"], output)
+
+
+def load(run: Runner, target: Sequence[str], output: Path) -> None:
+    """The Inspector's load test of recall."""
     said = run(
-        "C http legacy", "load 300 x recall, 10 at once", "mcp-inspector", "--cli",
-        *targets["http legacy"], "--method", "tools/call", "--tool-name", "recall",
-        "--tool-arg", "query=tea", "--load", "--load-requests", "300", "--load-concurrency", "10",
+        "C http legacy", "load 300 x recall, 10 at once", "mcp-inspector", "--cli", *target,
+        "--method", "tools/call", "--tool-name", "recall", "--tool-arg", "query=tea",
+        "--load", "--load-requests", "300", "--load-concurrency", "10",
     )  # fmt: skip
     figures = json.loads(said[said.index("{") :]) if "{" in said else {}
     latency = figures.get("latencyMs", {})
-    run.note(
-        "C load", "no call failed", figures.get("ok") == 300,
+    detail = (
         f"{figures.get('throughput')} calls a second, p50 {latency.get('p50')} ms, "
-        f"p99 {latency.get('p99')} ms",
-    )  # fmt: skip
+        f"p99 {latency.get('p99')} ms"
+    )
+    run.note("C load", "no call failed", figures.get("ok") == 300, detail)
     (output / "load.json").write_text(json.dumps(figures, indent=2), "utf-8")
 
 
@@ -268,13 +270,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         run = Runner(node, output, home)
-        ours = ["-m", "server", "serve", "--transport", "http", "--port", "0", "--no-token"]
-        with serving([*ours, "--data-dir", str(home / "a")], output / "shipped.log") as url:
+        ours = ["-m", "server", "serve", "--transport", "http", "--port", "0", "--data-dir"]
+        with serving([*ours, str(home / "a"), "--no-token"], output / "shipped.log") as url:
             shipped(run, url, output)
-            inspector(run, url, output)
-        fixtures = [str(HERE / "facade.py"), "--data-dir", str(home / "b")]
-        with serving(fixtures, output / "facade.log") as url:
+        with serving([str(HERE / "facade.py"), str(home / "b")], output / "facade.log") as url:
             facade(run, url, output)
+        with serving([*ours, str(home / "c")], output / "inspected.log") as url:
+            inspector(run, url, (home / "c" / "token").read_text().strip(), output)
     summarise(run.outcomes, output)
     failed = [outcome for outcome in run.outcomes if not outcome.passed]
     print(f"{len(run.outcomes) - len(failed)} passed, {len(failed)} failed; see {output}")

@@ -1,0 +1,82 @@
+"""The conformance check itself: what it pins, what it expects to fail, how it reads results."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+WHOLE = """
+=== SUMMARY ===
+✓ ping: 2 passed, 0 failed
+{mark} tools-list: 3 passed, 1 failed
+✗ tasks-lifecycle: 2 passed, 7 failed
+
+Total: 7 passed, 8 failed
+
+Not scored for 2026-07-28: 1 scenario(s) run, 1 failing. These do not affect conformance.
+  ✗ tasks-lifecycle (extension)
+"""
+
+
+@pytest.fixture(scope="module")
+def run() -> ModuleType:
+    about = importlib.util.spec_from_file_location("conformance_run", HERE / "run.py")
+    assert about
+    assert about.loader
+    module = importlib.util.module_from_spec(about)
+    sys.modules[about.name] = module
+    about.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("mark", "passed"), [("✓", "2 of 2"), ("✗", "1 of 2")])
+def test_only_scored_scenarios_count(run: ModuleType, mark: str, passed: str) -> None:
+    assert run._line(WHOLE.format(mark=mark), 0) == f"{passed} scored scenarios"
+
+
+def test_a_single_scenario_is_told_by_its_checks(run: ModuleType) -> None:
+    said = "Checks:\n...\nTest Results:\nPassed: 3/3, 0 failed, 0 warnings\n"
+    assert run._line(said, 0) == "Passed: 3/3, 0 failed, 0 warnings"
+    assert run._line("nothing", 6) == "exit 6"
+
+
+def test_every_tool_is_pinned_exactly_and_locked_with_its_hash() -> None:
+    wanted = json.loads((HERE / "package.json").read_text())
+    locked = json.loads((HERE / "package-lock.json").read_text())["packages"]
+    assert wanted["dependencies"]
+    for name, version in (wanted["dependencies"] | wanted["optionalDependencies"]).items():
+        assert re.fullmatch(r"\d+\.\d+\.\d+(-[\w.]+)?", version)
+        assert locked[f"node_modules/{name}"]["version"] == version
+    assert all("integrity" in about for path, about in locked.items() if path)
+
+
+def test_node_is_new_enough_for_the_inspector(run: ModuleType) -> None:
+    nodes = json.loads((HERE / "package.json").read_text())["optionalDependencies"]
+    for version in nodes.values():
+        assert tuple(map(int, version.split(".")[:2])) >= run.OLDEST_NODE >= (22, 0)
+
+
+def test_four_checks_are_expected_to_fail_on_the_shipped_server_and_no_other() -> None:
+    listed = re.findall(r"^  - (\S+)$", (HERE / "expected.yml").read_text(), re.MULTILINE)
+    assert len(listed) == 4
+    assert all(id.startswith("server-stateless:sep-2575-") for id in listed)
+
+
+def test_ci_runs_the_check_and_keeps_what_it_printed() -> None:
+    assert "tests/conformance/run.py" in (ROOT / ".ci" / "run").read_text()
+    assert "tests/conformance/out/" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_the_table_in_the_documents_names_the_versions_that_are_pinned() -> None:
+    text = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    table = text.partition("## What was run")[2]
+    for version in json.loads((HERE / "package.json").read_text())["dependencies"].values():
+        assert f"| {version} |" in table
