@@ -32,6 +32,7 @@ from memory_core.records import Identity, Recollection
 from memory_core.scoring import metamemory
 from memory_core.session import Mind, Sessions
 from memory_core.storage import lexical_index
+from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.text import dates, periods
 
@@ -159,15 +160,26 @@ class Reader:
     def _choose(self, asked: Question, mask: Mask) -> tuple[Chosen, Mask]:
         """What answers among the rows of *mask*, and which of them were searched.
 
-        Retired ones only where the others do not answer. What was known at an earlier moment
-        includes what has been retired since or before.
+        Retired ones only where the others do not answer, and where a summary of them does: its
+        words come from them. What was known at an earlier moment includes what has been retired
+        since or before.
         """
         retired = mask & np.isfinite(self._store.columns.retired_at)
         if asked.cues.as_of is None and retired.any():
-            chosen = self._search(asked, mask & ~retired)
+            chosen, searched = self._search(asked, mask & ~retired), mask & ~retired
             if metamemory.feeling(chosen.confidence) == "high":
-                return chosen, mask & ~retired
+                sources = retired & self._sources(chosen.rows)
+                if not sources.any():
+                    return chosen, searched
+                mask = searched | sources
         return self._search(asked, mask), mask
+
+    def _sources(self, rows: Sequence[int]) -> Mask:
+        """The mask of what *rows* rest on."""
+        found = np.zeros(len(self._store.columns), dtype=np.bool_)
+        for row in rows:
+            found[self._store.graph.targets(row, DERIVED_FROM)] = True
+        return found
 
     def _with_outsiders(self, asked: Question, chosen: Chosen, outside: Mask) -> Chosen:
         """*chosen* with the best of the rows *outside* of what was searched, as rejected."""

@@ -7,6 +7,7 @@ agents contradict each other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -140,7 +141,10 @@ def _ringed(scene: Scene, members: Sequence[Memory]) -> NDArray[np.bool_]:
 
 
 def topics(scene: Scene) -> None:
-    """Put each memory into the nearest topic of its scope; split large topics, merge close ones."""
+    """Put each memory into the nearest topic of its scope; split large topics, merge close ones.
+
+    What is near nothing waits without a topic for something that is near it.
+    """
     if scene.profile is None:
         scene.plan.details["topics"] = NO_MODEL
         return
@@ -154,8 +158,9 @@ def topics(scene: Scene) -> None:
             most=settings.topic_members,
             merge_at=settings.topic_merge,
         )
+        alone = {label for label, count in Counter(labels).items() if count == 1}
         for memory, label in zip(members, labels, strict=True):
-            if memory.topic != label:
+            if memory.topic != label and (memory.topic or label not in alone):
                 scene.plan.put(scene.plan.begin("topics"), memory.id, topic=label)
 
 
