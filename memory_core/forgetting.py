@@ -185,11 +185,15 @@ class Forgetting:
 
         It ends: nothing new can be derived from what is gone.
         """
-        self._store.commit(lambda tx: self._erase(tx, who, chosen, reach, reason, never_again))
+        self._commit(lambda tx: self._erase(tx, who, chosen, reach, reason, never_again))
         late = self._reach(chosen, reach.going)
         while late.derived or late.stale:
-            self._store.commit(lambda tx, late=late: self._erase(tx, who, (), late, reason, False))  # type: ignore[misc]
+            self._commit(lambda tx, late=late: self._erase(tx, who, (), late, reason, False))  # type: ignore[misc]
             late = self._reach(chosen, reach.going)
+
+    def _commit(self, build: Callable[[Transaction], None]) -> None:
+        """Commit *build*, on a full disk too."""
+        self._store.reserve.with_room(lambda: self._store.commit(build))
 
     def _erase(
         self,

@@ -166,6 +166,7 @@ class Maintenance:
             self._step("snapshot", self.snapshots.keep)
             self._step("erasure", self._erase)
             self._step("log", self._empty_log)
+            self._step("reserve", self._store.reserve.keep)
         else:
             self._step("table", self.mirror.follow)
         settled = not self._store.behind and not self.refused and not self._store.reembedding
@@ -214,6 +215,8 @@ class Maintenance:
             self._store.catch_up()
             self.mirror.rebuild()
             self.snapshots.write()
+            self.mirror.tidy(set_aside=True)
+            self.snapshots.tidy(set_aside=True)
             for past in (self.refused, self.problems, self._failures):
                 past.clear()
         finally:
@@ -254,8 +257,8 @@ class Maintenance:
             return
         if (self.mirror.since or 0) < forgotten or self.snapshots.stale:
             return  # a new generation could not be built yet
-        self.mirror.tidy()
-        self.snapshots.tidy()
+        self.mirror.tidy(set_aside=True)
+        self.snapshots.tidy(set_aside=True)
         if not self._store.journal.checkpoint(truncate=True):
             raise Busy("a reader keeps the write-ahead log from being emptied", "it is tried again")
         value = {"sequence": forgotten}
@@ -263,7 +266,7 @@ class Maintenance:
         def done(tx: Transaction) -> None:
             tx.append(Change("meta", ERASED, {"value": value}, source="maintenance"))
 
-        self._store.commit(done)
+        self._store.reserve.with_room(lambda: self._store.commit(done))
 
     def _empty_log(self) -> None:
         if self._store.journal.stats()["wal_bytes"] > WAL_BYTES:

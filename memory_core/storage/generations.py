@@ -71,6 +71,15 @@ class Generations:
         with _disk(f"setting aside generation {number} in {self._root.name}"):
             return source.rename(target)
 
+    def keep_damaged(self, number: int) -> None:
+        """Set generation *number* aside in place of what was set aside before: one is enough.
+
+        Nothing happens when there is no such generation. Raises StorageError.
+        """
+        if number in self.numbers():
+            self.remove_others(number, set_aside=True)
+            self.quarantine(number)
+
     def quarantined(self) -> list[Path]:
         """The folders that were set aside, in order of name."""
         return [self._root / name for name in sorted(self._set_aside())]

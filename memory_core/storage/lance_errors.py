@@ -14,9 +14,13 @@ _REFUSED = ("os error 1)", "os error 13)", "os error 30)", "Permission denied", 
 _PANICS = frozenset({"PanicException", "RustPanic"})
 
 
-def damaged(problem: str) -> StorageError:
-    """A StorageError about the table. What it holds is derived, so there is one remedy."""
-    return StorageError(problem, "the table is rebuilt from the journal; run health with repair")
+class DamagedTable(StorageError):
+    """The table cannot be used as it is. What it holds is derived, so there is one remedy."""
+
+
+def damaged(problem: str) -> DamagedTable:
+    """The error for *problem*."""
+    return DamagedTable(problem, "the table is rebuilt from the journal; run health with repair")
 
 
 @contextmanager

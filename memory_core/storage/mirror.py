@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from memory_core.config import StorageSettings
-from memory_core.errors import IncompatibleStore, StorageError
+from memory_core.errors import DiskFull, IncompatibleStore, StorageError
 from memory_core.records import Change
 from memory_core.storage.generations import Generations
 from memory_core.storage.journal import Transaction
-from memory_core.storage.lance_errors import damaged
+from memory_core.storage.lance_errors import DamagedTable, damaged
 from memory_core.storage.store import EMBEDDING, MemoryStore
 from memory_core.storage.table import Table
 
@@ -123,21 +123,29 @@ class Mirror:
 
     def keep(self) -> None:
         """Bring the table level with the journal; build a new generation where that is needed."""
-        if self._to_be_replaced():
+        meta = self._meta()
+        if meta is None or self._to_be_replaced(meta):
             self.rebuild()
-        elif (problem := self._problem()) != "":
+        elif (problem := self._problem() or self._level()) != "":
             log.warning("the table is rebuilt from the journal: %s", problem)
+            self._store.settle(None, 0)
+            self._folders.keep_damaged(meta["generation"])
             self.rebuild()
             self.rebuilds += 1
-        else:
+
+    def _level(self) -> str:
+        """Merge what is new and compact; what of the table proved damaged by that, or ""."""
+        try:
             self._merge()
             self._compact()
+            return ""
+        except DamagedTable as problem:
+            return problem.problem
 
-    def _to_be_replaced(self) -> bool:
-        """True when a whole table is not what is wanted: none yet, another model, an erasure."""
-        meta = self._meta()
+    def _to_be_replaced(self, meta: dict[str, Any]) -> bool:
+        """True when a whole table is not what is wanted: another model, an erasure."""
         oldest = max(self._store.forgotten_at, self._store.changed_over_at)
-        if meta is None or meta["since"] < oldest:
+        if meta["since"] < oldest:
             return True
         return bool(meta["dimension"] != self._wanted_dimension())
 
@@ -190,17 +198,16 @@ class Mirror:
         What cannot be built is removed again. When it was to replace one that holds something
         forgotten, that one goes too, and rows come from the journal until there is room.
         """
-        generation = self._folders.create()
         meta: dict[str, Any] | None = None
         try:
-            meta = self._build(generation)
+            meta = self._build(self._folders.create())
         finally:
             if meta is None:
                 with suppress(StorageError):
-                    self._folders.remove_others(self._current())
+                    self._folders.remove_others(self._current(), set_aside=True)
         if meta is not None:
             self._open(meta)
-            self._folders.remove_others(generation, set_aside=True)
+            self._folders.remove_others(meta["generation"])
 
     def _current(self) -> int | None:
         meta = self._meta()
@@ -232,10 +239,19 @@ class Mirror:
 
     def _compact(self) -> None:
         table = self._store.table
-        if table is not None and self._commits >= self._settings.compact_commits:
-            table.compact(grace_seconds=GRACE_SECONDS)
-            self._commits = 0
+        if table is None or self._commits < self._settings.compact_commits:
+            return
+        try:
+            self._store.reserve.with_room(lambda: table.compact(grace_seconds=GRACE_SECONDS))
+        except DiskFull:  # without its old versions it is smaller: the next round builds it anew
+            self._store.settle(None, 0)
+            self._folders.remove_others(None, set_aside=True)
+            raise
+        self._commits = 0
 
-    def tidy(self) -> None:
-        """Remove generations that a killed holder left behind. Raises StorageError."""
-        self._folders.remove_others(self._current(), set_aside=True)
+    def tidy(self, *, set_aside: bool = False) -> None:
+        """Remove generations that a killed holder left behind. Raises StorageError.
+
+        With *set_aside* also the damaged one that was kept: it may hold what was forgotten.
+        """
+        self._folders.remove_others(self._current(), set_aside=set_aside)

@@ -42,6 +42,8 @@ class Snapshots:
         last = meta["sequence"] if meta else 0
         damaged = bool(self._store.snapshot_problem) and not self._mended
         old = last < self._store.changed_over_at or self._store.applied - last >= self._every
+        if damaged and meta:
+            self._folders.keep_damaged(meta["generation"])
         if self.stale or damaged or old:
             self.write()
 
@@ -53,17 +55,17 @@ class Snapshots:
         """
         if self._store.vectors is None:
             return
-        generation = self._folders.create()
-        written = False
+        generation = 0
         try:
-            self._switch(generation, self._save(generation))
-            written = True
+            made = self._folders.create()
+            self._switch(made, self._save(made))
+            generation = made
         finally:
-            if not written:
+            if not generation:
                 with suppress(StorageError):
-                    self._folders.remove_others(self._current())
+                    self._folders.remove_others(self._current(), set_aside=True)
         self._mended = True
-        self._folders.remove_others(generation, set_aside=True)
+        self._folders.remove_others(generation)
 
     def _save(self, generation: int) -> int:
         with self._store.reading():
@@ -87,9 +89,12 @@ class Snapshots:
 
         self._store.commit(switch)
 
-    def tidy(self) -> None:
-        """Remove generations that a killed holder left behind. Raises StorageError."""
-        self._folders.remove_others(self._current(), set_aside=True)
+    def tidy(self, *, set_aside: bool = False) -> None:
+        """Remove generations that a killed holder left behind. Raises StorageError.
+
+        With *set_aside* also the damaged one that was kept: it may hold what was forgotten.
+        """
+        self._folders.remove_others(self._current(), set_aside=set_aside)
 
     def _current(self) -> int | None:
         meta = self._meta()

@@ -28,6 +28,7 @@ from memory_core.storage.indexes import Indexes
 from memory_core.storage.journal import Journal, Transaction
 from memory_core.storage.lexical_index import LexicalIndex
 from memory_core.storage.locks import RWLock
+from memory_core.storage.reserve import Reserve
 from memory_core.storage.slices import Slice, SliceReader, Troubles
 from memory_core.storage.table import Table
 from memory_core.storage.vector_index import VectorIndex
@@ -73,6 +74,7 @@ class MemoryStore:
         self.directory = directory
         self._clock = clock
         self.journal = Journal.open(directory, clock=clock, lock_seconds=settings.lock_seconds)
+        self.reserve = Reserve(directory)
         self.troubles = Troubles()
         self._reader = SliceReader(self.journal, self.troubles)
         self._new_indexes = partial(Indexes, index_text, self.troubles)

@@ -126,7 +126,8 @@ class Entries:
                     f"allowed covers {allowed.size} rows of {self._row_count}",
                     "pass one value for each row",
                 )
-            wanted &= allowed[self.rows]
+            if allowed.size:  # without any row, the rows of tombstones (-1) point nowhere
+                wanted &= allowed[self.rows]
         return wanted
 
     def _reserve(self, entries: int, rows: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -47,3 +48,17 @@ def place() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(dir=ram if ram.is_dir() else None))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, of 48 MiB."""
+    point = tmp_path / "disk"
+    point.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=48m,mode=700", "tmpfs", str(point)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        pytest.skip("mounting a small tmpfs needs rights that this user does not have")
+    yield point
+    subprocess.run(["umount", "--lazy", str(point)], check=True, timeout=20)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_core.errors import DiskFull, InvalidInput, ReadOnly, StorageError
-from memory_core.storage.lance_errors import edge
+from memory_core.storage.lance_errors import DamagedTable, edge
 
 # The names under which a panic of native code arrives; one of them is no Exception.
 RustPanic = type("RustPanic", (Exception,), {})
@@ -22,11 +22,11 @@ SOURCE = "/registry/src/lance-table-13.0.0/src/io/commit.rs:1663:50"
         (RuntimeError(f"lance error: Read-only file system (os error 30), {SOURCE}"), ReadOnly),
         (RuntimeError(f"lance error: Permission denied (os error 13), {SOURCE}"), ReadOnly),
         (PermissionError(13, "Permission denied"), ReadOnly),
-        (ValueError("file does not appear to be a Lance file"), StorageError),
-        (RuntimeError("lance error: Not found (os error 2)"), StorageError),
-        (RuntimeError(""), StorageError),
-        (RustPanic("rust future panicked"), StorageError),
-        (PanicException("range end index 4 out of range"), StorageError),
+        (ValueError("file does not appear to be a Lance file"), DamagedTable),
+        (RuntimeError("lance error: Not found (os error 2)"), DamagedTable),
+        (RuntimeError(""), DamagedTable),
+        (RustPanic("rust future panicked"), DamagedTable),
+        (PanicException("range end index 4 out of range"), DamagedTable),
     ],
     ids=str,
 )

@@ -137,6 +137,8 @@ def test_what_a_killed_holder_left_behind_is_tidied_up(holder: Any) -> None:
     for name in ("2", "7", "3.damaged"):
         shutil.copytree(holder.folder / "1", holder.folder / name)
     holder.mirror.tidy()
+    assert holder.generations() == ["1", "3.damaged"]
+    holder.mirror.tidy(set_aside=True)
     assert holder.generations() == ["1"]
     holder.level()
 

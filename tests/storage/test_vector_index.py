@@ -468,3 +468,14 @@ def test_faiss_is_imported_at_first_use_only() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+def test_a_snapshot_of_memories_that_are_all_gone_finds_nothing(tmp_path: Path) -> None:
+    """Found by the kill campaign: no row is left, and the entries of the snapshot have none."""
+    vectors = random_vectors(3, 8)
+    filled(vectors).save(tmp_path / "1", sequence=1, fingerprint="m", ids=["a", "b", "c"])
+    index, _ = VectorIndex.load(tmp_path / "1", fingerprint="m", row=lambda id: None)
+    nobody = np.zeros(0, np.bool_)
+    for part in ("whole", "passage"):
+        rows, cosines = index.search(vectors[0], 3, part=part, allowed=nobody)
+        assert (rows.size, cosines.size) == (0, 0)

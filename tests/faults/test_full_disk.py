@@ -1,0 +1,155 @@
+"""A disk that is full to the last byte: writes say so, reads go on, and forgetting makes room."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core.errors import DiskFull
+from memory_core.memory import Memory
+from memory_core.storage import reserve
+
+
+def fill_up(disk: Path) -> None:
+    """Take every byte that is free, as another program may do at any time."""
+    with (disk / "filler").open("ab", buffering=0) as stream, contextlib.suppress(OSError):
+        while True:
+            stream.write(bytes(512))
+
+
+@pytest.fixture
+def scenarios() -> Any:
+    import memory_scenarios
+
+    return memory_scenarios
+
+
+def refuse(memory: Memory, who: Any) -> None:
+    """Remember until the disk has no room for it: the log may have some left."""
+    with pytest.raises(DiskFull, match="free some space"):
+        write_on(memory, who)
+
+
+def write_on(memory: Memory, who: Any) -> None:
+    for number in range(2000):
+        memory.remember(who, f"A long note, number {number}. " + "word " * 3000)
+
+
+def test_forgetting_and_upkeep_work_on_a_full_disk(small_disk: Path, scenarios: Any) -> None:
+    who, disk = scenarios.ME, small_disk
+    memory = scenarios.open_memory(disk / "store")
+    upkeep = memory._engine.parts().maintenance
+    try:
+        told = {n: memory.remember(who, scenarios.text_of(f"k{n}")).id for n in range(30)}
+        upkeep.round()
+        assert (disk / "store" / reserve.FILE).stat().st_size == reserve.BYTES
+        fill_up(disk)
+        refuse(memory, who)
+        fill_up(disk)
+        assert memory.get(who, told[3]).text == scenarios.text_of("k3")
+        report = memory.forget(who, ids=[told[3]], confirm=True, never_again=False)
+        assert report.status == "forgotten"
+        assert not (disk / "store" / reserve.FILE).exists()
+        for _ in range(4):
+            upkeep.nudge()
+            upkeep.round()
+        assert not upkeep.erasing
+        files = [path for path in (disk / "store").rglob("*") if path.is_file()]
+        assert not [p for p in files if scenarios.text_of("k3").encode() in p.read_bytes()]
+        assert [hit.memory.id for hit in memory.recall(who, scenarios.text_of("k4"), k=1).hits] == [
+            told[4]
+        ]
+        (disk / "filler").unlink()
+        memory.remember(who, "There is room again.")
+        upkeep.nudge()
+        upkeep.round()
+        assert upkeep.problems == {}
+        assert (disk / "store" / reserve.FILE).stat().st_size == reserve.BYTES
+    finally:
+        memory.close()
+
+
+def test_compacting_works_on_a_full_disk(small_disk: Path, scenarios: Any) -> None:
+    who, disk = scenarios.ME, small_disk
+    memory = scenarios.open_memory(disk / "store")
+    upkeep = memory._engine.parts().maintenance
+    try:
+        for number in range(9):
+            memory.remember(who, scenarios.text_of(f"k{number}"))
+            upkeep.round()
+        fill_up(disk)
+        upkeep.mirror._commits = 10_000
+        upkeep.mirror._compact()
+        assert upkeep.mirror._commits == 0
+        table = upkeep.mirror._store.table
+        assert table is not None
+        assert table.count() == 9
+    finally:
+        memory.close()
+
+
+def test_a_table_too_large_for_the_reserve_goes_and_is_built_anew_when_there_is_room(
+    small_disk: Path, scenarios: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    who, disk = scenarios.ME, small_disk
+    memory = scenarios.open_memory(disk / "store")
+    upkeep = memory._engine.parts().maintenance
+    try:
+        told = [memory.remember(who, scenarios.text_of(f"k{n}")).id for n in range(5)]
+        upkeep.round()
+
+        def full(*_: object, **__: object) -> None:
+            raise DiskFull("no room", "free some")
+
+        with monkeypatch.context() as broken:
+            broken.setattr("memory_core.storage.table.Table.compact", full)
+            upkeep.mirror._commits = 10_000
+            memory.remember(who, "One more.")
+            upkeep.nudge()
+            upkeep.round()
+        assert "table" in upkeep.problems
+        assert list((disk / "store" / "table").iterdir()) == []
+        assert memory.get(who, told[2]).text == scenarios.text_of("k2")
+        upkeep.nudge()
+        upkeep.round()
+        assert upkeep.problems == {}
+        table = memory._engine.parts().store.table
+        assert table is not None
+        assert table.count() == 6
+    finally:
+        memory.close()
+
+
+def test_a_reserve_is_only_kept_where_there_is_plenty_of_room(
+    small_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = reserve.Reserve(small_disk)
+    with (small_disk / "filler").open("wb") as stream:
+        stream.truncate()
+        stream.write(bytes(20 * 2**20))
+    kept.keep()
+    assert not (small_disk / reserve.FILE).exists()
+    (small_disk / "filler").unlink()
+    kept.keep()
+    assert (small_disk / reserve.FILE).stat().st_size == reserve.BYTES
+    assert (small_disk / reserve.FILE).stat().st_mode & 0o777 == 0o600
+    (small_disk / reserve.FILE).write_bytes(b"damaged")
+    kept.keep()
+    assert (small_disk / reserve.FILE).stat().st_size == reserve.BYTES
+    (small_disk / reserve.FILE).unlink()
+    monkeypatch.setattr(os, "write", lambda file, data: 7)
+    with pytest.raises(Exception, match="a part of the reserve"):
+        kept.keep()
+    assert not (small_disk / reserve.FILE).exists()  # a part of a reserve would be no reserve
+
+
+def test_without_a_reserve_the_disk_is_full(small_disk: Path) -> None:
+    def full() -> None:
+        raise DiskFull("no room", "free some")
+
+    with pytest.raises(DiskFull):
+        reserve.Reserve(small_disk).with_room(full)
