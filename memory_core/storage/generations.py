@@ -8,10 +8,11 @@ half-built folder is never taken for a whole one. Files only; no vendors here.
 from __future__ import annotations
 
 import errno
+import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_core.errors import DiskFull, ReadOnly, StorageError
@@ -70,6 +71,21 @@ class Generations:
             target, copy = self._root / f"{number}.damaged-{copy}", copy + 1
         with _disk(f"setting aside generation {number} in {self._root.name}"):
             return source.rename(target)
+
+    def close_to_others(self, number: int) -> None:
+        """Give everything in generation *number* the modes 0700 and 0600.
+
+        LanceDB and FAISS leave that to the umask, which belongs to the process and cannot be
+        changed safely in a thread. What vanishes meanwhile is passed over. Raises StorageError.
+        """
+        if os.name != "posix":
+            return
+        with _disk(f"closing generation {number} in {self._root.name} to others"):
+            for path in self.path(number).rglob("*"):
+                with suppress(FileNotFoundError):
+                    wanted = 0o700 if path.is_dir() else 0o600
+                    if path.stat().st_mode & 0o777 != wanted:
+                        path.chmod(wanted)
 
     def keep_damaged(self, number: int) -> None:
         """Set generation *number* aside in place of what was set aside before: one is enough.

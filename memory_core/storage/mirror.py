@@ -135,12 +135,15 @@ class Mirror:
 
     def _level(self) -> str:
         """Merge what is new and compact; what of the table proved damaged by that, or ""."""
+        commits = self._commits
         try:
             self._merge()
             self._compact()
-            return ""
         except DamagedTable as problem:
             return problem.problem
+        if self._commits != commits and self._opened is not None:
+            self._folders.close_to_others(self._opened["generation"])
+        return ""
 
     def _to_be_replaced(self, meta: dict[str, Any]) -> bool:
         """True when a whole table is not what is wanted: another model, an erasure."""
@@ -229,6 +232,7 @@ class Mirror:
             self._merge_ids(table, ids[start : start + REBUILD_BATCH], 0)
         self._merge_ids(table, [], since)
         table.close()
+        self._folders.close_to_others(generation)
         value = {"generation": generation, "since": since, "dimension": dimension}
 
         def switch(tx: Transaction) -> None:
