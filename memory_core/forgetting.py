@@ -20,6 +20,7 @@ from memory_core.scoring import clusters
 from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
 from memory_core.text import passages, visible
+from memory_core.text.words import content_words
 from memory_core.tombstones import SECRET, digests, owner_of
 
 PREVIEW = "nothing was removed; repeat with these ids and confirm to forget them for good"
@@ -279,7 +280,10 @@ def _forget(who: Identity, memory: Memory, marks: list[str], reason: str) -> Cha
 
 
 def _holds(derived: Memory, lost: Sequence[Memory], left: Sequence[Memory]) -> bool:
-    """True when *derived* holds a sentence or name that it has from *lost* and not from *left*."""
+    """True when *derived* holds a sentence or name that it has from *lost* and not from *left*.
+
+    Of a summary or concept also a single word: the next sleep writes it anew without that.
+    """
     text = _form(derived.text)
     remaining = " ".join(_form(memory.text) for memory in left)
     said = (
@@ -287,6 +291,11 @@ def _holds(derived: Memory, lost: Sequence[Memory], left: Sequence[Memory]) -> b
     )
     if any(form in text and form not in remaining for form in said):
         return True
+    if derived.kind in sleep.DERIVED:  # also a single word of it that a concept is called by
+        words = {word for memory in lost for word in content_words(memory.text)}
+        words -= {word for memory in left for word in content_words(memory.text)}
+        if not words.isdisjoint(content_words(derived.text)):
+            return True
     names = {name.casefold() for memory in lost for name in memory.entities}
     names -= {name.casefold() for memory in left for name in memory.entities}
     return any(name.casefold() in names for name in derived.entities)

@@ -162,7 +162,7 @@ def test_what_rests_only_on_it_goes_too_however_far(world: World) -> None:
 
 def test_what_rests_on_it_among_others_stays_and_is_stale(world: World) -> None:
     pin, garden, shed = world.tell(PIN), world.tell(GARDEN), world.tell(SHED)
-    house = world.summary("Things about the house: " + GARDEN, pin, garden, shed)
+    house = world.summary("Things at home: " + GARDEN, pin, garden, shed)
     assert world.forget(pin, confirm=False).derived == ()
     assert world[house].stale_since is None
     report = world.forget(pin)
@@ -171,7 +171,7 @@ def test_what_rests_on_it_among_others_stays_and_is_stale(world: World) -> None:
     memory = world[house]
     assert memory.derived_from == (garden, shed)
     assert memory.stale_since == world.now
-    assert memory.text == "Things about the house: " + GARDEN
+    assert memory.text == "Things at home: " + GARDEN
 
 
 def test_a_summary_that_quotes_it_goes_although_it_has_other_sources(world: World) -> None:
@@ -189,6 +189,15 @@ def test_a_summary_that_names_only_its_people_goes_too(world: World) -> None:
     names = world.summary("Several things happened.", pin, garden, entities=("Novak", "Mara"))
     assert derived(world.forget(pin)) == [names]
     assert b"Novak" not in world.bytes_on_disk()
+
+
+def test_a_concept_called_by_one_of_its_words_goes_too(world: World) -> None:
+    pin, garden, shed = world.tell(PIN), world.tell(GARDEN), world.tell(SHED)
+    named = world.tell("Topic: graz, door.", kind="concept", derived_from=(pin, garden, shed))
+    other = world.tell("Topic: door, water.", kind="concept", derived_from=(pin, garden, shed))
+    assert derived(world.forget(pin)) == [named]
+    assert world[other].stale_since == world.now
+    assert b"graz" not in world.bytes_on_disk()
 
 
 def test_a_sentence_that_another_source_says_too_is_no_trace(world: World) -> None:

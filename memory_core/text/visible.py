@@ -22,10 +22,17 @@ _LOOK_ALIKES = str.maketrans(
         **dict(zip("авекмнорстухіјѕӏһԁԛԝѵ", "abekmhopctyxijslhdqwv", strict=True)),
         **dict(zip("αβεηικνορτυχϲ", "abehikvoptuxc", strict=True)),
         **dict(zip("ıłøđħŧɡɑ", "ilodhtga", strict=True)),
+        **dict(zip("ᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢ", "abcdeghijklmnoprstuvwyz", strict=True)),
+        **dict(zip("օսոհց", "ounhg", strict=True)),
+        **dict(zip("ꭺᏼꮯꭰꭼꮋꭻꮶꮮꮇꮲꭱꮪꭲꮩꮃꮓ", "abcdehjklmprstvwz", strict=True)),
+        **dict(zip("ᎪᏴᏟᎠᎬᎻᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃ", "abcdehjklmprstvwz", strict=True)),
         "æ": "ae",
         "œ": "oe",
     }
 )
+_GREEK_CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "abezhikmnoptyx")
+_WORD = re.compile(r"[^\W\d_]+")
+_GREEK_CAPITAL = re.compile("[Α-Ω]")
 
 
 def clean(text: str) -> tuple[str, list[str]]:
@@ -60,8 +67,9 @@ def is_blank(text: str) -> bool:
 def forgetting_form(text: str) -> str:
     """*text* up to disguise: the normal form whose keyed hash is a tombstone (design, section 5).
 
-    Compatibility forms, case, accents, invisible characters, Cyrillic and Greek look-alikes, white
-    space and punctuation make no difference; digits, a sign before a digit, words, their order and
+    Compatibility forms, case, accents, invisible characters, the digits of any script, look-alikes
+    of Latin letters (Cyrillic, Greek, Armenian, Cherokee, small capitals), white space and
+    punctuation make no difference; digits, a sign before a digit, words, their order and
     symbols do. Applying it twice changes nothing. "" only for a text without any visible
     character; a text of punctuation alone keeps it.
     """
@@ -71,7 +79,21 @@ def forgetting_form(text: str) -> str:
     return " ".join(words) or _INVISIBLE.sub("", text).strip()
 
 
+def _undisguised(match: re.Match[str]) -> str:
+    """A word that mixes Greek capitals with other letters, in Latin; a Greek word stays Greek."""
+    word = match.group()
+    mixed = _GREEK_CAPITAL.search(word) and any(not "\u0370" <= char <= "\u03ff" for char in word)
+    return word.translate(_GREEK_CAPITALS) if mixed else word
+
+
+def _digit(char: str) -> str:
+    """A decimal digit of any script as 0 to 9."""
+    return str(unicodedata.decimal(char)) if char.isdecimal() else char
+
+
 def _folded(text: str) -> str:
+    if not text.isascii():
+        text = "".join(map(_digit, _WORD.sub(_undisguised, unicodedata.normalize("NFC", text))))
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain.translate(_LOOK_ALIKES)))
     return _INVISIBLE.sub("", unicodedata.normalize("NFC", plain))

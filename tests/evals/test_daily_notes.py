@@ -105,6 +105,7 @@ def diary(tmp_path_factory: pytest.TempPathFactory, model: Remembering) -> Itera
     made.memory.close()
 
 
+@pytest.mark.timeout(600)
 def test_sleep_halves_what_is_searched_first_and_recall_does_not_fall(
     diary: Diary, tmp_path: Path, model: Remembering
 ) -> None:

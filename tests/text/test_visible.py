@@ -108,3 +108,25 @@ def test_telling_sentences_hold_a_name_or_a_number() -> None:
     text = "We talked. I met Tilda at the pool. The code is 4321. It was nice. The code is 4321."
     assert telling_sentences(text) == ["I met Tilda at the pool.", "The code is 4321."]
     assert telling_sentences("it was nice. we rested.") == []
+
+
+@pytest.mark.parametrize(
+    "disguised",
+    [
+        "ＭＹ ＰＩＮ for Zürich is ４７１１!",
+        "my  pin\u00a0for\tzurich is 4711",
+        "My P\u200bIN for Zu\u0308rich is 47\u200d11",
+        "\u039cy \u0420IN for Z\u00fcr\u0456ch is 4711",
+        "M\u0443 \u0420\u0406\u039d f\u043er Zürich is 4711",
+        "𝐌𝐲 𝐏𝐈𝐍 for Zürich is ④⑦①①",
+        "\u1d0dy \u13e2IN for Zürich is \u0664\u0667\u0661\u0661",
+        "My PIN for Zürich is 4711\U000e0041",
+    ],
+)
+def test_disguises_make_no_difference_to_what_was_forgotten(disguised: str) -> None:
+    assert forgetting_form(disguised) == "my pin for zurich is 4711"
+
+
+def test_greek_is_not_taken_for_latin_whatever_its_case() -> None:
+    assert forgetting_form("ΜΑΡΊΑ ΝΊΚΗ") == forgetting_form("Μαρία Νίκη")
+    assert forgetting_form("ΝΑΙ") != forgetting_form("NAI nein")
