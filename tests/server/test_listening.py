@@ -68,23 +68,47 @@ async def listener(application: Application) -> AsyncIterator[int]:
         await asyncio.wait_for(running, SECONDS)
 
 
-class Wire:
-    """One connection, spoken to in bytes."""
+class Wire(asyncio.Protocol):
+    """One connection, spoken to in bytes. What came before a reset is kept."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader, self.writer = reader, writer
+    def __init__(self) -> None:
+        self.came = bytearray()
+        self.writer: Any = None
+        self._over = False
+        self._news = asyncio.Event()
+
+    def connection_made(self, transport: Any) -> None:
+        self.writer = transport
+
+    def data_received(self, data: bytes) -> None:
+        self.came += data
+        self._news.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._over = True
+        self._news.set()
+
+    async def _next(self) -> None:
+        await asyncio.wait_for(self._news.wait(), SECONDS)
+        self._news.clear()
 
     async def all(self) -> bytes:
         """Everything until the server closes."""
-        return await asyncio.wait_for(self.reader.read(), SECONDS)
+        while not self._over:
+            await self._next()
+        return bytes(self.came)
 
-    async def until(self, end: bytes) -> bytes:
-        return await asyncio.wait_for(self.reader.readuntil(end), SECONDS)
+    async def until(self, end: bytes) -> None:
+        """Wait for *end*, and forget what came up to it."""
+        while end not in self.came:
+            assert not self._over
+            await self._next()
+        del self.came[: self.came.index(end) + len(end)]
 
     async def trickle(self, data: bytes) -> None:
         """A byte now and then, each before a deadline that began anew with it would end."""
         for byte in data:
-            if self.reader.at_eof() or self.writer.is_closing():
+            if self._over or self.writer.is_closing():
                 return
             self.writer.write(bytes([byte]))
             await asyncio.sleep(QUICK / 10)
@@ -92,7 +116,8 @@ class Wire:
 
 @asynccontextmanager
 async def connected(port: int) -> AsyncIterator[Wire]:
-    wire = Wire(*await asyncio.open_connection("127.0.0.1", port))
+    loop = asyncio.get_running_loop()
+    _, wire = await loop.create_connection(Wire, "127.0.0.1", port)
     try:
         yield wire
     finally:

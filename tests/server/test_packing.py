@@ -97,7 +97,7 @@ def facts(value: Any, name: str = "") -> list[str]:
     return [str(value)] if isinstance(value, float) else []
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(recollections, st.integers(schemas.MIN_TOKENS, 3000))
 def test_both_channels_fit_the_budget_and_carry_the_same_facts(
     found: Recollection, max_tokens: int
@@ -220,7 +220,7 @@ def altered(structure: Any, path: tuple[Any, ...]) -> Any:
 
 
 @settings(
-    max_examples=200,
+    max_examples=120,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=set(Phase) - {Phase.shrink, Phase.explain},  # minutes, for a path that says it all
