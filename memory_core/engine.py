@@ -19,6 +19,7 @@ from memory_core.embedding.embedder import Embedder, EmbedderGate, choose
 from memory_core.errors import Busy, StorageError
 from memory_core.forgetting import Forgetting
 from memory_core.gist import encoder as gist_encoder
+from memory_core.gist.encoder import GistEncoder
 from memory_core.gist.passthrough import PassthroughEncoder
 from memory_core.jobs import Jobs
 from memory_core.maintenance import Maintenance
@@ -72,13 +73,18 @@ class Engine:
     """
 
     def __init__(
-        self, settings: Settings, clock: Callable[[], float], embedder: Embedder | None
+        self,
+        settings: Settings,
+        clock: Callable[[], float],
+        embedder: Embedder | None,
+        encoder: GistEncoder | None = None,
     ) -> None:
-        """Begin to open the store of *settings*; *embedder* overrides the one they name."""
+        """Begin to open the store of *settings*; *embedder* and *encoder* go before theirs."""
         self.gate = EmbedderGate(self._load_embedder)
         self._settings = settings
         self._clock = clock
         self._given = embedder
+        self._encoder = encoder
         self._loaded: dict[str, Embedder] = {}
         self._followed = ""
         self._lock = threading.Lock()
@@ -124,7 +130,8 @@ class Engine:
         with _no_collection():
             store.catch_up()
         reembedding = Reembedding(store, gate, self._load, clock, embed, lambda: self._closed)
-        jobs = Jobs(store, gate, gist_encoder.choose(settings), settings.gist, clock)
+        encoder = self._encoder or gist_encoder.choose(settings)
+        jobs = Jobs(store, gate, encoder, settings.gist, clock)
         writer = Writer(store, gate, PassthroughEncoder(), settings, clock)
         sessions = Sessions(settings.session)
         consolidator = Consolidator(store, gate, jobs.summarise, settings, clock)

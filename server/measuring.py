@@ -15,6 +15,8 @@ from server.outcome import Outcome
 
 if TYPE_CHECKING:
     from memory_core.evaluation.report import Report
+    from memory_core.evaluation.runner import OpenMemory
+    from memory_core.memory import Memory
 
 OWN_DIALOGUE = (
     Path(__file__).parent.parent / "memory_core" / "evaluation" / "data" / "dialogue.json"
@@ -22,6 +24,9 @@ OWN_DIALOGUE = (
 
 MMR = 0.7
 """The diversity whose price is shown (seed row C3.3)."""
+
+FACTS = "recall, with facts"
+"""The ranking over a store that also holds the recorded facts."""
 
 READY_SECONDS = 60.0
 
@@ -56,6 +61,7 @@ def _fresh_stores(settings: Settings, args: Namespace) -> Report:
     from memory_core.embedding.embedder import choose
     from memory_core.evaluation import conversation, readers, runner
     from memory_core.evaluation.baselines import BASELINES
+    from memory_core.evaluation.recorded import RecordedEncoder
     from memory_core.memory import Memory
 
     files = [Path(name) for name in args.files] or [OWN_DIALOGUE]
@@ -64,28 +70,44 @@ def _fresh_stores(settings: Settings, args: Namespace) -> Report:
         conversations = [conversation.pooled(conversations)]
     embedder = choose(settings)
 
-    def opener(settings: Settings) -> runner.OpenMemory:
+    def opener(settings: Settings, encoder: RecordedEncoder | None = None) -> runner.OpenMemory:
         def open_memory(folder: Path) -> Memory:
             # no run may begin while questions are asked, and no labelled set is sent
             still = settings.consolidation.model_copy(update={"automatic": False})
             own = {"data_dir": folder, "encoder": "passthrough", "consolidation": still}
-            return Memory(settings.model_copy(update=own), embedder=embedder)
+            return Memory(settings.model_copy(update=own), embedder=embedder, encoder=encoder)
 
         return open_memory
 
     diverse = settings.recall.model_copy(update={"mmr_lambda": MMR})
     variants = {f"recall, mmr {MMR}": opener(settings.model_copy(update={"recall": diverse}))}
+    variants = {} if args.no_baselines else variants
+    if args.with_facts:  # the last one, since it adds to the store
+        variants[FACTS] = _extracting(opener(settings, RecordedEncoder(conversations[0])))
     with console.progress("evaluate") as move:
         return runner.evaluate(
             conversations,
             opener(settings),
             k=args.top,
             baselines=() if args.no_baselines else tuple(BASELINES),
-            variants={} if args.no_baselines else variants,
+            variants=variants,
             embedder=embedder,
             progress=move,
             seed=args.seed,
         )
+
+
+def _extracting(open_memory: OpenMemory) -> OpenMemory:
+    """Opens a memory and has the facts extracted of all that is in it."""
+    from memory_core.evaluation.runner import EVALUATOR
+
+    def open_and_extract(folder: Path) -> Memory:
+        memory = open_memory(folder)
+        memory.wait_ready(READY_SECONDS)
+        memory.encode(EVALUATOR, "0001-01-01")
+        return memory
+
+    return open_and_extract
 
 
 def _own_store(settings: Settings, args: Namespace) -> Report:
@@ -108,7 +130,7 @@ def _command(args: Namespace) -> str:
     """The command that gives this report again, with the names of its files alone."""
     flags = [
         f"--{name.replace('_', '-')}"
-        for name in ("pooled", "own_store", "no_baselines")
+        for name in ("pooled", "own_store", "no_baselines", "with_facts")
         if getattr(args, name)
     ]
     values = [f"-k {args.top}" * (args.top != 20), f"--seed {args.seed}" * bool(args.seed)]

@@ -229,6 +229,9 @@ def _evaluate(command: Parser) -> None:
         metavar="NAME",
         help="auto, locomo, beam, longmemeval, dialogue or pairs",
     )
+    command.add_argument(
+        "--with-facts", action="store_true", help="also with recorded facts; our own dialogue"
+    )
     command.add_argument("--pooled", action="store_true", help="all conversations in one store")
     command.add_argument(
         "--own-store",

@@ -37,7 +37,7 @@ READY_SECONDS = 300.0
 TEXT_CHARS = 20_000
 """The contract's limit for one memory (design, section 6)."""
 
-_EVALUATOR = Identity("evaluation")
+EVALUATOR = Identity("evaluation")
 
 
 def evaluate(
@@ -169,7 +169,7 @@ def _tell(
         for piece in pieces:
             begin = time.perf_counter()
             receipt = memory.remember(
-                _EVALUATOR,
+                EVALUATOR,
                 piece,
                 speaker=turn.speaker,
                 role=turn.role,
@@ -200,7 +200,7 @@ def _ask(
     sessions = {turn.id: turn.session for turn in conversation.turns}
     for question in conversation.questions:
         begin = time.perf_counter()
-        recollection = memory.recall(_EVALUATOR, question.text, k=k, context=0, rehearse=False)
+        recollection = memory.recall(EVALUATOR, question.text, k=k, context=0, rehearse=False)
         seconds.append(time.perf_counter() - begin)
         ids = [hit.memory.id for hit in recollection.hits]
         ranking = without_repeats(told.turn_of.get(i, i) for i in ids)

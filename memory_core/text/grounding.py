@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date
 
 from memory_core.text import dates, moments
+from memory_core.text.calendar_words import MONTHS, WEEKDAYS
 from memory_core.text.entities import entities
 from memory_core.text.names_lexicon import NOT_NAMES
 from memory_core.text.numerals import spelled
@@ -18,6 +20,9 @@ from memory_core.text.words import STOPWORDS, words
 Said = tuple[str, str, float]
 """A source: speaker, text, when it was said (epoch seconds)."""
 
+_WEEK = 7
+_WEEKDAY = re.compile(r"\b[A-Z][a-z]+day,? (?=\d)")
+"""A weekday before a written date says nothing of its own."""
 _NUMBER = re.compile(r"\d[\d.,:]*(?<=\d)")
 _PIECE = re.compile(r"\d+")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+)[\"“‘(]*([^\W\d_][\w'’-]*)")
@@ -35,12 +40,31 @@ def ungrounded(text: str, sources: Sequence[Said]) -> str:
     on it. A name is what is written like one, or opens the sentence and is no ordinary word.
     """
     days = _days(sources)
-    for day in dates.resolve(text, sources[-1][2]):
-        skip = 0 if day[:4] in text else 4  # a year that is not written depends on the tense
-        if not any(known[skip:].startswith(day[skip:]) for known in days):
-            return day
     said = " ".join(f"{speaker} {told}" for speaker, told, _ in sources)
+    for day in dates.resolve(_WEEKDAY.sub("", text), sources[-1][2]):
+        if not _named(day, text, days) and not _meant(day, sources):
+            return day
+        days.add(day)
     return _foreign_number(text, said, days) or _foreign_name(text, said)
+
+
+def _named(day: str, text: str, days: set[str]) -> bool:
+    skip = 0 if day[:4] in text else 4  # a year that is not written depends on the tense
+    return any(known[skip:].startswith(day[skip:]) for known in days)
+
+
+def _meant(day: str, sources: Sequence[Said]) -> bool:
+    """True for "the tenth of May" where a source names May and ten, and for "on Friday"."""
+    if len(day) < 10:
+        return False
+    at = date.fromisoformat(day)
+    for _, told, said_at in sources:
+        near = abs((at - moments.day_of(said_at)).days) <= _WEEK
+        weekday = any(WEEKDAYS.get(word) == at.weekday() for word in words(told))
+        month = any(MONTHS.get(word) == at.month for word in words(told))
+        if (near and weekday) or (month and str(at.day) in spelled(told)):
+            return True
+    return False
 
 
 def _days(sources: Sequence[Said]) -> set[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from memory_core.evaluation import readers
+from memory_core.evaluation.data import DIALOGUE
+from memory_core.evaluation.recorded import FACTS
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity
 
@@ -83,3 +87,43 @@ def test_a_fact_lends_nothing_to_what_the_caller_did_not_ask_for(told: Any) -> N
     assert id not in ids(memory, speaker="Nora")
     assert ids(memory, kinds=["summary"]) == []
     assert memory.recall(Identity("other"), QUESTION).hits == ()
+
+
+def test_the_recorded_facts_of_the_dialogue_come_over_the_wire(
+    open_memory: Callable[..., Memory], chosen: Callable[..., dict[str, Any]], server: Any
+) -> None:
+    """The corpus of `evaluate --with-facts`, served as a model would: each fact in one answer."""
+    recorded = json.loads(FACTS.read_text("utf-8"))
+    (dialogue,) = readers.read(DIALOGUE, "dialogue")
+    turns = [turn for turn in dialogue.turns if turn.session in ("s01", "s02")]
+    said = {turn.id: turn.text for turn in turns}
+    wanted = [fact for fact in recorded if set(fact["sources"]) <= said.keys()]
+
+    def say(data: dict[str, Any]) -> dict[str, Any]:
+        number = {turn["text"]: turn["turn"] for turn in (*data["context"], *data["turns"])}
+        new = {turn["text"] for turn in data["turns"]}
+        facts = [
+            {
+                "text": fact["text"],
+                "kind": fact["kind"],
+                "importance": 0.6,
+                "topic": "",
+                "entities": [],
+                "sources": [number[said[id]] for id in fact["sources"]],
+            }
+            for fact in wanted
+            if said[fact["sources"][-1]] in new
+        ]
+        empty = {"gist": "", "tags": [], "topic": "", "entities": [], "importance": 0.5}
+        return {"turns": [{**empty, "turn": number[text]} for text in new], "facts": facts}
+
+    server.say = say
+    memory = open_memory("store", **chosen("claude"))
+    for turn in turns:
+        memory.remember(
+            ME, turn.text, speaker=turn.speaker, session=turn.session, when=turn.when or ""
+        )
+    assert memory.encode(ME).left == 0
+    found = {each.text for each in memory.listing(ME, limit=1000) if each.extracted}
+    assert found == {fact["text"] for fact in wanted}
+    assert len(server.asked) == 6  # 36 turns, by conversation, eight at a time

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_core.text.grounding import Said, ungrounded
+from memory_core.text.numerals import spelled
+
+MONDAY = 1_709_577_000.0  # 2024-03-04, half past six in the evening
+SAID: Said = (
+    "Nora",
+    "Ottilie is ninety-one. We pay £1,200.50 until the twenty-first of April, or next Friday,"
+    " and eight and a half thousand in 1890; port 5433, room Kestrel.",
+    MONDAY,
+)
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "Ottilie is 91.",
+        "Nora pays 1200.5 pounds until 21 April 2024.",
+        "Nora pays until Friday 8 March 2024.",
+        "Nora said on 4 March 2024 that it was 8,500 in 1890.",
+        "The port is 5433 in the room Kestrel.",
+        "Ottilie's room is Kestrel.",
+        "Rooms are paid by Nora.",
+    ],
+)
+def test_what_stands_in_the_source_in_other_words_is_grounded(fact: str) -> None:
+    assert ungrounded(fact, [SAID]) == ""
+
+
+@pytest.mark.parametrize(
+    ("fact", "foreign"),
+    [
+        ("Ottilie is 92.", "92"),
+        ("The port is 5432.", "5432"),
+        ("Ottilie is nineteen.", "19"),
+        ("Nora pays until 22 April 2024.", "2024-04-22"),
+        ("Nora pays until Friday 15 March 2024.", "2024-03-15"),
+        ("Tomasz pays.", "Tomasz"),
+        ("Nora pays Tomasz.", "Tomasz"),
+        ("Nora pays in Berlin.", "Berlin"),
+    ],
+)
+def test_what_does_not_is_named(fact: str, foreign: str) -> None:
+    assert ungrounded(fact, [SAID]) == foreign
+
+
+def test_any_of_several_sources_will_do() -> None:
+    other: Said = ("Felix", "Tomasz has port 5432.", MONDAY)
+    assert ungrounded("Tomasz and Nora have ports 5432 and 5433, says Felix.", [SAID, other]) == ""
+
+
+@settings(deadline=None)
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_never_raises_and_a_text_grounds_itself_with_its_numbers(fact: str, said: str) -> None:
+    ungrounded(fact, [("", said, MONDAY)])
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("thirty-eight pounds", "38"),
+        ("four hundred and ten", "410"),
+        ("eight and a half thousand", "8500"),
+        ("the twenty-first of April", "21"),
+        ("fifty-two thousand", "52000"),
+        ("two million", "2000000"),
+        ("a dozen", "12"),
+        ("seven", "7"),
+    ],
+)
+def test_numbers_in_words(text: str, number: str) -> None:
+    assert number in spelled(text)
+
+
+def test_no_number_in_words() -> None:
+    assert spelled("often, someone, tension and height") == frozenset()
