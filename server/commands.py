@@ -14,6 +14,7 @@ from server import console, packing, render
 from server.capture import observe, seed
 from server.doctor import doctor
 from server.exchange import bring_in, export
+from server.installing import install, uninstall
 from server.measuring import evaluate
 from server.outcome import Outcome
 from server.past import history
@@ -228,6 +229,8 @@ WITHOUT_ENGINE: dict[str, Callable[[Settings, Namespace, Mapping[str, str]], Out
     "setup": setup,
     "evaluate": evaluate,
     "token": token,
+    "install": install,
+    "uninstall": uninstall,
     "doctor": doctor,
     "backup": backup,
     "restore": restore,

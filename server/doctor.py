@@ -16,7 +16,8 @@ from typing import Any
 from memory_core.config import Settings
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Check, Identity
-from server import console
+from server import clients, console, installing, trying
+from server.clients import Client
 from server.outcome import Outcome
 
 READY_SECONDS = 60.0
@@ -28,10 +29,11 @@ _COMMAND = re.compile(r"`([^`]+)`")
 
 def doctor(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
     """Check the folder, the model and, when there is a memory, every part; failing is exit 1."""
-    del args, environment
+    del args
     checks = [_folder(settings.data_dir), _weights(settings)]
     if _begun(settings.data_dir):
         checks += _parts(settings)
+    checks += _clients(environment)
     status = max((check.status for check in checks), key=_ORDER.index)
     found = [
         {
@@ -95,6 +97,30 @@ def _weights(settings: Settings) -> Check:
         return Check("weights", "ok", str(locate(settings)))
     except MemoryCoreError as problem:
         return Check("weights", "degraded", problem.problem, problem.next_step)
+
+
+def _clients(environment: Mapping[str, str]) -> list[Check]:
+    """Each client that has an entry of ours, with what became of starting it as the client does."""
+    user = clients.user(environment)
+    checks = []
+    for client in clients.CLIENTS.values():
+        try:
+            entry = installing.installed(client, user)
+        except MemoryCoreError as problem:
+            checks.append(Check(client.name, "degraded", problem.problem, problem.next_step))
+            continue
+        if entry is not None:
+            checks.append(_client(client, entry, environment))
+    return checks
+
+
+def _client(client: Client, entry: Mapping[str, Any], environment: Mapping[str, str]) -> Check:
+    problem = trying.problem(entry, environment)
+    if not problem:
+        return Check(client.name, "ok", "its entry starts" if "command" in entry else "it answers")
+    if "url" in entry:
+        return Check(client.name, "degraded", problem, "`anamnesis serve --transport http`")
+    return Check(client.name, "degraded", problem, f"`anamnesis install {client.name}`")
 
 
 def _parts(settings: Settings) -> list[Check]:

@@ -10,9 +10,11 @@ from typing import NoReturn
 
 from memory_core.records import KINDS, ROLES, VISIBILITIES
 from server import __version__
+from server.clients import CLIENTS
 
 PROGRAM = "anamnesis"
 MODES = ("sleep", "session", "topics", "deduplicate", "contradictions", "prune")
+_CLIENTS = "one of " + ", ".join(sorted(CLIENTS))
 _UNKNOWN = re.compile(r"unrecognized arguments: (\S+)|invalid choice: '([^']*)'")
 
 
@@ -103,6 +105,8 @@ def build_parser() -> Parser:
     clear = add("clear", "remove every memory of this agent")
     clear.add_argument("--yes", action="store_true", help="really do it")
     add("setup", "fetch the embedding model if this machine has none")
+    _install(add("install", "write this server into the configuration of a client"))
+    _client(add("uninstall", "take it out of the configuration again"))
     _token(add("token", "manage tokens for HTTP", data=False), shared)
     return parser
 
@@ -245,6 +249,18 @@ def _evaluate(command: Parser) -> None:
     )
     command.add_argument("--markdown", action="store_true", help="print the table to keep")
     command.add_argument("--details", action="store_true", help="with --json: every question")
+
+
+def _client(command: Parser) -> None:
+    command.add_argument("client", choices=sorted(CLIENTS), metavar="CLIENT", help=_CLIENTS)
+
+
+def _install(command: Parser) -> None:
+    _client(command)
+    command.add_argument("--http", action="store_true", help="reach a running server over HTTP")
+    command.add_argument("--host", help="of that server (default: 127.0.0.1)")
+    command.add_argument("--port", type=int, help="of that server (default: 7832)")
+    command.add_argument("--print", action="store_true", help="only show it")
 
 
 def _token(command: Parser, shared: Parser) -> None:

@@ -152,7 +152,11 @@ def shell(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Shell:
-    environment = {"ANAMNESIS_DATA_DIR": str(tmp_path / "data"), "ANAMNESIS_OFFLINE": "1"}
+    environment = {
+        "ANAMNESIS_DATA_DIR": str(tmp_path / "data"),
+        "ANAMNESIS_OFFLINE": "1",
+        "HOME": str(tmp_path),  # commands that look for the user's own files find none
+    }
     monkeypatch.setattr("os.environ", environment)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(cli, "_engine", lambda settings: Memory(settings, embedder=minilm))

@@ -1,7 +1,7 @@
 """What models are asked, and the shape in which they have to answer. One version for all of it.
 
 Raise VERSION with every change of a prompt or a schema: each encoded memory names the version that
-made it, and `anamnesis encode --since` makes older ones anew.
+made it, and `anamnesis encode --since DATE` makes older ones anew.
 """
 
 from __future__ import annotations

@@ -33,6 +33,8 @@ COMMANDS = [
     "clear",
     "setup",
     "token",
+    "install",
+    "uninstall",
     "doctor",
     "backup",
     "restore",

@@ -1,0 +1,277 @@
+"""Our entry in the clients' configurations: right on each system, and nothing else touched."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from memory_core.errors import InvalidInput
+from server import cli, clients, trying
+from server.auth import Tokens
+from server.clients import CLIENTS, User
+
+PLACES = {
+    ("claude-desktop", "linux"): ".config/Claude/claude_desktop_config.json",
+    ("claude-desktop", "darwin"): "Library/Application Support/Claude/claude_desktop_config.json",
+    ("claude-desktop", "win32"): "AppData/Roaming/Claude/claude_desktop_config.json",
+    ("claude-code", "linux"): ".claude.json",
+    ("claude-code", "darwin"): ".claude.json",
+    ("claude-code", "win32"): ".claude.json",
+    ("cursor", "linux"): ".cursor/mcp.json",
+    ("cursor", "darwin"): ".cursor/mcp.json",
+    ("cursor", "win32"): ".cursor/mcp.json",
+    ("vscode", "linux"): ".config/Code/User/mcp.json",
+    ("vscode", "darwin"): "Library/Application Support/Code/User/mcp.json",
+    ("vscode", "win32"): "AppData/Roaming/Code/User/mcp.json",
+}
+STDIO = {"command": "/opt/anamnesis", "args": ["serve"], "env": {"ANAMNESIS_AGENT": "zoe"}}
+HTTP = {"url": "http://127.0.0.1:7832/mcp", "headers": {"Authorization": "Bearer t"}}
+ENTRIES = {
+    "claude-desktop": (STDIO, None),
+    "claude-code": ({"type": "stdio", **STDIO}, {"type": "http", **HTTP}),
+    "cursor": (STDIO, HTTP),
+    "vscode": ({"type": "stdio", **STDIO}, {"type": "http", **HTTP}),
+}
+
+
+class Desk:
+    """A home folder, and our command line run in it."""
+
+    def __init__(self, home: Path, out: pytest.CaptureFixture[str]) -> None:
+        self.home = home
+        self.data = home / "memories"
+        self._out = out
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        code = cli.main([*words, "--data-dir", str(self.data)])
+        said = self._out.readouterr()
+        return code, said.out, said.err
+
+    def file(self, client: str) -> Path:
+        return self.home / PLACES[client, "linux"]
+
+    def entry(self, client: str) -> Any:
+        return json.loads(self.file(client).read_text())[CLIENTS[client].key]["anamnesis"]
+
+    def write(self, client: str, text: str) -> Path:
+        path = self.file(client)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Desk:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    monkeypatch.setattr(sys, "platform", "linux")
+    return Desk(tmp_path, capsys)
+
+
+@pytest.mark.parametrize(("name", "platform"), PLACES)
+def test_each_client_keeps_its_servers_where_it_looks(
+    name: str, platform: str, tmp_path: Path
+) -> None:
+    user = User(tmp_path, platform, {})
+    assert CLIENTS[name].file(user) == tmp_path / PLACES[name, platform]
+
+
+def test_moved_configuration_folders_are_followed(tmp_path: Path) -> None:
+    linux = User(tmp_path, "linux", {"XDG_CONFIG_HOME": str(tmp_path / "conf")})
+    windows = User(tmp_path, "win32", {"APPDATA": str(tmp_path / "roam")})
+    assert CLIENTS["vscode"].file(linux).is_relative_to(tmp_path / "conf")
+    assert CLIENTS["vscode"].file(windows).is_relative_to(tmp_path / "roam")
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_entries_have_the_form_that_the_client_reads(name: str) -> None:
+    stdio, http = ENTRIES[name]
+    made = clients.over_stdio(CLIENTS[name], ["/opt/anamnesis"], {"ANAMNESIS_AGENT": "zoe"})
+    assert made == stdio
+    if http is None:
+        with pytest.raises(InvalidInput, match="without --http"):
+            clients.over_http(CLIENTS[name], "http://127.0.0.1:7832/mcp", "t")
+    else:
+        assert clients.over_http(CLIENTS[name], "http://127.0.0.1:7832/mcp", "t") == http
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_written_entry_starts_and_is_written_once(desk: Desk, name: str) -> None:
+    code, said, _ = desk.run("install", name, "--agent", "zoe")
+    assert code == 0
+    assert str(desk.file(name)) in said
+    entry = desk.entry(name)
+    assert entry["env"] == {"ANAMNESIS_AGENT": "zoe", "ANAMNESIS_DATA_DIR": str(desk.data)}
+    assert Path(entry["command"]).is_absolute()
+    assert trying.problem(entry, os.environ) == ""
+    before = desk.file(name).read_bytes()
+    assert "no change" in desk.run("install", name, "--agent", "zoe")[1]
+    assert desk.file(name).read_bytes() == before
+    assert desk.file(name).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_else_stands_in_the_file_stays_and_a_copy_is_kept(desk: Desk) -> None:
+    other = (
+        '{\n\t"theme": "dark",\n\t"mcpServers": {\n\t\t"git": {"command": "git"}\n\t},\n\t"é": 1\n}'
+    )
+    path = desk.write("cursor", other)
+    path.chmod(0o640)
+    desk.run("install", "cursor")
+    now = json.loads(path.read_text())
+    assert list(now) == ["theme", "mcpServers", "é"]
+    assert now["mcpServers"].pop("anamnesis")
+    assert now == json.loads(other)
+    assert '\n\t"theme"' in path.read_text()
+    assert "é" in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.with_name("mcp.json.anamnesis-backup").read_text() == other
+    desk.run("uninstall", "cursor")
+    assert json.loads(path.read_text()) == json.loads(other)
+
+
+def test_settings_of_the_shell_come_along_with_absolute_paths(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(desk.home)
+    monkeypatch.setenv("ANAMNESIS_TEAM", "backend")
+    monkeypatch.setenv("ANAMNESIS_CONFIG", "memory.toml")
+    (desk.home / "memory.toml").write_text("")
+    desk.run("install", "cursor")
+    variables = desk.entry("cursor")["env"]
+    assert variables["ANAMNESIS_TEAM"] == "backend"
+    assert variables["ANAMNESIS_CONFIG"] == str(desk.home / "memory.toml")
+
+
+@pytest.mark.parametrize("text", ["{ // mine\n}", "[]", '{"mcpServers": []}', '{"a": '])
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+def test_a_file_that_is_not_understood_is_left_alone(desk: Desk, text: str, command: str) -> None:
+    path = desk.write("cursor", text)
+    code, _, error = desk.run(command, "cursor")
+    assert code == 2
+    assert "--print" in error
+    assert path.read_text() == text
+    assert [each.name for each in path.parent.iterdir()] == ["mcp.json"]
+
+
+def test_an_empty_file_is_a_beginning(desk: Desk) -> None:
+    desk.write("cursor", "")
+    assert desk.run("install", "cursor")[0] == 0
+    assert desk.entry("cursor")
+
+
+def test_a_link_stays_a_link(desk: Desk) -> None:
+    real = desk.home / "dotfiles.json"
+    real.write_text("{}\n")
+    path = desk.file("claude-code")
+    path.symlink_to(real)
+    desk.run("install", "claude-code")
+    assert path.is_symlink()
+    assert "anamnesis" in real.read_text()
+
+
+def test_print_writes_nothing_and_makes_no_token(desk: Desk) -> None:
+    code, said, _ = desk.run("install", "vscode", "--http", "--print", "--json")
+    assert code == 0
+    shown = json.loads(said)["content"]["servers"]["anamnesis"]
+    assert shown["headers"] == {"Authorization": "Bearer TOKEN"}
+    assert list(desk.home.iterdir()) == []
+
+
+def test_the_link_for_cursor_holds_the_entry(desk: Desk) -> None:
+    shown = json.loads(desk.run("install", "cursor", "--print", "--json")[1])
+    link = urlsplit(shown["deeplink"])
+    asked = parse_qs(link.query)
+    assert (link.scheme, link.netloc, link.path) == (
+        "cursor",
+        "anysphere.cursor-deeplink",
+        "/mcp/install",
+    )
+    assert asked["name"] == ["anamnesis"]
+    held = json.loads(base64.b64decode(asked["config"][0]))
+    assert held == shown["content"]["mcpServers"]["anamnesis"]
+
+
+def test_over_http_a_token_is_made_kept_and_taken_back(desk: Desk) -> None:
+    words = ("install", "vscode", "--http", "--port", "9999", "--agent", "zoe")
+    desk.run(*words)
+    entry = desk.entry("vscode")
+    assert entry["url"] == "http://127.0.0.1:9999/mcp"
+    secret = entry["headers"]["Authorization"].removeprefix("Bearer ")
+    grant = Tokens(desk.data).find(secret)
+    assert grant is not None
+    assert (grant.agent, set(grant.rights)) == ("zoe", {"read", "write"})
+    desk.run(*words)
+    assert desk.entry("vscode") == entry
+    assert len(Tokens(desk.data).all()) == 1
+    desk.run("uninstall", "vscode")
+    assert Tokens(desk.data).all() == ()
+    assert json.loads(desk.file("vscode").read_text()) == {"servers": {}}
+
+
+def test_uninstall_without_a_file_writes_none(desk: Desk) -> None:
+    assert desk.run("uninstall", "cursor")[0] == 0
+    assert not desk.file("cursor").exists()
+
+
+def test_doctor_starts_what_the_clients_would_start(desk: Desk) -> None:
+    for client in ("claude-desktop", "cursor", "claude-code"):
+        desk.run("install", client)
+    text = desk.file("cursor").read_text().replace('"serve"', '"nonsense"')
+    desk.file("cursor").write_text(text)
+    desk.file("claude-code").write_text("not json")
+    found = {c["name"]: c for c in json.loads(desk.run("doctor", "--json")[1])["checks"]}
+    assert found["claude-desktop"]["status"] == "ok"
+    assert found["cursor"]["status"] == "degraded"
+    assert found["cursor"]["command"] == "anamnesis install cursor"
+    assert "nonsense" in found["cursor"]["detail"]
+    assert found["claude-code"]["status"] == "degraded"
+    assert "vscode" not in found
+
+
+def test_what_does_not_answer_is_told_apart(tmp_path: Path) -> None:
+    def said(code: str) -> str:
+        return trying.problem({"command": sys.executable, "args": ["-c", code]}, os.environ)
+
+    assert "cannot be started" in trying.problem({"command": str(tmp_path / "no")}, {})
+    assert "ended with status 3: oh" in said(
+        "import sys; sys.exit(print('oh', file=sys.stderr) or 3)"
+    )
+    assert said("print('hello')") == "what answers is no MCP server"
+    other = '{"result": {"serverInfo": {"name": "other"}}}'
+    assert said(f"print({other!r})") == "what answers is 'other'"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+    assert "does not answer" in trying.problem({"url": url}, {})
+
+
+def test_doctor_asks_a_running_server(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    command = [sys.executable, "-m", "server", "serve", "--transport", "http", "--port", "0"]
+    server = subprocess.Popen(
+        [*command, "--data-dir", str(data)], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stderr
+        url = server.stderr.readline().split()[-1]
+        assert "token in" in server.stderr.readline()
+        secret = (data / "token").read_text().strip()
+        entry = {"url": url, "headers": {"Authorization": f"Bearer {secret}"}}
+        assert trying.problem(entry, {}) == ""
+        assert "answers 401" in trying.problem({"url": url}, {})
+    finally:
+        server.terminate()
+        server.wait(20)
+        if server.stderr:
+            server.stderr.close()
