@@ -1,4 +1,4 @@
-"""The clients that `anamnesis install` knows: where each keeps its servers, and in what form."""
+"""The clients that the command install knows: where each keeps its servers, and in what form."""
 
 from __future__ import annotations
 

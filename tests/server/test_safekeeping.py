@@ -131,7 +131,7 @@ def test_the_commands_that_it_names_exist() -> None:
     root = Path(__file__).parents[2]
     files = [*root.glob("memory_core/**/*.py"), *root.glob("server/**/*.py")]
     commands = {
-        found.replace("{client.name}", "cursor")
+        found
         for file in files
         for found in doctor._COMMAND.findall(file.read_text("utf-8"))
         if found.startswith("anamnesis ")
