@@ -231,7 +231,9 @@ class Memory(Knowing, LifeCycle):
 
     def sweep(self, who: Identity) -> Swept:
         """Move what *who* owns through the tiers now; it happens by itself every few minutes."""
-        return self._engine.parts().tiers.sweep(who)
+        parts = self._engine.parts()
+        parts.maintenance.accesses.flush()
+        return parts.tiers.sweep(who)
 
     # Knowing
 

@@ -47,6 +47,10 @@ _SESSIONS = {
 def evaluate(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
     """Measure recall in fresh stores, or, read-only, in the user's own."""
     del environment
+    if args.ablation or args.plot:
+        from server.living import live
+
+        return live(settings, args, [Path(name) for name in args.files] or [OWN_DIALOGUE])
     report = _own_store(settings, args) if args.own_store else _fresh_stores(settings, args)
     from memory_core.evaluation.reading import misses
 

@@ -19,6 +19,9 @@ from server import render, schemas
 from server.fitting import CLIP_TO, DEFAULT_CHARS, Structure, clip, fit_lists, fit_recall, fits
 
 CHARS_PER_TOKEN = 4
+
+COLOURED = 0.25
+"""From here on valence or arousal is shown: a single mild word ("leave") gives less."""
 COUNTED = 20
 """Agents and other names that a health report counts one by one."""
 
@@ -50,8 +53,8 @@ def recalled(memory: Memory, now: float) -> schemas.Recalled:
 
 
 def _affect(memory: Memory) -> str:
-    """Its emotional colour in words; "" for a plain text."""
-    if not (memory.valence or memory.arousal):
+    """Its emotional colour in words; "" for a text that nobody would call emotional."""
+    if max(abs(memory.valence), memory.arousal) < COLOURED:
         return ""
     return f"valence {memory.valence:+.2f}, arousal {memory.arousal:.2f}"
 

@@ -247,6 +247,11 @@ def _evaluate(command: Parser) -> None:
     command.add_argument(
         "--misses", type=int, default=0, metavar="N", help="show N missed questions for reading"
     )
+    command.add_argument(
+        "--ablation", action="store_true", help="a simulated life with each feature left out"
+    )
+    command.add_argument("--plot", default="", metavar="PNG", help="draw a simulated life")
+    command.add_argument("--days", type=_count, default=182, metavar="N", help="of that life")
     command.add_argument("--markdown", action="store_true", help="print the table to keep")
     command.add_argument("--details", action="store_true", help="with --json: every question")
 

@@ -66,6 +66,7 @@ VENDORS = {
     "anthropic": {"memory_core/gist/claude.py"},
     "Stemmer": {"memory_core/storage/analysis.py"},
     "rich": {"server/console.py"},
+    "matplotlib": {"memory_core/evaluation/plot.py"},
 }
 
 

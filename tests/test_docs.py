@@ -45,6 +45,8 @@ NOT_RUN = {
     "anamnesis encode --since 2024-01-01": MODEL,
     "anamnesis demo": "tests/server/test_demo.py plays it",
     "anamnesis evaluate": "takes a minute; tests/evaluation measures on small conversations",
+    "anamnesis evaluate --ablation": "takes long; tests/evaluation/test_life.py lives shorter",
+    "anamnesis evaluate --plot life.png": "takes minutes; tests/evaluation/test_life.py draws",
     "anamnesis evaluate locomo10.json": "the user's own copy of LoCoMo",
     "anamnesis evaluate beam_chats/ --format beam": "the user's own copy of BEAM",
     "anamnesis evaluate longmemeval_s.json --no-baselines": "the user's own copy of LongMemEval",

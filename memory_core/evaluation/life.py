@@ -1,0 +1,307 @@
+"""A simulated life: conversations captured on their days, recalls between, sweeps, sleep.
+
+It goes through the public façade with a clock that is set by hand, so that half a year takes a
+minute. Each feature can be left out, which gives the ablation table: recall with it and without.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory_core.config import DecaySettings, Settings
+from memory_core.errors import EncoderUnavailable, InvalidInput
+from memory_core.evaluation import metrics
+from memory_core.evaluation.conversation import Conversation, Question, Turn
+from memory_core.evaluation.metrics import without_repeats
+from memory_core.records import ConversationTurn, Identity
+from memory_core.records import Memory as Row
+from memory_core.scoring import decay
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory
+
+DAYS = 182
+"""Half a year."""
+
+CUT = 10
+K = 20
+"""Memories asked for when the life is measured."""
+
+RECALLS_A_DAY, RECALL_K = 2, 8
+"""Questions asked while the life goes on, and memories asked for with each (the tool's default)."""
+
+SLEEP_EVERY_DAYS = 7
+TURN_SECONDS = 45.0
+WATCHED = 6
+"""Memories whose retention is followed for the plot."""
+
+READY_SECONDS = 300.0
+
+_WHO = Identity("evaluation")
+_NEVER = 1e15
+
+Progress = Callable[[int, int, str], None]
+OpenMemory = Callable[[Path, Settings, Callable[[], float]], "Memory"]
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """Which features take part; what is False is left out."""
+
+    gate: bool = True
+    tiers: bool = True
+    cognition: bool = True
+    priming: bool = True
+    rehearsal: bool = True
+    sleep: bool = True
+
+    def applied(self, settings: Settings) -> Settings:
+        """*settings* for such a life; sweeps and sleep begin only when the life says so."""
+        bound = settings.recall.cognition_bound if self.cognition else 0.0
+        parts = {
+            "encoder": "passthrough",
+            "recall": settings.recall.model_copy(update={"cognition_bound": bound}),
+            "tiers": settings.tiers.model_copy(
+                update={"sweep_seconds": _NEVER, "check_turns": 10**9}
+            ),
+            "consolidation": settings.consolidation.model_copy(update={"automatic": False}),
+            "storage": settings.storage.model_copy(update={"apply_seconds": 60.0}),
+        }
+        return settings.model_copy(update=parts)
+
+
+NEVER_SLEEPS = Habits(tiers=False, sleep=False)
+FEATURES = tuple(each.name for each in fields(Habits))
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A watched memory on one day: its retention (0-1) and its tier, or "retired"."""
+
+    day: float
+    id: str
+    text: str
+    retention: float
+    tier: str
+
+
+@dataclass(slots=True)
+class Lived:
+    """What came of one life: recall@10 of each answerable question, rows, the watched memories.
+
+    *active* counts rows that recall searches in its first pass, *rows* all that are kept, *skipped*
+    turns that the gate kept out.
+    """
+
+    recalls: list[float] = field(default_factory=list)
+    active: int = 0
+    rows: int = 0
+    skipped: int = 0
+    course: list[Point] = field(default_factory=list)
+
+    @property
+    def recall(self) -> float:
+        """Mean recall@10 over the questions, 0-1."""
+        return sum(self.recalls) / len(self.recalls) if self.recalls else 0.0
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def live(
+    conversations: Sequence[Conversation],
+    settings: Settings,
+    open_memory: OpenMemory,
+    habits: Habits,
+    *,
+    days: float = DAYS,
+    progress: Progress | None = None,
+) -> Lived:
+    """A life of *days* with each of *conversations* in a store of its own; 0 is one pass.
+
+    One pass tells everything, sweeps and sleeps once and asks. Raises InvalidInput without a
+    question that has an answer, EncoderUnavailable when the model does not load.
+    """
+    if not any(question.evidence for c in conversations for question in c.questions):
+        raise InvalidInput("there is no question to ask", "give a file with labelled questions")
+    lived = Lived()
+    for number, conversation in enumerate(conversations):
+        clock = _Clock()
+        with tempfile.TemporaryDirectory(prefix="life-") as folder:
+            own = habits.applied(settings.model_copy(update={"data_dir": Path(folder)}))
+            with open_memory(Path(folder), own, clock) as memory:
+                if not memory.wait_ready(READY_SECONDS):
+                    raise EncoderUnavailable("the model is not ready", "run `anamnesis health`")
+                _Life(memory, conversation, habits, clock, own.decay, lived).run(days)
+        if progress is not None:
+            progress(number + 1, len(conversations), "life")
+    return lived
+
+
+def ablation(
+    conversations: Sequence[Conversation],
+    settings: Settings,
+    open_memory: OpenMemory,
+    *,
+    days: float = DAYS,
+    progress: Progress | None = None,
+) -> dict[str, dict[str, Lived]]:
+    """Name of what is left out ("" for nothing, "never sleeps") -> {"one pass", "life"}."""
+    chosen = {"": Habits(), **{name: replace(Habits(), **{name: False}) for name in FEATURES}}
+    chosen["never sleeps"] = NEVER_SLEEPS
+    found: dict[str, dict[str, Lived]] = {}
+    for done, (name, habits) in enumerate(chosen.items()):
+        if progress is not None:
+            progress(done, len(chosen), f"without {name}" if name else "everything")
+        found[name] = {
+            "one pass": live(conversations, settings, open_memory, habits, days=0),
+            "life": live(conversations, settings, open_memory, habits, days=days),
+        }
+    return found
+
+
+class _Life:
+    """One conversation in one store."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        conversation: Conversation,
+        habits: Habits,
+        clock: _Clock,
+        decay_settings: DecaySettings,
+        lived: Lived,
+    ) -> None:
+        self._memory = memory
+        self._conversation = conversation
+        self._habits = habits
+        self._clock = clock
+        self._decay = decay_settings
+        self._lived = lived
+        self._turn_of: dict[str, str] = {}
+        self._first: dict[str, str] = {}
+        self._asked = 0
+
+    def run(self, days: float) -> None:
+        sessions = list(_sessions(self._conversation))
+        start = self._clock.now = sessions[0][0].when or 0.0
+        last = max(turn.when or 0.0 for turn in self._conversation.turns)
+        end = max(last, start + days * decay.DAY) if days else last
+        for day in range(int((end - start) // decay.DAY) + 1):
+            while sessions and (sessions[0][0].when or 0.0) < start + (day + 1) * decay.DAY:
+                self._tell(sessions.pop(0))
+            if days:
+                self._clock.now = max(self._clock.now, start + (day + 0.9) * decay.DAY)
+                self._day(day)
+        if not days:
+            self._clock.now += decay.DAY
+            self._rest()
+        self._measure()
+
+    def _tell(self, turns: list[Turn]) -> None:
+        self._clock.now = max(self._clock.now, turns[0].when or 0.0)
+        for turn in turns:
+            self._clock.now += TURN_SECONDS
+            id = self._observe(turn) if self._habits.gate else self._remember(turn)
+            self._first[turn.id] = self._turn_of.setdefault(id, turn.id) if id else turn.id
+
+    def _observe(self, turn: Turn) -> str:
+        said = ConversationTurn(turn.role, turn.text, turn.when, turn.session, turn.speaker)
+        seen = self._memory.observe(_WHO, said)
+        self._lived.skipped += len(seen.skipped)
+        return seen.receipt.id if seen.receipt is not None else ""
+
+    def _remember(self, turn: Turn) -> str:
+        when = "" if turn.when is None else turn.when
+        return self._memory.remember(
+            _WHO,
+            turn.text,
+            speaker=turn.speaker,
+            role=turn.role,
+            session=turn.session,
+            when=when,
+        ).id
+
+    def _day(self, day: int) -> None:
+        known = [q for q in self._conversation.questions if self._answerable(q)]
+        for _ in range(RECALLS_A_DAY if known else 0):
+            question = known[self._asked % len(known)]
+            self._recall(question, f"day {day}", RECALL_K, rehearse=self._habits.rehearsal)
+            self._asked += 1
+        if self._habits.tiers:
+            self._memory.sweep(_WHO)
+        if self._habits.sleep and day % SLEEP_EVERY_DAYS == SLEEP_EVERY_DAYS - 1:
+            self._memory.consolidate(_WHO)
+        self._watch(day)
+
+    def _rest(self) -> None:
+        if self._habits.tiers:
+            self._memory.sweep(_WHO)
+        if self._habits.sleep:
+            self._memory.consolidate(_WHO)
+
+    def _answerable(self, question: Question) -> bool:
+        return bool(question.evidence) and all(turn in self._first for turn in question.evidence)
+
+    def _recall(self, question: Question, session: str, k: int, *, rehearse: bool) -> list[str]:
+        found = self._memory.recall(
+            _WHO,
+            question.text,
+            k=k,
+            context=0,
+            session=session if self._habits.priming else "",
+            rehearse=rehearse,
+        )
+        ids = [hit.memory.id for hit in found.hits]
+        return without_repeats(self._turn_of.get(id, id) for id in ids)
+
+    def _measure(self) -> None:
+        for question in self._conversation.questions:
+            if question.evidence:
+                ranking = self._recall(question, "the end", K, rehearse=self._habits.rehearsal)
+                evidence = without_repeats(self._first.get(t, t) for t in question.evidence)
+                self._lived.recalls.append(metrics.recall_at(ranking, evidence, CUT))
+        rows = list(self._memory.export(_WHO))
+        self._lived.rows += len(rows)
+        self._lived.active += sum(not row["retired_at"] and not row["replaced"] for row in rows)
+
+    # The watched memories
+
+    def _watch(self, day: int) -> None:
+        for id in self._watched():
+            row = self._memory.get(_WHO, id)
+            tier = "retired" if row.retired_at is not None else row.tier
+            retained = _retention(row, self._decay, self._clock.now)
+            self._lived.course.append(Point(day, id, row.text, retained, tier))
+
+    def _watched(self) -> list[str]:
+        """Of the first memories: half of them evidence of the first questions, half not."""
+        ids = list(self._turn_of)[:40]
+        asked = {turn for q in self._conversation.questions[:40] for turn in q.evidence}
+        used = [id for id in ids if self._turn_of[id] in asked][: WATCHED // 2]
+        return used + [id for id in ids if self._turn_of[id] not in asked][: WATCHED - len(used)]
+
+
+def _retention(row: Row, settings: DecaySettings, now: float) -> float:
+    last = row.recorded_at if row.last_accessed is None else row.last_accessed
+    lasting = row.tier == "long_term"
+    days = settings.long_term_half_life_days if lasting else settings.recent_half_life_days
+    weight = settings.rehearsal_weight
+    return float(decay.retention(now - last, days * decay.DAY, row.access_count, weight))
+
+
+def _sessions(conversation: Conversation) -> Iterator[list[Turn]]:
+    """The turns of each session, in order."""
+    groups: dict[str, list[Turn]] = {}
+    for turn in conversation.turns:
+        groups.setdefault(turn.session, []).append(turn)
+    yield from sorted(groups.values(), key=lambda turns: turns[0].when or 0.0)
