@@ -1,7 +1,8 @@
 """The icon of the server, its resources and its prompts: two rings, one inside the other.
 
-It is a data URI, so that a client fetches nothing. Tools carry none: five copies would take a
-tenth of the budget of their list.
+It is a data URI, so that a client fetches nothing, and as short as it can be: since 2026-07-28
+every answer names the server, with its icon. Tools carry none; five copies would take a tenth of
+the budget of their list.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from mcp.types import Icon
 
 _SVG = (
-    "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' "
-    "stroke='%237a5cff' stroke-width='2'%3E%3Ccircle cx='12' cy='12' r='10'/%3E"
-    "%3Ccircle cx='12' cy='12' r='4'/%3E%3C/svg%3E"
-).replace(" ", "%20")
+    "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='-9 -9 18 18' fill='none' "
+    "stroke='#75f'><circle r='8'/><circle r='3'/></svg>"
+)
+_IN_A_URI = str.maketrans({"<": "%3C", ">": "%3E", "#": "%23", " ": "%20"})
 
-ICONS = [Icon(src=_SVG, mime_type="image/svg+xml", sizes=["any"])]
+ICONS = [Icon(src=_SVG.translate(_IN_A_URI))]

@@ -25,8 +25,14 @@ async def read(client: Any, uri: str) -> dict[str, Any]:
 
 async def test_resources_and_templates_are_listed(connect: Any) -> None:
     async with connect() as client:
-        static = {str(r.uri) for r in (await client.list_resources()).resources}
+        listed = (await client.list_resources()).resources
         templates = (await client.list_resource_templates()).resource_templates
+    static = {str(resource.uri) for resource in listed}
+    for each in (*listed, *templates):
+        assert each.title
+        assert each.description
+        assert each.annotations.audience == ["user", "assistant"]
+        assert 0 < each.annotations.priority < 1
     assert static == {"memory://recent", "memory://health"}
     assert {t.uri_template for t in templates} == {
         "memory://item/{id}",
@@ -135,7 +141,7 @@ async def test_a_crash_in_a_resource_does_not_show_its_text(connect: Any, engine
 
 
 async def test_names_are_completed_by_their_beginning(connect: Any, engine: Any) -> None:
-    engine.add("a", session="monday", tags=("work",), entities=("Ann",))
+    memory = engine.add("a", session="monday", tags=("work",), entities=("Ann",), topic="gardening")
     engine.add("b", session="Munich", tags=("home",), entities=("Bob",))
 
     async def complete(ref: Any, name: str, value: str) -> list[str]:
@@ -149,5 +155,10 @@ async def test_names_are_completed_by_their_beginning(connect: Any, engine: Any)
         assert await complete(session, "id", "m") == ["Munich", "monday"]
         assert await complete(session, "id", "mon") == ["monday"]
         assert await complete(entity, "name", "B") == ["Bob"]
+        topic = ResourceTemplateReference(uri="memory://topic/{name}")
+        item = ResourceTemplateReference(uri="memory://item/{id}")
+        assert await complete(topic, "name", "gar") == ["gardening"]
+        assert memory.id in await complete(item, "id", memory.id[:4])
+        assert await complete(item, "id", memory.id) == [memory.id]
         assert await complete(briefing, "tag", "") == ["home", "work"]
         assert await complete(briefing, "about", "x") == []

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import pytest
 
@@ -137,3 +139,35 @@ async def test_two_connections_see_the_same_list(connect: Any) -> None:
         async with connect() as client:
             lists.append((await client.list_tools()).model_dump_json())
     assert lists[0] == lists[1]
+
+
+async def test_the_icon_is_a_picture_that_costs_little_and_fetches_nothing(connect: Any) -> None:
+    async with connect() as client:
+        icons = [
+            *client.server_info.icons,
+            *(icon for prompt in (await client.list_prompts()).prompts for icon in prompt.icons),
+            *(icon for each in (await client.list_resources()).resources for icon in each.icons),
+        ]
+        answer = await client.call_tool("health", {})
+    assert len(icons) == 5
+    for icon in icons:
+        kind, _, picture = icon.src.partition(",")
+        assert kind == "data:image/svg+xml"
+        root = ElementTree.fromstring(unquote(picture))
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        assert len(root) == 2
+    assert len(json.dumps(answer.meta)) < 400, "every answer names the server"
+
+
+async def test_lists_may_be_kept_an_hour_and_contents_not_at_all(connect: Any, engine: Any) -> None:
+    engine.add("tea")
+    async with connect() as client:
+        for listed in (
+            await client.list_tools(),
+            await client.list_prompts(),
+            await client.list_resources(),
+            await client.list_resource_templates(),
+        ):
+            assert (listed.ttl_ms, listed.cache_scope) == (3_600_000, "private")
+        read = await client.read_resource("memory://recent")
+    assert (read.ttl_ms, read.cache_scope) == (0, "private")
