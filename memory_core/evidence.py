@@ -7,7 +7,8 @@ cognition are added. Call inside store.reading().
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,12 +57,23 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """How a row was reached: with which *activation* (0-1), *how*, and from which row."""
+
+    activation: float
+    how: str
+    source: int
+
+
+@dataclass(frozen=True, slots=True)
 class Candidates:
     """Rows that may answer and every signal about them, one value a row; NaN is no evidence.
 
-    *lexical* is BM25 of the text alone, *nearby* with the turns around it. *score* is *fused* and
+    *lexical* is BM25 of the text alone, *nearby* with the turns around it, and *trust* (0-1) the
+    share of their weight that words have for this question. *score* is *fused* and
     what was *added* to it, by name. *neighbours* says at which place of the rows the turn at an
-    offset of the thread stands, -1 where it is no candidate.
+    offset of the thread stands, -1 where it is no candidate; *links* how rows were reached from
+    the best of them.
     """
 
     rows: Rows
@@ -69,10 +81,12 @@ class Candidates:
     whole: Scores
     lexical: Scores
     nearby: Scores
+    trust: float
     fused: Scores
     added: dict[str, Scores]
     score: Scores
     neighbours: dict[int, Rows]
+    links: Mapping[int, Link] = field(default_factory=dict)
 
 
 def weigh(
@@ -82,15 +96,15 @@ def weigh(
     neighbours = {
         offset: _index_of(rows, store.columns.neighbours_many(rows, offset)) for offset in OFFSETS
     }
-    passage, whole = (_similarities(store, asked, rows, part) for part in ("passage", "whole"))
+    passage, whole = (similarities(store, asked, rows, part) for part in ("passage", "whole"))
     lexical = asked.words.scores[rows].astype(np.float64)
     nearby = activation.nearby_words(asked.words.terms(rows), neighbours)
-    weights = settings.recall
+    trust, weights = _trust(asked, nearby), settings.recall
     fused = fusion.fuse(
         [
             (weights.passage_weight, passage),
             (weights.whole_weight, whole),
-            (weights.lexical_weight * _trust(asked, nearby), nearby),
+            (weights.lexical_weight * trust, nearby),
         ]
     )
     added = _spread(store, settings, fused, rows, neighbours)
@@ -101,10 +115,12 @@ def weigh(
     score = fused + sum(added.values())
     added["cognition"] = _cognition(store, settings, rows, score, asked.cues.mind, now)
     score = score + added["cognition"]
-    return Candidates(rows, passage, whole, lexical, nearby, fused, added, score, neighbours)
+    signals = (passage, whole, lexical, nearby, trust)
+    return Candidates(rows, *signals, fused, added, score, neighbours)
 
 
-def _similarities(store: MemoryStore, asked: Question, rows: Rows, part: Part) -> Scores:
+def similarities(store: MemoryStore, asked: Question, rows: Rows, part: Part) -> Scores:
+    """The cosine of the question and the best *part* of each of *rows*; NaN without a vector."""
     if asked.vector is None or store.vectors is None:
         return np.full(len(rows), np.nan)
     return store.vectors.similarities(asked.vector, rows, part=part).astype(np.float64)

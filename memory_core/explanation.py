@@ -1,7 +1,8 @@
 """Why a memory was recalled, or was not: every signal, the path, the modifiers, the reason.
 
 A trace is made of what the recall computed anyway and of nothing else; no model is asked. The parts
-of a score add up: fused + thread + session + role + asks + temporal + cognition.
+of a score add up: fused + thread + session + role + asks + temporal + cognition
++ links.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import attachment, cognition
+from memory_core import attachment, cognition, links
 from memory_core.attachment import MOST_REJECTED, Chosen, Cues, Rejected, Why
 from memory_core.config import DecaySettings
 from memory_core.scoring import activation, decay
@@ -52,12 +53,8 @@ class Reasons:
         self._found = found
         self._settings = settings
         self._now = now
-        self._gains = activation.thread_gains(
-            found.fused,
-            found.neighbours,
-            store.columns.words[found.rows],
-            store.columns.question[found.rows],
-        )
+        words, asks = store.columns.words[found.rows], store.columns.question[found.rows]
+        self._gains = activation.thread_gains(found.fused, found.neighbours, words, asks)
 
     def explained(
         self, answer: Chosen, order: Rows, kept: Sequence[int], folded: Mapping[int, Sequence[int]]
@@ -105,9 +102,13 @@ class Reasons:
             yield Rejected(row, float(self._found.score[place]), why)
 
     def _path(self, place: int) -> str:
-        """From which turn most of what spread to *place* came; "" when nothing did."""
+        """From where most of what spread to *place* came, step by step; "" when nothing did."""
         offset = max(self._gains, key=lambda each: float(self._gains[each][place]))
-        if self._gains[offset][place] <= 0:
+        gained = float(self._gains[offset][place])
+        steps = links.path(self._found.links, int(self._found.rows[place]))
+        if steps and (gained <= 0 or self._found.added["links"][place] >= gained):
+            return " <- ".join(f"{how} {self._columns.id(row)}" for how, row in steps)
+        if gained <= 0:
             return ""
         row = int(self._found.rows[self._found.neighbours[offset][place]])
         asks = offset == -1 and self._columns.question[row]

@@ -21,6 +21,7 @@ from memory_core import (
     explanation,
     judgement,
     lending,
+    links,
     selection,
 )
 from memory_core.attachment import Chosen, Cues, Why
@@ -195,7 +196,8 @@ class Reader:
         rows = self._candidates(asked, mask)
         if not len(rows):
             return Chosen()
-        return self._select(asked, self._weigh(asked, rows))
+        found = links.follow(self._store, asked, self._weigh(asked, rows), mask)
+        return self._select(asked, found)
 
     def _candidates(self, asked: Question, mask: Mask) -> Rows:
         """The best of each search and their neighbours in the thread, ascending, within *mask*."""

@@ -30,6 +30,7 @@ PATHS = {
     "reader",
     "attachment",
     "evidence",
+    "links",
     "consolidator",
     "sleep",
     "summaries",

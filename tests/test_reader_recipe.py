@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_core.config import Settings
+from memory_core.config import ConsolidationSettings, Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.data import DIALOGUE
@@ -44,7 +44,8 @@ def told(tmp_path_factory: pytest.TempPathFactory, minilm: MiniLM) -> Any:
     folder: Path = tmp_path_factory.mktemp("dialogue")
     moment = [NOW - 100 * DAY]
     storage = {"access_seconds": 1e9}  # what is recalled here does not change what is recalled next
-    settings = Settings(data_dir=folder, storage=storage)  # type: ignore[arg-type]
+    still = ConsolidationSettings(automatic=False)  # the oracle knows turns only
+    settings = Settings(data_dir=folder, storage=storage, consolidation=still)  # type: ignore[arg-type]
     with Memory(settings, clock=lambda: moment[0], embedder=minilm) as memory:
         assert memory.wait_ready(60)
         ids = []
@@ -195,19 +196,29 @@ def oracle(told: Told, minilm: MiniLM) -> Oracle:
 
 
 @pytest.mark.parametrize("k", [1, 10])
-def test_recall_ranks_by_the_recipe_and_by_nothing_else(told: Told, oracle: Oracle, k: int) -> None:
+def test_recall_ranks_by_the_recipe_and_by_its_links_alone(
+    told: Told, oracle: Oracle, k: int
+) -> None:
     row_of = {id: row for row, id in enumerate(told.ids)}
     full = 0
     for question in told.conversation.questions:
         wanted = oracle.scores(question.text)
-        found = told.memory.recall(ME, question.text, k=k, context=0)
+        found = told.memory.recall(ME, question.text, k=k, context=0, explain=True)
         hits = found.hits or found.partial
         full += len(hits) == k
         assert hits
         mine = [hit.score for hit in hits]
         assert mine == sorted(mine, reverse=True)
-        assert mine == pytest.approx([wanted[row_of[h.memory.id]] for h in hits], abs=0.01)
-        assert mine == pytest.approx(sorted(wanted.values())[::-1][: len(mine)], abs=0.01)
+        scored = [hit for hit in hits if row_of[hit.memory.id] in wanted]
+        lifts = [float(hit.why.get("links", 0.0)) for hit in scored]
+        assert min(lifts, default=0.0) >= 0.0
+        bare = [hit.score - lift for hit, lift in zip(scored, lifts, strict=True)]
+        assert bare == pytest.approx([wanted[row_of[h.memory.id]] for h in scored], abs=0.01)
+        best = sorted(wanted, key=lambda row: -wanted[row])
+        assert row_of[hits[0].memory.id] == best[0] or wanted[best[0]] - mine[0] < 0.01
+        shown = {row_of[hit.memory.id] for hit in hits}
+        missed = [wanted[row] for row in best if row not in shown and len(hits) == k]
+        assert max(missed, default=mine[-1]) <= mine[-1] + 0.01
     assert full > 0.8 * len(told.conversation.questions)
 
 

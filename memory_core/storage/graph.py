@@ -101,6 +101,10 @@ class Graph:
         counts = [(self._names[key], len(rows)) for key, rows in self._holders.items()]
         return dict(sorted(counts, key=lambda item: (-item[1], item[0])))
 
+    def holders(self, entity: str) -> int:
+        """How many rows name *entity*; case does not matter."""
+        return len(self._holders.get(_key(entity), ()))
+
     def entity_neighbours(self, row: int, most: int) -> list[tuple[int, str]]:
         """At most *most* (other row, shared entity): rarest entity first, then newest row first.
 

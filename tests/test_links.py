@@ -1,0 +1,199 @@
+"""Links: memories that no cue reaches directly come with the path that led to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memory_core import links
+from memory_core.config import Settings
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.records import Change, Hit, Identity
+
+ME = Identity("me")
+OTHER = Identity("other")
+
+OpenMemory = Callable[..., Memory]
+
+EVERYDAY = (
+    "{0} pays the rent on the first of the month.",
+    "The bakery near {0} sells rye bread again.",
+    "{0} wants to learn the accordion this winter.",
+    "The heating in the flat of {0} rattles at night.",
+    "{0} lost an umbrella on the ferry.",
+    "A parcel for {0} waits at the post office.",
+    "{0} votes by letter this time.",
+    "The neighbours of {0} keep three hens.",
+)
+PEOPLE = ("Ana", "Ben", "Cleo", "Dov", "Edda", "Finn", "Gul", "Hugo")
+
+
+def everyday(memory: Memory) -> None:
+    for person in PEOPLE:
+        for line in EVERYDAY:
+            memory.remember(ME, line.format(person))
+
+
+def every(memory: Memory, query: str, who: Identity = ME, **cues: Any) -> list[Hit]:
+    """What was recalled and the best of what was not, best first."""
+    found = memory.recall(who, query, explain=True, **cues)
+    return [*found.hits, *found.partial, *found.rejected]
+
+
+def by_id(memory: Memory, query: str, **cues: Any) -> dict[str, Hit]:
+    return {hit.memory.id: hit for hit in every(memory, query, **cues)}
+
+
+# The cross-domain cases of the seeds, with the real model
+
+
+@pytest.fixture
+def real(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+    with Memory(Settings(data_dir=tmp_path / "real"), embedder=minilm) as memory:
+        assert memory.wait_ready(60)
+        everyday(memory)
+        yield memory
+
+
+def test_a_street_name_links_what_has_nothing_else_in_common(real: Memory, minilm: MiniLM) -> None:
+    texts = (
+        "Mrs Albrecht repairs violins above a tea shop on Tannery Row.",
+        "Two spare servers drowned when Tannery Row was under water.",
+    )
+    a, b = minilm.documents([text.replace("Tannery Row", "the street") for text in texts])
+    assert float(a @ b) < 0.2
+    workshop, flood = (real.remember(ME, text).id for text in texts)
+    found = real.recall(ME, "Who could mend my violin?", k=5, explain=True)
+    hits = {hit.memory.id: hit for hit in found.hits}
+    assert found.hits[0].memory.id == workshop
+    assert hits[flood].why["path"] == f"shares Tannery Row with {workshop}"
+    gained = hits[flood].why["links"]
+    assert isinstance(gained, float)
+    others = [hit.score for hit in found.rejected]
+    assert hits[flood].score - gained < max(others)  # without the link it is not among the five
+    back = real.recall(ME, "Which computers were ruined by water?", k=5, explain=True)
+    assert workshop in [hit.memory.id for hit in back.hits]
+
+
+def test_zebra_brings_the_wildlife_that_does_not_name_it(real: Memory) -> None:
+    animals = [
+        real.remember(ME, text).id
+        for text in (
+            "A pride of lions lay in the tall grass by the river.",
+            "Giraffes sleep for less than two hours a night, mostly standing.",
+            "More than a million wildebeest follow the rain across the plains.",
+        )
+    ]
+    code = [
+        real.remember(ME, text).id
+        for text in (
+            "The parser now rejects trailing commas.",
+            "We moved the build from make to ninja.",
+            "The cache is keyed by the hash of the query.",
+        )
+    ]
+    found = by_id(real, "zebra", k=8)
+    order = list(found)
+    assert set(animals) <= set(order[:8])
+    behind = [order.index(id) if id in found else len(order) for id in code]
+    assert max(map(order.index, animals)) < min(behind)
+    assert any(str(found[id].why.get("path", "")).startswith("like ") for id in animals)
+
+
+# Structure, with the toy model
+
+
+def link(memory: Memory, a: str, b: str, kind: str, weight: float) -> None:
+    store = memory._engine.parts().store
+    body = {"b": b, "kind": kind, "weight": weight}
+    store.commit(lambda tx: tx.append(Change("link", a, body)))
+
+
+def test_two_hops_tell_both_steps(memory: Memory) -> None:
+    everyday(memory)
+    first = memory.remember(ME, "The cooper mends barrels on Tannery Row.").id
+    second = memory.remember(ME, "Tannery Row ends at Quay Bridge.").id
+    third = memory.remember(ME, "Quay Bridge has lanterns since spring.").id
+    found = by_id(memory, "Which cooper mends barrels?", k=8)
+    assert found[second].why["path"] == f"shares Tannery Row with {first}"
+    path = f"shares Quay Bridge with {second} <- shares Tannery Row with {first}"
+    assert found[third].why["path"] == path
+    assert found[first].score > found[second].score > found[third].score
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [("co_recall", "recalled with"), ("updates", "an update of, or updated by,")]
+)
+def test_what_was_noted_as_belonging_together_is_reached(
+    memory: Memory, kind: str, how: str
+) -> None:
+    everyday(memory)
+    cue = memory.remember(ME, "The cooper mends barrels.").id
+    other = memory.remember(ME, "Lanterns hang over water.").id
+    assert other not in by_id(memory, "Which cooper mends barrels?", k=5)
+    link(memory, other, cue, kind, 1.0)
+    found = by_id(memory, "Which cooper mends barrels?", k=5)
+    assert found[other].why["path"] == f"{how} {cue}"
+    assert "rejected" not in found[other].why
+
+
+def test_the_best_of_several_paths_is_kept(memory: Memory) -> None:
+    everyday(memory)
+    cue = memory.remember(ME, "The cooper mends barrels on Tannery Row.").id
+    other = memory.remember(ME, "Lanterns hang over Tannery Row.").id
+    link(memory, other, cue, "co_recall", 0.1)
+    why = by_id(memory, "Which cooper mends barrels?", k=5)[other].why
+    assert why["path"] == f"shares Tannery Row with {cue}"
+
+
+def test_a_topic_links_its_members(memory: Memory) -> None:
+    everyday(memory)
+    cue = memory.remember(ME, "The cooper mends barrels.").id
+    other = memory.remember(ME, "The cooper whistles over lanterns.").id
+    store = memory._engine.parts().store
+    for id in (cue, other):
+        store.commit(lambda tx, id=id: tx.append(Change("put", id, {"topic": "crafts"})))
+    row = store.columns.row(cue)
+    assert row is not None
+    with store.reading():
+        steps = list(links._near(store, row, store.readable(ME), likeness=0.0))
+    assert [(store.columns.id(each), how) for each, _, how in steps if each != row] == [
+        (other, "same topic (crafts) as")
+    ]
+
+
+def test_links_respect_scope_and_filters(memory: Memory) -> None:
+    everyday(memory)
+    memory.remember(ME, "The cooper mends barrels on Tannery Row.", kind="fact")
+    strange = memory.remember(OTHER, "Lanterns hang over Tannery Row.").id
+    unlike = memory.remember(ME, "Tannery Row smells of bark.", kind="episode").id
+    assert strange not in by_id(memory, "Which cooper mends barrels?", k=50)
+    narrowed = memory.recall(ME, "Which cooper mends barrels?", k=50, kinds=["fact"])
+    assert unlike not in [hit.memory.id for hit in (*narrowed.hits, *narrowed.partial)]
+
+
+def test_a_name_that_everybody_says_links_nothing(memory: Memory) -> None:
+    everyday(memory)
+    memory.remember(ME, "The cooper mends barrels on Tannery Row.")
+    for number in range(13):
+        memory.remember(ME, f"Lantern {number} hangs over Tannery Row.")
+    found = every(memory, "Which cooper mends barrels?", k=5)
+    assert not any("Tannery" in str(hit.why.get("path", "")) for hit in found)
+
+
+def test_what_is_reached_stays_behind_the_best_hit_and_is_bounded(memory: Memory) -> None:
+    everyday(memory)
+    cue = memory.remember(ME, "The cooper mends barrels.").id
+    for number in range(40):
+        other = memory.remember(ME, f"Lantern {number} hangs over water.").id
+        link(memory, other, cue, "co_recall", 50.0)
+    found = every(memory, "Which cooper mends barrels?", k=50)
+    assert found[0].memory.id == cue
+    assert all(hit.score < found[0].score for hit in found[1:])
+    reached = [hit for hit in found if np.asarray(hit.why.get("links", 0.0)) > 0]
+    assert 0 < len(reached) <= links.REACHED
