@@ -19,7 +19,7 @@ from server.measuring import evaluate
 from server.outcome import Outcome
 from server.past import history
 from server.reembed import reembed
-from server.safekeeping import backup, restore
+from server.safekeeping import backup, restore, salvage
 from server.upkeep import setup, token
 
 if TYPE_CHECKING:
@@ -234,4 +234,5 @@ WITHOUT_ENGINE: dict[str, Callable[[Settings, Namespace, Mapping[str, str]], Out
     "doctor": doctor,
     "backup": backup,
     "restore": restore,
+    "salvage": salvage,
 }

@@ -89,6 +89,8 @@ def build_parser() -> Parser:
     backup.add_argument("folder", metavar="DIR", help="must be empty or not exist")
     restore = add("restore", "bring a backup back; never over a memory that is there")
     restore.add_argument("folder", metavar="DIR", help="where the backup is")
+    salvage = add("salvage", "copy what is whole of a damaged memory to a new folder")
+    salvage.add_argument("folder", metavar="DIR", help="must be empty or not exist")
     reembed = add("reembed", "change the embedding model, while the memory goes on answering")
     reembed.add_argument(
         "model", nargs="?", default="", metavar="MODEL", help="default: the one that is set"

@@ -1,4 +1,4 @@
-"""The commands that put a copy of the memory away and bring it back."""
+"""The commands that put a copy of the memory away, bring it back, and save what is left of one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 from memory_core.config import Settings
 from memory_core.storage import backups
+from memory_core.storage import salvage as salvaging
 from server import render
 from server.outcome import Outcome
 
@@ -29,6 +30,16 @@ def restore(settings: Settings, args: Namespace, environment: Mapping[str, str])
     found = backups.bring_back(_path(args), settings.data_dir)
     text = f"{_told(found)}, copied {render.iso(found.at)}, restored to {settings.data_dir}"
     return Outcome(asdict(found), text)
+
+
+def salvage(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
+    """Copy what is whole of a damaged memory to a folder; exit code 1 when something is missing."""
+    del environment
+    found = salvaging.salvage(settings.data_dir, _path(args), time.time)
+    lines = [f"{found.memories} memories, {found.changes} changes salvaged to {args.folder}"]
+    lines += [f"lost: changes {first} to {last}" for first, last in found.lost]
+    lines.append(f"look at it with --data-dir {args.folder}; {settings.data_dir} was only read")
+    return Outcome(asdict(found), "\n".join(lines), 1 if found.lost else 0)
 
 
 def _told(backup: backups.Backup) -> str:

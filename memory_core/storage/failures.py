@@ -19,6 +19,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 NO_PERMISSION = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 RESTORE = "restore a backup into an empty folder: `anamnesis restore BACKUP --data-dir DIR`"
+SALVAGE = "or save what is whole: `anamnesis salvage NEW_FOLDER`, with no server running"
 
 # Primary result codes of SQLite (sqlite.org/rescode.html), frozen by its compatibility promise.
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL = 3, 5, 6, 8, 10, 11, 13
@@ -54,7 +55,7 @@ def from_sqlite(code: int, number: int, doing: str, reason: str) -> MemoryCoreEr
             f"choose another data directory or {RESTORE}; nothing was changed",
         )
     if code == _CORRUPT:
-        return StorageError(f"the journal is damaged ({reason})", RESTORE)
+        return StorageError(f"the journal is damaged ({reason})", f"{RESTORE}; {SALVAGE}")
     if code == _FULL:
         return from_errno(errno.ENOSPC, doing, reason)
     if code in (_READONLY, _PERM):

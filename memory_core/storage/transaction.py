@@ -45,6 +45,14 @@ _HEAD_FIELDS = frozenset(
 
 _INSERT = f"INSERT INTO changes({COLUMNS}, checksum) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
+_COLUMNS = {
+    "changes": f"{COLUMNS}, checksum",
+    "vectors": "seq, memory, fingerprint, parts, dimension, data, checksum, gone",
+    "heads": "id, repeat, thread, position, access_count, last_accessed",
+    "tombstones": "id, digest, at, reason",
+    "meta": "key, value",
+}
+
 _HEAD = """
 INSERT INTO heads(id, repeat, thread, position, access_count, last_accessed) VALUES(?,?,?,?,?,?)
 ON CONFLICT(id) DO UPDATE SET repeat = excluded.repeat, thread = excluded.thread,
@@ -235,6 +243,14 @@ class Transaction:
         announces nothing: append a put for the memories whose value of today it is.
         """
         scrubbing.blank(self._db, field, goes)
+
+    def copy(self, table: str, row: Sequence[Any]) -> None:
+        """Put a stored *row* of another journal into *table* as it is; for salvage alone."""
+        names = _COLUMNS[table]
+        marks = ", ".join("?" for _ in row)
+        self._db.execute(f"INSERT INTO {table}({names}) VALUES({marks})", row)
+        if table == "changes":
+            self._seq = int(row[0])
 
     def lift(self, tombstone_id: str) -> bool:
         """Remove a tombstone, so that its memory may be remembered again; False if unknown."""

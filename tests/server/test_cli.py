@@ -38,6 +38,7 @@ COMMANDS = [
     "doctor",
     "backup",
     "restore",
+    "salvage",
     "reembed",
 ]
 

@@ -1,0 +1,190 @@
+"""What is left of a damaged journal: all that was not on a damaged page, and what is missing.
+
+SQLite itself reads the whole journal beforehand; that is the oracle.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_core.errors import InvalidInput, StorageError
+from memory_core.records import Change
+from memory_core.storage.journal import Journal
+from memory_core.storage.salvage import salvage
+from memory_core.storage.sqlite_pages import Pages
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "campaigns"))
+
+from journal_scenarios import MODEL, all_kinds, at_random
+
+PAGE = 4096
+
+
+def everything(folder: Path) -> dict[str, Any]:
+    """All that the journal in *folder* answers."""
+    journal = Journal.open(folder, clock=time.time)
+    try:
+        changes = journal.changes(0, 100_000)
+        targets = list(dict.fromkeys(change.target for change in changes))
+        rows = journal.fold(targets)
+        vectors = {id: (p, v.tobytes()) for id, (p, v) in journal.vectors(targets, MODEL).items()}
+        metas = {change.target: journal.meta(change.target) for change in changes}
+        assert journal.check() == []
+        return {"changes": changes, "rows": rows, "vectors": vectors, "meta": metas}
+    finally:
+        journal.close()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed journal of about 90 pages: every kind of change, texts longer than a page."""
+    folder = tmp_path_factory.mktemp("whole") / "store"
+    for seed in range(4):
+        at_random(folder, lambda *words: None, seed=seed, steps=40)
+    all_kinds(folder, lambda *words: None)
+    journal = Journal.open(folder, clock=time.time)
+    journal.write(lambda tx: tx.append(Change("meta", "name", {"value": {"a": [1, "b"]}})))
+    journal.close()
+    return folder
+
+
+@pytest.fixture
+def damaged(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "damaged"))
+
+
+def now() -> float:
+    return 0.0
+
+
+def test_of_a_whole_journal_nothing_is_missing(damaged: Path, tmp_path: Path) -> None:
+    before = (damaged / "journal.db").read_bytes()
+    found = salvage(damaged, tmp_path / "new", now)
+    assert (damaged / "journal.db").read_bytes() == before
+    expected, saved = everything(damaged), everything(tmp_path / "new")
+    assert found.lost == ()
+    assert found.changes == len(expected["changes"])
+    assert found.memories == len(expected["rows"])
+    assert saved == expected
+
+
+def test_the_journal_goes_on_as_before(damaged: Path, tmp_path: Path) -> None:
+    """Receipts, repeats, tombstones and places in conversations were taken along."""
+    salvage(damaged, tmp_path / "new", now)
+    ids = everything(damaged)["rows"].keys()
+    said: dict[str, list[tuple[object, ...]]] = {"old": [], "new": []}
+    for name, folder in (("old", damaged), ("new", tmp_path / "new")):
+        at_random(folder, lambda *words, to=said[name]: to.append(words), seed=1, steps=12)
+    first, second = ([w for w in said[name] if w[0] == "put" and w[2] in ids] for name in said)
+    assert first == second != []  # the same keys gave the same ids
+    journals = [Journal.open(folder, clock=now) for folder in (damaged, tmp_path / "new")]
+    gone = next(c.target for c in journals[0].changes(0, 10_000) if c.kind == "forget")
+    digests = next(c.body for c in journals[0].history(gone) if c.kind == "forget")["digests"]
+    marks = [each.write(lambda tx: tx.tombstones(digests)) for each in journals]
+    assert marks[0] == marks[1] != []
+    for journal in journals:
+        journal.close()
+
+
+def test_what_lies_in_the_log_is_found_too(whole: Path, tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "live", clock=time.time)
+    for number in range(40):
+        journal.write(lambda tx, n=number: tx.append(Change("meta", f"m{n}", {"value": n})))
+    for name in ("journal.db", "journal.db-wal"):  # copied as a crash would leave them
+        (tmp_path / "left").mkdir(exist_ok=True)
+        shutil.copy(tmp_path / "live" / name, tmp_path / "left" / name)
+    journal.close()
+    found = salvage(tmp_path / "left", tmp_path / "new", now)
+    assert (found.changes, found.lost) == (40, ())
+    assert everything(tmp_path / "new")["meta"] == {f"m{n}": n for n in range(40)}
+
+
+@pytest.mark.parametrize("way", ["zero", "noise", "flip"])
+@pytest.mark.parametrize("seed", range(4))
+def test_no_more_is_lost_than_was_on_the_damaged_pages(
+    damaged: Path, tmp_path: Path, way: str, seed: int
+) -> None:
+    expected, order = everything(damaged), random.Random(f"{way} {seed}")
+    file = damaged / "journal.db"
+    body = bytearray(file.read_bytes())
+    for page in order.sample(range(len(body) // PAGE), 3):
+        if way == "flip":
+            body[page * PAGE + order.randrange(PAGE)] ^= 1 << order.randrange(8)
+        else:
+            junk = bytes(PAGE) if way == "zero" else order.randbytes(PAGE)
+            body[page * PAGE : (page + 1) * PAGE] = junk
+    file.write_bytes(bytes(body))
+    found = salvage(damaged, tmp_path / "new", now)
+    saved = everything(tmp_path / "new")
+    by_seq = {change.seq: change for change in expected["changes"]}
+    assert all(by_seq[change.seq] == change for change in saved["changes"])
+    named = {seq for first, last in found.lost for seq in range(first, last + 1)}
+    last = saved["changes"][-1].seq
+    missing = by_seq.keys() - {change.seq for change in saved["changes"]}
+    assert {seq for seq in missing if seq < last} == named
+    # a page holds 40 small changes at most, and one that is damaged takes nothing beside it
+    assert len(missing) <= 3 * 40
+    texts = {id: row["text"] for id, row in expected["rows"].items()}
+    for id, row in saved["rows"].items():
+        if id in texts:
+            assert row["text"] == texts[id]
+    untouched = {id for id in texts if not missing & {c.seq for c in history(expected, id)}}
+    assert untouched <= saved["rows"].keys()
+
+
+def history(expected: dict[str, Any], id: str) -> list[Change]:
+    return [change for change in expected["changes"] if change.target == id]
+
+
+def test_a_journal_whose_first_pages_are_gone_is_read_without_them(
+    damaged: Path, tmp_path: Path
+) -> None:
+    """The schema, every root and the page size: SQLite cannot even open it."""
+    expected = everything(damaged)
+    file = damaged / "journal.db"
+    body = file.read_bytes()
+    file.write_bytes(bytes(PAGE) + body[PAGE:])
+    with pytest.raises(Exception, match=r"damaged|not a journal|another program"):
+        Journal.open(damaged, clock=now)
+    found = salvage(damaged, tmp_path / "new", now)
+    assert found.lost == ()
+    assert everything(tmp_path / "new") == expected
+
+
+def test_where_nothing_is_whole_or_nothing_may_be_written_it_says_so(
+    damaged: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput, match="no memory"):
+        salvage(tmp_path / "nowhere", tmp_path / "new", now)
+    with pytest.raises(InvalidInput, match="not an empty folder"):
+        salvage(damaged, damaged, now)
+    (damaged / "journal.db").write_bytes(bytes(10 * PAGE))
+    with pytest.raises(StorageError, match="no entry"):
+        salvage(damaged, tmp_path / "new", now)
+    (damaged / "journal.db").unlink()
+    (damaged / "journal.db").mkdir()
+    with pytest.raises(StorageError, match="read the journal"):
+        salvage(damaged, tmp_path / "new", now)
+
+
+@given(data=st.binary(max_size=3 * 512), leaf=st.booleans())
+def test_no_bytes_make_the_reader_fail_or_hang(
+    data: bytes, leaf: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("bytes")
+    header = bytearray(data.ljust(1536, b"\1"))
+    header[16:18] = (512).to_bytes(2)
+    if leaf:
+        header[512], header[100] = 0x0D, 0x0D
+    (folder / "db").write_bytes(bytes(header))
+    (folder / "log").write_bytes(data)
+    list(Pages(folder / "db", folder / "log").rows())
