@@ -382,6 +382,27 @@ async def test_rights_are_checked_for_every_tool_and_resource(
                     await ask
 
 
+@pytest.mark.parametrize("rights", [("read",), ("write", "admin")])
+async def test_completions_and_subscriptions_need_the_right_to_read(
+    app: Any, tokens: Tokens, rights: tuple[str, ...]
+) -> None:
+    asked = {
+        "resources/subscribe": {"uri": "memory://recent"},
+        "completion/complete": {
+            "ref": {"type": "ref/resource", "uri": "memory://topic/{name}"},
+            "argument": {"name": "name", "value": ""},
+        },
+    }
+    async with serving(app) as served, served.http(tokens.add("ann", rights=rights)) as http:
+        opened = await http.post("/mcp", headers=JSON, json=HELLO)
+        session = {**JSON, "mcp-session-id": opened.headers["mcp-session-id"]}
+        for method, params in asked.items():
+            message = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
+            answer = (await http.post("/mcp", headers=session, json=message)).text
+            assert ("scope_denied: this token may not read" in answer) is ("read" not in rights)
+            assert ('"result"' in answer) is ("read" in rights)
+
+
 async def test_a_session_serves_only_the_token_that_opened_it(app: Any, tokens: Tokens) -> None:
     ann, bob = tokens.add("ann"), tokens.add("bob")
     async with serving(app) as served, served.http() as http:
