@@ -70,6 +70,8 @@ class _State:
     failed: Counter[str] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
     hurry: bool = False
+    gone: int = 0
+    """Workers that have ended."""
 
 
 class Jobs:
@@ -104,9 +106,9 @@ class Jobs:
         """Start the workers, if there is a model to work with."""
         if not self.active or self._store.journal.read_only:
             return
-        for number in range(self._settings.workers):
-            worker = threading.Thread(target=self._run, name=f"encoder-{number}", daemon=True)
-            self._workers.append(worker)
+        names = [f"encoder-{number}" for number in range(self._settings.workers)]
+        self._workers = [threading.Thread(target=self._run, name=n, daemon=True) for n in names]
+        for worker in self._workers:
             worker.start()
 
     def stop(self) -> None:
@@ -115,7 +117,7 @@ class Jobs:
         end = time.monotonic() + self._settings.drain_seconds
         for worker in self._workers:
             worker.join(max(0.0, end - time.monotonic()))
-        if not any(worker.is_alive() for worker in self._workers):
+        if not self._workers:
             self._ours.release()
 
     def _run(self) -> None:
@@ -127,6 +129,10 @@ class Jobs:
                 worked = False
             if not worked:
                 self._stopping.wait(POLL_SECONDS)
+        with self._lock:
+            self._state.gone += 1
+            if self._state.gone == len(self._workers):  # nobody else may begin before the last
+                self._ours.release()
 
     def encode(self, who: Identity, since: float | None, progress: Progress | None) -> EncodeReport:
         """Do now what is due, with *since* (epoch seconds) also what an older version encoded.

@@ -576,3 +576,34 @@ def test_a_relation_can_be_asked_for(opened: Callable[..., Memory], server: Any)
     hidden = memory.remember(OTHER, "The port is 1.").id
     assert jobs_of(memory).relate(older, memory.get(OTHER, hidden)).relation == ""
     assert len(server.asked) == 1
+
+
+def test_a_slow_model_bounds_its_queue_and_nobody_waits_for_it(
+    opened: Callable[..., Memory], server: Any, spoken: Any
+) -> None:
+    """The ratio of times is measured by tests/bench/slow_model.py; here nothing is answered."""
+    calls = []
+
+    def say(data: dict[str, Any]) -> Any:
+        calls.append(len(data["turns"]))
+        return spoken(waits=True)
+
+    server.say = say
+    memory = opened(gather_seconds=0.0, queue=16, workers=2, drain_seconds=0.0)
+    for n in range(60):
+        assert memory.remember(ME, f"Tomasz counted {n} parcels.", session=f"s{n % 5}").id
+    jobs = jobs_of(memory)
+    while len(calls) < 2:
+        jobs._stopping.wait(0.01)
+    assert len(jobs.backlog.waiting()) == 16
+    counts = memory.health(ME).jobs
+    assert counts["gist"]["running"] <= 2 * 8
+    assert counts["gist"]["queued"] + counts["gist"]["running"] == 60
+    assert memory.recall(ME, "Tomasz parcels").found
+    memory.close()  # does not wait for an answer
+    server.over.set()
+    server.say = telling()
+    for worker in jobs._workers:
+        worker.join(20.0)
+    again = opened()
+    assert again.encode(ME).left == 0
