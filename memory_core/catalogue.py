@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory_core.errors import StorageError
 from memory_core.records import KINDS, Identity, Link, Memory
+from memory_core.scoring import duplicates
 from memory_core.storage.graph import SYMMETRIC
+from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.journal_format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table import Filter
@@ -105,7 +108,22 @@ def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
     store.catch_up()
     with store.reading():
         mask = store.readable(who)
-        return {**store.columns.counts(mask), "edges": store.graph.edges(mask)}
+        counted = {**store.columns.counts(mask), "edges": store.graph.edges(mask)}
+        return counted | _lived(store, mask)
+
+
+def _lived(store: MemoryStore, mask: NDArray[np.bool_]) -> dict[str, int]:
+    """How many of *mask* were merged into another, faded, and wait for a summary (row B5.9)."""
+    columns, graph = store.columns, store.graph
+    retired = mask & np.isfinite(columns.retired_at)
+    merged = sum(
+        any(kind == duplicates.DUPLICATE_OF and w >= 0.5 for _, kind, w in graph.neighbours(row))
+        for row in np.flatnonzero(retired).tolist()
+    )
+    faded = int((retired & ~columns.superseded).sum()) - merged
+    waiting = mask & ~retired & (columns.kind == KINDS.index("episode"))
+    alone = [row for row in np.flatnonzero(waiting) if not graph.origins(int(row), DERIVED_FROM)]
+    return {"merged": merged, "pruned": max(0, faded), "unconsolidated": len(alone)}
 
 
 def names(store: MemoryStore, who: Identity, column: str) -> list[str]:

@@ -20,7 +20,7 @@ from memory_core.embedding.embedder import Embedder, EmbedderGate
 from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
 from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id
 from memory_core.scoring import duplicates
-from memory_core.sleep import Scene, Summarise
+from memory_core.sleep import Relate, Scene, Summarise
 from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.run_plan import SOURCE, Plan
 from memory_core.storage.runs import Runs
@@ -80,11 +80,14 @@ class Consolidator:
         summarise: Summarise,
         settings: Settings,
         clock: Callable[[], float],
+        relate: Relate | None = None,
     ) -> None:
         """Consolidate *store*; compare and embed with what *gate* has loaded.
 
-        *summarise* asks a model and gives "" when there is none; then summaries are extractive.
+        *summarise* and *relate* ask a model and give "" when there is none; then summaries are
+        extractive, and what no rule can relate is only reported.
         """
+        self._relate = relate or no_judgement
         self._store = store
         self._gate = gate
         self._summarise = summarise
@@ -244,6 +247,7 @@ class Consolidator:
             silence_s=sleep.SESSION_ENDED_S if mode == "sleep" else 0.0,
             age_s=asked.age_s,
             summarise=self._summarise if run else no_model,
+            relate=self._relate if run else no_judgement,
         )
 
     def _resting_on(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -301,6 +305,11 @@ def resumed(report: RunReport, earlier: Sequence[Change]) -> RunReport:
 def no_model(_run: str, _sources: object, _sentences: int) -> str:
     """No model's summary: a preview costs nothing."""
     return ""
+
+
+def no_judgement(_older: object, _newer: object) -> tuple[str, str]:
+    """No model's judgement."""
+    return "", ""
 
 
 def _silent(_done: int, _total: int, _message: str) -> None:

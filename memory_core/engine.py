@@ -134,7 +134,7 @@ class Engine:
         jobs = Jobs(store, gate, encoder, settings.gist, clock)
         writer = Writer(store, gate, PassthroughEncoder(), settings, clock)
         sessions = Sessions(settings.session)
-        consolidator = Consolidator(store, gate, jobs.summarise, settings, clock)
+        consolidator = Consolidator(store, gate, jobs.summarise, settings, clock, jobs.judged)
         tiers = Tiers(store, gate, settings, clock)
         upkeep = Maintenance(
             store, gate, settings, clock, embed, reembedding, self._follow_model, tiers.keep

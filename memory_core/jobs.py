@@ -288,6 +288,11 @@ class Jobs:
             log.info("no judgement: %s", problem.problem)
             return Related("")
 
+    def judged(self, older: Memory, newer: Memory) -> tuple[str, str]:
+        """The relation of `relate` and its reason."""
+        found = self.relate(older, newer)
+        return found.relation, found.detail
+
     # Knowing
 
     @contextmanager

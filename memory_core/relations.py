@@ -142,7 +142,20 @@ def _unclear(scene: Scene, everyone: list[Memory], settled: set[frozenset[str]])
         if cosines[nearest] >= scene.profile.related and _about_one(older, newer):
             pairs.append((float(cosines[nearest]), older, newer))
     for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:UNCLEAR_MOST]:
-        _report(scene, older, newer, UNCLEAR, "the later one sounds like a correction")
+        _judge(scene, older, newer, "the later one sounds like a correction", settled)
+
+
+def _judge(
+    scene: Scene, older: Memory, newer: Memory, why: str, settled: set[frozenset[str]]
+) -> None:
+    """Let the model say what no rule tells; without one, or when it cannot tell, report it."""
+    relation, detail = scene.relate(older, newer)
+    if relation in (duplicates.UPDATES, duplicates.CONTRADICTS):
+        _settle(scene, older, newer, Correction(relation, detail or "judged by a model"), settled)
+    elif relation == duplicates.EXTENDS:
+        _link(scene, older, newer, duplicates.EXTENDS)
+    elif not relation:
+        _report(scene, older, newer, UNCLEAR, why)
 
 
 def _about_one(older: Memory, newer: Memory) -> bool:
@@ -164,8 +177,11 @@ def _settle(
     if older.id in plan.memories and plan.memories[older.id].superseded_by:
         return  # the next newer one has it; this one follows from the chain
     settled.add(pair)
-    if not _one_voice(older, newer) or not found.clear:
-        _report(scene, older, newer, found.relation if found.clear else UNCLEAR, found.detail)
+    if not _one_voice(older, newer):
+        _report(scene, older, newer, found.relation, found.detail)
+        return
+    if not found.clear:
+        _judge(scene, older, newer, found.detail, settled - {pair})
         return
     if pair in scene.related:
         return  # an earlier run has told and linked it

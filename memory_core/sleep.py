@@ -27,6 +27,9 @@ K = TypeVar("K", bound=Hashable)
 Summarise = Callable[[str, Sequence[Memory], int], str]
 """(run, sources, sentences) -> a model's summary that its sources bear out, or ""."""
 
+Relate = Callable[[Memory, Memory], tuple[str, str]]
+"""(older, newer) -> how a model judges their relation, and why; ("", "") when it does not tell."""
+
 SESSION_ENDED_S = 3600.0
 """A conversation in which nothing was said for an hour is over; sleep then sums it up."""
 
@@ -61,6 +64,7 @@ class Scene:
     silence_s: float
     age_s: float
     summarise: Summarise
+    relate: Relate
     claims: dict[str, Claims] = field(default_factory=dict)
 
     def said(self, memory: Memory) -> Claims:

@@ -652,3 +652,18 @@ def test_the_end_of_a_session_sums_it_up_and_clears_the_mind(memory: Memory) -> 
             break
         threading.Event().wait(0.05)
     assert found[0].text.startswith("Session summary:")
+
+
+def test_stats_tell_what_sleep_has_done(memory: Memory, clock: Any) -> None:
+    text = "The production database of the billing service listens on port 5432 since {} release"
+    memory.remember(ME, text.format("the last big"))
+    memory.remember(ME, text.format("the last"))
+    memory.remember(ME, "An umbrella.", importance=0.1)
+    assert memory.stats(ME)["unconsolidated"] == 3
+    memory.consolidate(ME, mode="deduplicate")
+    clock.pass_by(200 * 86_400.0)
+    memory.consolidate(ME, mode="prune")
+    stats = memory.stats(ME)
+    assert (stats["merged"], stats["pruned"], stats["unconsolidated"]) == (1, 1, 1)
+    assert stats["mean_importance"] > 0.0
+    assert "pruned" in memory.health(ME).counts

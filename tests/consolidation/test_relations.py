@@ -136,6 +136,30 @@ def test_what_is_not_clear_is_reported_and_nothing_is_changed(world: Any) -> Non
     assert world.links() == set()
 
 
+@pytest.mark.parametrize(
+    ("judged", "superseded", "linked"),
+    [("updates", True, True), ("extends", False, True), ("new", False, False)],
+)
+def test_a_model_judges_what_is_not_clear(
+    world: Any, judged: str, superseded: bool, linked: bool
+) -> None:
+    first, second = told(world, "The deadline is on 7 May.", "The deadline is on 9 June.")
+    asked: list[tuple[str, str]] = []
+
+    def relate(older: Any, newer: Any) -> tuple[str, str]:
+        asked.append((older.id, newer.id))
+        return judged, "so the model"
+
+    world.consolidator._relate = relate
+    assert [c.relation for c in world.run(dry_run=True).contradictions] == ["unclear"]
+    assert asked == []
+    report = world.run("contradictions")
+    assert asked == [(first, second)]
+    assert [c.detail for c in report.contradictions] == ["so the model"] * superseded
+    assert (world[first].superseded_by == second) == superseded
+    assert ((second, first, judged) in world.links()) == linked
+
+
 def test_versions_by_statement_form_a_chain(world: Any) -> None:
     ids = told(world, "I live in Graz.", "I moved to Linz.", "I moved to Wels.", "I like tea.")
     world.run("contradictions")
