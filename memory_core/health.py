@@ -248,6 +248,7 @@ def _storage(store: MemoryStore, maintenance: Maintenance) -> dict[str, Any]:
         "behind": len(store.behind),
         "lag": store.journal.last() - store.applied,
         "last_apply": store.applied_at,
+        "last_inspection": maintenance.inspection.last().get("at"),
         "maintenance_holder": maintenance.holder,
         "maintenance_process": maintenance.keeper,
         "erasing": maintenance.erasing,

@@ -19,6 +19,7 @@ from memory_core.errors import Busy
 from memory_core.records import Change
 from memory_core.reembedding import Reembedding
 from memory_core.storage.accesses import Accesses
+from memory_core.storage.inspection import Inspection
 from memory_core.storage.journal import Transaction
 from memory_core.storage.locks import FileLock
 from memory_core.storage.mirror import Mirror
@@ -75,6 +76,7 @@ class Maintenance:
         self.accesses = Accesses(store, clock, settings.storage.access_seconds)
         self.mirror = Mirror(store, settings.storage, self._stopping.is_set)
         self.snapshots = Snapshots(store, settings.storage)
+        self.inspection = Inspection(store, clock)
         self._lock = FileLock(store.directory / "maintenance.lock")
         self._working = threading.Lock()
         self._wake = threading.Event()
@@ -156,6 +158,8 @@ class Maintenance:
             if self.holder:
                 self._step("tiers", self._sweep)
         self._step("model", self._follow_model)
+        if self.holder:
+            self._step("inspection", self.inspection.keep)
         before = self._state()
         if before == self._level and not self.problems:
             return
@@ -217,6 +221,7 @@ class Maintenance:
             self.snapshots.write()
             self.mirror.tidy(set_aside=True)
             self.snapshots.tidy(set_aside=True)
+            self.inspection.run()
             for past in (self.refused, self.problems, self._failures):
                 past.clear()
         finally:

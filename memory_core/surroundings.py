@@ -80,11 +80,17 @@ def upkeep(store: MemoryStore, maintenance: Maintenance, now: float) -> Check:
     parts = [f"kept by {who}", f"{lag} changes to apply"]
     if store.applied_at is not None:
         parts.append(f"last apply {max(0.0, now - store.applied_at):.0f} s ago")
+    last = maintenance.inspection.last()
+    if last:
+        parts.append(f"every file read through {max(0.0, now - last['at']) / 3600:.0f} h ago")
     detail = ", ".join(parts)
-    steps = ("journal", "lock", "accesses", "log")
+    steps = ("journal", "lock", "accesses", "log", "inspection", "reserve")
     problems = [f"{s}: {maintenance.problems[s]}" for s in steps if s in maintenance.problems]
     if problems:
         return Check("upkeep", "degraded", f"{detail}; {problems[0]}", "it is tried again")
+    if last.get("problems"):
+        found = f"{detail}; it found: {last['problems'][0]}"
+        return Check("upkeep", "degraded", found, "call health with repair, which looks again")
     return Check("upkeep", "ok", detail)
 
 

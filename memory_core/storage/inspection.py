@@ -1,0 +1,83 @@
+"""Once a day everything on the disk is read and compared with its checksums, by one process.
+
+What is derived and damaged is then built anew by the steps that keep it; what the journal has lost
+is for health to tell. When that was, and what was found, lies in a file that may go at any time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from memory_core.errors import StorageError
+from memory_core.storage.failures import from_os_error
+from memory_core.storage.locks import open_private
+from memory_core.storage.store import MemoryStore
+
+FILE = "inspection.json"
+EVERY_SECONDS = 86_400.0
+HEAD_START = 600.0
+"""Seconds after the start of a process before it begins: what is asked of it comes first."""
+
+
+class Inspection:
+    """Reads through one store; only the holder of maintenance.lock does."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Inspect *store*; *clock* dates the report, *monotonic* measures the head start."""
+        self._store = store
+        self._clock = clock
+        self._monotonic = monotonic
+        self._begin = monotonic() + HEAD_START
+        self._path = store.directory / FILE
+
+    def keep(self) -> None:
+        """Inspect when the last time is a day ago, or is not known. Raises StorageError."""
+        if self._monotonic() < self._begin:
+            return
+        age = self._clock() - float(self.last().get("at", 0.0))
+        if not 0.0 <= age < EVERY_SECONDS:
+            self.run()
+
+    def run(self) -> list[str]:
+        """Read everything; what is damaged, in words. Raises StorageError for the report's file."""
+        self._begin = self._monotonic() + HEAD_START
+        problems = [*self._store.journal.check(), *self._table()]
+        self._write({"at": self._clock(), "problems": problems})
+        return problems
+
+    def last(self) -> dict[str, Any]:
+        """When the last inspection was (`at`, epoch seconds) and its `problems`; {} if unknown."""
+        try:
+            found = json.loads(self._path.read_text("utf-8"))
+            return {"at": float(found["at"]), "problems": list(map(str, found["problems"]))}
+        except (OSError, ValueError, TypeError, LookupError):
+            return {}
+
+    def _table(self) -> list[str]:
+        """Every row of the table against its checksum; a damaged table serves no more."""
+        table = self._store.table
+        try:
+            for _ in table.scan() if table is not None else ():
+                pass
+            return []
+        except StorageError as problem:
+            if table is not None:
+                self._store.distrust(table, problem)
+            return [problem.problem]
+
+    def _write(self, report: dict[str, Any]) -> None:
+        try:
+            with os.fdopen(open_private(self._path), "w", encoding="utf-8") as file:
+                file.truncate(0)
+                json.dump(report, file)
+        except OSError as error:
+            raise from_os_error(error, f"write {FILE}") from error
