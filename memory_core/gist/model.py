@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import TYPE_CHECKING, TypeVar
 
 from memory_core.config import Settings
 from memory_core.gist import prompts, wire
 from memory_core.gist.encoder import Encoded, Fact, Gist, Related, Summarised, Turn, Usage
 from memory_core.gist.wire import Ask
 
-A = TypeVar("A", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from memory_core.gist import answers
+
+A = TypeVar("A", bound="BaseModel")
 
 _TAGS, _ENTITIES, _LABEL, _SENTENCE = 8, 16, 80, 600
 """Most tags and entities of one turn, and characters of a label and of a gist or fact."""
@@ -33,7 +36,9 @@ class ModelEncoder:
 
     def encode(self, turns: Sequence[Turn], context: Sequence[Turn] = ()) -> Encoded:
         """See GistEncoder. Raises ServiceFailure, or AnswerFailure when a turn is left out."""
-        answer, usage = self._asked(prompts.encode(context, turns), prompts.EncodeAnswer)
+        from memory_core.gist.answers import EncodeAnswer
+
+        answer, usage = self._asked(prompts.encode(context, turns), EncodeAnswer)
         numbers = range(len(context) + 1, len(context) + len(turns) + 1)
         told = {each.turn: each for each in answer.turns}
         if not all(number in told for number in numbers):
@@ -48,23 +53,28 @@ class ModelEncoder:
 
     def summarise(self, texts: Sequence[str], sentences: int) -> Summarised:
         """See GistEncoder. Raises ServiceFailure or AnswerFailure."""
-        request = prompts.summarise(texts, sentences)
-        answer, usage = self._asked(request, prompts.SummariseAnswer)
+        from memory_core.gist.answers import SummariseAnswer
+
+        answer, usage = self._asked(prompts.summarise(texts, sentences), SummariseAnswer)
         return Summarised(" ".join(answer.summary.split()), usage)
 
     def relate(self, older: str, newer: str) -> Related:
         """See GistEncoder. Raises ServiceFailure or AnswerFailure."""
-        answer, usage = self._asked(prompts.relate(older, newer), prompts.RelateAnswer)
+        from memory_core.gist.answers import RelateAnswer
+
+        answer, usage = self._asked(prompts.relate(older, newer), RelateAnswer)
         return Related(answer.relation, _label(answer.detail), usage)
 
     def _asked(self, request: prompts.Request, shape: type[A]) -> tuple[A, Usage]:
+        from pydantic import ValidationError
+
         reply = self._ask(request)
         try:
             return shape.model_validate(reply.data), reply.usage
         except ValidationError:
             raise wire.unusable("the model's answer has the wrong shape", reply.usage) from None
 
-    def _gist(self, answer: prompts.TurnAnswer) -> Gist:
+    def _gist(self, answer: answers.TurnAnswer) -> Gist:
         return Gist(
             gist=_flat(answer.gist) if len(answer.gist) <= _SENTENCE else "",
             tags=_labels((tag.casefold() for tag in answer.tags), _TAGS),
@@ -75,7 +85,7 @@ class ModelEncoder:
         )
 
 
-def _fact(answer: prompts.FactAnswer) -> Fact:
+def _fact(answer: answers.FactAnswer) -> Fact:
     return Fact(
         text=_flat(answer.text),
         kind=answer.kind,
@@ -86,7 +96,7 @@ def _fact(answer: prompts.FactAnswer) -> Fact:
     )
 
 
-def _sourced(answer: prompts.FactAnswer, context: int, stop: int) -> bool:
+def _sourced(answer: answers.FactAnswer, context: int, stop: int) -> bool:
     """True when the fact says something and rests on turns that were shown, one of them new."""
     shown = all(0 < number < stop for number in answer.sources)
     new = any(number > context for number in answer.sources)

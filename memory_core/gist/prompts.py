@@ -1,4 +1,4 @@
-"""What models are asked, and the shape in which they have to answer. One version for all of it.
+"""What models are asked, and with which version; `answers` is the shape of what they answer.
 
 Raise VERSION with every change of a prompt or a schema: each encoded memory names the version that
 made it, and `anamnesis encode --since DATE` makes older ones anew.
@@ -10,9 +10,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any
 
 from memory_core.gist.encoder import Turn
 
@@ -64,52 +62,6 @@ Say how "newer" relates to "older":
 detail: at most ten words that name the difference, or ""."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class TurnAnswer(_Strict):
-    """The report on one turn."""
-
-    turn: int
-    gist: str
-    tags: list[str]
-    topic: str
-    entities: list[str]
-    importance: float
-
-
-class FactAnswer(_Strict):
-    """One fact."""
-
-    text: str
-    kind: Literal["fact", "preference", "event", "relationship", "procedure"]
-    importance: float
-    topic: str
-    entities: list[str]
-    sources: list[int]
-
-
-class EncodeAnswer(_Strict):
-    """What encoding has to give."""
-
-    turns: list[TurnAnswer]
-    facts: list[FactAnswer]
-
-
-class SummariseAnswer(_Strict):
-    """What summarising has to give."""
-
-    summary: str
-
-
-class RelateAnswer(_Strict):
-    """What judging a relation has to give."""
-
-    relation: Literal["new", "duplicate", "updates", "extends", "contradicts"]
-    detail: str
-
-
 @dataclass(frozen=True, slots=True)
 class Request:
     """One question to a model: the fixed *system* part, the quoted *data*, the answer's *schema*.
@@ -129,20 +81,20 @@ def encode(context: Sequence[Turn], turns: Sequence[Turn]) -> Request:
     numbered = [_quoted(place, turn) for place, turn in enumerate((*context, *turns), 1)]
     data = {"context": numbered[: len(context)], "turns": numbered[len(context) :]}
     most = TOKENS_ASIDE + TOKENS_A_TURN * len(turns)
-    return Request("record_encoding", ENCODE, _json(data), schema(EncodeAnswer), most)
+    return Request("record_encoding", ENCODE, _json(data), _shape("EncodeAnswer"), most)
 
 
 def summarise(texts: Sequence[str], sentences: int) -> Request:
     """Ask for a summary of *texts*."""
     data = {"sentences": sentences, "notes": list(texts)}
     most = TOKENS_ASIDE + 60 * sentences
-    return Request("record_summary", SUMMARISE, _json(data), schema(SummariseAnswer), most)
+    return Request("record_summary", SUMMARISE, _json(data), _shape("SummariseAnswer"), most)
 
 
 def relate(older: str, newer: str) -> Request:
     """Ask how *newer* relates to *older*."""
     data = {"older": older, "newer": newer}
-    return Request("record_relation", RELATE, _json(data), schema(RelateAnswer), TOKENS_ASIDE)
+    return Request("record_relation", RELATE, _json(data), _shape("RelateAnswer"), TOKENS_ASIDE)
 
 
 def most_tokens(texts: Iterable[str], turns: int) -> int:
@@ -151,23 +103,10 @@ def most_tokens(texts: Iterable[str], turns: int) -> int:
     return len(ENCODE) // 2 + 500 + shown + TOKENS_ASIDE + TOKENS_A_TURN * turns
 
 
-def schema(answer: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of *answer* in the plain subset that every vendor takes: no references."""
-    whole = answer.model_json_schema()
-    parts = whole.pop("$defs", {})
+def _shape(name: str) -> dict[str, Any]:
+    from memory_core.gist import answers  # building them takes time that opening a store has not
 
-    def plain(node: Any) -> Any:
-        if isinstance(node, list):
-            return [plain(each) for each in node]
-        if not isinstance(node, dict):
-            return node
-        if "$ref" in node:
-            return plain(parts[node["$ref"].rsplit("/", 1)[1]])
-        kept = {name: value for name, value in node.items() if name not in ("title", "description")}
-        return {name: plain(value) for name, value in kept.items()}
-
-    flat: dict[str, Any] = plain(whole)
-    return flat
+    return answers.schema(getattr(answers, name))
 
 
 def _quoted(number: int, turn: Turn) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from memory_core.errors import EncoderUnavailable
@@ -124,6 +123,8 @@ def seconds(header: str | None) -> float | None:
         return min(max(0.0, float(header)), _MOST_WAIT)
     except ValueError:
         pass
+    from email.utils import parsedate_to_datetime
+
     try:
         wait = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
     except (ValueError, TypeError):

@@ -38,6 +38,30 @@ def test_the_first_token_is_made_once_readable_and_has_every_right(
     assert grant.identity.rights == {"read", "write", "admin"}
 
 
+def test_a_token_can_forbid_that_a_model_sees_what_is_remembered_with_it(
+    tokens: Tokens, tmp_path: Path
+) -> None:
+    open_one, silent = tokens.add("me"), tokens.add("me", encode=False)
+    again = Tokens(tmp_path / "data")
+    grants = [again.find(secret) for secret in (open_one, silent)]
+    assert [grant.identity.encode for grant in grants if grant] == [True, False]
+    assert [grant.as_access_token().claims["encode"] for grant in grants if grant] == [True, False]  # type: ignore[index]
+
+
+def test_a_list_of_tokens_from_before_there_were_encoders_is_read(
+    tokens: Tokens, tmp_path: Path
+) -> None:
+    secret = tokens.add("me")
+    file = tmp_path / "data" / "tokens.json"
+    listed = json.loads(file.read_text())
+    for entry in listed["tokens"]:
+        del entry["encode"]
+    file.write_text(json.dumps(listed))
+    grant = Tokens(tmp_path / "data").find(secret)
+    assert grant is not None
+    assert grant.identity.encode
+
+
 def test_files_are_private_under_any_umask(tokens: Tokens, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
