@@ -20,14 +20,22 @@ Rows = NDArray[np.int64]
 
 
 def ranked(
-    store: MemoryStore, rows: Rows, score: NDArray[np.float64], k: int, lambda_: float
+    store: MemoryStore,
+    rows: Rows,
+    score: NDArray[np.float64],
+    k: int,
+    lambda_: float,
+    alike: tuple[float, float],
 ) -> Rows:
-    """The places of *rows* by *score*; with *lambda_* under 1 the first by marginal relevance."""
+    """The places of *rows* by *score*; with *lambda_* under 1 the first by marginal relevance.
+
+    *alike*: from which cosine two texts overlap, and from which they say the same.
+    """
     order = np.argsort(-score, kind="stable")
     if lambda_ >= 1.0 or store.vectors is None:
         return order
     first = order[: _window(k)]
-    gained = mmr.select(score[first], store.vectors.wholes(rows[first]), len(first), lambda_)
+    gained = mmr.select(score[first], store.vectors.wholes(rows[first]), len(first), lambda_, alike)
     return np.concatenate([first[gained], order[len(first) :]])
 
 

@@ -10,20 +10,26 @@ from numpy.typing import NDArray
 
 
 def select(
-    relevance: NDArray[np.floating], vectors: NDArray[np.floating], k: int, lambda_: float
+    relevance: NDArray[np.floating],
+    vectors: NDArray[np.floating],
+    k: int,
+    lambda_: float,
+    alike: tuple[float, float] = (0.0, 1.0),
 ) -> list[int]:
     """The indices of at most *k* candidates in the order in which they are chosen.
 
-    Each choice maximises lambda * relevance - (1 - lambda) * (largest cosine to those chosen), with
-    relevance scaled to 0..1. *vectors* (n, d) are unit length; a row of NaN is like nothing.
-    lambda 1 is plain order of relevance.
+    Each choice maximises lambda * relevance - (1 - lambda) * sameness, with relevance scaled to
+    0..1. Sameness is summed over those chosen, for the third telling of a fact is worth less than
+    the second (the paper takes the largest); of a pair it rises from 0 at the lower cosine of
+    *alike* to 1 at the upper one, because models differ in what a cosine means. *vectors* (n, d)
+    are unit length; a row of NaN is like nothing. lambda 1 is plain order of relevance.
     """
     order = np.argsort(-relevance, kind="stable")
     if lambda_ >= 1.0 or len(relevance) <= 1:
         return [int(i) for i in order[:k]]
     low, high = float(relevance.min()), float(relevance.max())
     scaled = (relevance - low) / (high - low) if high > low else np.ones(len(relevance))
-    likeness = np.zeros(len(relevance))
+    likeness, (different, same) = np.zeros(len(relevance)), alike
     left = [int(i) for i in order]
     chosen: list[int] = []
     known = np.nan_to_num(vectors)
@@ -31,5 +37,5 @@ def select(
         gain = lambda_ * scaled[left] - (1.0 - lambda_) * likeness[left]
         best = left.pop(int(np.argmax(gain)))
         chosen.append(best)
-        likeness = np.maximum(likeness, known @ known[best])
+        likeness = likeness + np.clip((known @ known[best] - different) / (same - different), 0, 1)
     return chosen

@@ -12,7 +12,11 @@ from memory_core.scoring import mmr
 
 
 def naive(
-    relevance: NDArray[np.float64], vectors: NDArray[np.float64], k: int, lambda_: float
+    relevance: NDArray[np.float64],
+    vectors: NDArray[np.float64],
+    k: int,
+    lambda_: float,
+    alike: tuple[float, float],
 ) -> list[int]:
     spread = relevance.max() - relevance.min()
     scaled = (relevance - relevance.min()) / spread if spread else np.ones(len(relevance))
@@ -21,8 +25,9 @@ def naive(
     while len(chosen) < min(k, len(relevance)):
 
         def gain(i: int) -> float:
-            like = max((float(vectors[i] @ vectors[j]) for j in chosen), default=0.0)
-            return lambda_ * scaled[i] - (1 - lambda_) * max(0.0, like)
+            cosines = [float(vectors[i] @ vectors[j]) for j in chosen]
+            same = [(c - alike[0]) / (alike[1] - alike[0]) for c in cosines]
+            return lambda_ * scaled[i] - (1 - lambda_) * sum(min(1.0, max(0.0, s)) for s in same)
 
         chosen.append(max((i for i in by_relevance if i not in chosen), key=gain))
     return chosen
@@ -33,16 +38,17 @@ def naive(
     count=st.integers(1, 15),
     k=st.integers(1, 20),
     lambda_=st.sampled_from([0.0, 0.3, 0.7, 0.95]),
+    alike=st.sampled_from([(0.0, 1.0), (0.45, 0.6)]),
 )
 def test_each_choice_maximises_the_marginal_relevance(
-    seed: int, count: int, k: int, lambda_: float
+    seed: int, count: int, k: int, lambda_: float, alike: tuple[float, float]
 ) -> None:
     random = np.random.default_rng(seed)
     vectors = random.normal(size=(count, 4))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     relevance = random.normal(size=count)
-    found = mmr.select(relevance, vectors, k, lambda_)
-    assert found == naive(relevance, vectors, k, lambda_)
+    found = mmr.select(relevance, vectors, k, lambda_, alike)
+    assert found == naive(relevance, vectors, k, lambda_, alike)
 
 
 def test_lambda_one_is_plain_order_with_ties_in_order_given() -> None:

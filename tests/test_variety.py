@@ -1,0 +1,55 @@
+"""Variety, when it is asked for: five tellings of one fact do not fill the answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memory_core.config import RecallSettings, Settings
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.records import Identity
+
+ME = Identity("me")
+
+TELLINGS = (
+    "Our garden gets its water from a rain barrel behind the shed.",
+    "The barrel at the shed catches the rain that we water the garden beds with.",
+    "Behind the shed stands a barrel of rainwater for the plants in the garden.",
+    "For watering the garden we use what the rain leaves in the barrel at the shed.",
+    "Rainwater for the garden is kept in the barrel by the shed.",
+)
+OTHERS = (
+    "The hose in the garden leaks, and half of the water is lost.",
+    "Water from the well next to the garden is too salty for tomatoes.",
+    "In August the garden needs water twice a day.",
+    "The town forbids taking garden water from the tap in dry summers.",
+    "The pond in the garden lost its water in a week.",
+    "The garden of the neighbours is under water after each storm.",
+)
+ELSEWHERE = tuple(f"Platform {number} of the station is closed on Sundays." for number in range(12))
+
+
+@pytest.mark.parametrize("lambda_", [0.7, 1.0])
+def test_paraphrases_take_at_most_two_of_five_places(
+    tmp_path: Path, minilm: MiniLM, lambda_: float
+) -> None:
+    vectors = minilm.documents(TELLINGS)
+    cosines = (vectors @ vectors.T)[~np.eye(len(TELLINGS), dtype=bool)]
+    assert cosines.min() > 0.65
+    assert cosines.max() < minilm.profile.near_duplicate  # folding has nothing to do with it
+    settings = Settings(data_dir=tmp_path, recall=RecallSettings(mmr_lambda=lambda_))
+    with Memory(settings, embedder=minilm) as memory:
+        assert memory.wait_ready(60)
+        for text in (*TELLINGS, *OTHERS, *ELSEWHERE):
+            memory.remember(ME, text)
+        found = memory.recall(ME, "Where does the water for the garden come from?", k=5)
+    texts = [hit.memory.text for hit in (*found.hits, *found.partial)]
+    tellings = sum(text in TELLINGS for text in texts)
+    if lambda_ == 1.0:
+        assert tellings > 2
+    else:
+        assert 1 <= tellings <= 2
+        assert sum(text in OTHERS for text in texts) == 5 - tellings
