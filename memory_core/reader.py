@@ -232,7 +232,7 @@ class Reader:
         cues = asked.cues
         threshold = None if self._gate.embedder is None else self._profile.near_duplicate
         lambda_ = self._settings.recall.mmr_lambda
-        alike = self._profile.related, self._profile.cluster
+        alike = self._profile.cluster, (self._profile.cluster + self._profile.near_duplicate) / 2
         order = selection.ranked(self._store, found.rows, found.score, cues.k, lambda_, alike)
         order = selection.newest_first(self._store, found.rows, order, cues.as_of, self._clock())
         kept, folded = selection.folded(self._store, found.rows[order], cues.k, threshold)

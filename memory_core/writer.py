@@ -18,6 +18,7 @@ from memory_core.config import Settings
 from memory_core.corrections import Correction
 from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.errors import EncoderUnavailable
+from memory_core.gazetteer import Gazetteer
 from memory_core.gist.encoder import GistEncoder, Turn
 from memory_core.recording import Entry
 from memory_core.records import NEVER, Identity, Link, Memory, Receipt, Similar, content_hash
@@ -25,6 +26,7 @@ from memory_core.scoring import duplicates
 from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
 from memory_core.text.affect import affect
+from memory_core.text.entities import MOST, entities
 from memory_core.wording import embed
 
 log = logging.getLogger(__name__)
@@ -83,7 +85,7 @@ class Writer:
     def remember(self, who: Identity, draft: Draft) -> Receipt:
         """Store *draft* durably; see Memory.remember for the answer and the errors."""
         memory, warnings = self._mask(draft.memory)
-        memory = self._parse(self._encode(memory, judged=draft.judged))
+        memory = self._parse(self._named(who, self._encode(memory, judged=draft.judged)))
         memory = self._due(who, memory, judged=draft.judged)
         entry = self._embed(
             Entry(who, memory, replaces=draft.replaces, key=draft.key, leaving=draft.leaving)
@@ -168,6 +170,14 @@ class Writer:
         if not (chosen and allowed and memory.visibility not in barred.forbid_scopes):
             return memory
         return replace(memory, due=extraction.due(memory, judged=judged))
+
+    def _named(self, who: Identity, memory: Memory) -> Memory:
+        """*memory* with the names in its text that the store knows from elsewhere."""
+        with self._store.reading():
+            known = entities(memory.text, Gazetteer(self._store, who))
+        have = {name.casefold() for name in memory.entities}
+        more = (name for name in known if name.casefold() not in have)
+        return replace(memory, entities=(*memory.entities, *more)[:MOST])
 
     def _parse(self, memory: Memory) -> Memory:
         start, end = memory.valid_from, memory.valid_until

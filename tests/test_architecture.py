@@ -31,6 +31,7 @@ PATHS = {
     "attachment",
     "evidence",
     "links",
+    "gazetteer",
     "consolidator",
     "sleep",
     "summaries",

@@ -101,6 +101,14 @@ class Graph:
         counts = [(self._names[key], len(rows)) for key, rows in self._holders.items()]
         return dict(sorted(counts, key=lambda item: (-item[1], item[0])))
 
+    def rows_of(self, entity: str) -> Iterable[int]:
+        """The rows that name *entity*, in order of arrival, not copied; case does not matter."""
+        return self._holders.get(_key(entity), {})
+
+    def spelling(self, entity: str) -> str:
+        """*entity* as first spelt; as given when no row names it."""
+        return self._names.get(_key(entity), entity)
+
     def holders(self, entity: str) -> int:
         """How many rows name *entity*; case does not matter."""
         return len(self._holders.get(_key(entity), ()))
