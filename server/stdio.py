@@ -32,7 +32,7 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from memory_core.errors import InvalidInput
-from server import wire
+from server import ancestry, wire
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +42,8 @@ LAST_ANSWERS_SECONDS = 1.0
 """How long calls in flight may go on when stdin has ended."""
 PARENT_SECONDS = 0.5
 _LINES_AHEAD = 64
+MAX_LINE = 4 * 2**20
+"""Bytes of one message. A call with the longest text, all escaped, takes 240 kB."""
 
 
 class Pipes:
@@ -134,6 +136,9 @@ class _Life:
         lines = _Lines(self._pipes.incoming)
         async with inbox, answers:
             while (line := await lines.next()) is not None:
+                if len(line) > MAX_LINE:
+                    await self._answer(wire.too_long(line), answers, len(line))
+                    continue
                 text = wire.readable(line)
                 try:
                     message = jsonrpc_message_adapter.validate_json(text, by_name=False)
@@ -155,9 +160,16 @@ class _Life:
                 self._open_calls.discard(message.params.get("requestId", ""))
 
     async def _refuse(self, text: str, answers: MemoryObjectSendStream[SessionMessage]) -> None:
-        answer = wire.refusal(text)
+        await self._answer(wire.refusal(text), answers, len(text))
+
+    async def _answer(
+        self,
+        answer: dict[str, Any] | None,
+        answers: MemoryObjectSendStream[SessionMessage],
+        size: int,
+    ) -> None:
         if answer is None:
-            log.warning("a line of %d characters that is no message was skipped", len(text))
+            log.warning("a line of %d characters that is no message was skipped", size)
             return
         message = jsonrpc_message_adapter.validate_python(answer, by_name=False)
         await answers.send(SessionMessage(message))
@@ -209,13 +221,24 @@ class _Lines:
     def _read(self) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody reads any more
             try:
-                for line in self._stream:
+                while line := self._stream.readline(MAX_LINE + 1):
+                    if len(line) > MAX_LINE and not line.endswith(b"\n"):
+                        line += self._rest_of_line()
                     if line.strip():
                         self._room.acquire()
                         self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
             except (OSError, ValueError):
                 log.warning("stdin is broken; the client is gone")
             self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+    def _rest_of_line(self) -> bytes:
+        """Read a line that is too long to its end; only its last bytes are kept."""
+        kept = b""
+        while piece := self._stream.readline(MAX_LINE):
+            kept = (kept + piece)[-wire.TAIL :]
+            if piece.endswith(b"\n"):
+                break
+        return kept
 
 
 def _on_signals(end: Callable[[], None]) -> None:
@@ -231,9 +254,9 @@ def _on_signals(end: Callable[[], None]) -> None:
 
 
 async def _watch_parent(end: asyncio.Event) -> None:
-    """Set *end* when the process that started this one is gone and another became the parent."""
-    parent = os.getppid()
-    while os.getppid() == parent:
+    """Set *end* when the process that this one was started for is gone."""
+    line = ancestry.Line()
+    while not line.broken():
         await anyio.sleep(PARENT_SECONDS)
-    log.warning("the parent process is gone")
+    log.warning("the process that started this one is gone")
     end.set()

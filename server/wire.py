@@ -17,7 +17,12 @@ _MARK = "anamnesis/replaced-surrogates"
 
 _OUTER_ID = re.compile(r'\s*\{[^{}\[\]]*?"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")')
 
+_LAST_ID = re.compile(r'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")[^{}\[\]]*\}\s*\Z')
+
 INVALID_REQUEST = -32600
+
+TAIL = 1024
+"""Bytes at each end of a message that is too long in which its id is looked for."""
 
 
 def readable(message: bytes) -> str:
@@ -59,6 +64,20 @@ def refusal(text: str) -> dict[str, Any] | None:
         "invalid_input: this is not a JSON-RPC request; give params as an object of plain values"
     )
     return {"jsonrpc": "2.0", "id": id, "error": {"code": INVALID_REQUEST, "message": message}}
+
+
+def too_long(message: bytes) -> dict[str, Any] | None:
+    """The answer to a *message* that is not parsed for its length; None when it names no id.
+
+    Its middle may be missing: only the ends are looked at.
+    """
+    head, tail = (part.decode("utf-8", "replace") for part in (message[:TAIL], message[-TAIL:]))
+    found = _OUTER_ID.match(head) or _LAST_ID.search(tail)
+    if found is None:
+        return None
+    problem = "too_large: the message is too long; nothing was done, send less at a time"
+    error = {"code": INVALID_REQUEST, "message": problem}
+    return {"jsonrpc": "2.0", "id": json.loads(found[1]), "error": error}
 
 
 def _id(text: str) -> str | int | None:

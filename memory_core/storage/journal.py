@@ -152,6 +152,7 @@ class Journal(JournalQueries):
         with _or_close(reader, "open the journal"):
             if not files.claimed(reader):
                 raise ReadOnly("the journal is empty", "give this user write access once")
+            files.require_format(reader)
         return reader, None if source.live else seen
 
     def _connect(self, source: files.Source | None = None) -> apsw.Connection:
@@ -199,6 +200,7 @@ class Journal(JournalQueries):
         writer = self._writer or self._reopen_writer()
         try:
             writer.execute("BEGIN IMMEDIATE")
+            files.require_format(writer)
             for entry in entries:
                 self._run(writer, entry)
             writer.execute("COMMIT")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from memory_core.errors import IncompatibleStore, ReadOnly
+from memory_core.storage import migrations
 from memory_core.storage.failures import from_os_error
 from memory_core.storage.journal_format import APPLICATION_ID, FORMAT, SCHEMA, Connection, first
 from memory_core.storage.locks import open_private
@@ -180,18 +181,41 @@ def claimed(connection: Connection) -> bool:
     return True
 
 
+def require_format(connection: Connection) -> None:
+    """Raise unless the open journal has the format of this program.
+
+    IncompatibleStore for a newer one, to which another program has brought it; ReadOnly for an
+    older one that cannot be migrated.
+    """
+    version = migrations.version_of(connection)
+    if version > FORMAT:
+        raise IncompatibleStore(
+            f"{FILE} has format {version} now; this program reads up to {FORMAT}",
+            "upgrade anamnesis-mcp; nothing was changed",
+        )
+    if version < FORMAT:
+        raise ReadOnly(
+            f"{FILE} has the older format {version}", "give this user write access to migrate it"
+        )
+
+
 def ready(connection: Connection) -> bool:
-    """True when the open file has our tables and a write-ahead log. Raises as claimed() does."""
-    return claimed(connection) and first(connection, "PRAGMA journal_mode") == "wal"
+    """True when the open file has our tables of this format and a write-ahead log.
+
+    Raises as claimed() does.
+    """
+    logged = claimed(connection) and first(connection, "PRAGMA journal_mode") == "wal"
+    return logged and migrations.version_of(connection) == FORMAT
 
 
 def lay_out(connection: Connection) -> None:
     """Give the file a write-ahead log and, all of them or none, its tables; under the write lock.
 
-    A restored backup has the tables already, and no log.
+    A restored backup has the tables already, and no log; an older journal is migrated.
     """
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute("BEGIN IMMEDIATE")
     if not claimed(connection):
         connection.execute(SCHEMA).fetchall()
+    migrations.migrate(connection, to=FORMAT)
     connection.execute("COMMIT")

@@ -290,6 +290,87 @@ def test_it_ends_when_its_parent_dies_while_stdin_stays_open(talk: Any, tmp_path
         pause.wait(0.05)
 
 
+WRAPPER = """
+import os, pathlib, subprocess, sys, threading, time
+child = subprocess.Popen([sys.executable, '-m', 'server'], stdin=subprocess.PIPE)
+pathlib.Path(sys.argv[1]).write_text(f'{os.getpid()} {child.pid}')
+for line in sys.stdin.buffer:
+    child.stdin.write(line)
+    child.stdin.flush()
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_it_ends_when_the_client_dies_behind_a_wrapper_that_keeps_the_pipe_open(
+    talk: Any, tmp_path: Path
+) -> None:
+    """The wrapper hands lines on and lives on; its own stdin is the client's pipe."""
+    code = (
+        "import subprocess, sys\n"
+        f"wrapper = subprocess.Popen([sys.executable, '-c', {WRAPPER!r}, sys.argv[1]],"
+        " stdin=subprocess.PIPE)\n"
+        "for line in sys.stdin.buffer:\n"
+        "    wrapper.stdin.write(line)\n"
+        "    wrapper.stdin.flush()\n"
+    )
+    client = talk("-c", code, str(tmp_path / "pids"))
+    client.hello()
+    assert client.call("remember", text="the tea is in the blue tin")["isError"] is False
+    wrapper, server = map(int, (tmp_path / "pids").read_text().split())
+    try:
+        client.process.kill()
+        deadline = time.monotonic() + END_SECONDS
+        pause = threading.Event()
+        while _alive(server):
+            assert time.monotonic() < deadline, "the server outlived its client"
+            pause.wait(0.05)
+        assert _alive(wrapper)
+    finally:
+        os.kill(wrapper, signal.SIGKILL)
+    again = talk()
+    again.hello()
+    assert again.call("recall", query="where is the tea")["structuredContent"]["found"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_it_stays_when_only_the_launcher_of_its_client_goes(talk: Any, tmp_path: Path) -> None:
+    """A client started from a shell lives on when the shell ends, and so does its server."""
+    inner = (
+        "import subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-m', 'server'], stdin=subprocess.PIPE)\n"
+        "for line in sys.stdin.buffer:\n"
+        "    child.stdin.write(line)\n"
+        "    child.stdin.flush()\n"
+    )
+    launcher = (
+        "import os, subprocess, sys\n"
+        f"subprocess.Popen([sys.executable, '-c', {inner!r}])\n"
+        "os._exit(0)\n"
+    )
+    client = talk("-c", launcher)
+    client.hello()
+    client.process.wait(10)
+    threading.Event().wait(1.5)
+    assert client.call("remember", text="the tea is in the blue tin")["isError"] is False
+
+
+def test_a_line_of_fifty_megabytes_is_answered_and_the_next_too(talk: Any) -> None:
+    server = talk()
+    server.hello()
+    text = b"a" * 50_000_000
+    head = b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"recall","arguments":'
+    server.send(head + b'{"query":"' + text + b'"}}}')
+    answer = server.get()
+    assert answer["id"] == 5
+    assert answer["error"]["message"].startswith("too_large: ")
+    tail = b'}},"method":"tools/call","jsonrpc":"2.0","id":"last"}'
+    server.send(b'{"params":{"name":"recall","arguments":{"query":"' + text + b'"' + tail)
+    assert server.get()["id"] == "last"
+    server.send(b"[" * 50_000_000)  # asks for nothing, so nothing is answered
+    assert "result" in server.ask(6, "tools/list")
+
+
 def _alive(pid: int) -> bool:
     """False for a process that is gone or only waits to be collected."""
     try:
