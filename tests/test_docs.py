@@ -60,6 +60,7 @@ NOT_RUN_PREFIXES = {
     "anamnesis serve": SERVES,
     f"{PROGRAM} serve": SERVES,
     ".venv/bin/python tests/bench/": MEASURES,
+    ".venv/bin/python tests/campaigns/": "takes hours; tests/faults plays a short version",
     ".venv/bin/python tests/conformance/": ".ci/run runs it",
 }
 
