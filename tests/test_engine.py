@@ -255,7 +255,7 @@ def test_a_model_with_other_vectors_than_the_store_is_not_used(
     assert answer.hits[0].memory.text == HERON
     assert again.remember(ME, "another heron").status == "stored"
     model = next(check for check in again.health(ME).checks if check.name == "model")
-    assert (model.status, "another model" in model.detail) == ("degraded", True)
+    assert (model.status, "other vectors" in model.detail) == ("degraded", True)
 
 
 # Closing
