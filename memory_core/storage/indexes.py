@@ -71,6 +71,11 @@ class Indexes:
         derived = {self.columns.id(other) for other in self.graph.origins(row, DERIVED_FROM)}
         if derived:
             self._awaited[id] = derived
+        for source in self.columns.derived_from(row):
+            waiting = self._awaited.get(source, set())
+            waiting.discard(id)
+            if not waiting:
+                self._awaited.pop(source, None)
         self.lexical.remove(row)
         self.graph.remove(row)
         if self.vectors is not None:

@@ -33,7 +33,7 @@ def write(shop: Any, store: MemoryStore) -> None:
 
 
 def state_file(shop: Any) -> Path:
-    (path,) = shop.directory.glob(f"index/*/{index_state.FILE}")
+    (path,) = shop.directory.glob(f"index/*[0-9]/{index_state.FILE}")
     assert isinstance(path, Path)
     return path
 
@@ -197,5 +197,5 @@ def test_what_could_not_be_used_is_found_again_at_the_next_start(shop: Any) -> N
     shop.change(store, odd.id, importance="very")
     assert store.troubles.count == 1
     write(shop, store)
-    assert list(shop.directory.glob(f"index/*/{index_state.FILE}")) == []
+    assert list(shop.directory.glob(f"index/*[0-9]/{index_state.FILE}")) == []
     assert shop.open().troubles.count == 1
