@@ -40,6 +40,11 @@ def lenders(store: MemoryStore, cues: Cues, shown: Mask) -> Mask | None:
     return facts
 
 
+def without(store: MemoryStore, asked: Question, mask: Mask) -> Mask:
+    """*mask* without extracted facts, unless none lends: they are asked for then, or not there."""
+    return mask if asked.facts is None else mask & ~store.columns.extracted
+
+
 def reached(store: MemoryStore, asked: Question, mask: Mask, most: int) -> Rows:
     """Rows of *mask* that the best facts lead to, and facts that have no source in it."""
     if asked.facts is None or not asked.facts.any():

@@ -196,15 +196,15 @@ class Reader:
         rows = self._candidates(asked, mask)
         if not len(rows):
             return Chosen()
-        found = links.follow(self._store, asked, self._weigh(asked, rows), mask)
+        texts = lending.without(self._store, asked, mask)
+        found = links.follow(self._store, asked, self._weigh(asked, rows), texts)
         return self._select(asked, found)
 
     def _candidates(self, asked: Question, mask: Mask) -> Rows:
         """The best of each search and their neighbours in the thread, ascending, within *mask*."""
         most = max(self._settings.recall.candidates, 2 * asked.cues.k)
         lent = lending.reached(self._store, asked, mask, most)
-        if asked.facts is not None:
-            mask = mask & ~self._store.columns.extracted
+        mask = lending.without(self._store, asked, mask)
         found = [lexical_index.best(asked.words.scores, most, mask)[0]]
         if asked.vector is not None:
             assert self._store.vectors is not None
