@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from memory_core import cognition, lending
 from memory_core.attachment import Cues
 from memory_core.config import Settings
-from memory_core.records import ROLES
+from memory_core.records import KINDS, ROLES
 from memory_core.scoring import activation, decay, fusion
 from memory_core.session import Mind
 from memory_core.storage.lexical_index import Match
@@ -36,7 +36,13 @@ DATED = 1 / 3
 
 Measured: LoCoMo recall@1 / @10 48.4 / 85.3 to 48.9 / 85.4, the dialogue @10 84.5 to 85.4."""
 
+DERIVED_PRIOR = 0.5
+"""Share of the prior that summaries and concepts get: nobody said them, and before their sources
+they only take places. Measured on the dialogue after one sleep: recall@10 is 82.7; 1.0 gives 81.4,
+and 0.0 gives 83.0, but then a broad question no longer finds the summary."""
+
 _ASSISTANT = ROLES.index("assistant")
+_DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +150,12 @@ def _spread(
     words, asks = columns.words[rows], columns.question[rows]
     kernel = activation.thread_kernel(fused, neighbours, words, asks)
     session = activation.session_term(fused, columns.thread[rows])
+    prior = np.where(columns.role[rows] == _ASSISTANT, 0.0, weights.user_prior)
+    prior *= np.where(np.isin(columns.kind[rows], _DERIVED), DERIVED_PRIOR, 1.0)
     return {
         "thread": kernel - fused,
         "session": weights.session_weight * session,
-        "role": np.where(columns.role[rows] == _ASSISTANT, 0.0, weights.user_prior),
+        "role": prior,
         "asks": np.where(asks, -activation.ASKS * activation.length_gate(words), 0.0),
     }
 
