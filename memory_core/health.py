@@ -54,7 +54,7 @@ def report(
     checks = [
         *repaired,
         _guarded("round trip", lambda: _round_trip(memory, store)),
-        _guarded("journal", lambda: _journal(store, thorough=repair)),
+        _guarded("journal", lambda: _journal(store, maintenance, thorough=repair)),
         _guarded("memories", lambda: _memories(store)),
         _guarded("table", lambda: _table(store, maintenance)),
         _guarded("vectors", lambda: _vectors(store, maintenance)),
@@ -136,8 +136,10 @@ def _remove(store: MemoryStore, ids: list[str]) -> None:
             store.commit(lambda tx, change=change: tx.forget(change))  # type: ignore[misc]
 
 
-def _journal(store: MemoryStore, *, thorough: bool) -> Check:
-    problems = store.journal.check() if thorough else []
+def _journal(store: MemoryStore, maintenance: Maintenance, *, thorough: bool) -> Check:
+    if thorough:
+        maintenance.scrub()
+    problems = list(maintenance.damage)
     problems += [why for what, why in store.troubles.entries.items() if what.startswith("change ")]
     if problems:
         return Check("journal", "failing", "; ".join(problems[:3]), RESTORE)
@@ -249,6 +251,7 @@ def _storage(store: MemoryStore, maintenance: Maintenance) -> dict[str, Any]:
         "lag": store.journal.last() - store.applied,
         "last_apply": store.applied_at,
         "last_inspection": maintenance.inspection.last().get("at"),
+        "last_scrub": maintenance.scrubbed_at,
         "maintenance_holder": maintenance.holder,
         "maintenance_process": maintenance.keeper,
         "erasing": maintenance.erasing,

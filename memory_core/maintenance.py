@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from memory_core.backfill import Backfill, Embed
@@ -36,6 +37,12 @@ MOST_SKIPPED = 120
 
 HEAD_START = 2.0
 """Seconds between the model being ready and the first round, unless something asks for one."""
+
+SCRUB_SECONDS = 86400.0
+"""How often the holder compares every checksum of the journal."""
+
+FIRST_SCRUB_SECONDS = 600.0
+"""The first time after the start: many programs end before, and the start has more to do."""
 
 STOP_SECONDS = 10.0
 """How long closing waits for the step that is under way."""
@@ -82,6 +89,11 @@ class Maintenance:
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
         self._level: tuple[object, ...] = ()
+        self._next_scrub = time.monotonic() + FIRST_SCRUB_SECONDS
+        self.scrubbed_at: float | None = None
+        """When every checksum was last compared here, by the clock; None before the first time."""
+        self.damage: list[str] = []
+        """What the last comparison found."""
         self._skipped: dict[str, int] = {}
         self._failures: dict[str, int] = {}
         self.problems: dict[str, str] = {}
@@ -158,6 +170,8 @@ class Maintenance:
             if self.holder:
                 self._step("tiers", self._sweep)
         self._step("model", self._follow_model)
+        if self.holder and time.monotonic() >= self._next_scrub:
+            self._step("scrub", self.scrub)
         if self.holder:
             self._step("inspection", self.inspection.keep)
         before = self._state()
@@ -227,6 +241,12 @@ class Maintenance:
         finally:
             self._working.release()
         self.nudge()
+
+    def scrub(self) -> None:
+        """Compare every checksum of the journal, on a connection of its own; no call waits."""
+        self._next_scrub = time.monotonic() + SCRUB_SECONDS
+        self.damage = self._store.journal.check()
+        self.scrubbed_at = self._clock()
 
     # Vectors
 

@@ -83,6 +83,8 @@ def upkeep(store: MemoryStore, maintenance: Maintenance, now: float) -> Check:
     last = maintenance.inspection.last()
     if last:
         parts.append(f"every file read through {max(0.0, now - last['at']) / 3600:.0f} h ago")
+    if maintenance.scrubbed_at is not None:
+        parts.append(f"checksums compared {max(0.0, now - maintenance.scrubbed_at):.0f} s ago")
     detail = ", ".join(parts)
     steps = ("journal", "lock", "accesses", "log", "inspection", "reserve")
     problems = [f"{s}: {maintenance.problems[s]}" for s in steps if s in maintenance.problems]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from memory_core import health
@@ -185,8 +186,6 @@ def test_damage_in_the_journal_is_failing_also_before_a_repair(
     memory.remember(ME, HERON)
     memory.remember(ME, "A stork.")
     memory.close()
-    import apsw
-
     connection = apsw.Connection(str(tmp_path / "store" / "journal.db"))
     connection.execute("UPDATE changes SET body = replace(body, 'stork', 'stirk')")
     connection.close()
@@ -321,3 +320,24 @@ def test_warnings_of_the_settings_are_told(tmp_path: Path, toy: Any) -> None:
         report = memory.health(ME)
     assert checks(report)["settings"].detail == "unknown setting X is ignored"
     assert report.status == "degraded"
+
+
+def test_the_journal_is_scrubbed_in_the_background_and_damage_is_told(
+    open_memory: Any, quiet: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Damage that comes while the program runs is found without anybody reading the memory."""
+    memory = open_memory()
+    memory.remember(ME, HERON)
+    rounds(memory, 1)
+    assert memory.health(ME).storage["last_scrub"] is None
+    connection = apsw.Connection(str(tmp_path / "store" / "journal.db"))
+    connection.execute("UPDATE changes SET body = replace(body, 'weir', 'wear')")
+    connection.close()
+    assert checks(memory.health(ME))["journal"].status == "ok"
+    monkeypatch.setattr(upkeep(memory), "_next_scrub", 0.0)
+    rounds(memory, 1)
+    report = memory.health(ME)
+    assert report.storage["last_scrub"] is not None
+    assert checks(report)["journal"].status == "failing"
+    assert "damaged" in checks(report)["journal"].detail
+    assert "checksums compared 0 s ago" in checks(report)["upkeep"].detail

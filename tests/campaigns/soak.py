@@ -75,9 +75,10 @@ class Soak:
         elif chance < 0.85:
             text = sentence(self.draw)
             told = self.call("remember", text=text, session=f"s{self.draw.randrange(50)}")
-            self.written += 1
-            self.texts += len(text.encode())
-            self.ids.append(told["id"])
+            if "id" in told:  # else busy, which is counted among the answers
+                self.written += 1
+                self.texts += len(text.encode())
+                self.ids.append(told["id"])
         elif chance < 0.98 and self.ids:
             id = self.ids.pop(self.draw.randrange(len(self.ids)))
             self.call("forget", ids=[id], confirm=True, never_again=False)
