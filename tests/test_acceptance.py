@@ -140,3 +140,29 @@ def test_older_scores_lower_for_retention_and_access_resists_decay(
 def test_database_notes_do_not_answer_a_question_about_something_else(real: Memory) -> None:
     real.remember(ME, "Redis caches the sessions of the shop for twenty minutes.")  # A4.15
     assert not real.recall(ME, "How do I write a move constructor in C++?").found
+
+
+def test_topics_tell_python_elephants_and_the_eiffel_tower_apart(real: Memory) -> None:  # B1.16
+    groups = (
+        ("Python functions are defined with def.", "Python functions can return several values."),
+        ("Elephants live in herds.", "Elephants drink a lot of water every day."),
+        ("The Eiffel Tower stands in Paris.", "The Eiffel Tower is 330 metres high."),
+    )
+    ids = [[real.remember(ME, text).id for text in group] for group in groups]
+    real.consolidate(ME, mode="topics")
+    topics = [{real.get(ME, id).topic for id in group} for group in ids]
+    assert [len(labels) for labels in topics] == [1, 1, 1]
+    assert len(set.union(*topics)) == 3
+
+
+def test_a_redis_fact_and_a_mongodb_question_stay_two_topics(real: Memory) -> None:  # A4.15
+    groups = (
+        ("Redis caches the user sessions of the shop.", "Redis keeps the sessions of the shop."),
+        ("Should MongoDB hold the session cache?", "Could MongoDB hold the session cache?"),
+    )
+    ids = [[real.remember(ME, text).id for text in group] for group in groups]
+    real.consolidate(ME, mode="topics")
+    redis, mongo = ([real.get(ME, id).topic for id in group] for group in ids)
+    assert redis[0] == redis[1] != ""
+    assert mongo[0] == mongo[1] != ""
+    assert redis[0] != mongo[0]
