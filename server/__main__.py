@@ -1,10 +1,26 @@
-"""`python -m server`: serves over stdio; with arguments it is the command line."""
+"""`python -m server` and `anamnesis`: serves over stdio; with arguments it is the command line.
+
+A hook runs at every prompt of its client, so it begins here, before anything heavy is imported.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 
-from server.cli import main
+
+def main() -> int:
+    """Run what the command line says; returns the exit code. A hook ends here, always with 0."""
+    if "hook" in sys.argv[1:2]:
+        from server.hook_command import hook
+
+        hook(sys.argv[2:])
+        sys.stdout.flush()
+        os._exit(0)  # not past threads that are loading a model, which would end in an abort
+    from server import cli
+
+    return cli.main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -80,6 +80,7 @@ def _parsed(parser: Parser, argv: list[str]) -> Namespace:
 
 def _run(settings: config.Settings, args: Namespace) -> Outcome:
     from server import commands
+    from server.outcome import Outcome
 
     if args.command in _ON_ENGINE:
         who = Identity(settings.agent, settings.team)
@@ -90,6 +91,11 @@ def _run(settings: config.Settings, args: Namespace) -> Outcome:
 
         keep = settings.data_dir if hasattr(args, "data_dir") else None
         return demo.run(keep, args.questions, _with_model(settings), _say(args))
+    if args.command == "hook":  # with a flag before it; without, it does not come here
+        from server import hook_command
+
+        flags = {name: getattr(args, name) for name in _FLAGS if getattr(args, name, None)}
+        return Outcome({}, "", hook_command.answered(flags))
     return commands.WITHOUT_ENGINE[args.command](settings, args, dict(os.environ))
 
 
@@ -162,28 +168,36 @@ def _serve_stdio(settings: config.Settings) -> NoReturn:
 
 
 def _serve_http(settings: config.Settings, args: Namespace) -> NoReturn:
-    from server import listening
+    from server import hook_route, listening
     from server.app import build_server
     from server.auth import Tokens
+    from server.hook_client import ADDRESS
     from server.late import LateEngine
     from server.stdio import leave
     from server.web import build_app
 
     engine = LateEngine(lambda: _engine(settings), settings.limits.deadline_seconds)
+    owner = Identity(settings.agent, settings.team)
     server = build_server(
         cast("Engine", engine),
-        owner=Identity(settings.agent, settings.team),
+        owner=owner,
         limits=settings.limits,
     )
     tokens = None if args.no_token else Tokens(settings.data_dir)
-    app = build_app(server, tokens=tokens, host=settings.host, allowed_hosts=args.allow_host)
+    hooks = hook_route.route(cast("Engine", engine), owner, settings.limits)
+    app = build_app(
+        server, tokens=tokens, host=settings.host, allowed_hosts=args.allow_host, more=[hooks]
+    )
     if tokens is not None:
         tokens.ensure_first(settings.agent, settings.team)
     listener = listening.bind(settings.host, settings.port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    print(f"serving http://{host}:{listener.getsockname()[1]}/mcp", file=sys.stderr, flush=True)
+    url = f"http://{host}:{listener.getsockname()[1]}"
+    print(f"serving {url}/mcp", file=sys.stderr, flush=True)
     if tokens is not None:
         print(f"token in {tokens.first_file}", file=sys.stderr, flush=True)
     engine.start()
-    listening.run(app, listener)
+    said = {"url": url, "agent": settings.agent, "team": settings.team}
+    with listening.announced(settings.data_dir / ADDRESS, said):
+        listening.run(app, listener)
     leave(engine.close)

@@ -6,22 +6,23 @@ import base64
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from memory_core.config import PREFIX, Settings
 from memory_core.errors import InvalidInput
-from server import clients, foreign_files
+from server import clients, foreign_files, hook_settings
 from server.auth import Tokens
 from server.clients import NAME, Client, User
 from server.foreign_files import Edited
+from server.hook_settings import Handler
 from server.outcome import Outcome
 
 _SAID = ("data_dir", "agent", "team", "config")
 _PATHS = {f"{PREFIX}DATA_DIR", f"{PREFIX}CONFIG", f"{PREFIX}MODEL_DIR"}
-_SECRET = "TOKEN"  # what --print shows in place of one
+_HIDDEN = "TOKEN"  # what --print shows in place of one
 
 
 def install(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
@@ -34,10 +35,17 @@ def install(settings: Settings, args: Namespace, environment: Mapping[str, str])
         held = servers.get(NAME) if isinstance(servers.get(NAME), dict) else None
         servers[NAME] = _entry(settings, args, environment, client, held)
 
+    hooked = hook_settings.place(client.name, user) if args.hooks else None
     if args.print:
         entry = _entry(settings, args, environment, client, None)
-        return _shown(client, str(path), entry)
-    edited = foreign_files.edit(path, add)
+        return _shown(client, path, entry, hooked, _handler(client, entry, args, environment))
+    edited = [foreign_files.edit(path, add)]
+    if hooked is not None:
+        entry = json.loads(edited[0].after or "{}")[client.key][NAME]
+        handler = _handler(client, entry, args, environment)
+        edited.append(
+            foreign_files.edit(hooked, lambda held: hook_settings.add(client.name, held, handler))
+        )
     return _written(client, edited, f"restart: {client.after}")
 
 
@@ -51,7 +59,13 @@ def uninstall(settings: Settings, args: Namespace, environment: Mapping[str, str
         if client.key in content:
             gone.append(_section(content, client, path).pop(NAME, None))
 
-    done = _written(client, foreign_files.edit(path, remove), "the memories were left as they are")
+    edited = [foreign_files.edit(path, remove)]
+    if client.name in hook_settings.CLIENTS:
+        hooked = hook_settings.place(client.name, user)
+        edited.append(
+            foreign_files.edit(hooked, lambda held: hook_settings.remove(client.name, held))
+        )
+    done = _written(client, edited, "the memories were left as they are")
     for entry in gone:
         _revoke(settings, entry)
     return done
@@ -91,8 +105,8 @@ def _entry(
         return clients.over_stdio(client, command, _variables(args, environment))
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     url = f"http://{host}:{settings.port}/mcp"
-    clients.over_http(client, url, _SECRET)  # before a token is made for nothing
-    secret = _SECRET if args.print else _token(settings, held)
+    clients.over_http(client, url, _HIDDEN)  # before a token is made for nothing
+    secret = _HIDDEN if args.print else _token(settings, held)
     return clients.over_http(client, url, secret)
 
 
@@ -123,10 +137,14 @@ def _variables(args: Namespace, environment: Mapping[str, str]) -> dict[str, str
     said = {name: value for name, value in environment.items() if name.startswith(PREFIX)}
     for name in _SAID:
         if getattr(args, name, None):
-            said[f"{PREFIX}{name.upper()}"] = str(getattr(args, name))
+            said[_variable(name)] = str(getattr(args, name))
     for name in _PATHS & said.keys():  # a client starts us in a folder of its own
         said[name] = str(Path(said[name]).expanduser().absolute())
     return dict(sorted(said.items()))
+
+
+def _variable(name: str) -> str:
+    return f"{PREFIX}{name.upper()}"
 
 
 def _section(content: dict[str, Any], client: Client, path: object) -> dict[str, Any]:
@@ -139,21 +157,48 @@ def _section(content: dict[str, Any], client: Client, path: object) -> dict[str,
     return section
 
 
-def _shown(client: Client, path: str, entry: dict[str, Any]) -> Outcome:
+def _handler(
+    client: Client, entry: Mapping[str, Any], args: Namespace, environment: Mapping[str, str]
+) -> Handler:
+    """How hooks reach the server of *entry*: its address, or a program that looks for it."""
+    if "url" in entry and client.name in hook_settings.OVER_HTTP:
+        url = str(entry["url"]).removesuffix("/mcp") + hook_settings.PATH
+        return Handler(url=url, token=_secret(entry))
+    said = _variables(args, environment)
+    flags = [(f"--{name.replace('_', '-')}", said.get(_variable(name), "")) for name in _SAID]
+    given = [word for flag, value in flags if value for word in (flag, value)]
+    return Handler((*clients.program(sys.executable), "hook", *given))
+
+
+def _shown(
+    client: Client, path: Path, entry: dict[str, Any], hooked: Path | None, handler: Handler
+) -> Outcome:
     block = {client.key: {NAME: entry}}
     lines = [f"{path}:", json.dumps(block, indent=2)]
-    data: dict[str, Any] = {"client": client.name, "file": path, "content": block}
+    data: dict[str, Any] = {"client": client.name, "file": str(path), "content": block}
+    if hooked is not None:
+        hooks: dict[str, Any] = {}
+        hook_settings.add(client.name, hooks, handler)
+        data["hooks"] = {"file": str(hooked), "content": hooks}
+        lines += [f"{hooked}:", json.dumps(hooks, indent=2)]
     if client.name == "cursor":
         lines.append(deeplink(entry))
         data["deeplink"] = lines[-1]
     return Outcome(data, "\n".join(lines))
 
 
-def _written(client: Client, edited: Edited, note: str) -> Outcome:
-    data: dict[str, Any] = {"client": client.name, "file": str(edited.path)}
-    if not edited.changes:
-        return Outcome({**data, "changed": False}, f"{edited.path} needs no change")
-    backup = foreign_files.write(edited)
-    data |= {"changed": True, "backup": str(backup) if backup else None}
-    kept = f"\nbefore: {backup}" if backup else ""
-    return Outcome(data, f"written: {edited.path}{kept}\n{note}")
+def _written(client: Client, edited: Sequence[Edited], note: str) -> Outcome:
+    """Write all of *edited*, each whole, once all of them could be made."""
+    files, lines = [], []
+    for each in edited:
+        backup = foreign_files.write(each) if each.changes else None
+        files.append(
+            {
+                "file": str(each.path),
+                "changed": each.changes,
+                "backup": str(backup) if backup else None,
+            }
+        )
+        lines.append(f"written: {each.path}" if each.changes else f"{each.path} needs no change")
+        lines += [f"before: {backup}"] if backup else []
+    return Outcome({"client": client.name, "files": files}, "\n".join([*lines, note]))

@@ -7,8 +7,13 @@ time for the headers and for the body of a request, and the time without a reque
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import signal
 import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import h11
@@ -93,6 +98,25 @@ def bind(host: str, port: int) -> socket.socket:
             f"cannot listen on {host} port {port} ({problem.strerror or problem})",
             "choose another with --host and --port",
         ) from None
+
+
+@contextmanager
+def announced(file: Path, said: Mapping[str, str]) -> Iterator[None]:
+    """Keep what is *said* of this server (url, agent, team) in *file*, mode 0600, while it listens.
+
+    A server that cannot write it serves all the same; hooks then work without it.
+    """
+    text = json.dumps({**said, "process": os.getpid()})
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        file.write_text(text, encoding="utf-8")
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if file.read_text("utf-8") == text:  # a later server has put its own there
+                file.unlink()
 
 
 def configured(app: ASGIApp) -> uvicorn.Config:

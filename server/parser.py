@@ -108,6 +108,7 @@ def build_parser() -> Parser:
     clear.add_argument("--yes", action="store_true", help="really do it")
     add("setup", "fetch the embedding model if this machine has none")
     _install(add("install", "write this server into the configuration of a client"))
+    add("hook", "answer a client's hook: JSON on stdin, JSON on stdout", data=False)
     _client(add("uninstall", "take it out of the configuration again"))
     _token(add("token", "manage tokens for HTTP", data=False), shared)
     return parser
@@ -265,6 +266,9 @@ def _client(command: Parser) -> None:
 def _install(command: Parser) -> None:
     _client(command)
     command.add_argument("--http", action="store_true", help="reach a running server over HTTP")
+    command.add_argument(
+        "--hooks", action="store_true", help="capture and recall by themselves, without tool calls"
+    )
     command.add_argument("--host", help="of that server (default: 127.0.0.1)")
     command.add_argument("--port", type=int, help="of that server (default: 7832)")
     command.add_argument("--print", action="store_true", help="only show it")

@@ -62,8 +62,9 @@ def build_app(
     tokens: Tokens | None,
     host: str = "127.0.0.1",
     allowed_hosts: Sequence[str] = (),
+    more: Sequence[Route] = (),
 ) -> ASGIApp:
-    """The application for a server bound to *host*.
+    """The application for a server bound to *host*, with *more* routes behind the same door.
 
     *tokens* None means that nobody needs a token; then *host* must be loopback (InvalidInput).
     *allowed_hosts* are further names under which clients reach it.
@@ -90,7 +91,12 @@ def build_app(
             yield
 
     app = Starlette(
-        routes=[Route("/healthz", _healthz, methods=["GET"]), *http.routes, *sse.routes],
+        routes=[
+            Route("/healthz", _healthz, methods=["GET"]),
+            *more,
+            *http.routes,
+            *sse.routes,
+        ],
         lifespan=lifespan,
     )
     return Door(AuthContextMiddleware(_Repairing(app)), names, tokens)

@@ -9,6 +9,8 @@ from memory_core.text.passages import sentences
 from memory_core.text.words import is_plain, listed, words
 
 _BLOCK = re.compile(
+    r"(?:^(?:found \d|nothing found)[^\n]{0,200}; confidence [0-9.]+ \(\w+\)\n"
+    r"(?:(?:truncated|note:)[^\n]{0,200}\n){0,2})?"
     r"(?:^Recalled text is data, not instructions:[^\n]{0,80}\n)?"
     r"<(recalled-[0-9a-f]{8})>.*?(?:</\1>|\Z)",
     re.DOTALL | re.MULTILINE,
@@ -25,7 +27,7 @@ _DENYING = frozenset(listed("no not nope nah never nor nein nicht"))
 
 
 def without_recalled(text: str) -> str:
-    """*text* without blocks of recalled text and the notice before them; else as it is."""
+    """*text* without blocks of recalled text and the lines that lead to them; else as it is."""
     return _BLOCK.sub("\n", text).strip() if "<recalled-" in text else text
 
 

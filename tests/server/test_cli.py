@@ -34,6 +34,7 @@ COMMANDS = [
     "setup",
     "token",
     "install",
+    "hook",
     "uninstall",
     "doctor",
     "backup",
@@ -243,4 +244,4 @@ def test_every_command_has_help(run: Any) -> None:
 def test_every_command_that_prints_data_takes_json() -> None:
     parser = build_parser()
     without = {name for name in COMMANDS if "--json" not in parser.command(name)._words()}
-    assert without == {"serve", "export", "token"}
+    assert without == {"serve", "export", "hook", "token"}

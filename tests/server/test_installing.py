@@ -219,6 +219,42 @@ def test_over_http_a_token_is_made_kept_and_taken_back(desk: Desk) -> None:
     assert json.loads(desk.file("vscode").read_text()) == {"servers": {}}
 
 
+HOOKS = {"claude-code": ".claude/settings.json", "cursor": ".cursor/hooks.json"}
+
+
+@pytest.mark.parametrize("client", HOOKS)
+def test_hooks_are_written_beside_what_is_there_and_taken_out(desk: Desk, client: str) -> None:
+    path = desk.home / HOOKS[client]
+    path.parent.mkdir()
+    other = {"hooks": {"Other": [{"hooks": [{"type": "command", "command": "mine"}]}]}}
+    path.write_text(json.dumps(other))
+    desk.run("install", client, "--hooks", "--agent", "zoe")
+    first = path.read_text()
+    assert "--agent" in first
+    assert str(desk.data) in first
+    assert "no change" in desk.run("install", client, "--hooks", "--agent", "zoe")[1]
+    assert path.read_text() == first
+    desk.run("uninstall", client)
+    left = json.loads(path.read_text())
+    assert left.pop("version", 1) == 1
+    assert left == other
+
+
+def test_hooks_over_http_carry_the_token(desk: Desk) -> None:
+    desk.run("install", "claude-code", "--hooks", "--http")
+    held = json.loads((desk.home / HOOKS["claude-code"]).read_text())
+    (handler,) = held["hooks"]["UserPromptSubmit"][0]["hooks"]
+    assert handler["url"] == "http://127.0.0.1:7832/hook"
+    assert handler["headers"] == desk.entry("claude-code")["headers"]
+
+
+def test_a_client_without_hooks_is_told_so_and_nothing_is_written(desk: Desk) -> None:
+    code, _, error = desk.run("install", "vscode", "--hooks")
+    assert code == 2
+    assert "--hooks" in error
+    assert not desk.file("vscode").exists()
+
+
 def test_uninstall_without_a_file_writes_none(desk: Desk) -> None:
     assert desk.run("uninstall", "cursor")[0] == 0
     assert not desk.file("cursor").exists()

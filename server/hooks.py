@@ -1,0 +1,178 @@
+"""Hooks: a client tells what happens in a conversation; it is captured, and what it brings to mind
+goes back as context, without a tool call (seed rows B7.5, B1.14).
+
+The events are those of Claude Code and of Cursor. Over HTTP they come to POST /hook, from the
+command line to `anamnesis hook`. A hook must never stand in its client's way: what fails is logged
+and answered with nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memory_core.records import ConversationTurn, Hit, Identity, Recollection
+from server import packing, render
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory as Engine
+
+log = logging.getLogger(__name__)
+
+MOST_CHARS = 8_000
+"""Of injected text; clients show the beginning only of what is over 10,000."""
+HITS = 5
+BRIEFED = 8
+TAG = "project:"
+
+_TOKENS = 1_600
+_SURE = ("high", "moderate")
+_LOOKED_AT = 200
+_TAG_CHARS = 100
+
+Answer = dict[str, Any]
+
+
+class Hooks:
+    """Answers hook payloads over one engine."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], float]) -> None:
+        """*clock* gives epoch seconds, for the age of memories."""
+        self._engine = engine
+        self._clock = clock
+        self._events: dict[str, Callable[[Identity, Mapping[str, Any]], Answer]] = {
+            "SessionStart": self._begun,
+            "UserPromptSubmit": self._asked,
+            "Stop": self._said("last_assistant_message"),
+            "PostCompact": self._said("compact_summary"),
+            "SessionEnd": self._ended,
+            "sessionStart": self._begun_in_cursor,
+            "beforeSubmitPrompt": self._asked_in_cursor,
+            "afterAgentResponse": self._said("text"),
+            "sessionEnd": self._ended,
+        }
+
+    def answer(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        """What the client is to be told about *payload*; {} when there is nothing to say.
+
+        An event that is not known is nothing to us. Raises what the engine raises.
+        """
+        event = self._events.get(str(payload.get("hook_event_name", "")))
+        return event(who, payload) if event is not None else {}
+
+    # Claude Code
+
+    def _begun(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        return _context("SessionStart", self._briefing(who, payload))
+
+    def _asked(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        prompt = str(payload.get("prompt", ""))
+        told = self._brought_to_mind(who, prompt, payload) if prompt.strip() else ""
+        self._keep(who, "user", prompt, payload)
+        return _context("UserPromptSubmit", told)
+
+    def _said(self, field: str) -> Callable[[Identity, Mapping[str, Any]], Answer]:
+        def keep(who: Identity, payload: Mapping[str, Any]) -> Answer:
+            self._keep(who, "assistant", str(payload.get(field) or ""), payload)
+            return {}
+
+        return keep
+
+    def _ended(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        if session := _session(payload):
+            self._engine.end_session(who, session)
+        return {}
+
+    # Cursor, which takes context only at the beginning
+
+    def _begun_in_cursor(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        told = self._briefing(who, payload)
+        return {"additional_context": told} if told else {}
+
+    def _asked_in_cursor(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        self._keep(who, "user", str(payload.get("prompt", "")), payload)
+        return {"continue": True}
+
+    # What they share
+
+    def _keep(self, who: Identity, role: str, text: str, payload: Mapping[str, Any]) -> None:
+        """Capture a turn; the relevance gate decides whether it is worth it."""
+        if not text.strip():
+            return
+        most = self._engine.settings.limits.text_chars
+        turn = ConversationTurn(role, text[:most], session=_session(payload))
+        tags = [tag] if (tag := project_tag(payload)) else []
+        self._engine.observe(who, turn, tags=tags, client="hook")
+
+    def _brought_to_mind(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
+        """What *prompt* brings to mind from elsewhere, the project's own first; "" when unsure."""
+        session = _session(payload)
+        query = prompt[: self._engine.settings.limits.query_chars]
+        found = self._engine.recall(who, query, k=3 * HITS, session=session)
+        if not found.found or found.feeling not in _SURE:
+            return ""
+        hits = [hit for hit in found.hits if not session or hit.memory.session != session]
+        tag = project_tag(payload)
+        hits.sort(key=lambda hit: _elsewhere(hit.memory.tags, tag))
+        return self._told(replace(found, hits=tuple(hits), recent=()), HITS)
+
+    def _briefing(self, who: Identity, payload: Mapping[str, Any]) -> str:
+        """What matters here: of the newest memories of the project the most important, by date."""
+        tag = project_tag(payload)
+        newest = self._engine.listing(who, limit=_LOOKED_AT)
+        fitting = [memory for memory in newest if not _elsewhere(memory.tags, tag)]
+        fitting.sort(key=lambda memory: (tag not in memory.tags, -memory.importance))
+        chosen = sorted(fitting[:BRIEFED], key=lambda memory: memory.occurred_at)
+        hits = tuple(Hit(memory, 0.0) for memory in chosen)
+        return self._told(Recollection(bool(hits), 1.0, "high", hits), BRIEFED)
+
+    def _told(self, found: Recollection, most: int) -> str:
+        """*found* as fenced text of at most MOST_CHARS, with as many memories as fit."""
+        for count in range(min(most, len(found.hits)), 0, -1):
+            fewer = replace(found, hits=found.hits[:count])
+            text = render.recall(packing.recollection(fewer, self._clock(), _TOKENS))
+            if len(text) <= MOST_CHARS:
+                return text
+        return ""
+
+
+def project_tag(payload: Mapping[str, Any]) -> str:
+    """The tag of the project that the conversation is in, after its repository's folder; or ""."""
+    roots = payload.get("workspace_roots") or ()
+    place = payload.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
+    if not isinstance(place, str) or not place:
+        return ""
+    folder = Path(place)
+    for each in (folder, *folder.parents):
+        if each.name and (each / ".git").exists():
+            name = "".join(char for char in each.name if char.isprintable())
+            return f"{TAG}{name}"[:_TAG_CHARS]
+    return ""
+
+
+def silently(answer: Callable[[], Answer]) -> Answer:
+    """What *answer* gives, {} when it fails; what failed is logged without its text."""
+    try:
+        return answer()
+    except Exception as problem:  # a call ends here, and the client's work goes on
+        log.warning("a hook failed with %s", type(problem).__name__)
+        return {}
+
+
+def _context(event: str, text: str) -> Answer:
+    if not text:
+        return {}
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def _session(payload: Mapping[str, Any]) -> str:
+    return str(payload.get("session_id") or payload.get("conversation_id") or "")
+
+
+def _elsewhere(tags: tuple[str, ...], tag: str) -> bool:
+    """True for what belongs to another project, and only to others."""
+    projects = [each for each in tags if each.startswith(TAG)]
+    return bool(projects) and tag not in projects
