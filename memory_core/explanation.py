@@ -57,15 +57,21 @@ class Reasons:
         self._gains = activation.thread_gains(found.fused, found.neighbours, words, asks)
 
     def explained(
-        self, answer: Chosen, order: Rows, kept: Sequence[int], folded: Mapping[int, Sequence[int]]
+        self,
+        answer: Chosen,
+        order: Rows,
+        kept: Sequence[int],
+        folded: Mapping[int, Sequence[int]],
+        silent: Rows,
     ) -> Chosen:
         """*answer* with the reasons: *kept* places of the ranked *order*, each with those it
-        *folded*, were chosen; the best of the others were rejected.
+        *folded*, were chosen; the best of the others, and of the *silent* for which nothing speaks,
+        were rejected.
         """
         return replace(
             answer,
             why=[self.why(int(order[p])) | {"folded": len(folded.get(p, ()))} for p in kept],
-            rejected=list(self._rejected(order, kept, folded)),
+            rejected=[*self._rejected(order, kept, folded), *self._silent(silent)][:MOST_REJECTED],
         )
 
     def why(self, place: int) -> Why:
@@ -87,6 +93,11 @@ class Reasons:
         known |= self._mind.tells(self._columns.id(int(row[0])))
         path = self._path(place)
         return known | {"path": path} if path else known
+
+    def _silent(self, silent: Rows) -> Iterator[Rejected]:
+        for place in silent[:MOST_REJECTED].tolist():
+            why = self.why(place) | {"rejected": "below_confidence"}
+            yield Rejected(int(self._found.rows[place]), float(self._found.score[place]), why)
 
     def outside(self, cues: Cues) -> Iterator[Rejected]:
         """The best of candidates that the recall of *cues* did not look at, with the reason."""

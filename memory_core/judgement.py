@@ -12,23 +12,82 @@ from memory_core import attachment
 from memory_core.evidence import Candidates, Question
 from memory_core.scoring import metamemory
 from memory_core.storage.columns import Columns
+from memory_core.storage.lexical_index import Match, analyse
 from memory_core.text import periods
+from memory_core.text.entities import entities
+
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+LOOKED_AT = 5
+"""Of the best candidates that many are looked at for the words of the question."""
+
+FEW = 20
+"""Among fewer candidates the lead of the best says nothing."""
+
+UNRELATED = 0.2
+"""Cosine under which a memory without a word of the question, in it or near it, is no answer.
+
+No evidence in the first ten is lost by it: none of 1,101 on LoCoMo and the project's dialogue.
+"""
 
 
 def judge(columns: Columns, asked: Question, found: Candidates) -> float:
-    """The calibrated confidence in the evidence for the best candidates.
-
-    Coverage is the share of the question's words, by rarity, that the lexically best one holds.
-    """
+    """The calibrated confidence (0-1) that the best candidates answer the question."""
     filters = attachment.narrowing(columns, asked.cues)
     if asked.cues.period or (filters and periods.asks_anything(asked.cues.query)):
         return metamemory.FILTERED
-    ideal = asked.words.ideal
-    coverage = min(1.0, float(found.lexical.max()) / ideal) if ideal > 0 else 0.0
-    best = metamemory.Evidence(_best(found.passage), _best(found.whole), coverage)
-    return metamemory.confidence(best)
+    return metamemory.confidence(measure(asked, found))
 
 
-def _best(signal: NDArray[np.float64]) -> float:
-    known = signal[~np.isnan(signal)]
-    return float(known.max()) if len(known) else float("nan")
+def measure(asked: Question, found: Candidates) -> metamemory.Evidence:
+    """What the confidence rests on."""
+    best = np.argsort(-found.score, kind="stable")
+    cosines = np.concatenate([found.passage, found.whole])
+    known = cosines[~np.isnan(cosines)]
+    lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])
+    return metamemory.Evidence(
+        cosine=float(known.max()) if len(known) else float("nan"),
+        coverage=_coverage(asked, found, best[:LOOKED_AT]),
+        lead=lead if len(best) >= FEW else float("nan"),
+    )
+
+
+def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
+    """True for each candidate that something speaks for: meaning, words, its time or a link.
+
+    Whatever passes a filter that was asked for is spoken for.
+    """
+    if attachment.narrowing(columns, asked.cues) or periods.asks_anything(asked.cues.query):
+        return np.ones(len(found.rows), np.bool_)
+    near = np.fmax(np.nan_to_num(found.passage, nan=-1.0), np.nan_to_num(found.whole, nan=-1.0))
+    speaks: Mask = (near >= UNRELATED) | (found.nearby > 0) | (found.added["temporal"] > 0)
+    return speaks | (found.added.get("links", np.zeros(1)) > 0)
+
+
+def _coverage(asked: Question, found: Candidates, best: Rows) -> float:
+    """The largest share of the question's words that one of the *best*, or a turn near it, holds.
+
+    By rarity. Names that the store knows do not count: they say who is asked about, not what, and
+    whoever is often spoken of would seem to be known in everything.
+    """
+    words = asked.words
+    if words.ideal <= 0 or not words.held:
+        return 0.0
+    places = np.stack([best, *(each[best] for each in found.neighbours.values())])
+    rows = np.unique(found.rows[places[places >= 0]])
+    holds = words.terms(rows) > 0
+    at = np.searchsorted(rows, found.rows[np.maximum(places, 0)])
+    near = (holds[:, at] & (places >= 0)).any(axis=1)  # terms x best
+    counted = ~_named(asked.cues.query, words)
+    whole = words.ideal - float(words.rarity[~counted].sum())
+    if whole <= 1e-6:  # nothing but names is asked about
+        counted, whole = np.ones_like(counted), words.ideal
+    covered = (words.rarity * counted) @ near
+    return min(1.0, float(covered.max()) / whole)
+
+
+def _named(query: str, words: Match) -> Mask:
+    """Which of the terms that occur belong to a name in the *query*."""
+    named = {term for name in entities(query) for term in analyse(name)}
+    return np.array([term in named for term in words.held], np.bool_)

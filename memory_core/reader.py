@@ -235,6 +235,8 @@ class Reader:
         alike = self._profile.cluster, (self._profile.cluster + self._profile.near_duplicate) / 2
         order = selection.ranked(self._store, found.rows, found.score, cues.k, lambda_, alike)
         order = selection.newest_first(self._store, found.rows, order, cues.as_of, self._clock())
+        speaks = judgement.supported(self._store.columns, asked, found)[order]
+        order, silent = order[speaks], order[~speaks]
         kept, folded = selection.folded(self._store, found.rows[order], cues.k, threshold)
         chosen = order[kept]
         answer = Chosen(
@@ -254,7 +256,7 @@ class Reader:
         )
         if not cues.explain:
             return answer
-        return self._reasons(found, cues.mind).explained(answer, order, kept, folded)
+        return self._reasons(found, cues.mind).explained(answer, order, kept, folded, silent)
 
     def _reasons(self, found: Candidates, mind: Mind) -> explanation.Reasons:
         return explanation.Reasons(self._store, found, self._settings.decay, self._clock(), mind)

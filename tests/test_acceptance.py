@@ -82,8 +82,11 @@ NEUTRAL = ("Are there plains, scripts or parsers?", "animals and the backend", "
 
 def lead(memory: Memory, question: str, session: str) -> float:
     """By how much the animals score above the programs."""
-    found = memory.recall(ME, question, session=session, k=6, context=0, rehearse=False)
-    scores = {hit.memory.text: hit.score for hit in found.hits}
+    found = memory.recall(
+        ME, question, session=session, k=6, context=0, rehearse=False, explain=True
+    )
+    given = (*found.hits, *found.rejected)  # what nothing speaks for is rejected, with its score
+    scores = {hit.memory.text: hit.score for hit in given}
     assert len(scores) == 6
     return sum(scores[text] for text in ANIMALS) - sum(scores[text] for text in PROGRAMMING)
 

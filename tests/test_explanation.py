@@ -26,7 +26,10 @@ def talk(memory: Memory) -> list[str]:
         "The ferry to the island leaves at nine.",
         "Rain again, so the picnic waits.",
     )
-    return [memory.remember(ME, text, session="walk").id for text in texts]
+    return [
+        memory.remember(ME, text, session="walk", speaker=("Ann", "Bo")[n % 2]).id
+        for n, text in enumerate(texts)
+    ]
 
 
 def test_the_parts_of_a_score_add_up_and_no_signal_is_missing(memory: Memory, clock: Any) -> None:

@@ -1,7 +1,9 @@
 """Knowing what is known: a calibrated confidence and the feeling that goes with it.
 
-Cosine alone separates answerable from unanswerable questions badly (AUC 0.60 on LoCoMo); with the
-share of the question's words that the best memory holds it does better (design, section 4).
+Cosine alone separates answerable from unanswerable questions badly (AUC 0.63 on LoCoMo, where the
+evidence of a question is taken away); with the words that are covered and the lead of the best it
+does better (design, section 4). `tests/bench/confidence.py` fits the numbers and shows what they
+are worth on conversations that they were not fitted on.
 """
 
 from __future__ import annotations
@@ -18,31 +20,44 @@ FILTERED = 0.9
 PARTIALS = 3
 """Half-matches offered when nothing was found (design, section 6)."""
 
+WITH_VECTORS = (-2.03, 0.23, 1.17, 0.54)
+"""Constant, then the weights of cosine, coverage, and lead x the larger of the two."""
+
+WITH_WORDS = (-1.6, 3.3)
+"""Constant and weight of coverage, while there are no vectors."""
+
+USUAL_LEAD = 3.0
+"""Taken for the lead where there are too few candidates to tell."""
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for the best hit: cosines of its best passage and whole text, and *coverage*,
-    the share (0-1) of the question's informative words, weighted by rarity, found in it.
+    """What speaks for the best hits.
 
-    A cosine is NaN while there are no vectors.
+    *cosine*: the closest passage or whole text, NaN while there are no vectors. *coverage*: the
+    share (0-1) of the question's words, names apart, weighted by rarity, that one of the best holds
+    in its neighbourhood. *lead*: by how much the best score is above the tenth, NaN among few.
     """
 
-    passage: float
-    whole: float
+    cosine: float
     coverage: float
+    lead: float
 
 
 def confidence(evidence: Evidence) -> float:
-    """How sure recall may be, 0 to 1, that what it found answers the question.
+    """How sure recall may be, 0 to 1, that one of the first ten memories answers the question."""
+    if math.isnan(evidence.cosine):
+        constant, covered = WITH_WORDS
+        return _logistic(constant + covered * evidence.coverage)
+    lead = USUAL_LEAD if math.isnan(evidence.lead) else evidence.lead
+    constant, close, covered, leading = WITH_VECTORS
+    told = close * evidence.cosine + covered * evidence.coverage
+    return _logistic(constant + told + leading * backed(evidence, lead))
 
-    A logistic of cosine and coverage, fitted on three LoCoMo conversations and softened so that a
-    paraphrase without a shared word stays above "none"; on the two others it tells answerable
-    questions from those of another conversation with an AUC of 0.91.
-    """
-    if math.isnan(evidence.passage) and math.isnan(evidence.whole):
-        return _logistic(-2.4 + 6.0 * evidence.coverage)
-    cosine = max(x for x in (evidence.passage, evidence.whole) if not math.isnan(x))
-    return _logistic(-3.5 + 4.5 * cosine + 5.0 * evidence.coverage)
+
+def backed(evidence: Evidence, lead: float) -> float:
+    """The *lead* as far as meaning or words back it: the best of bad matches may lead too."""
+    return lead * max(0.0, evidence.cosine, evidence.coverage)
 
 
 def feeling(value: float) -> str:

@@ -19,11 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.storage.analysis import analyse
+from memory_core.storage.spelling import Spelling
 
 __all__ = ["LexicalIndex", "analyse"]
 
 K1, B = 0.9, 0.4
 """Saturation and length normalisation; measured on LoCoMo and BEAM (design, section 3)."""
+
+MISSPELT = 0.6
+"""Share of its weight that a word has which no text holds, but one that is nearly like it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,15 @@ class Match:
     """What the index says of one query; it stays as it is when the index changes.
 
     *scores* holds BM25 of every row, *ideal* what LexicalIndex.ideal tells, and *postings* for each
-    term of the query that occurs the rows that hold it and what it adds there.
+    term of the query that occurs the rows that hold it and what it adds there. *held* are these
+    terms and *rarity* is their idf, as it counts in *ideal*.
     """
 
     scores: NDArray[np.float32]
     ideal: float
     postings: tuple[tuple[NDArray[np.int32], NDArray[np.float32]], ...]
+    held: tuple[str, ...]
+    rarity: NDArray[np.float32]
 
     def terms(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """What each term adds in each of the different *rows*: (terms that occur, len(rows))."""
@@ -55,6 +62,7 @@ class LexicalIndex:
     def __init__(self) -> None:
         """Start empty."""
         self._numbers: dict[str, int] = {}
+        self._spelling = Spelling()
         self._rows: list[array[int]] = []
         self._counts: list[array[int]] = []
         self._terms: dict[int, array[int]] = {}
@@ -108,12 +116,12 @@ class LexicalIndex:
     def match(self, query: str) -> Match:
         """How *query* fits every row up to the highest ever put, in all and term by term."""
         scores = np.zeros(self._size, np.float32)
-        postings, ideal = [], 0.0
+        postings, ideal, held = [], 0.0, {}
         mean_length = self._total_length / max(1, len(self))
         floor = np.float32(K1 * (1 - B))
         slope = np.float32(K1 * B / mean_length) if mean_length else np.float32(0)
         for term in dict.fromkeys(analyse(query)):
-            number = self._numbers.get(term)
+            number, share = self._meant(term)
             # Copies: an array cannot grow while a view of it is alive.
             rows = np.array(() if number is None else self._rows[number], np.int32)
             idf = self._idf(rows.size)
@@ -121,11 +129,13 @@ class LexicalIndex:
             if number is None or not rows.size:
                 continue
             counts = np.array(self._counts[number], np.float32)
-            weight = np.float32(idf * (K1 + 1))
+            weight = np.float32(share * idf * (K1 + 1))
             added = weight * counts / (counts + floor + slope * self._lengths[rows])
             scores[rows] += added
             postings.append((rows, np.asarray(added, np.float32)))
-        return Match(scores, ideal, tuple(postings))
+            held[term] = idf
+        rarity = np.array(list(held.values()), np.float32)
+        return Match(scores, ideal, tuple(postings), tuple(held), rarity)
 
     def all_scores(self, query: str) -> NDArray[np.float32]:
         """BM25 of every row up to the highest ever put; 0 where no term occurs."""
@@ -143,8 +153,7 @@ class LexicalIndex:
         A term that no text holds counts as the rarest possible, so score / ideal says what share
         of the query, by rarity, a text covers (over 1 for short texts and repeated terms).
         """
-        terms = dict.fromkeys(analyse(query))
-        return sum(self._idf(self.document_frequency(term)) for term in terms)
+        return self.match(query).ideal
 
     def search(
         self, query: str, k: int, allowed: NDArray[np.bool_] | None = None
@@ -191,6 +200,14 @@ class LexicalIndex:
             row: array("i", by_row[4 * start : 4 * end])
             for row, (start, end) in enumerate(pairwise(cuts))
         }
+
+    def _meant(self, term: str) -> tuple[int | None, float]:
+        """The number of *term*, or of the word it misspells, and the share of its weight."""
+        number = self._numbers.get(term)
+        if number is not None and self._rows[number]:
+            return number, 1.0
+        meant = self._spelling.nearest(term, self._numbers, self.document_frequency)
+        return (self._numbers[meant], MISSPELT) if meant else (None, 1.0)
 
     def _idf(self, frequency: int) -> float:
         return log1p((len(self) - frequency + 0.5) / (frequency + 0.5))

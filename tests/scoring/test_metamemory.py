@@ -14,36 +14,23 @@ from memory_core.scoring.metamemory import Evidence
 UNIT = st.floats(0, 1)
 
 
-@given(cosine=st.floats(-1, 1), coverage=UNIT, more=UNIT)
+@given(cosine=st.floats(-1, 1), coverage=UNIT, lead=st.floats(0, 20), more=UNIT)
 def test_more_evidence_never_lowers_the_confidence(
-    cosine: float, coverage: float, more: float
+    cosine: float, coverage: float, lead: float, more: float
 ) -> None:
-    value = metamemory.confidence(Evidence(cosine, cosine, coverage))
-    assert 0.0 < value < 1.0
+    value = metamemory.confidence(Evidence(cosine, coverage, lead))
+    assert 0.0 < value <= 1.0
     wider = min(1.0, coverage + more)
-    assert metamemory.confidence(Evidence(cosine, cosine, wider)) >= value
+    assert metamemory.confidence(Evidence(cosine, wider, lead)) >= value
     closer = min(1.0, cosine + more)
-    assert metamemory.confidence(Evidence(closer, cosine, coverage)) >= value
-
-
-@given(coverage=UNIT, cosine=st.floats(-1, 1))
-def test_one_cosine_is_enough(coverage: float, cosine: float) -> None:
-    nan = math.nan
-    both = metamemory.confidence(Evidence(cosine, cosine, coverage))
-    assert metamemory.confidence(Evidence(cosine, nan, coverage)) == both
-    assert metamemory.confidence(Evidence(nan, cosine, coverage)) == both
-
-
-def test_the_better_of_the_two_cosines_counts() -> None:
-    assert metamemory.confidence(Evidence(0.2, 0.8, 0.5)) == metamemory.confidence(
-        Evidence(0.8, 0.2, 0.5)
-    )
+    assert metamemory.confidence(Evidence(closer, coverage, lead)) >= value
+    assert metamemory.confidence(Evidence(cosine, coverage, lead + more)) >= value
 
 
 @given(coverage=UNIT, more=UNIT)
 def test_without_vectors_the_words_decide(coverage: float, more: float) -> None:
     def words(share: float) -> float:
-        return metamemory.confidence(Evidence(math.nan, math.nan, share))
+        return metamemory.confidence(Evidence(math.nan, share, math.nan))
 
     assert 0.0 < words(coverage) < 1.0
     assert words(min(1.0, coverage + more)) >= words(coverage)
@@ -51,9 +38,24 @@ def test_without_vectors_the_words_decide(coverage: float, more: float) -> None:
     assert metamemory.feeling(words(1.0)) == "high"
 
 
+def test_a_lead_among_bad_matches_says_little() -> None:
+    def gained(cosine: float) -> float:
+        low, high = (metamemory.confidence(Evidence(cosine, 0.0, lead)) for lead in (2.0, 6.0))
+        return high - low
+
+    assert gained(0.2) < 0.1 < gained(0.7)
+
+
+@given(cosine=st.floats(-1, 1), coverage=UNIT)
+def test_a_lead_that_cannot_be_told_counts_as_usual(cosine: float, coverage: float) -> None:
+    few = metamemory.confidence(Evidence(cosine, coverage, math.nan))
+    usual = Evidence(cosine, coverage, metamemory.USUAL_LEAD)
+    assert few == metamemory.confidence(usual)
+
+
 def test_no_evidence_is_no_feeling_and_full_evidence_a_high_one() -> None:
-    assert metamemory.feeling(metamemory.confidence(Evidence(0.0, 0.0, 0.0))) == "none"
-    assert metamemory.feeling(metamemory.confidence(Evidence(0.9, 0.9, 0.9))) == "high"
+    assert metamemory.feeling(metamemory.confidence(Evidence(0.0, 0.0, math.nan))) == "none"
+    assert metamemory.feeling(metamemory.confidence(Evidence(1.0, 1.0, math.nan))) == "high"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,86 @@
+"""Which known word a misspelt one was meant to be.
+
+Trigrams shortlist, the edit distance decides. Words are learnt when the first unknown one is looked
+up, not while a store opens. Anything with a digit is left alone: port 5433 is no misspelt 5432.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from itertools import islice
+
+LEAST = 4
+"""Letters a word has at least; a shorter one is near to too many others."""
+
+TWO_EDITS = 8
+"""From that many letters on two edits are forgiven; under 6 only letters that changed places."""
+
+SHORTLIST = 12
+
+
+class Spelling:
+    """Finds words by what they nearly are; safe for readers at the same time."""
+
+    def __init__(self) -> None:
+        """Know no word."""
+        self._holders: dict[str, list[str]] = {}
+        self._learnt = 0
+        self._lock = threading.Lock()
+
+    def nearest(self, word: str, known: Collection[str], frequency: Callable[[str], int]) -> str:
+        """Of the *known* words that occur (*frequency* above 0) the one that *word* meant, or "".
+
+        Fewest edits first, then the most frequent. *known* has an order and only grows at its end.
+        """
+        if len(word) < LEAST or not word.isalpha():
+            return ""
+        with self._lock:
+            if len(known) > self._learnt:
+                self._learn(islice(known, self._learnt, None))
+                self._learnt = len(known)
+            shared = Counter(w for gram in _grams(word) for w in self._holders.get(gram, ()))
+        best = [other for other, _ in shared.most_common(SHORTLIST) if frequency(other)]
+        near = {other: edits(word, other) for other in best}
+        fitting = [other for other in best if _forgiven(word, other, near[other])]
+        return min(fitting, key=lambda other: (near[other], -frequency(other), other), default="")
+
+    def _learn(self, words: Iterable[str]) -> None:
+        for word in words:
+            if len(word) >= LEAST and word.isalpha():
+                for gram in _grams(word):
+                    self._holders.setdefault(gram, []).append(word)
+
+
+def edits(a: str, b: str) -> int:
+    """Letters to insert, drop, change or swap with their neighbour to make *b* of *a*.
+
+    The restricted Damerau-Levenshtein distance (Damerau 1964).
+    """
+    before: list[int] = []
+    above = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        row = [i]
+        for j, other in enumerate(b, 1):
+            cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, above = above, row
+    return above[-1]
+
+
+def _forgiven(word: str, other: str, distance: int) -> bool:
+    if distance > (2 if min(len(word), len(other)) >= TWO_EDITS else 1):
+        return False
+    if sorted(word) == sorted(other):  # letters changed places
+        return True
+    return len(word) >= 6 and word[0] == other[0]
+
+
+def _grams(word: str) -> set[str]:
+    """Its trigrams, the ends marked, and its two ends: swapped letters break most of the others."""
+    marked = f"^{word}$"
+    grams = {marked[n : n + 3] for n in range(len(marked) - 2)}
+    return grams | {f"{word[0]}*{word[-1]}", "".join(sorted(word))}
