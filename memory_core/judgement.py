@@ -25,6 +25,9 @@ LOOKED_AT = 5
 FEW = 20
 """Among fewer candidates the lead of the best says nothing."""
 
+SPEAKING = frozenset({"temporal", "links", "facts"})
+"""Parts of a score that speak for a memory which neither meaning nor words reach."""
+
 UNRELATED = 0.2
 """Cosine under which a memory without a word of the question, in it or near it, is no answer.
 
@@ -61,8 +64,10 @@ def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
     if attachment.narrowing(columns, asked.cues) or periods.asks_anything(asked.cues.query):
         return np.ones(len(found.rows), np.bool_)
     near = np.fmax(np.nan_to_num(found.passage, nan=-1.0), np.nan_to_num(found.whole, nan=-1.0))
-    speaks: Mask = (near >= UNRELATED) | (found.nearby > 0) | (found.added["temporal"] > 0)
-    return speaks | (found.added.get("links", np.zeros(1)) > 0)
+    speaks: Mask = (near >= UNRELATED) | (found.nearby > 0)
+    for name in SPEAKING & found.added.keys():
+        speaks |= found.added[name] > 0
+    return speaks
 
 
 def _coverage(asked: Question, found: Candidates, best: Rows) -> float:

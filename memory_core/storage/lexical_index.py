@@ -133,7 +133,7 @@ class LexicalIndex:
             added = weight * counts / (counts + floor + slope * self._lengths[rows])
             scores[rows] += added
             postings.append((rows, np.asarray(added, np.float32)))
-            held[term] = idf
+            held[term] = share * idf
         rarity = np.array(list(held.values()), np.float32)
         return Match(scores, ideal, tuple(postings), tuple(held), rarity)
 

@@ -5,8 +5,8 @@ on each side of it, taken away; and some questions of other conversations are as
 one with the speakers' names exchanged. The first may be answered; the others, and those that the
 file calls unanswerable, may not. Right is a list of ten that holds evidence. Fitted by logistic
 regression on every other conversation and reported on the rest, then the other way round; the
-numbers of scoring/metamemory.py are those of all together. Each conversation weighs the same, and
-six of ten questions are taken to have an answer: somebody who asks has a reason to.
+numbers of scoring/metamemory.py are those of all together. Each file weighs the same, and half of
+the questions are taken to have an answer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from memory_core.scoring import metamemory
 from memory_core.scoring.metamemory import Evidence
 
 ME = Identity("calibration")
-SHARES = {"asked": 0.6, "hidden": 0.2, "absent": 0.2}
+SHARES = {"asked": 0.5, "hidden": 0.25, "absent": 0.25}
 TAKEN_AWAY = (-2, -1, 0, 1, 2)
 K = 10
 
@@ -46,6 +46,7 @@ Floats = NDArray[np.float64]
 class Case:
     """One question as it was asked: the evidence that recall saw, and whether it was right."""
 
+    source: int
     conversation: int
     kind: str
     evidence: Evidence
@@ -115,10 +116,12 @@ class Asker:
             self._store.readable = readable  # type: ignore[method-assign]
 
 
-def cases(conversations: Sequence[Conversation], embedder: Any, seed: int) -> Iterator[Case]:
-    """Every question of every conversation, asked in each way."""
+def cases(files: Sequence[Sequence[Conversation]], embedder: Any, seed: int) -> Iterator[Case]:
+    """Every question of every conversation of every file, asked in each way."""
     chosen = np.random.default_rng(seed)
-    for number, conversation in enumerate(conversations):
+    conversations = [conversation for file in files for conversation in file]
+    sources = [source for source, file in enumerate(files) for _ in file]
+    for number, (source, conversation) in enumerate(zip(sources, conversations, strict=True)):
         foreign = list(foreigners(conversations, number))
         count = min(len(foreign), len(conversation.questions) // 2)
         picked = chosen.choice(len(foreign), count, replace=False) if count else []
@@ -131,12 +134,14 @@ def cases(conversations: Sequence[Conversation], embedder: Any, seed: int) -> It
             for question in conversation.questions:
                 answers = question.evidence
                 kind = "asked" if answers else "absent"
-                yield Case(number, kind, *asker.ask(question.text, answers, hide=False))
+                yield Case(source, number, kind, *asker.ask(question.text, answers, hide=False))
                 if answers:
-                    yield Case(number, "hidden", *asker.ask(question.text, answers, hide=True))
+                    yield Case(
+                        source, number, "hidden", *asker.ask(question.text, answers, hide=True)
+                    )
             for place, each in enumerate(picked):
                 text = foreign[each][place % 2]
-                yield Case(number, "absent", *asker.ask(text, (), hide=False))
+                yield Case(source, number, "absent", *asker.ask(text, (), hide=False))
 
 
 def foreigners(conversations: Sequence[Conversation], number: int) -> Iterator[tuple[str, str]]:
@@ -171,9 +176,9 @@ def signals(asked: Sequence[Case], vectors: bool) -> Floats:
 
 
 def weights(asked: Sequence[Case]) -> Floats:
-    """What each case weighs: SHARES for its kind within its conversation."""
-    counts = Counter((case.conversation, case.kind) for case in asked)
-    given = [SHARES[case.kind] / counts[case.conversation, case.kind] for case in asked]
+    """What each case weighs: SHARES for its kind within its file."""
+    counts = Counter((case.source, case.kind) for case in asked)
+    given = [SHARES[case.kind] / counts[case.source, case.kind] for case in asked]
     return np.array(given) * (len(asked) / sum(given))
 
 
@@ -241,9 +246,9 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path, help="labelled conversations, two at least")
     parser.add_argument("--seed", type=int, default=0, help="of the sample of foreign questions")
     arguments = parser.parse_args()
-    conversations = [found for file in arguments.files for found in read(file)]
-    print(f"{len(conversations)} conversations, seed {arguments.seed}")
-    show(list(cases(conversations, choose(Settings()), arguments.seed)))
+    files = [read(file) for file in arguments.files]
+    print(f"{sum(map(len, files))} conversations, seed {arguments.seed}")
+    show(list(cases(files, choose(Settings()), arguments.seed)))
 
 
 if __name__ == "__main__":
