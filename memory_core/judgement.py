@@ -25,7 +25,7 @@ LOOKED_AT = 5
 FEW = 20
 """Among fewer candidates the lead of the best says nothing."""
 
-SPEAKING = frozenset({"temporal", "links", "facts"})
+SPEAKING = frozenset({"temporal", "facts"})
 """Parts of a score that speak for a memory which neither meaning nor words reach."""
 
 UNRELATED = 0.2
@@ -67,7 +67,9 @@ def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
     speaks: Mask = (near >= UNRELATED) | (found.nearby > 0)
     for name in SPEAKING & found.added.keys():
         speaks |= found.added[name] > 0
-    return speaks
+    spoken = set(found.rows[speaks].tolist())
+    linked = [row for row, link in found.links.items() if link.source in spoken]
+    return speaks | np.isin(found.rows, linked)
 
 
 def _coverage(asked: Question, found: Candidates, best: Rows) -> float:
