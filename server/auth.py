@@ -31,7 +31,6 @@ from memory_core.errors import (
     ScopeDenied,
 )
 from memory_core.records import RIGHTS, Identity
-from memory_core.storage.locks import FileLock
 
 _PREFIX = "anm_"
 _VERSION = 1
@@ -190,6 +189,8 @@ class Tokens:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Keeps two processes that change the list at once from losing one of the changes."""
+        from memory_core.storage.locks import FileLock  # only who changes the list needs it
+
         with _writing(self._file.parent):
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = FileLock(self._file.with_suffix(".lock"))

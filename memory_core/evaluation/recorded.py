@@ -1,8 +1,8 @@
 """An encoder that gives facts written down beforehand: what extraction is worth, without a model.
 
 The facts of the project's dialogue were written by hand from its turns, in the way in which a model
-is asked for them, and without looking at the questions. They take the same way as a model's: the
-same checks, the same commit, the same weight.
+is asked for them; their writer had seen about 15 of the 110 questions. They take the same way as a
+model's: the same checks, the same commit, the same weight.
 """
 
 from __future__ import annotations
