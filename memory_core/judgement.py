@@ -57,7 +57,8 @@ def measure(asked: Question, found: Candidates) -> metamemory.Evidence:
 
 
 def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
-    """True for each candidate that something speaks for: meaning, words, its time or a link.
+    """True for each candidate that something speaks for: meaning, words, its time, the turn of a
+    dialogue that it stands beside, or a link.
 
     Whatever passes a filter that was asked for is spoken for.
     """
@@ -67,6 +68,8 @@ def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
     speaks: Mask = (near >= UNRELATED) | (found.nearby > 0)
     for name in SPEAKING & found.added.keys():
         speaks |= found.added[name] > 0
+    around = [(at >= 0) & speaks[at] for at in found.neighbours.values()]
+    speaks = np.any([speaks, *around], axis=0)
     spoken = set(found.rows[speaks].tolist())
     linked = [row for row, link in found.links.items() if link.source in spoken]
     return speaks | np.isin(found.rows, linked)

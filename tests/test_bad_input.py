@@ -204,7 +204,7 @@ def test_without_sessions_nothing_comes_from_a_thread(open_memory: Any, minilm: 
     assert found.hits
     for hit in found.hits:
         assert (hit.why["thread"], hit.why["session"], hit.before, hit.after) == (0, 0, (), ())
-        assert "path" not in hit.why
+        assert str(hit.why.get("path", "like")).split()[0] in ("like", "shares")  # links, no thread
 
 
 MANUAL = (
