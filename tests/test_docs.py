@@ -36,9 +36,8 @@ MEASURES = "measures; the last test here asks each script for its flags"
 MODEL = "needs a language model; tests/gist runs it against servers that speak for one"
 NOT_RUN = {
     "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/anamnesis demo": WHOLE_INSTALL,
-    "python3 -m venv .venv && .venv/bin/pip install '.[dev]' && .venv/bin/python -m pytest": (
-        WHOLE_INSTALL
-    ),
+    "python3 -m venv .venv && .venv/bin/pip install '.[dev]' "
+    "&& .venv/bin/python -m pytest -n 3 --dist loadfile": WHOLE_INSTALL,
     ".venv/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu": NETWORK,
     ".venv/bin/pip install '.[sentence-transformers]'": NETWORK,
     "anamnesis encode": MODEL,
