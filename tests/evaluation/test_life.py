@@ -59,7 +59,7 @@ def test_a_life_keeps_what_matters_and_lets_the_rest_go(opener: life.OpenMemory)
     assert days == list(range(41))
     last = {point.text: point for point in lived.course if point.day == 40}
     assert last["Good morning Ben, how are you?"].tier == "retired"
-    assert last["We decided to paint the fence green."].retention > 0.9  # recalled every day
+    assert last["The kettle is on the blue stove."].retention > 0.9  # recalled every day
 
 
 def test_what_nobody_recalls_fades_and_goes_to_long_term(opener: life.OpenMemory) -> None:
