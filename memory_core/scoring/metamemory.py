@@ -21,10 +21,10 @@ FILTERED = 0.9
 PARTIALS = 3
 """Half-matches offered when nothing was found (design, section 6)."""
 
-WITH_VECTORS = (-2.11, 0.65, 0.89, 0.45)
+WITH_VECTORS = (-1.91, 0.65, 0.89, 0.45)
 """Constant, then the weights of cosine, coverage, and lead x the larger of the two."""
 
-WITH_WORDS = (-1.59, 2.98)
+WITH_WORDS = (-1.39, 2.98)
 """Constant and weight of coverage, while there are no vectors."""
 
 USUAL_LEAD = 3.5

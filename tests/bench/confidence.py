@@ -35,7 +35,7 @@ from memory_core.scoring import metamemory
 from memory_core.scoring.metamemory import Evidence
 
 ME = Identity("calibration")
-SHARES = {"asked": 0.5, "hidden": 0.25, "absent": 0.25}
+SHARES = {"asked": 0.55, "hidden": 0.225, "absent": 0.225}
 TAKEN_AWAY = (-2, -1, 0, 1, 2)
 K = 10
 
