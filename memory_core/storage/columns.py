@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from sys import intern
 from typing import Any, Generic, TypeVar
 
@@ -106,7 +106,8 @@ class Columns:
         self._thread_codes: dict[str, int] = {}
         self._threads = Threads()
         self._lists: list[tuple[tuple[str, ...], ...]] = []
-        self._tagged: dict[str, set[int]] = {}
+        self._tagged: dict[str, set[int]] | None = None
+        """Rows by tag, from the first time that it is asked for: most processes never do."""
 
     def __len__(self) -> int:
         """Number of rows ever given out, those of forgotten memories included."""
@@ -207,6 +208,12 @@ class Columns:
 
     def tagged(self, tag: str) -> NDArray[np.bool_]:
         """True for every row that has this *tag*."""
+        if self._tagged is None:  # set when it is whole: other readers may be here too
+            rows: dict[str, set[int]] = {}
+            for row, lists in enumerate(self._lists):
+                for each in lists[0]:
+                    rows.setdefault(each, set()).add(row)
+            self._tagged = rows
         mask = np.zeros(len(self), np.bool_)
         mask[list(self._tagged.get(tag, ()))] = True
         return mask
@@ -305,15 +312,14 @@ class Columns:
             self._data[name] = np.full(max(_FIRST, size), column.empty, column.kind)
             self._data[name][: old.size] = old
 
-    def _set_lists(self, row: int, lists: tuple[tuple[str, ...], ...]) -> None:
-        for tag in dict.fromkeys(self._lists[row][0]):
-            self._tagged[tag].discard(row)
-            if not self._tagged[tag]:
-                del self._tagged[tag]
+    def _set_lists(self, row: int, lists: Sequence[Sequence[str]]) -> None:
         kept = tuple(tuple(map(intern, values)) for values in lists)
+        if self._tagged is not None:
+            for tag in self._lists[row][0]:
+                self._tagged[tag].discard(row)
+            for tag in kept[0]:
+                self._tagged.setdefault(tag, set()).add(row)
         self._lists[row] = _NO_LISTS if kept == _NO_LISTS else kept
-        for tag in kept[0]:
-            self._tagged.setdefault(tag, set()).add(row)
 
     def _values(self, memory: Memory) -> dict[str, Any]:
         values = {

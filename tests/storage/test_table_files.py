@@ -13,7 +13,7 @@ import pytest
 
 from memory_core.errors import IncompatibleStore, StorageError
 from memory_core.records import Memory
-from memory_core.storage.table import NAME, SENTINEL, Filter, Table
+from memory_core.storage.table import NAME, SCHEMA_VERSION, SENTINEL, Filter, Table
 
 DIMENSION = 8
 ROOT = Path(__file__).parents[2]
@@ -192,7 +192,7 @@ def test_open_refuses_another_dimension(table: Table, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "error"),
     [
-        (b"2", IncompatibleStore),
+        (str(SCHEMA_VERSION + 1).encode(), IncompatibleStore),
         (b"10", IncompatibleStore),
         (b"soon", StorageError),
         (b"", StorageError),
