@@ -134,7 +134,8 @@ def _secret(entry: Mapping[str, Any] | None) -> str:
 
 def _variables(args: Namespace, environment: Mapping[str, str]) -> dict[str, str]:
     """Our settings as they hold now: clients start servers without the shell's variables."""
-    said = {name: value for name, value in environment.items() if name.startswith(PREFIX)}
+    known = {_variable(name) for name in (*Settings.model_fields, "config")}
+    said = {name: value for name, value in environment.items() if name in known}
     for name in _SAID:
         if getattr(args, name, None):
             said[_variable(name)] = str(getattr(args, name))

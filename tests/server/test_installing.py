@@ -145,11 +145,13 @@ def test_settings_of_the_shell_come_along_with_absolute_paths(
 ) -> None:
     monkeypatch.chdir(desk.home)
     monkeypatch.setenv("ANAMNESIS_TEAM", "backend")
+    monkeypatch.setenv("ANAMNESIS_BUILD_WEIGHTS", "require")  # of the build, not of the server
     monkeypatch.setenv("ANAMNESIS_CONFIG", "memory.toml")
     (desk.home / "memory.toml").write_text("")
     desk.run("install", "cursor")
     variables = desk.entry("cursor")["env"]
     assert variables["ANAMNESIS_TEAM"] == "backend"
+    assert "ANAMNESIS_BUILD_WEIGHTS" not in variables
     assert variables["ANAMNESIS_CONFIG"] == str(desk.home / "memory.toml")
 
 
