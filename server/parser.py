@@ -77,9 +77,7 @@ def build_parser() -> Parser:
     _recall(add("recall", "find memories"))
     _consolidate(add("consolidate", "turn episodes into knowledge"))
     _forget(add("forget", "delete memories for good"))
-    history = add("history", "show every change of a memory, or take one back")
-    history.add_argument("id", metavar="ID")
-    history.add_argument("--undo", type=_count, default=0, metavar="CHANGE", help="its number")
+    _history(add("history", "show every change of a memory, or take one back"))
     encode = add("encode", "let the model do now what is due")
     encode.add_argument("--since", default="", metavar="ISO", help="and again what is from then on")
     health = add("health", "check every part with a real round trip")
@@ -91,13 +89,7 @@ def build_parser() -> Parser:
     restore.add_argument("folder", metavar="DIR", help="where the backup is")
     salvage = add("salvage", "copy what is whole of a damaged memory to a new folder")
     salvage.add_argument("folder", metavar="DIR", help="must be empty or not exist")
-    reembed = add("reembed", "change the embedding model, while the memory goes on answering")
-    reembed.add_argument(
-        "model", nargs="?", default="", metavar="MODEL", help="default: the one that is set"
-    )
-    reembed.add_argument(
-        "--no-wait", action="store_true", help="leave the work to a running server"
-    )
+    _reembed(add("reembed", "change the embedding model, while the memory goes on answering"))
     add("stats", "count memories, without loading a model")
     _evaluate(add("evaluate", "measure recall on labelled conversations"))
     export = add("export", "write every memory as JSON lines", data=False)
@@ -220,6 +212,20 @@ def _forget(command: Parser) -> None:
     command.add_argument("--reason", default="", metavar="TEXT")
     command.add_argument("--allow-again", action="store_true", help="it may be remembered later")
     command.add_argument("--yes", action="store_true", help="really delete; else a preview")
+
+
+def _history(command: Parser) -> None:
+    command.add_argument("id", metavar="ID")
+    command.add_argument("--undo", type=_count, default=0, metavar="CHANGE", help="its number")
+
+
+def _reembed(command: Parser) -> None:
+    command.add_argument(
+        "model", nargs="?", default="", metavar="MODEL", help="default: the one that is set"
+    )
+    command.add_argument(
+        "--no-wait", action="store_true", help="leave the work to a running server"
+    )
 
 
 def _evaluate(command: Parser) -> None:
