@@ -19,7 +19,7 @@ from server import __version__
 from server.changes import Changes
 from server.guard import Gate
 from server.icon import ICONS
-from server.prompts import add_prompts
+from server.prompts import Server, add_prompts
 from server.resources import add_completions, add_resources
 from server.runs import Runs
 from server.tools import Tools, build_tools
@@ -76,7 +76,7 @@ def build_server(
     runs = Runs(gate, limits.consolidate_seconds)
     tools = Tools(engine, owner, gate, runs, clock)
     changes = Changes(engine, owner, gate)
-    server: MCPServer[Any] = MCPServer(
+    server = Server(
         "anamnesis",
         title="Anamnesis memory",
         version=__version__,

@@ -31,7 +31,7 @@ def check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
     unknown = sorted(set(arguments) - set(known))
     if unknown:
         raise InvalidInput(
-            f"unknown argument{'s' if len(unknown) > 1 else ''} {', '.join(map(_shown, unknown))}",
+            f"unknown argument{'s' if len(unknown) > 1 else ''} {', '.join(map(shown, unknown))}",
             f"{_meant(unknown[0], known)}allowed are {', '.join(known)}",
         )
     for name, value in arguments.items():
@@ -55,9 +55,15 @@ def explain(schema: Mapping[str, Any], problem: ValidationError) -> InvalidInput
     return _refusal(name, about, value)
 
 
+def shown(value: Any) -> str:
+    """*value* as JSON, cut to what a message can hold."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
 def _refusal(name: str, about: Mapping[str, Any], value: Any) -> InvalidInput:
     return InvalidInput(
-        f"{name} must be {_allowed(about)}, got {_shown(value)}", f"correct {name} and call again"
+        f"{name} must be {_allowed(about)}, got {shown(value)}", f"correct {name} and call again"
     )
 
 
@@ -74,11 +80,6 @@ def _allowed(about: Mapping[str, Any]) -> str:
     if choices:
         return "a list of " + ", ".join(json.dumps(choice) for choice in choices)
     return _WORDS.get(str(about.get("type")), "a valid value")
-
-
-def _shown(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False, default=str)
-    return shown if len(shown) <= _SHOWN else shown[: _SHOWN - 1] + "…"
 
 
 def _is_boolean(value: Any) -> bool:

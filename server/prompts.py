@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
+from mcp import MCPError
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.prompts.base import Message, UserMessage
+from mcp.types import INVALID_PARAMS, GetPromptResult, InputRequiredResult
 from pydantic import Field
 
+from memory_core.errors import InvalidInput
 from memory_core.records import Hit, Identity, Recollection
+from server import arguments as checks
 from server import packing, render
 from server.auth import caller
 from server.guard import Gate, or_protocol_error
@@ -24,6 +29,33 @@ if TYPE_CHECKING:
 HITS = 12
 TOKENS = 1_800
 _LATE = "ask for the prompt again in a few seconds"
+
+
+class Server(MCPServer[Any]):
+    """The SDK's server, which says what is wrong with a request for a prompt.
+
+    The SDK answers an unknown prompt or argument as an internal error without a reason.
+    """
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[Any, Any] | None = None,
+    ) -> GetPromptResult | InputRequiredResult:
+        """The messages of the prompt *name*. Raises MCPError, -32602, for what it does not know."""
+        known = {prompt.name: prompt.arguments or [] for prompt in await self.list_prompts()}
+        try:
+            if name not in known:
+                raise InvalidInput(
+                    f"there is no prompt {checks.shown(name)}",
+                    f"the prompts are {', '.join(known)}",
+                )
+            properties: dict[str, Any] = {argument.name: {} for argument in known[name]}
+            checks.check({"properties": properties}, arguments or {})
+        except InvalidInput as problem:
+            raise MCPError(code=INVALID_PARAMS, message=str(problem)) from None
+        return await super().get_prompt(name, arguments, context)
 
 
 def add_prompts(

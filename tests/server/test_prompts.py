@@ -73,3 +73,21 @@ async def test_a_crash_in_a_prompt_does_not_show_its_text(connect: Any, engine: 
             await client.get_prompt("briefing", {})
     assert raised.value.error.message.startswith("storage: internal error")
     assert "swordfish" not in str(raised.value.error)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("brief", {}, 'there is no prompt "brief"; use briefing, reflect'),
+        ("briefing", {"topic": "x"}, 'unknown argument "topic"; allowed are about, tag, session'),
+        ("reflect", {"sesion": "s"}, 'unknown argument "sesion"; did you mean session?'),
+    ],
+)
+async def test_a_prompt_or_argument_that_does_not_exist_is_named(
+    connect: Any, name: str, arguments: dict[str, str], said: str
+) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match=r"^invalid_input: ") as problem:
+            await client.get_prompt(name, arguments)
+    assert problem.value.code == -32602
+    assert said in str(problem.value)
