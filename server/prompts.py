@@ -48,8 +48,7 @@ class Server(MCPServer[Any]):
         try:
             if name not in known:
                 raise InvalidInput(
-                    f"there is no prompt {checks.shown(name)}",
-                    f"the prompts are {', '.join(known)}",
+                    f"there is no prompt {checks.shown(name)}", f"use {', '.join(known)}"
                 )
             properties: dict[str, Any] = {argument.name: {} for argument in known[name]}
             checks.check({"properties": properties}, arguments or {})
