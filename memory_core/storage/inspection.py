@@ -1,7 +1,7 @@
 """Once a day everything on the disk is read and compared with its checksums, by one process.
 
 What is derived and damaged is then built anew by the steps that keep it; what the journal has lost
-is for health to tell. When that was, and what was found, lies in a file that may go at any time.
+is for health to tell. When that was, and what was lost, lies in a file that may go at any time.
 """
 
 from __future__ import annotations
@@ -12,10 +12,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from memory_core.errors import StorageError
 from memory_core.storage.failures import from_os_error
+from memory_core.storage.lance_errors import damaged
 from memory_core.storage.locks import open_private
 from memory_core.storage.store import MemoryStore
+from memory_core.storage.table import Table
 
 FILE = "inspection.json"
 EVERY_SECONDS = 86_400.0
@@ -50,12 +54,13 @@ class Inspection:
     def run(self) -> list[str]:
         """Read everything; what is damaged, in words. Raises StorageError for the report's file."""
         self._begin = self._monotonic() + HEAD_START
-        problems = [*self._store.journal.check(), *self._table()]
-        self._write({"at": self._clock(), "problems": problems})
+        lost = self._store.journal.check()
+        problems = [*lost, *self._table()]
+        self._write({"at": self._clock(), "problems": lost})  # a table is mended at once
         return problems
 
     def last(self) -> dict[str, Any]:
-        """When the last inspection was (`at`, epoch seconds) and its `problems`; {} if unknown."""
+        """When the last one was (`at`, epoch seconds) and what the journal lost; {} if unknown."""
         try:
             found = json.loads(self._path.read_text("utf-8"))
             return {"at": float(found["at"]), "problems": list(map(str, found["problems"]))}
@@ -63,16 +68,39 @@ class Inspection:
             return {}
 
     def _table(self) -> list[str]:
-        """Every row of the table against its checksum; a damaged table serves no more."""
+        """Everything in the table against what it should be; a damaged table serves no more."""
         table = self._store.table
         try:
-            for _ in table.scan() if table is not None else ():
-                pass
+            if table is not None:
+                self._read(table)
             return []
         except StorageError as problem:
             if table is not None:
                 self._store.distrust(table, problem)
             return [problem.problem]
+
+    def _read(self, table: Table) -> None:
+        held = list[str]()
+        for part in table.scan():
+            ids = [memory.id for memory in part]
+            self._look_up(table, ids)
+            held += ids
+        if not self._store.fits(held, self._store.settled):
+            raise damaged("the table holds other memories than the journal")
+
+    def _look_up(self, table: Table, ids: list[str]) -> None:
+        """Raise StorageError unless the index of *table* finds *ids*, with the right vectors."""
+        if len(table.get(ids)) < len(ids):
+            raise damaged("the index of the table hides memories")
+        store = self._store
+        if store.changed_over_at > store.settled:  # its vectors are another model's, and it goes
+            return
+        expected, held = store.wholes(ids), table.vectors(ids)
+        for id, vector in expected.items():
+            written = vector.astype(np.float16)
+            fits = id in held and np.array_equal(held[id], written)
+            if not fits and id not in store.behind:
+                raise damaged(f"the vector of memory {id!r} in the table is damaged")
 
     def _write(self, report: dict[str, Any]) -> None:
         try:

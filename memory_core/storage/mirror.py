@@ -92,18 +92,10 @@ class Mirror:
         self._reached = 0
         applied, held = table.applied(), table.ids()
         self._store.catch_up()  # whatever the table holds, the journal held before
-        self._compare(applied, held)
+        if not self._store.fits(held, applied):
+            raise damaged("the table holds other memories than the journal")
         self._serve(table, applied)
         self._opened, self._commits = meta, table.versions()
-
-    def _compare(self, applied: int, held: list[str]) -> None:
-        """Raise StorageError unless the table holds the memories that the journal holds."""
-        with self._store.reading():
-            columns = self._store.columns
-            live = {columns.id(row) for row in np.flatnonzero(columns.live).tolist()}
-            later = {id for id, seq in self._store.behind.items() if seq > applied}
-        if (live ^ set(held)) - later:
-            raise damaged("the table holds other memories than the journal")
 
     def _serve(self, table: Table, applied: int) -> None:
         """Serve from *table*, which held everything up to *applied* before this was called."""
@@ -182,18 +174,8 @@ class Mirror:
         """Bring the rows of *ids* to their newest state: what no index holds, the table neither."""
         memories = self._store.indexed(ids)
         gone = [id for id in ids if id not in memories]
-        vectors = self._vectors(list(memories))
+        vectors = self._store.wholes(list(memories))
         table.merge(list(memories.values()), vectors, applied=applied, deleted=gone)
-
-    def _vectors(self, ids: list[str]) -> dict[str, Any]:
-        with self._store.reading():
-            if self._store.vectors is None:
-                return {}
-            rows = [self._store.columns.row(id) for id in ids]
-            places = np.array([-1 if row is None else row for row in rows], np.int64)
-            wholes = self._store.vectors.wholes(places)
-        known = np.flatnonzero(~np.isnan(wholes[:, 0])).tolist()
-        return {ids[place]: wholes[place] for place in known}
 
     def rebuild(self) -> None:
         """Build a new generation from the journal, switch to it, remove the older ones.

@@ -17,8 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.errors import InvalidInput, StorageError
+from memory_core.errors import InvalidInput
 from memory_core.records import Identity, Memory
+from memory_core.storage.lance_errors import damaged
 
 Sort = Literal["text", "texts", "real", "moment", "whole", "flag"]
 
@@ -65,6 +66,9 @@ FIELDS: Mapping[str, Sort] = {
 }
 """Every field of records.Memory and what it holds; a moment is a time that may be unset (None)."""
 
+DERIVED = ("live", "labels", "occurred", "recorded")
+"""The columns that follow from the fields: for filters, and for people's own tools."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -89,6 +93,12 @@ class Filter:
     since: float | None = None
     until: float | None = None
     live: bool = False
+
+    @property
+    def labels(self) -> list[str]:
+        """What the column ``labels`` must contain: *tag* and *entity*, where they are set."""
+        wanted = (("tag", self.tag), ("entity", self.entity))
+        return [label(sort, value) for sort, value in wanted if value]
 
 
 _SEPARATOR = "\x1f"
@@ -127,14 +137,20 @@ def from_row(row: Mapping[str, Any]) -> Memory:
     """The memory of *row*, exactly as to_row took it. Raises StorageError when it changed since."""
     values = {name: row[name] for name in FIELDS}
     if _checksum(values) != row["checksum"]:
-        raise StorageError(
-            f"the table row of memory {row['id']!r} is damaged",
-            "the table is rebuilt from the journal; run health with repair",
-        )
+        raise damaged(f"the table row of memory {row['id']!r} is damaged")
     for name, sort in FIELDS.items():
         if sort == "texts":
             values[name] = tuple(values[name])
     return Memory(**values)
+
+
+def intact(row: Mapping[str, Any]) -> Memory:
+    """from_row for a *row* with its derived columns; raises StorageError when one does not fit."""
+    memory = from_row(row)
+    expected = to_row(memory)
+    if any(row[name] != expected[name] for name in DERIVED):
+        raise damaged(f"the table row of memory {memory.id!r} has damaged columns")
+    return memory
 
 
 def to_vector(value: NDArray[np.float32], dimension: int) -> NDArray[np.float16]:

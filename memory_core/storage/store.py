@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -338,6 +338,29 @@ class MemoryStore:
         )
 
     # The table, filled by maintenance
+
+    def wholes(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """The whole vectors, shape (dimension,), of those of *ids* that have one, by id."""
+        with self.reading():
+            if self.vectors is None:
+                return {}
+            rows = [self.columns.row(id) for id in ids]
+            places = np.array([-1 if row is None else row for row in rows], np.int64)
+            found = self.vectors.wholes(places)
+        known = np.flatnonzero(~np.isnan(found[:, 0])).tolist()
+        return {ids[place]: found[place] for place in known}
+
+    def fits(self, held: Iterable[str], applied: int) -> bool:
+        """True when *held* are the ids that a table which reached *applied* has to hold."""
+        with self.reading():
+            live = {self.columns.id(row) for row in np.flatnonzero(self.columns.live).tolist()}
+            later = {id for id, seq in self.behind.items() if seq > applied}
+        return not (live ^ set(held)) - later
+
+    @property
+    def settled(self) -> int:
+        """Sequence up to which the table holds everything."""
+        return self._settled
 
     def settle(self, table: Table | None, applied: int) -> None:
         """Serve rows from *table*, which holds everything up to sequence *applied*."""

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from memory_core.errors import IncompatibleStore, InvalidInput, StorageError
 from memory_core.records import Memory
 from memory_core.storage.lance_errors import damaged, edge
-from memory_core.storage.rows import FIELDS, Filter, from_row, label, to_row, to_vector
+from memory_core.storage.rows import DERIVED, FIELDS, Filter, from_row, intact, to_row, to_vector
 
 __all__ = ["NAME", "SCHEMA_VERSION", "SENTINEL", "Filter", "Table"]
 
@@ -31,10 +31,9 @@ SENTINEL = "~applied"
 
 _VERSION_KEY = b"anamnesis.schema"
 _ROW = [*FIELDS, "checksum"]
+_WHOLE_ROW = [*_ROW, *DERIVED]
 _IDS_A_QUERY = 1000
 _SHORTEST_GRACE = 0.001  # seconds; at 0 LanceDB warns about what the caller decided knowingly
-
-
 _EQUAL = ("visibility", "agent", "team", "session", "kind", "topic", "speaker")
 
 
@@ -46,9 +45,8 @@ class Table:
     holder of maintenance.lock; every read sees the newest commit of any process.
     """
 
-    def __init__(self, folder: Path, table: Any, dimension: int) -> None:
+    def __init__(self, table: Any, dimension: int) -> None:
         """Wrap an open LanceDB *table*; use create or open."""
-        self._folder = folder
         self._inner = table
         self._dimension = dimension
         self._writing = threading.Lock()
@@ -72,7 +70,7 @@ class Table:
             sentinel = _arrow([], {}, dimension, applied=0)
             table = _connect(folder).create_table(NAME, sentinel, on_bad_vectors="null")
             _index(table)
-        return cls(folder, table, dimension)
+        return cls(table, dimension)
 
     @classmethod
     def open(cls, folder: Path, *, dimension: int) -> Table:
@@ -87,7 +85,7 @@ class Table:
             table = _connect(folder).open_table(NAME)
             schema = table.schema
         _check(schema, dimension)
-        opened = cls(folder, table, dimension)
+        opened = cls(table, dimension)
         opened.applied()
         return opened
 
@@ -117,7 +115,7 @@ class Table:
         with self._writing:
             if gone:
                 self._delete(sorted(gone))
-            kept = self._vectors([id for id in latest if id not in given])
+            kept = self.vectors([id for id in latest if id not in given])
             with edge("merging into the table"):
                 batch = _arrow(rows, {**kept, **given}, self._dimension, applied=applied)
                 merge = self._open.merge_insert("id").when_matched_update_all()
@@ -187,17 +185,24 @@ class Table:
             return [from_row(row) for row in query.to_arrow().to_pylist()]
 
     def scan(self, batch: int = 1000) -> Iterator[list[Memory]]:
-        """All memories of one commit, in lists of at most *batch*, in no particular order."""
+        """All memories of one commit, in lists of at most *batch*, in no particular order.
+
+        Raises StorageError for a row in which any column but the vector is damaged.
+        """
         with edge("scanning the table"):
-            reader = self._query(_expression(Filter())).select(_ROW).to_batches(batch_size=batch)
+            rows = self._query(_expression(Filter())).select(_WHOLE_ROW)
+            reader = rows.to_batches(batch_size=batch)
         while True:
             with edge("scanning the table"):
                 part = next(reader, None)
-                rows = [] if part is None else part.to_pylist()
-            if part is None:
-                return
+                if part is None:
+                    return
+                for name in ("occurred", "recorded"):  # a damaged one may be no date at all
+                    whole = part.column(name).cast("int64")
+                    part = part.set_column(_WHOLE_ROW.index(name), name, whole)
+                rows = part.to_pylist()
             for start in range(0, len(rows), batch):
-                yield [from_row(row) for row in rows[start : start + batch]]
+                yield [intact(row) for row in rows[start : start + batch]]
 
     def vector_search(
         self, query: NDArray[np.float32], k: int, where: Filter
@@ -235,11 +240,6 @@ class Table:
         with edge("reading the versions of the table"):
             return len(self._open.list_versions())
 
-    def bytes(self) -> int:
-        """The size of all files of the table, old versions included."""
-        with edge("measuring the table"):
-            return sum(file.stat().st_size for file in self._folder.rglob("*") if file.is_file())
-
     def close(self) -> None:
         """Let go of the files; every later call raises StorageError. May be called twice."""
         self._inner = None
@@ -258,7 +258,8 @@ class Table:
             with edge("deleting from the table"):
                 self._open.delete(_one_of(chunk))
 
-    def _vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float16]]:
+    def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float16]]:
+        """The whole vectors, shape (dimension,), of those of *ids* that have one, by id."""
         found: dict[str, NDArray[np.float16]] = {}
         for chunk in _chunks(ids):
             with edge("reading vectors from the table"):
@@ -362,9 +363,8 @@ def _expression(where: Filter) -> Any:
     for name in _EQUAL:
         if value := getattr(where, name):
             expression = expression & (col(name) == lit(value))
-    for name in ("tag", "entity"):
-        if value := getattr(where, name):
-            expression = expression & col("labels").contains(lit(label(name, value)))
+    for wanted in where.labels:
+        expression = expression & col("labels").contains(lit(wanted))
     if where.since is not None:
         expression = expression & (col("occurred_at") >= lit(float(where.since)))
     if where.until is not None:

@@ -76,7 +76,8 @@ def measure(folder: Path, count: int, rng: np.random.Generator) -> None:
     made = memories(count, rng)
     table.merge(made, vectors(made, rng), applied=count)
     table.compact(grace_seconds=0)
-    print(f"{'bytes a memory, compacted':<58}{table.bytes() / count:9.0f}")
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    print(f"{'bytes a memory, compacted':<58}{size / count:9.0f}")
     chosen = [made[int(n)].id for n in rng.choice(count, size=8, replace=False)]
     query = rng.normal(size=DIMENSION).astype(np.float32)
     for size in (1, 100, 2000):

@@ -240,6 +240,8 @@ class Account:
 
     def _parts(self, memory: Memory, ids: set[str]) -> None:
         parts = memory._engine.parts()
+        parts.maintenance.round()
+        parts.maintenance.inspection.run()  # what is damaged is found now, not by whoever reads it
         for _ in range(3):
             parts.maintenance.nudge()
             parts.maintenance.round()

@@ -11,6 +11,7 @@ from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.storage.inspection import EVERY_SECONDS, FILE, HEAD_START, Inspection
+from memory_core.storage.table import Table
 
 ME = Identity("me")
 
@@ -67,12 +68,27 @@ def test_a_row_that_changed_on_the_disk_is_found_and_the_table_built_anew(
     assert len(problems) == 1
     assert store.table is None
     checks = {check.name: check for check in memory.health(ME).checks}
-    assert "it found" in checks["upkeep"].detail
+    assert checks["table"].status == "degraded"
+    assert "is damaged" in checks["table"].detail
     upkeep.nudge()
     upkeep.round()
     assert upkeep.mirror.rebuilds == 1
+    checks = {check.name: check for check in memory.health(ME).checks}
+    assert (checks["table"].status, checks["upkeep"].status) == ("repaired", "ok")
     assert upkeep.inspection.run() == []
-    assert {check.name: check.status for check in memory.health(ME).checks}["upkeep"] == "ok"
+
+
+def test_what_the_journal_lost_stays_in_the_report(
+    upkeep: Any, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = memory._engine.parts().store
+    monkeypatch.setattr(store.journal, "check", lambda: ["change 3 is damaged"])
+    assert upkeep.inspection.run() == ["change 3 is damaged"]
+    upkeep.nudge()
+    upkeep.round()
+    checks = {check.name: check for check in memory.health(ME).checks}
+    assert checks["upkeep"].status == "degraded"
+    assert "it found: change 3 is damaged" in checks["upkeep"].detail
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", '{"at": null, "problems": []}', '{"at": 1}'])
@@ -90,3 +106,50 @@ def test_a_report_that_cannot_be_written_is_told(upkeep: Any, memory: Memory) ->
     path.mkdir()
     with pytest.raises(StorageError, match="inspection"):
         upkeep.inspection.run()
+
+
+WRONG = {
+    "labels": "''",
+    "live": "false",
+    "occurred": "cast('1970-01-01' as timestamp)",
+    "gist": "'something else'",
+}
+
+
+@pytest.mark.parametrize("column", [*WRONG, "vector", "no vector", "no row"])
+def test_everything_in_a_row_is_compared(upkeep: Any, memory: Memory, column: str) -> None:
+    id = memory.remember(ME, "The stork stands on the mill.", tags=["birds"]).id
+    upkeep.round()
+    assert upkeep.inspection.run() == []
+    table, where = memory._engine.parts().store.table._open, f"id = '{id}'"  # type: ignore[union-attr]
+    if column == "no row":
+        table.delete(where)
+    elif column.endswith("vector"):
+        vector = table.search().where(where).to_arrow().to_pylist()[0]["vector"]
+        vector[3] += 0.25
+        table.update(where, {"vector": vector if column == "vector" else None})
+    else:
+        table.update(where, values_sql={column: WRONG[column]})
+    assert len(upkeep.inspection.run()) == 1
+    upkeep.nudge()
+    upkeep.round()
+    assert upkeep.mirror.rebuilds == 1
+    assert upkeep.inspection.run() == []
+
+
+def test_an_index_that_hides_a_row_is_found(
+    upkeep: Any, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "get", lambda self, ids: {})
+        assert "hides" in upkeep.inspection.run()[0]
+    upkeep.nudge()
+    upkeep.round()
+    assert upkeep.inspection.run() == []
+
+
+def test_vectors_of_the_model_before_are_no_damage(upkeep: Any, memory: Memory) -> None:
+    store = memory._engine.parts().store
+    store.changed_over_at = store.applied + 1
+    store.table._open.update("true", {"vector": [0.5] * 64})  # type: ignore[union-attr]
+    assert upkeep.inspection.run() == []

@@ -115,7 +115,7 @@ def test_replaying_after_a_crash_between_delete_and_merge_repairs(
         raise StorageError("killed here", "replay")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Table, "_vectors", crash)
+        patch.setattr(Table, "vectors", crash)
         with pytest.raises(StorageError):
             table.merge([memory(3)], {}, applied=4, deleted=[memory(1).id])
     assert table.applied() == 2

@@ -138,12 +138,6 @@ def test_a_reader_in_the_middle_of_a_scan_survives_compaction(table: Table) -> N
     assert len(first) + sum(map(len, scan)) == 50
 
 
-def test_bytes_is_the_size_of_the_files(table: Table, tmp_path: Path) -> None:
-    table.merge([memory(n) for n in range(50)], {}, applied=50)
-    sizes = [file.stat().st_size for file in (tmp_path / "1").rglob("*") if file.is_file()]
-    assert table.bytes() == sum(sizes) > 0
-
-
 def test_get_uses_the_index_that_a_new_table_has(table: Table) -> None:
     assert [index.columns for index in table._open.list_indices()] == [["id"]]
     table.merge([memory(n) for n in range(50)], {}, applied=50)
