@@ -43,6 +43,8 @@ class Cues:
     context: int = 1
     explain: bool = False
     rehearse: bool = True
+    elsewhere: bool = False
+    """Nothing of the session itself is an answer."""
     besides: tuple[str, ...] = ()
     """Ids that are no answer, such as the turn that asks."""
     period: Period | None = None

@@ -47,6 +47,7 @@ class Wanted:
     kind: str = ""
     entity: str = ""
     topic: str = ""
+    tag: str = ""
 
 
 def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
@@ -65,6 +66,7 @@ def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
         kind=wanted.kind,
         entity=wanted.entity,
         topic=wanted.topic,
+        tag=wanted.tag,
         live=True,
     )
     try:
@@ -93,6 +95,8 @@ def _from_columns(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Mem
             mask &= columns.kind == KINDS.index(wanted.kind)
         if wanted.topic:
             mask &= columns.about(wanted.topic)
+        if wanted.tag:
+            mask &= columns.tagged(wanted.tag)
         rows = np.flatnonzero(mask)
         if wanted.entity:
             named = [wanted.entity in columns.entities(int(row)) for row in rows]

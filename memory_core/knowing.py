@@ -54,6 +54,7 @@ class Knowing:
         kind: str = "",
         entity: str = "",
         topic: str = "",
+        tag: str = "",
     ) -> list[records.Memory]:
         """The newest memories that *who* may read and that fit the filters, newest first.
 
@@ -65,6 +66,7 @@ class Knowing:
             checks.one_of(kind, "kind", KINDS),
             checks.text(entity, "entity", self.settings.limits.query_chars),
             checks.text(topic, "topic", self.settings.limits.query_chars),
+            checks.text(tag, "tag", checks.LABEL_CHARS),
         )
         return catalogue.listing(self._engine.parts().store, who, wanted)
 

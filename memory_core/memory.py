@@ -187,6 +187,7 @@ class Memory(Knowing, LifeCycle):
         context: int = 1,
         explain: bool = False,
         rehearse: bool = True,
+        elsewhere: bool = False,
     ) -> Recollection:
         """What *query* brings to mind, best first, at most *k* (1-50) memories.
 
@@ -194,7 +195,8 @@ class Memory(Knowing, LifeCycle):
         filter when it happened, *as_of* gives what was known then. *session* names the current
         conversation, whose last five turns come as `recent`. *context* (0-5) neighbours of each
         hit are attached. A *query* that is an id gives that memory (NotFound when there is none).
-        Without *rehearse* the recall is read-only: it leaves no trace in any memory.
+        Without *rehearse* the recall is read-only: it leaves no trace in any memory. With
+        *elsewhere* nothing of the *session* itself is an answer: it is in sight already.
         """
         happened, known = checks.period(since, until), checks.span(as_of, "as_of")
         cues = Cues(
@@ -213,6 +215,7 @@ class Memory(Knowing, LifeCycle):
             context=checks.whole(context, "context", 0, CONTEXT_MOST),
             explain=checks.flag(explain, "explain"),
             rehearse=checks.flag(rehearse, "rehearse"),
+            elsewhere=checks.flag(elsewhere, "elsewhere"),
         )
         return self._recalled(who, cues)
 

@@ -153,9 +153,11 @@ class Reader:
 
     def _narrowed(self, cues: Cues, shown: Mask) -> Mask:
         """Those of the rows *shown* that fit what the caller asks for."""
-        mask = shown.copy()
-        for fitting in attachment.narrowing(self._store.columns, cues).values():
+        columns, mask = self._store.columns, shown.copy()
+        for fitting in attachment.narrowing(columns, cues).values():
             mask &= fitting
+        if cues.elsewhere and cues.session:
+            mask &= columns.session != columns.code(cues.session, "session")
         return mask
 
     def _choose(self, asked: Question, mask: Mask) -> tuple[Chosen, Mask]:

@@ -5,7 +5,6 @@ A hook runs at every prompt of its client, so it begins here, before anything he
 
 from __future__ import annotations
 
-import os
 import sys
 
 
@@ -15,8 +14,6 @@ def main() -> int:
         from server.hook_command import hook
 
         hook(sys.argv[2:])
-        sys.stdout.flush()
-        os._exit(0)  # not past threads that are loading a model, which would end in an abort
     from server import cli
 
     return cli.main()

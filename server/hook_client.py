@@ -1,45 +1,46 @@
 """`anamnesis hook`: hands what a client writes to stdin to the running server; says what it says.
 
-Only the standard library is imported, so that it adds little more than Python's own start. Without
-a server that listens over HTTP the caller does the work in this process.
+A client waits for this at every prompt, so nothing is imported but json and socket: http.client
+and pathlib alone take twice the time of Python's own start (tests/bench/hooks.py). Without a server
+that listens over HTTP the caller does the work in this process.
 """
 
+# ruff: noqa: PTH118, PTH123
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Callable, Mapping
-from http.client import HTTPConnection, HTTPException
-from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 ADDRESS = "http.json"
 """The file in the data directory in which a server says where it listens and for whom, if no token
-says otherwise: {"url", "agent", "team"}."""
+says otherwise: {"url", "agent", "team", "process"}."""
 TOKEN = "token"
-SECONDS = 5.0
+SECONDS = 2.0
+"""How long to wait for the server at each step."""
+
+_MOST = 65_536
+"""Bytes of an answer; what is told has MOST_CHARS characters of server.hooks."""
 
 
-def forwarded(folder: Path, who: tuple[str, str], payload: bytes) -> str | None:
+def forwarded(folder: str, who: tuple[str, str], payload: bytes) -> str | None:
     """The answer of the server of the data directory *folder* to *payload*; None without one.
 
-    A server of another agent or team than *who* is none.
+    A server of another agent or team than *who* is none, nor is one that has died.
     """
     try:
-        server = json.loads((folder / ADDRESS).read_text("utf-8"))
-        if (server["agent"], server["team"]) != who:
+        server = json.loads(_read(os.path.join(folder, ADDRESS)))
+        if (server["agent"], server["team"]) != who or _dead(server.get("process")):
             return None
-        url = urlsplit(server["url"])
-        headers = {"Content-Type": "application/json", **_authorised(folder / TOKEN)}
-        connection = HTTPConnection(url.hostname or "", url.port, timeout=SECONDS)
-        try:
-            connection.request("POST", "/hook", payload, headers)
-            answer = connection.getresponse()
-            text = answer.read().decode("utf-8")
-        finally:
-            connection.close()
-        return text if answer.status == 200 else None
-    except (OSError, HTTPException, ValueError, LookupError, TypeError):
+        place = server["url"].partition("://")[2]
+        status, answer = _posted(place, _authorised(os.path.join(folder, TOKEN)), payload)
+        return answer if status == b"200" and isinstance(json.loads(answer), dict) else None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
@@ -49,7 +50,7 @@ def said(answer: str) -> str:
 
 
 def run(
-    folder: Path,
+    folder: str,
     who: tuple[str, str],
     payload: bytes,
     otherwise: Callable[[Mapping[str, Any]], dict[str, Any]],
@@ -65,8 +66,43 @@ def run(
     return said(json.dumps(otherwise(given), ensure_ascii=False)) if isinstance(given, dict) else ""
 
 
-def _authorised(file: Path) -> dict[str, str]:
+def _posted(place: str, authorised: str, payload: bytes) -> tuple[bytes, str]:
+    """Status and body of what the server at *place* (host:port) answers to POST /hook."""
+    host, _, port = place.rpartition(":")
+    head = (
+        f"POST /hook HTTP/1.0\r\nHost: {place}\r\n{authorised}"
+        f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n\r\n"
+    )
+    address = host.strip("[]").encode(), int(port)  # bytes: a str loads the tables of IDNA
+    with socket.create_connection(address, SECONDS) as line:  # type: ignore[arg-type]
+        line.sendall(head.encode() + payload)
+        answer = b""
+        while len(answer) < _MOST and (more := line.recv(_MOST)):
+            answer += more
+    head_bytes, _, body = answer.partition(b"\r\n\r\n")
+    return head_bytes.split(b" ", 2)[1], body.decode("utf-8")
+
+
+def _authorised(file: str) -> str:
     try:
-        return {"Authorization": f"Bearer {file.read_text('utf-8').strip()}"}
+        return f"Authorization: Bearer {_read(file).strip()}\r\n"
     except OSError:
-        return {}  # a server that asks for no token
+        return ""  # a server that asks for no token
+
+
+def _dead(process: object) -> bool:
+    """True when the server was killed: its port, and our token with it, may be another's now."""
+    if os.name == "nt" or not isinstance(process, int):
+        return False  # there, the question would end the process
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _read(file: str) -> str:
+    with open(file, encoding="utf-8") as stream:
+        return stream.read()

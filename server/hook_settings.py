@@ -15,7 +15,8 @@ CLIENTS = ("claude-code", "cursor")
 """Those that have hooks."""
 
 OVER_HTTP = ("claude-code",)
-"""Those whose hooks can call a server themselves."""
+"""Those whose hooks can call a server themselves; Claude Code's SessionStart alone cannot: it skips
+handlers of type http there (anthropics/claude-code issue 30170)."""
 
 PATH = "/hook"
 """Where a server takes hooks."""
@@ -23,14 +24,16 @@ PATH = "/hook"
 SECONDS = 10
 """How long the client waits for a hook."""
 
-_WAITED_FOR = ("SessionStart", "UserPromptSubmit")
-_EVENTS = (*_WAITED_FOR, "Stop", "PostCompact", "SessionEnd")
+_BESIDE = ("Stop", "PreCompact", "PostCompact")
+"""What the client goes on beside; at SessionEnd it ends what still runs beside it."""
+_COMMAND_ONLY = ("SessionStart",)
+_EVENTS = ("SessionStart", "UserPromptSubmit", *_BESIDE, "SessionEnd")
 _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "sessionEnd")
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """How a client reaches us: a *command* it starts, or the *url* and *token* of a server."""
+    """How a client reaches us: a *command* it starts, and where it can the *url* of a server."""
 
     command: tuple[str, ...] = ()
     url: str = ""
@@ -79,12 +82,12 @@ def remove(client: str, content: dict[str, Any]) -> None:
 
 
 def _handler(event: str, handler: Handler) -> dict[str, Any]:
-    if handler.url:
+    if handler.url and event not in _COMMAND_ONLY:
         headers = {"Authorization": f"Bearer {handler.token}"}
         return {"type": "http", "url": handler.url, "headers": headers, "timeout": SECONDS}
     program, *words = handler.command
     made = {"type": "command", "command": program, "args": words, "timeout": SECONDS}
-    return made if event in _WAITED_FOR else {**made, "async": True}
+    return {**made, "async": True} if event in _BESIDE else made
 
 
 def _without_ours(entry: Any) -> Any | None:

@@ -9,12 +9,12 @@ and answered with nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from memory_core.records import ConversationTurn, Hit, Identity, Recollection
+from memory_core.records import ConversationTurn, Hit, Identity, Memory, Recollection
 from server import packing, render
 
 if TYPE_CHECKING:
@@ -46,12 +46,15 @@ class Hooks:
         self._events: dict[str, Callable[[Identity, Mapping[str, Any]], Answer]] = {
             "SessionStart": self._begun,
             "UserPromptSubmit": self._asked,
-            "Stop": self._said("last_assistant_message"),
-            "PostCompact": self._said("compact_summary"),
+            "Stop": self._said(("assistant", "last_assistant_message")),
+            "PreCompact": self._said(
+                ("assistant", "last_assistant_message"), ("user", "custom_instructions")
+            ),
+            "PostCompact": self._said(("assistant", "compact_summary")),
             "SessionEnd": self._ended,
             "sessionStart": self._begun_in_cursor,
             "beforeSubmitPrompt": self._asked_in_cursor,
-            "afterAgentResponse": self._said("text"),
+            "afterAgentResponse": self._said(("assistant", "text")),
             "sessionEnd": self._ended,
         }
 
@@ -69,14 +72,17 @@ class Hooks:
         return _context("SessionStart", self._briefing(who, payload))
 
     def _asked(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
-        prompt = str(payload.get("prompt", ""))
-        told = self._brought_to_mind(who, prompt, payload) if prompt.strip() else ""
+        prompt = payload.get("prompt")
+        told = self._brought_to_mind(who, prompt, payload) if _says(prompt) else ""
         self._keep(who, "user", prompt, payload)
         return _context("UserPromptSubmit", told)
 
-    def _said(self, field: str) -> Callable[[Identity, Mapping[str, Any]], Answer]:
+    def _said(self, *fields: tuple[str, str]) -> Callable[[Identity, Mapping[str, Any]], Answer]:
+        """Captures what each of the *fields* holds, said by its role."""
+
         def keep(who: Identity, payload: Mapping[str, Any]) -> Answer:
-            self._keep(who, "assistant", str(payload.get(field) or ""), payload)
+            for role, field in fields:
+                self._keep(who, role, payload.get(field), payload)
             return {}
 
         return keep
@@ -93,40 +99,40 @@ class Hooks:
         return {"additional_context": told} if told else {}
 
     def _asked_in_cursor(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
-        self._keep(who, "user", str(payload.get("prompt", "")), payload)
+        self._keep(who, "user", payload.get("prompt"), payload)
         return {"continue": True}
 
     # What they share
 
-    def _keep(self, who: Identity, role: str, text: str, payload: Mapping[str, Any]) -> None:
+    def _keep(self, who: Identity, role: str, text: object, payload: Mapping[str, Any]) -> None:
         """Capture a turn; the relevance gate decides whether it is worth it."""
-        if not text.strip():
+        if not _says(text):
             return
-        most = self._engine.settings.limits.text_chars
-        turn = ConversationTurn(role, text[:most], session=_session(payload))
         tags = [tag] if (tag := project_tag(payload)) else []
-        self._engine.observe(who, turn, tags=tags, client="hook")
+        for part in parts(text, self._engine.settings.limits.text_chars):
+            turn = ConversationTurn(role, part, session=_session(payload))
+            self._engine.observe(who, turn, tags=tags, client="hook")
 
     def _brought_to_mind(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
         """What *prompt* brings to mind from elsewhere, the project's own first; "" when unsure."""
-        session = _session(payload)
         query = prompt[: self._engine.settings.limits.query_chars]
-        found = self._engine.recall(who, query, k=3 * HITS, session=session)
+        found = self._engine.recall(
+            who, query, k=3 * HITS, session=_session(payload), elsewhere=True
+        )
         if not found.found or found.feeling not in _SURE:
             return ""
-        hits = [hit for hit in found.hits if not session or hit.memory.session != session]
         tag = project_tag(payload)
-        hits.sort(key=lambda hit: _elsewhere(hit.memory.tags, tag))
+        hits = sorted(found.hits, key=lambda hit: _elsewhere(hit.memory.tags, tag))
         return self._told(replace(found, hits=tuple(hits), recent=()), HITS)
 
     def _briefing(self, who: Identity, payload: Mapping[str, Any]) -> str:
-        """What matters here: of the newest memories of the project the most important, by date."""
+        """What matters here: of the newest memories the most important, the project's first."""
         tag = project_tag(payload)
+        own = self._engine.listing(who, limit=_LOOKED_AT, tag=tag) if tag else []
         newest = self._engine.listing(who, limit=_LOOKED_AT)
-        fitting = [memory for memory in newest if not _elsewhere(memory.tags, tag)]
-        fitting.sort(key=lambda memory: (tag not in memory.tags, -memory.importance))
-        chosen = sorted(fitting[:BRIEFED], key=lambda memory: memory.occurred_at)
-        hits = tuple(Hit(memory, 0.0) for memory in chosen)
+        others = [memory for memory in newest if not _of_project(memory.tags)]
+        chosen = [*_weightiest(own), *_weightiest(others)][:BRIEFED]
+        hits = tuple(Hit(memory, 0.0) for memory in sorted(chosen, key=lambda m: m.occurred_at))
         return self._told(Recollection(bool(hits), 1.0, "high", hits), BRIEFED)
 
     def _told(self, found: Recollection, most: int) -> str:
@@ -149,8 +155,21 @@ def project_tag(payload: Mapping[str, Any]) -> str:
     for each in (folder, *folder.parents):
         if each.name and (each / ".git").exists():
             name = "".join(char for char in each.name if char.isprintable())
-            return f"{TAG}{name}"[:_TAG_CHARS]
+            return f"{TAG}{name}"[:_TAG_CHARS].strip()
     return ""
+
+
+def parts(text: str, most: int) -> Iterator[str]:
+    """*text* in pieces of at most *most* characters, cut where a line ends, or a word, if one does.
+
+    What is longer than a memory may be is captured in several: nothing that was said is cut off.
+    """
+    while len(text) > most:
+        ends = (text.rfind(mark, most // 2, most) for mark in "\n ")
+        cut = next((end for end in ends if end > 0), most)
+        yield text[:cut]
+        text = text[cut:]
+    yield text
 
 
 def silently(answer: Callable[[], Answer]) -> Answer:
@@ -168,11 +187,22 @@ def _context(event: str, text: str) -> Answer:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
+def _says(text: object) -> TypeGuard[str]:
+    return isinstance(text, str) and bool(text.strip())
+
+
 def _session(payload: Mapping[str, Any]) -> str:
     return str(payload.get("session_id") or payload.get("conversation_id") or "")
 
 
+def _weightiest(memories: list[Memory]) -> list[Memory]:
+    return sorted(memories, key=lambda memory: -memory.importance)
+
+
+def _of_project(tags: tuple[str, ...]) -> bool:
+    return any(tag.startswith(TAG) for tag in tags)
+
+
 def _elsewhere(tags: tuple[str, ...], tag: str) -> bool:
     """True for what belongs to another project, and only to others."""
-    projects = [each for each in tags if each.startswith(TAG)]
-    return bool(projects) and tag not in projects
+    return _of_project(tags) and tag not in tags

@@ -161,14 +161,15 @@ def _section(content: dict[str, Any], client: Client, path: object) -> dict[str,
 def _handler(
     client: Client, entry: Mapping[str, Any], args: Namespace, environment: Mapping[str, str]
 ) -> Handler:
-    """How hooks reach the server of *entry*: its address, or a program that looks for it."""
-    if "url" in entry and client.name in hook_settings.OVER_HTTP:
-        url = str(entry["url"]).removesuffix("/mcp") + hook_settings.PATH
-        return Handler(url=url, token=_secret(entry))
+    """How hooks reach the server of *entry*: a program that looks for it, and its address."""
     said = _variables(args, environment)
     flags = [(f"--{name.replace('_', '-')}", said.get(_variable(name), "")) for name in _SAID]
     given = [word for flag, value in flags if value for word in (flag, value)]
-    return Handler((*clients.program(sys.executable), "hook", *given))
+    command = (*clients.program(sys.executable), "hook", *given)
+    if "url" not in entry or client.name not in hook_settings.OVER_HTTP:
+        return Handler(command)
+    url = str(entry["url"]).removesuffix("/mcp") + hook_settings.PATH
+    return Handler(command, url, _secret(entry))
 
 
 def _shown(

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memory_core.config import Settings
+from memory_core.config import LimitSettings, Settings
 from memory_core.embedding.embedder import Embedder
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server import hook_settings, hooks
-from server.hook_settings import Handler
+from server import hooks
 from server.hooks import Hooks
 
 ME = Identity("me")
@@ -108,7 +103,11 @@ def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
 
 @pytest.mark.parametrize(
     ("name", "field"),
-    [("Stop", "last_assistant_message"), ("PostCompact", "compact_summary")],
+    [
+        ("Stop", "last_assistant_message"),
+        ("PreCompact", "last_assistant_message"),
+        ("PostCompact", "compact_summary"),
+    ],
 )
 def test_answers_and_summaries_are_captured_as_the_assistants(
     memory: Memory, name: str, field: str
@@ -117,6 +116,39 @@ def test_answers_and_summaries_are_captured_as_the_assistants(
     assert Hooks(memory, lambda: NOW).answer(ME, event(name, "one", **{field: said})) == {}
     (kept,) = memory.listing(ME)
     assert (kept.text, kept.role, kept.trust, kept.session) == (said, "assistant", "agent", "one")
+
+
+def test_what_a_compaction_is_to_keep_is_the_users(memory: Memory) -> None:
+    wish = "Keep the decision that the harbour release ships on Friday."
+    asked = event("PreCompact", "one", trigger="manual", custom_instructions=wish)
+    assert Hooks(memory, lambda: NOW).answer(ME, asked) == {}
+    (kept,) = memory.listing(ME)
+    assert (kept.text, kept.role, kept.trust) == (wish, "user", "user")
+
+
+def test_what_is_longer_than_a_memory_is_captured_in_parts(open_memory: Any) -> None:
+    memory = open_memory(limits=LimitSettings(text_chars=300))
+    lines = [f"Paragraph {number} tells what the tide did that day." for number in range(20)]
+    asked = event("UserPromptSubmit", "one", prompt="\n".join(lines))
+    assert Hooks(memory, lambda: NOW).answer(ME, asked) == {}
+    kept = sorted(memory.listing(ME, session="one"), key=lambda each: each.position)
+    assert len(kept) == 4
+    assert [line for each in kept for line in each.text.strip().split("\n")] == lines
+
+
+@given(st.text(max_size=300), st.integers(2, 40))
+def test_parts_lose_nothing_and_keep_to_the_length(text: str, most: int) -> None:
+    found = list(hooks.parts(text, most))
+    assert "".join(found) == text
+    assert all(0 < len(part) <= most for part in found) or found == [text]
+
+
+def test_what_the_conversation_itself_knows_makes_nothing_else_sure(memory: Memory) -> None:
+    answering = Hooks(memory, lambda: NOW)
+    memory.remember(ME, "The beach hut was painted in a pale yellow last summer.")
+    answering.answer(ME, event("UserPromptSubmit", "one", prompt=FACT))
+    assert memory.recall(ME, QUESTION, session="one").feeling in ("high", "moderate")
+    assert answering.answer(ME, event("UserPromptSubmit", "one", prompt=QUESTION)) == {}
 
 
 def test_small_talk_is_not_captured(memory: Memory) -> None:
@@ -137,11 +169,34 @@ def test_the_briefing_prefers_the_project_and_leaves_others_out(
     assert "trunk based" not in told
 
 
+def test_the_briefing_finds_the_project_behind_much_that_is_newer(
+    memory: Memory, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hooks, "_LOOKED_AT", 5)
+    memory.remember(ME, "Harbour is deployed from the release branch.", tags=["project:harbour"])
+    for number in range(6):
+        memory.remember(ME, f"Errand {number} is done and paid for.", when=NOW + number)
+    answer = Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n", project))
+    assert "release branch" in context(answer, "SessionStart")
+
+
+def test_a_project_is_no_access_right(memory: Memory, project: Path) -> None:
+    """Another project's memories come last, but they come; another agent's never do."""
+    memory.remember(ME, FACT, tags=["project:lighthouse"])
+    answering = Hooks(memory, lambda: NOW)
+    asked = event("UserPromptSubmit", "two", project, prompt=QUESTION)
+    assert FACT in context(answering.answer(ME, asked), "UserPromptSubmit")
+    memory.remember(Identity("else"), FACT + " Really.", tags=["project:harbour"])
+    told = context(answering.answer(ME, asked | {"session_id": "three"}), "UserPromptSubmit")
+    assert "Really" not in told
+
+
 def test_an_empty_memory_says_nothing(memory: Memory) -> None:
     assert Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "one")) == {}
 
 
-def test_long_memories_are_told_within_the_limit(memory: Memory) -> None:
+def test_long_memories_are_told_within_the_limit(open_memory: Any) -> None:
+    memory = open_memory()
     for number in range(8):
         memory.remember(ME, f"Chapter {number}. " + "The tide table fills many pages. " * 200)
     told = context(
@@ -172,7 +227,7 @@ def test_cursor_captures_and_is_briefed_at_the_beginning(memory: Memory, project
     assert FACT in begun["additional_context"]
 
 
-@pytest.mark.parametrize("name", ["PreToolUse", "", "PreCompact"])
+@pytest.mark.parametrize("name", ["PreToolUse", "", "stop"])
 def test_other_events_are_nothing_to_us(memory: Memory, name: str) -> None:
     assert Hooks(memory, lambda: NOW).answer(ME, event(name, "one", prompt=FACT)) == {}
     assert memory.listing(ME) == []
@@ -200,162 +255,3 @@ def test_a_failure_is_logged_without_its_text_and_is_nothing(
     assert hooks.silently(fails) == {}
     assert "StorageError" in caplog.text
     assert "secret" not in caplog.text
-
-
-# The settings that install writes
-
-
-OURS = Handler(("/opt/anamnesis", "hook"))
-OTHER = {"hooks": [{"type": "command", "command": "/usr/bin/lint", "args": ["hook"]}]}
-
-
-def test_settings_are_added_once_and_taken_out_without_a_trace() -> None:
-    held: dict[str, Any] = {"model": "x", "hooks": {"Stop": [OTHER], "PreToolUse": []}}
-    begun = json.loads(json.dumps(held))
-    for _ in range(2):
-        hook_settings.add("claude-code", held, OURS)
-    assert [len(held["hooks"][name]) for name in ("Stop", "SessionStart")] == [2, 1]
-    waited = held["hooks"]["UserPromptSubmit"][0]["hooks"][0]
-    assert waited == {
-        "type": "command",
-        "command": "/opt/anamnesis",
-        "args": ["hook"],
-        "timeout": 10,
-    }
-    assert held["hooks"]["Stop"][1]["hooks"][0]["async"] is True
-    hook_settings.remove("claude-code", held)
-    assert held == begun
-
-
-def test_settings_over_http() -> None:
-    held: dict[str, Any] = {}
-    handler = Handler(url="http://127.0.0.1:7832/hook", token="t")
-    hook_settings.add("claude-code", held, handler)
-    assert held["hooks"]["Stop"][0]["hooks"] == [
-        {
-            "type": "http",
-            "url": "http://127.0.0.1:7832/hook",
-            "headers": {"Authorization": "Bearer t"},
-            "timeout": 10,
-        }
-    ]
-    hook_settings.remove("claude-code", held)
-    assert held == {}
-
-
-def test_settings_of_cursor() -> None:
-    held: dict[str, Any] = {"version": 1, "hooks": {"stop": [{"command": "/usr/bin/notify"}]}}
-    hook_settings.add("cursor", held, Handler(("/opt/my tools/anamnesis", "hook")))
-    command = {"command": "'/opt/my tools/anamnesis' hook", "timeout": 10}
-    assert held["hooks"]["beforeSubmitPrompt"] == [command]
-    hook_settings.remove("cursor", held)
-    assert held == {"version": 1, "hooks": {"stop": [{"command": "/usr/bin/notify"}]}}
-
-
-# The thin client and the route, with the real server
-
-
-def thin(
-    data: Path, payload: dict[str, Any] | str, *flags: str
-) -> subprocess.CompletedProcess[str]:
-    text = payload if isinstance(payload, str) else json.dumps(payload)
-    command = [sys.executable, "-m", "server", "hook", "--data-dir", str(data), *flags]
-    return subprocess.run(
-        command, input=text, capture_output=True, text=True, timeout=120, check=False
-    )
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    data = tmp_path_factory.mktemp("served")
-    command = [sys.executable, "-m", "server", "serve", "--transport", "http", "--port", "0"]
-    process = subprocess.Popen(
-        [*command, "--data-dir", str(data)], stderr=subprocess.PIPE, text=True
-    )
-    assert process.stderr
-    url = process.stderr.readline().split()[-1].removesuffix("/mcp")
-    process.stderr.readline()
-    yield data, url
-    process.terminate()
-    process.wait(30)
-    process.stderr.close()
-    assert not (data / "http.json").exists()
-
-
-def until_loaded(url: str, token: str) -> None:
-    """Ask until the server has its model."""
-    headers = {"Authorization": f"Bearer {token}"}
-    ask = event("UserPromptSubmit", "probe", prompt="Is anybody there who knows about boats?")
-    for _ in range(100):
-        if httpx2.post(f"{url}/hook", json=ask, headers=headers, timeout=60).status_code == 200:
-            return
-        time.sleep(0.1)
-
-
-def test_a_scripted_conversation_is_reminded_without_any_tool_call(
-    served: tuple[Path, str], weights_available: bool
-) -> None:
-    assert weights_available, "run `anamnesis setup`"
-    data, url = served
-    token = (data / "token").read_text().strip()
-    until_loaded(url, token)
-    assert (data / "http.json").stat().st_mode & 0o777 == 0o600
-    one = thin(data, event("UserPromptSubmit", "one", prompt=FACT))
-    assert (one.returncode, one.stdout) == (0, "")
-    two = thin(data, event("UserPromptSubmit", "two", prompt=QUESTION))
-    assert two.returncode == 0
-    assert FACT in context(json.loads(two.stdout), "UserPromptSubmit")
-
-
-def test_hooks_over_http_need_a_token_and_answer_whatever_comes(served: tuple[Path, str]) -> None:
-    data, url = served
-    headers = {"Authorization": f"Bearer {(data / 'token').read_text().strip()}"}
-    payload = event("UserPromptSubmit", "x", prompt=FACT)
-    assert httpx2.post(f"{url}/hook", json=payload).status_code == 401
-    assert httpx2.get(f"{url}/hook", headers=headers).status_code == 405
-    for odd in ("[]", "nonsense", "{}", '{"hook_event_name": "Stop"}'):
-        typed = {**headers, "Content-Type": "application/json"}
-        answer = httpx2.post(f"{url}/hook", content=odd, headers=typed, timeout=60)
-        assert (answer.status_code, answer.json()) == (200, {})
-
-
-def test_without_a_server_the_hook_does_the_work_itself(
-    tmp_path: Path, weights_available: bool
-) -> None:
-    data = tmp_path / "data"
-    said = thin(data, event("UserPromptSubmit", "one", prompt=FACT), "--agent", "zoe")
-    assert (said.returncode, said.stdout) == (0, "")
-    with Memory(Settings(data_dir=data)) as memory:
-        (kept,) = memory.listing(Identity("zoe"))
-    assert (kept.text, kept.agent) == (FACT, "zoe")
-
-
-def test_a_server_of_somebody_else_is_not_asked(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    said = {"url": "http://127.0.0.1:9", "agent": "other", "team": ""}
-    (data / "http.json").write_text(json.dumps(said))
-    thin(data, event("UserPromptSubmit", "one", prompt=FACT))
-    with Memory(Settings(data_dir=data)) as memory:
-        assert len(memory.listing(ME)) == 1
-
-
-@pytest.mark.parametrize("payload", ["", "nonsense", "[1]", '{"hook_event_name": "Stop"}'])
-def test_whatever_comes_the_client_goes_on(tmp_path: Path, payload: str) -> None:
-    done = thin(tmp_path / "data", payload)
-    assert (done.returncode, done.stdout) == (0, "")
-
-
-def test_where_nothing_can_be_written_the_client_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = thin(tmp_path / "file", event("UserPromptSubmit", "one", prompt=FACT))
-    assert (done.returncode, done.stdout) == (0, "")
-
-
-def test_the_thin_client_imports_none_of_the_vendors() -> None:
-    code = "import server.__main__, server.hook_command, sys; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
-    )
-    heavy = {"pydantic", "mcp", "numpy", "anyio", "starlette", "apsw", "memory_core"}
-    assert heavy & set(done.stdout.split()) == set()

@@ -1,0 +1,439 @@
+"""The command hook and POST /hook, against real servers: what goes in, what comes out, and that
+whatever fails the client goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import platformdirs
+import pytest
+import uvicorn
+
+from memory_core.config import Settings
+from memory_core.embedding.embedder import Embedder
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from server import hook_client, hook_command, hook_route, hook_transcript, listening
+from server.app import build_server
+from server.auth import Tokens
+from server.web import build_app
+
+ROOT = Path(__file__).parents[2]
+ME = Identity("me")
+NOW = 1_780_000_000.0
+FACT = "The staging database moved to port 6543 because the old server is retired in March."
+QUESTION = "Which port does the staging database listen on since the old server is retired?"
+EXCHANGES: list[dict[str, Any]] = json.loads(
+    Path(__file__).with_name("hook_exchanges.json").read_text("utf-8")
+)
+
+
+def event(name: str, session: str = "one", **more: Any) -> dict[str, Any]:
+    """What Claude Code sends with every event."""
+    return {"session_id": session, "cwd": "/", "hook_event_name": name, **more}
+
+
+def thin(
+    data: Path, payload: dict[str, Any] | str, *flags: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`anamnesis hook` as a client starts it."""
+    return subprocess.run(
+        [sys.executable, "-m", "server", "hook", "--data-dir", str(data), *flags],
+        input=payload if isinstance(payload, str) else json.dumps(payload),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+@contextmanager
+def listening_server(memory: Memory, **grants: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The real server over *memory* in a thread: its address, and tokens by name of the agent."""
+    data = memory.settings.data_dir
+    tokens = Tokens(data)
+    tokens.ensure_first("me", "")
+    secrets = {name: tokens.add(name, "", rights.split()) for name, rights in grants.items()}
+    route = hook_route.route(memory, ME, memory.settings.limits, lambda: NOW)
+    app = build_app(build_server(memory, clock=lambda: NOW), tokens=tokens, more=[route])
+    server, listener = uvicorn.Server(listening.configured(app)), listening.bind("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    running = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[listener]),))
+    running.start()
+    try:
+        with listening.announced(data / "http.json", {"url": url, "agent": "me", "team": ""}):
+            yield url, secrets | {"me": (data / "token").read_text().strip()}
+    finally:
+        server.should_exit = True
+        running.join(60)
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory, minilm: Embedder) -> Iterator[Memory]:
+    settings = Settings(data_dir=tmp_path_factory.mktemp("hooks"))
+    with Memory(settings, clock=lambda: NOW, embedder=minilm) as made:
+        assert made.wait_ready(60)
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(memory: Memory) -> Iterator[tuple[str, dict[str, str]]]:
+    with listening_server(memory, http="read write", reader="read") as given:
+        yield given
+
+
+# Golden exchanges: every event of Claude Code and of Cursor, in both forms
+
+
+def settled(value: Any) -> Any:
+    """*value* without what differs from run to run: ids, the fence's name, scores, confidences."""
+    if isinstance(value, dict):
+        return {name: settled(inner) for name, inner in value.items()}
+    if not isinstance(value, str):
+        return value
+    value = re.sub(r"\b[0-9a-hjkmnp-tv-z]{20}\b", "ID", value)
+    value = re.sub(r"recalled-[0-9a-f]{8}", "recalled-FENCE", value)
+    return re.sub(r"\b(score|importance|confidence) [0-9.-]+( \(\w+\))?", r"\1 N", value)
+
+
+def placed(value: Any, folder: Path) -> Any:
+    """*value* with the folders of two projects in it."""
+    text = json.dumps(value).replace("PROJECT", str(folder / "harbour"))
+    return json.loads(text.replace("OTHER", str(folder / "lighthouse")))
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> Path:
+    """A folder with two repositories."""
+    for name in ("harbour", "lighthouse"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+        (tmp_path / name / "src").mkdir()
+    return tmp_path
+
+
+def over_http(url: str, token: str, payload: dict[str, Any]) -> Any:
+    answer = httpx2.post(
+        f"{url}/hook", json=payload, headers={"Authorization": f"Bearer {token}"}, timeout=60
+    )
+    assert answer.status_code == 200
+    return answer.json()
+
+
+@pytest.mark.parametrize("form", ["http", "command"])
+def test_golden_exchanges(
+    memory: Memory, served: tuple[str, dict[str, str]], projects: Path, form: str
+) -> None:
+    url, tokens = served
+    for exchange in EXCHANGES:
+        payload = placed(exchange["in"], projects)
+        if form == "http":
+            answer = over_http(url, tokens["http"], payload)
+        else:
+            done = thin(memory.settings.data_dir, payload)
+            assert (done.returncode, done.stderr) == (0, ""), exchange
+            answer = json.loads(done.stdout or "{}")
+        assert settled(answer) == exchange["out"], exchange["in"]["hook_event_name"]
+    who = ME if form == "command" else Identity("http")
+    kept = {each.text: each for each in memory.listing(who, limit=50)}
+    for exchange in EXCHANGES:
+        if "keeps" in exchange:
+            at = "harbour" if "cwd" in exchange["in"] else "lighthouse"
+            assert kept[exchange["keeps"]].tags == (f"project:{at}",)
+
+
+def test_the_golden_exchanges_have_every_event() -> None:
+    from server import hook_settings
+
+    seen = {exchange["in"]["hook_event_name"] for exchange in EXCHANGES}
+    assert seen == {*hook_settings._EVENTS, *hook_settings._CURSOR_EVENTS}
+
+
+# A whole conversation, as its client would have it
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """The server as a user starts it."""
+    data = tmp_path_factory.mktemp("process")
+    command = [sys.executable, "-m", "server", "serve", "--transport", "http", "--port", "0"]
+    started = subprocess.Popen(
+        [*command, "--data-dir", str(data)], stderr=subprocess.PIPE, text=True
+    )
+    assert started.stderr
+    url = started.stderr.readline().split()[-1].removesuffix("/mcp")
+    started.stderr.readline()
+    yield data, url
+    started.terminate()
+    started.wait(30)
+    started.stderr.close()
+    assert not (data / "http.json").exists()
+
+
+def test_a_scripted_conversation_is_reminded_without_any_tool_call(
+    process: tuple[Path, str], projects: Path, tmp_path: Path, weights_available: bool
+) -> None:
+    """Hooks on by `install`, then two conversations; only hooks are called, never a tool."""
+    assert weights_available, "run `anamnesis setup`"
+    data, _ = process
+    home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    install = [sys.executable, "-m", "server", "install", "claude-code", "--hooks"]
+    environment = os.environ | home
+    subprocess.run(
+        [*install, "--data-dir", str(data)], check=True, env=environment, capture_output=True
+    )
+    hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
+
+    def happens(name: str, session: str, **more: Any) -> str:
+        (handler,) = hooks[name][0]["hooks"]
+        done = subprocess.run(
+            [handler["command"], *handler["args"]],
+            input=json.dumps(event(name, session) | {"cwd": str(projects / "harbour")} | more),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=environment,
+            cwd=projects,
+            check=False,
+        )
+        assert done.returncode == 0
+        if not done.stdout:
+            return ""
+        told = json.loads(done.stdout)["hookSpecificOutput"]
+        assert told["hookEventName"] == name
+        return str(told["additionalContext"])
+
+    assert happens("SessionStart", "one", source="startup") == ""
+    assert happens("UserPromptSubmit", "one", prompt=FACT) == ""
+    said = "Noted: I changed the port in every configuration file of the staging cluster."
+    assert happens("Stop", "one", last_assistant_message=said) == ""
+    assert happens("SessionEnd", "one", reason="prompt_input_exit") == ""
+    begun = happens("SessionStart", "two", source="startup")
+    assert FACT in begun
+    told = happens("UserPromptSubmit", "two", prompt=QUESTION)
+    assert FACT in told
+    assert len(told) <= 8_000
+    assert happens("Stop", "two", last_assistant_message=told) == ""
+
+
+# Whatever fails
+
+
+def test_hooks_over_http_need_a_token_and_answer_whatever_comes(
+    served: tuple[str, dict[str, str]],
+) -> None:
+    url, tokens = served
+    payload = event("UserPromptSubmit", prompt=FACT)
+    assert httpx2.post(f"{url}/hook", json=payload).status_code == 401
+    headers = {"Authorization": f"Bearer {tokens['http']}"}
+    assert httpx2.get(f"{url}/hook", headers=headers).status_code == 405
+    for odd in ("[]", "nonsense", "{}", '{"hook_event_name": "Stop"}', "\x00", "9" * 5000):
+        typed = {**headers, "Content-Type": "application/json"}
+        answer = httpx2.post(f"{url}/hook", content=odd, headers=typed, timeout=60)
+        assert (answer.status_code, answer.json()) == (200, {})
+    assert over_http(url, tokens["reader"], payload) == {}, "it may not write, and is not told so"
+
+
+def test_without_a_server_the_hook_does_the_work_itself(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    done = thin(data, event("UserPromptSubmit", prompt=FACT), "--agent", "zoe")
+    assert (done.returncode, done.stdout) == (0, "")
+    with Memory(Settings(data_dir=data)) as memory:
+        (kept,) = memory.listing(Identity("zoe"))
+    assert (kept.text, kept.agent) == (FACT, "zoe")
+
+
+DEAD = {"process": 2**22 + 1}
+
+
+@pytest.mark.parametrize("said", [{"agent": "other"}, DEAD, {"url": "http://127.0.0.1:9"}, {}])
+def test_a_server_that_is_somebody_elses_or_gone_is_not_asked(
+    tmp_path: Path, said: dict[str, Any]
+) -> None:
+    """Each address but the second-last is one where somebody listens who would take the token."""
+    with socket.create_server(("127.0.0.1", 0)) as taker:
+        url = f"http://127.0.0.1:{taker.getsockname()[1]}"
+        address = {"url": url, "agent": "me", "team": "", "process": os.getpid()} | said
+        if not said:
+            address.pop("team")
+        (tmp_path / "http.json").write_text(json.dumps(address))
+        assert hook_client.forwarded(str(tmp_path), ("me", ""), b"{}") is None
+        taker.settimeout(0.01)
+        with pytest.raises(TimeoutError):
+            taker.accept()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 401 Unauthorized\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\n\r\nnonsense",
+        b"HTTP/1.1 200 OK\r\n\r\n[1]",
+        b"\xff\xfe",
+        None,
+    ],
+)
+def test_what_no_server_of_ours_says_is_no_answer(
+    tmp_path: Path, answer: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None: it says nothing, and is not waited for."""
+    monkeypatch.setattr(hook_client, "SECONDS", 0.2 if answer is None else 30)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def speak() -> None:
+            line, _ = listener.accept()
+            with line:
+                while answer is not None and b"\r\n\r\n{}" not in line.recv(65_536):
+                    pass
+                if answer is None:
+                    over.wait(60)
+                else:
+                    line.sendall(answer)
+
+        over = threading.Event()
+        speaking = threading.Thread(target=speak)
+        speaking.start()
+        address = {"url": f"http://127.0.0.1:{listener.getsockname()[1]}", "agent": "me"}
+        (tmp_path / "http.json").write_text(json.dumps(address | {"team": ""}))
+        assert hook_client.forwarded(str(tmp_path), ("me", ""), b"{}") is None
+        over.set()
+        speaking.join(60)
+
+
+def test_a_wrong_token_costs_nothing_that_was_said(
+    memory: Memory, served: tuple[str, dict[str, str]], tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    shutil.copy(memory.settings.data_dir / "http.json", data)
+    (data / "token").write_text("anm_wrong")
+    done = thin(data, event("UserPromptSubmit", prompt=FACT))
+    assert (done.returncode, done.stdout) == (0, "")
+    with Memory(Settings(data_dir=data)) as own:
+        assert [each.text for each in own.listing(ME)] == [FACT]
+
+
+@pytest.mark.parametrize("payload", ["", "nonsense", "[1]", "\x00\x01", "9" * 5000])
+def test_whatever_comes_the_client_goes_on(tmp_path: Path, payload: str) -> None:
+    done = thin(tmp_path / "data", payload)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert not (tmp_path / "data").exists()
+
+
+def test_what_is_too_much_is_read_to_its_end_and_is_nothing(tmp_path: Path) -> None:
+    huge = json.dumps(event("Stop", last_assistant_message="word " * 1_000_000))
+    assert len(huge) > hook_command.MOST_BYTES
+    done = thin(tmp_path / "data", huge)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("flags", [["--nonsense"], ["--agent"], ["--config", "/nowhere.toml"]])
+def test_wrong_flags_do_not_stop_the_client(tmp_path: Path, flags: list[str]) -> None:
+    done = thin(tmp_path / "data", "{}", *flags)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_where_nothing_can_be_written_the_client_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    done = thin(tmp_path / "file", event("UserPromptSubmit", prompt=FACT))
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_a_client_that_never_ends_its_input_is_not_waited_for(tmp_path: Path) -> None:
+    code = "from server import hook_command as h; h.SECONDS = 0.3; h.hook(['--data-dir', 'x'])"
+    started = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
+    )
+    with started:
+        assert started.stdout
+        assert started.stdout.read() == b""
+        assert started.wait(60) == 0
+
+
+# How it finds its way
+
+
+def test_the_folder_is_the_settings_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANAMNESIS_DATA_DIR", "ANAMNESIS_CONFIG", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    usual = platformdirs.user_data_dir("anamnesis", appauthor=False)
+    assert hook_command._folder({}) == usual == str(Settings().data_dir)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert hook_command._folder({}) == platformdirs.user_data_dir("anamnesis", appauthor=False)
+    monkeypatch.setenv("ANAMNESIS_DATA_DIR", "~/mine")
+    assert hook_command._folder({}) == str(Settings(data_dir=Path("~/mine")).data_dir)
+    assert hook_command._folder({"data_dir": "/else"}) == "/else"
+
+
+def test_the_settings_file_says_where_and_who(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('data_dir = "/far"\nagent = "zoe"\nteam = "crew"\n[recall]\nmmr_lambda = 0.9\n')
+    monkeypatch.setenv("ANAMNESIS_TEAM", "other")
+    found = hook_command._from_file({"config": str(file)})
+    assert found == {"data_dir": "/far", "agent": "zoe"}
+
+
+def test_flags_come_in_both_spellings() -> None:
+    given = ["--data-dir", "/a b", "--agent=zoe", "stray", "--unknown", "--team="]
+    assert hook_command._flags(given) == {"data_dir": "/a b", "agent": "zoe"}
+
+
+LAST = "I found the leak: the pier module never closes its tide gauge."
+
+
+def test_before_a_compaction_the_transcript_tells_what_was_said_last(tmp_path: Path) -> None:
+    """Half a line, a turn that goes on with a tool, a subagent's: only the words count."""
+    words = {"type": "text", "text": LAST}
+    aside = {"type": "text", "text": "A subagent says this."}
+    lines = [
+        {"type": "assistant", "message": {"content": [{"type": "text", "text": "Before."}]}},
+        {"type": "assistant", "message": {"content": [words]}},
+        {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash"}]}},
+        {"type": "user", "message": {"content": "Go on, please."}},
+        {"type": "assistant", "isSidechain": True, "message": {"content": [aside]}},
+    ]
+    padding = "x" * hook_transcript.TAIL_BYTES
+    text = "\n".join([padding, *(json.dumps(line) for line in lines), ""])
+    (tmp_path / "talk").write_text(text)
+    given = event("PreCompact", transcript_path=str(tmp_path / "talk"))
+    found = hook_command._with_last_turn(json.dumps(given).encode())
+    assert json.loads(found) == given | {"last_assistant_message": LAST}
+
+
+@pytest.mark.parametrize("line", ["", "[]", '{"type": "assistant"}', '{"type": "assistant", "'])
+def test_a_transcript_that_says_nothing_adds_nothing(tmp_path: Path, line: str) -> None:
+    (tmp_path / "talk").write_text(line)
+    payload = json.dumps(event("PreCompact", transcript_path=str(tmp_path / "talk"))).encode()
+    assert hook_transcript.with_last_turn(payload) == payload
+
+
+@pytest.mark.parametrize("payload", [b"", b"[]", b'{"hook_event_name": "Stop"}', b"\xff"])
+def test_only_a_compaction_reads_a_transcript(payload: bytes) -> None:
+    assert hook_transcript.with_last_turn(payload) == payload
+
+
+def test_the_thin_client_imports_none_of_the_vendors_and_little_else() -> None:
+    """What takes as long as Python's own start stays out: http.client, argparse, logging."""
+    code = "import server.__main__, server.hook_command, sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
+    )
+    heavy = {"pydantic", "mcp", "numpy", "anyio", "starlette", "apsw", "memory_core"}
+    slow = {"http.client", "pathlib", "argparse", "logging", "ssl", "email", "asyncio", "typing"}
+    assert (heavy | slow) & set(done.stdout.split()) == set()
