@@ -12,9 +12,10 @@ from datetime import date
 
 from memory_core.text import dates, moments
 from memory_core.text.calendar_words import MONTHS, WEEKDAYS
+from memory_core.text.date_rules import undated
 from memory_core.text.entities import entities
 from memory_core.text.names_lexicon import NOT_NAMES
-from memory_core.text.numerals import spelled
+from memory_core.text.numerals import is_number_word, numbers
 from memory_core.text.words import STOPWORDS, words
 
 Said = tuple[str, str, float]
@@ -23,12 +24,8 @@ Said = tuple[str, str, float]
 _WEEK = 7
 _WEEKDAY = re.compile(r"\b[A-Z][a-z]+day,? (?=\d)")
 """A weekday before a written date says nothing of its own."""
-_NUMBER = re.compile(r"\d[\d.,:]*(?<=\d)")
-_PIECE = re.compile(r"\d+")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+)[\"“‘(]*([^\W\d_][\w'’-]*)")
 _WRITTEN = re.compile(r"(?<![\w])([^\W\d_a-z][\w'’-]*)")
-_ARTICLES = frozenset({"0", "1"})
-"""Spelled, these are hardly ever a number: "one of them", "the first harvest"."""
 _SHARED = 4
 """Letters in which two forms of one name agree at least: Boston, Bostonians."""
 
@@ -39,13 +36,17 @@ def ungrounded(text: str, sources: Sequence[Said]) -> str:
     A number counts as said in digits or in words; a date when a source names that day or was said
     on it. A name is what is written like one, or opens the sentence and is no ordinary word.
     """
-    days = _days(sources)
-    said = " ".join(f"{speaker} {told}" for speaker, told, _ in sources)
-    for day in dates.resolve(_WEEKDAY.sub("", text), sources[-1][2]):
+    days, last = _days(sources), sources[-1][2]
+    said = "\n".join(f"{speaker}\n{told}" for speaker, told, _ in sources)
+    bare = _WEEKDAY.sub("", text)
+    named = dates.resolve(bare, last)
+    for day in named:
         if not _named(day, text, days) and not _meant(day, sources):
             return day
-        days.add(day)
-    return _foreign_number(text, said, days) or _foreign_name(text, said)
+    if len(named) == dates.MOST_DATES:
+        return named[-1]  # there may be more, which were not looked at
+    rest = undated(bare, moments.day_of(last))
+    return _foreign_number(rest, said, {*days, *named}) or _foreign_name(text, said)
 
 
 def _named(day: str, text: str, days: set[str]) -> bool:
@@ -54,15 +55,19 @@ def _named(day: str, text: str, days: set[str]) -> bool:
 
 
 def _meant(day: str, sources: Sequence[Said]) -> bool:
-    """True for "the tenth of May" where a source names May and ten, and for "on Friday"."""
+    """True for "the tenth of May" where a source names May and ten, and for "on Friday".
+
+    A year alone may be any number of a source: "nineteen eighty-four".
+    """
     if len(day) < 10:
-        return False
+        return any(day in number.offers for _, told, _ in sources for number in numbers(told))
     at = date.fromisoformat(day)
     for _, told, said_at in sources:
         near = abs((at - moments.day_of(said_at)).days) <= _WEEK
         weekday = any(WEEKDAYS.get(word) == at.weekday() for word in words(told))
         month = any(MONTHS.get(word) == at.month for word in words(told))
-        if (near and weekday) or (month and str(at.day) in spelled(told)):
+        named = any(str(at.day) in number.offers for number in numbers(told))
+        if (near and weekday) or (month and named):
             return True
     return False
 
@@ -74,23 +79,12 @@ def _days(sources: Sequence[Said]) -> set[str]:
 
 
 def _foreign_number(text: str, said: str, days: Iterable[str]) -> str:
-    known = {_plain(match.group()) for match in _NUMBER.finditer(said)} | spelled(said)
-    known |= {piece for match in _NUMBER.finditer(said) for piece in _PIECE.findall(match.group())}
-    known |= {str(int(part)) for day in days for part in day.split("-")}
-    known |= set(days)
-    for match in _NUMBER.finditer(text):
-        number = _plain(match.group())
-        if number not in known and number.lstrip("0") not in known:
-            return match.group()
-    return min(spelled(text) - known - _ARTICLES, default="")
-
-
-def _plain(number: str) -> str:
-    """Without thousands separators and closing zeros: 1,200.50 and 1200.5 are one number."""
-    bare = re.sub(r",(?=\d{3}(?:\D|$))", "", number).replace(",", ".")
-    if bare.count(".") == 1:
-        bare = bare.rstrip("0").rstrip(".")
-    return bare
+    known = {value for number in numbers(said) for value in number.offers}
+    known |= {day[:4] for day in days}
+    for number in numbers(text):
+        if number.needs and known.isdisjoint(number.needs):
+            return number.written
+    return ""
 
 
 def _foreign_name(text: str, said: str) -> str:
@@ -98,14 +92,16 @@ def _foreign_name(text: str, said: str) -> str:
     opening = {match.start(1) for match in _SENTENCE_START.finditer(text)}
     for match in _WRITTEN.finditer(text):
         word = match.group(1).replace("’", "'").casefold().removesuffix("'s")
-        ordinary = word in NOT_NAMES or word in STOPWORDS
-        if match.start(1) in opening and ordinary:
+        ordinary = word in NOT_NAMES or word in STOPWORDS or is_number_word(word)
+        if not word[0].isalpha() or (match.start(1) in opening and ordinary):
             continue
         if not ordinary and not _known(word, known):
             return match.group(1)
     for name in entities(text):
         for word in words(name):
-            if word not in NOT_NAMES and not _known(word.removesuffix("'s"), known):
+            if not (word in NOT_NAMES or is_number_word(word)) and not _known(
+                word.removesuffix("'s"), known
+            ):
                 return name
     return ""
 

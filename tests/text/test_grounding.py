@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_core.text.grounding import Said, ungrounded
-from memory_core.text.numerals import spelled
 
 MONDAY = 1_709_577_000.0  # 2024-03-04, half past six in the evening
 SAID: Said = (
@@ -26,6 +25,7 @@ SAID: Said = (
         "The port is 5433 in the room Kestrel.",
         "Ottilie's room is Kestrel.",
         "Rooms are paid by Nora.",
+        "Ninety-one is the age of Ottilie.",
     ],
 )
 def test_what_stands_in_the_source_in_other_words_is_grounded(fact: str) -> None:
@@ -37,7 +37,11 @@ def test_what_stands_in_the_source_in_other_words_is_grounded(fact: str) -> None
     [
         ("Ottilie is 92.", "92"),
         ("The port is 5432.", "5432"),
-        ("Ottilie is nineteen.", "19"),
+        ("Ottilie is nineteen.", "nineteen"),
+        ("Ottilie is ninety.", "ninety"),
+        ("They paid 200 pounds.", "200"),
+        ("In 1890 they had 8 ports.", "8"),
+        ("Four ports were open on 4 March 2024.", "Four"),
         ("Nora pays until 22 April 2024.", "2024-04-22"),
         ("Nora pays until Friday 15 March 2024.", "2024-03-15"),
         ("Tomasz pays.", "Tomasz"),
@@ -56,26 +60,10 @@ def test_any_of_several_sources_will_do() -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_never_raises_and_a_text_grounds_itself_with_its_numbers(fact: str, said: str) -> None:
+def test_never_raises(fact: str, said: str) -> None:
     ungrounded(fact, [("", said, MONDAY)])
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("thirty-eight pounds", "38"),
-        ("four hundred and ten", "410"),
-        ("eight and a half thousand", "8500"),
-        ("the twenty-first of April", "21"),
-        ("fifty-two thousand", "52000"),
-        ("two million", "2000000"),
-        ("a dozen", "12"),
-        ("seven", "7"),
-    ],
-)
-def test_numbers_in_words(text: str, number: str) -> None:
-    assert number in spelled(text)
-
-
-def test_no_number_in_words() -> None:
-    assert spelled("often, someone, tension and height") == frozenset()
+def test_more_dates_than_are_looked_at_are_not_believed() -> None:
+    said = " ".join(f"{year}-01-01" for year in range(1990, 2030))
+    assert ungrounded(said, [("", said, MONDAY)]) == "2021-01-01"
