@@ -55,6 +55,9 @@ NOT_RUN = {
 NOT_RUN_PREFIXES = {
     "claude ": CLIENT,
     "npx ": CLIENT,
+    "uv tool install ": WHOLE_INSTALL,
+    ".venv/bin/python tools/build_bundle.py": "needs Node; tests/conformance packs the bundle",
+    ".venv/bin/python tools/write_manifests.py": "tests/test_manifests.py compares what it writes",
     "curl ": CLIENT,
     "anamnesis serve": SERVES,
     f"{PROGRAM} serve": SERVES,

@@ -27,8 +27,8 @@ Not scored for 2026-07-28: 1 scenario(s) run, 1 failing. These do not affect con
 
 
 @pytest.fixture(scope="module")
-def run() -> ModuleType:
-    about = importlib.util.spec_from_file_location("conformance_run", HERE / "run.py")
+def runner() -> ModuleType:
+    about = importlib.util.spec_from_file_location("conformance_runner", HERE / "runner.py")
     assert about
     assert about.loader
     module = importlib.util.module_from_spec(about)
@@ -38,14 +38,14 @@ def run() -> ModuleType:
 
 
 @pytest.mark.parametrize(("mark", "passed"), [("✓", "2 of 2"), ("✗", "1 of 2")])
-def test_only_scored_scenarios_count(run: ModuleType, mark: str, passed: str) -> None:
-    assert run._line(WHOLE.format(mark=mark), 0) == f"{passed} scored scenarios"
+def test_only_scored_scenarios_count(runner: ModuleType, mark: str, passed: str) -> None:
+    assert runner.line(WHOLE.format(mark=mark), 0) == f"{passed} scored scenarios"
 
 
-def test_a_single_scenario_is_told_by_its_checks(run: ModuleType) -> None:
+def test_a_single_scenario_is_told_by_its_checks(runner: ModuleType) -> None:
     said = "Checks:\n...\nTest Results:\nPassed: 3/3, 0 failed, 0 warnings\n"
-    assert run._line(said, 0) == "Passed: 3/3, 0 failed, 0 warnings"
-    assert run._line("nothing", 6) == "exit 6"
+    assert runner.line(said, 0) == "Passed: 3/3, 0 failed, 0 warnings"
+    assert runner.line("nothing", 6) == "exit 6"
 
 
 def test_every_tool_is_pinned_exactly_and_locked_with_its_hash() -> None:
@@ -58,10 +58,10 @@ def test_every_tool_is_pinned_exactly_and_locked_with_its_hash() -> None:
     assert all("integrity" in about for path, about in locked.items() if path)
 
 
-def test_node_is_new_enough_for_the_inspector(run: ModuleType) -> None:
+def test_node_is_new_enough_for_the_inspector(runner: ModuleType) -> None:
     nodes = json.loads((HERE / "package.json").read_text())["optionalDependencies"]
-    for version in nodes.values():
-        assert tuple(map(int, version.split(".")[:2])) >= run.OLDEST_NODE >= (22, 0)
+    for version in (version for name, version in nodes.items() if name.startswith("node-")):
+        assert tuple(map(int, version.split(".")[:2])) >= runner.OLDEST_NODE >= (22, 0)
 
 
 def test_four_checks_are_expected_to_fail_on_the_shipped_server_and_no_other() -> None:
@@ -78,5 +78,15 @@ def test_ci_runs_the_check_and_keeps_what_it_printed() -> None:
 def test_the_table_in_the_documents_names_the_versions_that_are_pinned() -> None:
     text = (ROOT / "docs" / "clients.md").read_text("utf-8")
     table = text.partition("## What was run")[2]
-    for version in json.loads((HERE / "package.json").read_text())["dependencies"].values():
+    wanted = json.loads((HERE / "package.json").read_text())
+    programs = {k: v for k, v in wanted["optionalDependencies"].items() if "claude-code" in k}
+    for version in (wanted["dependencies"] | programs).values():
         assert f"| {version} |" in table
+    (uv,) = re.findall(r'^UV = "uv==(.+)"$', (HERE / "publishing.py").read_text(), re.MULTILINE)
+    assert f"uv {uv}," in table
+
+
+def test_the_documents_build_the_bundle_with_the_version_that_is_pinned() -> None:
+    text = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    version = json.loads((HERE / "package.json").read_text())["dependencies"]["@anthropic-ai/mcpb"]
+    assert re.findall(r"@anthropic-ai/mcpb@([\d.]+)", text) == [version]

