@@ -85,6 +85,8 @@ class Chosen:
     active: Sequence[Activation] = ()
     together: Sequence[str] = ()
     """Ids that the cue clearly brought up, chosen or not."""
+    folded: Sequence[int] = ()
+    """Rows that some of the chosen ones stand for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,15 +130,16 @@ class Reasons:
     ) -> Iterator[Rejected]:
         stands_for = {place: first for first, places in folded.items() for place in places}
         chosen = set(kept)
-        left = [place for place in range(len(order)) if place not in chosen]
+        left, rows = [p for p in range(len(order)) if p not in chosen], self._found.rows[order]
         for place in left[:MOST_REJECTED]:
             reason = "below_k"
             if place in stands_for:
-                first = int(self._found.rows[order[stands_for[place]]])
-                reason = f"near_duplicate of {self._columns.id(first)}"
+                first = int(rows[stands_for[place]])
+                twin = self._columns.kind[first] == self._columns.kind[int(rows[place])]
+                reason = f"{'near_duplicate of' if twin else 'retells'} {self._columns.id(first)}"
             index = int(order[place])
             yield Rejected(
-                int(self._found.rows[index]),
+                int(rows[place]),
                 float(self._found.score[index]),
                 self.why(index) | {"rejected": reason},
             )

@@ -171,7 +171,7 @@ class Reader:
         if asked.cues.as_of is None and retired.any():
             chosen, searched = self._search(asked, mask & ~retired), mask & ~retired
             if metamemory.feeling(chosen.confidence) == "high":
-                sources = retired & self._sources(chosen.rows)
+                sources = retired & self._sources([*chosen.rows, *chosen.folded])
                 if not sources.any():
                     return chosen, searched
                 mask = searched | sources
@@ -255,6 +255,7 @@ class Reader:
             together=cognition.together(
                 self._store, found.rows, found.whole, self._profile.related
             ),
+            folded=[int(found.rows[order[p]]) for places in folded.values() for p in places],
         )
         if not cues.explain:
             return answer

@@ -11,12 +11,15 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.records import Memory
+from memory_core.records import KINDS, Memory
 from memory_core.scoring import duplicates, mmr, succession
+from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.text import claims
 
 Rows = NDArray[np.int64]
+
+_DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 
 def ranked(
@@ -82,10 +85,45 @@ def folded(
 ) -> tuple[list[int], dict[int, list[int]]]:
     """The places of the first *k* of the ranked *rows* that say something new.
 
-    And, for each of them, the places that it stands for: near-duplicates, from cosine *threshold*,
-    of one speaker and visibility, whose claims agree (design, section 4). Nothing is folded while
-    there is no model (None). Looks further only where the first few fold into less than *k*.
+    And, for each of them, the places that it stands for: what only retells it, and near-duplicates,
+    from cosine *threshold*, of one speaker and visibility, whose claims agree (design, section 4).
+    Without a model (None) there are no near-duplicates. Looks further only where the first few fold
+    into less than *k*.
     """
+    retold = _retold(store, rows, k)
+    left = np.setdiff1d(np.arange(len(rows)), list(retold))
+    kept, twins = _without_twins(store, rows[left], k, threshold)
+    stands_for = {int(left[one]): left[others].tolist() for one, others in twins.items()}
+    first = [int(left[place]) for place in kept]
+    reached = first[-1] if len(first) == k else len(rows)
+    for place, source in retold.items():
+        if source in first and place < reached:
+            stands_for.setdefault(source, []).append(place)
+    return first, stands_for
+
+
+def _retold(store: MemoryStore, rows: Rows, k: int) -> dict[int, int]:
+    """The places of summaries and concepts that only retell, with that of the first they rest on.
+
+    One that stands behind its source says less than it, unless it draws half of what is given
+    together. Measured on the dialogue after one sleep: with all of them recall@10 / @5 is 83.6 /
+    70.9, so 85.5 / 72.7.
+    """
+    derived = np.isin(store.columns.kind[rows], _DERIVED)
+    places = {int(row): place for place, row in enumerate(rows)}
+    given = set(rows[~derived][:k].tolist())
+    found: dict[int, int] = {}
+    for place in np.flatnonzero(derived).tolist():
+        sources = store.graph.targets(int(rows[place]), DERIVED_FROM)
+        first = min((places[row] for row in sources if row in places), default=place)
+        if first < place and 2 * len(given.intersection(sources)) < len(given):
+            found[place] = first
+    return found
+
+
+def _without_twins(
+    store: MemoryStore, rows: Rows, k: int, threshold: float | None
+) -> tuple[list[int], dict[int, list[int]]]:
     if threshold is None or store.vectors is None:
         return list(range(min(k, len(rows)))), {}
     kept, stands_for = _fold(store, rows[: _window(k)], k, threshold)

@@ -252,6 +252,29 @@ def test_what_differs_in_fact_never_folds(
     assert {hit.memory.text for hit in memory.recall(ME, pair[0]).hits} == set(pair)
 
 
+def test_a_summary_that_only_retells_is_left_out_and_one_that_draws_together_is_not(
+    memory: Memory,
+) -> None:
+    parts = (
+        "The crane lifts heavy crates.",
+        "The heron sleeps by the weir.",
+        "The miller grinds rye at night.",
+    )
+    sources = [memory.remember(ME, text).id for text in parts]
+    for number in range(6):
+        memory.remember(ME, f"Another heron sleeps near weir number {number}.")
+    told = {"text": " ".join(parts), "kind": "summary", "derived_from": sources}
+    summary = memory.bring_in(ME, told).id
+    narrow = memory.recall(ME, "Where sleeps the heron by the weir?", k=4, explain=True)
+    assert narrow.hits[0].memory.id == sources[1]
+    assert narrow.hits[0].why["folded"] == 1
+    reasons = {hit.memory.id: hit.why["rejected"] for hit in narrow.rejected}
+    assert reasons[summary] == f"retells {sources[1]}"
+    broad = ids(memory, "crane lifts crates, miller grinds rye", k=4)
+    assert {summary, sources[0], sources[2]} < set(broad)
+    assert ids(memory, "heron by the weir", k=4, kinds=["summary"]) == [summary]
+
+
 def test_what_two_people_say_does_not_fold(memory: Memory) -> None:
     text = "The heron waits every morning by the quiet weir below the mill."
     said = [memory.remember(ME, text, speaker=name, session=name).id for name in ("Ana", "Ben")]
