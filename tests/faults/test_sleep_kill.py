@@ -1,94 +1,89 @@
-"""kill -9 at one point of a run after another: taken up or taken back, and nothing is lost."""
+"""kill -9 during a run: taken up or taken back, and nothing is lost.
+
+A sample of the changes of files that a run makes; all of them are played by
+tests/campaigns/sleep_kill.py.
+"""
 
 from __future__ import annotations
 
-import json
-import signal
-import subprocess
-import sys
+import random
+import shutil
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from yard import KILLS, Yard
 
-from memory_core.config import ConsolidationSettings
-from memory_core.memory import Memory
-from memory_core.records import Identity
-
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
-
-ROOT = Path(__file__).parents[2]
-ME = Identity("me")
-
-WORKER = """
-import importlib.util, os, signal, sys
-from pathlib import Path
-from memory_core.config import ConsolidationSettings, Settings
-from memory_core.memory import Memory
-from memory_core.records import Identity
-from memory_core.storage import runs
-
-spec = importlib.util.spec_from_file_location("conftest", "tests/conftest.py")
-shared = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(shared)
-runs.BATCH = 3
-directory, point = sys.argv[1], int(sys.argv[2])
-told = 0
-
-def die(done, total, message):
-    global told
-    told += 1
-    if told == point:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-still = ConsolidationSettings(automatic=False, concept_members=3)
-settings = Settings(data_dir=Path(directory), consolidation=still)
-memory = Memory(settings, clock=lambda: 1_717_900_000.0, embedder=shared.ToyEmbedder())
-memory.wait_ready(30)
-memory.consolidate(Identity("me"), progress=die)
-memory.close()
-"""
-
-POINTS = (1, 5, 12, 13, 15, 16, 12)
-"""Steps, and batches while writing, one after the other on one store; a run is started thrice."""
+CHANGES = 250
+"""About as many as opening, one run and closing make."""
+SAMPLE = 10
 
 
-def export(memory: Memory) -> str:
-    return json.dumps(list(memory.export(ME)), sort_keys=True)
+@pytest.fixture(scope="module")
+def sleep_yard(shim: Path) -> Iterator[Yard]:
+    yard = Yard(shim, "sleep_scenarios")
+    yield yard
+    yard.close()
 
 
-def states(memory: Memory) -> dict[str, str]:
-    runs = memory._engine.parts().store.journal.runs()
-    return {change.target: (change.body or {})["state"] for change in runs}
+@pytest.fixture
+def prepared(place: Path) -> Path:
+    """A store on which every step of sleep has something to do."""
+    import sleep_scenarios
+
+    sleep_scenarios.prepare(place / "prepared")
+    return place / "prepared"
 
 
-@pytest.mark.timeout(300)
-def test_a_kill_at_any_point_of_a_run_loses_nothing(open_memory: Any, tmp_path: Path) -> None:
-    still = ConsolidationSettings(automatic=False, concept_members=3)
-    memory = open_memory(consolidation=still)
-    said = []
-    for number in range(9):
-        thing = ("heron", "otter", "mill")[number % 3]
-        text = f"The {thing} of the {thing} house waits by the old {thing} gate on day {number}"
-        said.append((memory.remember(ME, text, session="talk").id, text))
-    before = export(memory)
-    memory.close()
-    for point in POINTS:
-        command = [sys.executable, "-c", WORKER, str(tmp_path / "store"), str(point)]
-        ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        assert ended.returncode == -signal.SIGKILL, ended.stderr
-        memory = open_memory(consolidation=still)
-        rows = {row["id"]: row["text"] for row in memory.export(ME)}
-        assert all(rows[id] == text for id, text in said)
-        assert sorted(states(memory).values())[-1] == "started"
+@pytest.fixture
+def legal(place: Path, prepared: Path) -> Any:
+    """The two states in which a killed run may end."""
+    import sleep_scenarios
+
+    shutil.copytree(prepared, place / "played")
+    found = sleep_scenarios.Legal(place / "played")
+    assert all(found.steps.values()), found.steps
+    return found
+
+
+def test_kill_9_at_a_sample_of_all_changes_ends_in_a_legal_state(
+    sleep_yard: Yard, prepared: Path, legal: Any, place: Path
+) -> None:
+    order, stretch = random.Random(6), CHANGES // SAMPLE
+    store, ends, killed = place / "store", Counter[str](), 0
+    for number in range(SAMPLE):
+        shutil.copytree(prepared, store)
+        point = number * stretch + order.randint(1, stretch)
+        outcome = sleep_yard.run("one_sleep", store, what=KILLS[number % 3], first=point)
+        ends[legal.verify(store, go_on=number % 2 == 0)] += 1
+        killed += outcome.killed
+        shutil.rmtree(store)
+    assert killed >= SAMPLE - 2
+    assert ends["resumed"]
+    assert ends["taken back"]
+
+
+def test_a_run_that_is_killed_again_and_again_is_taken_back_and_begun_anew(
+    sleep_yard: Yard, prepared: Path, legal: Any
+) -> None:
+    import sleep_scenarios
+
+    for point in (120, 60, 60, 60, 160):  # a run is started four times at most
+        assert sleep_yard.run("one_sleep", prepared, what=KILLS[0], first=point).killed
+    memory = sleep_scenarios.open_memory(prepared)
+    try:
+        rows = {row["id"]: row["text"] for row in memory.export(sleep_scenarios.ME)}
+        assert legal.said.items() <= rows.items()
+        assert len(legal.new(memory)) == 2
+        report = memory.consolidate(sleep_scenarios.ME)
+        assert report.status == "completed"
+        found = legal.new(memory)
+        assert found.pop(report.run) == "completed"
+        assert set(found.values()) == {"failed"}
+        memory.consolidate(sleep_scenarios.ME, undo=report.run)
+        assert sleep_scenarios.export(memory) == legal.before
+        assert memory.health(sleep_scenarios.ME, repair=True).status == "ok"
+    finally:
         memory.close()
-    memory = open_memory(consolidation=still)
-    report = memory.consolidate(ME)
-    assert report.status == "completed"
-    assert report.summaries
-    found = states(memory)
-    assert found.pop(report.run) == "completed"
-    assert set(found.values()) == {"failed"}
-    memory.consolidate(ME, undo=report.run)
-    assert export(memory) == before
-    assert memory.health(ME, repair=True).status == "ok"
