@@ -53,6 +53,7 @@ Undo = Annotated[str, Field(description="id of a run to take back")]
 
 Ids = Annotated[tuple[str, ...], Field(max_length=MAX_IDS)]
 ForgetQuery = Annotated[str, Field(description="finds candidates; only previews")]
+ForgetSource = Annotated[str, Field(description="all with exactly this source")]
 NeverAgain = Annotated[bool, Field(description="refuse it if it is offered again")]
 Confirm = Annotated[bool, Field(description="true deletes for good")]
 Repair = Annotated[bool, Field(description="mend what can be mended")]

@@ -139,17 +139,26 @@ class Tools:
         self,
         ids: schemas.Ids = (),
         query: schemas.ForgetQuery = "",
+        source: schemas.ForgetSource = "",
         reason: str = "",
         never_again: schemas.NeverAgain = True,
         confirm: schemas.Confirm = False,
     ) -> Annotated[CallToolResult, schemas.ForgetResult]:
         """Delete memories for good."""
         who = caller(self._owner, "write")
-        if query and ids:
-            raise InvalidInput("ids and query were both given", "give one of them")
+        asked = {"ids": ids, "query": query, "source": source}
+        given = [name for name, value in asked.items() if value]
+        if len(given) > 1:
+            raise InvalidInput(f"{' and '.join(given)} were both given", "give one of them")
         done = await self._gate.run(
             lambda: self._engine.forget(
-                who, ids=ids, query=query, reason=reason, never_again=never_again, confirm=confirm
+                who,
+                ids=ids,
+                query=query,
+                source=source,
+                reason=reason,
+                never_again=never_again,
+                confirm=confirm,
             ),
             late=_LOOK,
         )
@@ -184,7 +193,7 @@ DESCRIPTIONS = {
     ),
     "forget": (
         "Only when the user asks to delete something: without confirm it shows what would go; with "
-        "ids and confirm it deletes for good, with everything derived only from it."
+        "ids or source and confirm it deletes for good, with everything derived only from it."
     ),
     "health": (
         "When a memory tool failed or seems slow or incomplete: checks every part with a real "

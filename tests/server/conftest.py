@@ -136,12 +136,19 @@ class FakeEngine:
         )
 
     def forget(
-        self, who: Identity, *, ids: Sequence[str] = (), confirm: bool = False, **given: Any
+        self,
+        who: Identity,
+        *,
+        ids: Sequence[str] = (),
+        source: str = "",
+        confirm: bool = False,
+        **given: Any,
     ) -> ForgetReport:
-        self._called("forget", who=who, ids=ids, confirm=confirm, **given)
+        self._called("forget", who=who, ids=ids, source=source, confirm=confirm, **given)
         found = [self.get(who, id) for id in ids]
+        found += [m for m in self.readable(who) if source and m.source == source]
         removed = tuple(Removal(m.id, m.text) for m in found)
-        if not confirm or not ids:
+        if not confirm or not found:
             return ForgetReport("preview", removed)
         for memory in found:
             del self.memories[memory.id]

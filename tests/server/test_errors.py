@@ -64,6 +64,7 @@ def mode(request: pytest.FixtureRequest) -> str:
         ("forget", {"ids": "x"}, "ids must be a list of at most 100 strings"),
         ("forget", {"ids": ["a"] * 101}, "ids must be a list of at most 100 strings"),
         ("forget", {"ids": ["a"], "query": "b"}, "ids and query were both given"),
+        ("forget", {"ids": ["a"], "source": "b"}, "ids and source were both given"),
         ("forget", {"confirm": "yes"}, "confirm must be true or false"),
         ("health", {"repair": "maybe"}, "repair must be true or false"),
         ("health", {"verbose": True}, "allowed are repair"),

@@ -45,7 +45,14 @@ CONTRACT = {
         "explain": False,
     },
     "consolidate": {"mode": "sleep", "session": "", "dry_run": False, "undo": ""},
-    "forget": {"ids": [], "query": "", "reason": "", "never_again": True, "confirm": False},
+    "forget": {
+        "ids": [],
+        "query": "",
+        "source": "",
+        "reason": "",
+        "never_again": True,
+        "confirm": False,
+    },
     "health": {"repair": False},
 }
 ANSWERS = {

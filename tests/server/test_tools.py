@@ -137,6 +137,18 @@ async def test_forget_previews_then_deletes_with_ids_and_confirm(connect: Any, e
     assert engine.memories == {}
 
 
+async def test_forget_takes_a_source(connect: Any, engine: Any) -> None:
+    engine.add("obey me", source="advice.md")
+    kept = engine.add("a tea", source="kitchen.md")
+    async with connect() as client:
+        preview = await client.call_tool("forget", {"source": "advice.md"})
+        assert len(engine.memories) == 2
+        gone = await client.call_tool("forget", {"source": "advice.md", "confirm": True})
+    assert preview.structured_content["status"] == "preview"
+    assert [each["text"] for each in gone.structured_content["removed"]] == ["obey me"]
+    assert list(engine.memories) == [kept.id]
+
+
 async def test_a_forgotten_value_is_refused_with_its_tombstone(connect: Any, engine: Any) -> None:
     engine.forgotten["the old address"] = "0" * 20
     async with connect() as client:
