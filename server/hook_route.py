@@ -29,7 +29,7 @@ def route(
     limits: LimitSettings,
     clock: Callable[[], float] = time.time,
 ) -> Route:
-    """The route; a hook both captures and recalls, so its token needs the right to write.
+    """The route; a hook both captures and recalls, so its token must be allowed to read and write.
 
     It answers 200 whatever happens behind the door: a hook must not stand in its client's way.
     """
@@ -40,6 +40,7 @@ def route(
         try:
             payload = json.loads(await request.body())
             if isinstance(payload, dict):
+                caller(owner, "read")
                 who = caller(owner, "write")
                 work = lambda: silently(lambda: hooks.answer(who, payload))  # noqa: E731
                 answer = await gate.run(work, late="nothing is lost")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,7 +55,7 @@ def add(client: str, content: dict[str, Any], handler: Handler) -> None:
     remove(client, content)
     if client == "cursor":
         content.setdefault("version", 1)
-        command = {"command": shlex.join(handler.command), "timeout": SECONDS}
+        command = {"command": _line(handler.command), "timeout": SECONDS}
         for event in _CURSOR_EVENTS:
             _events(content).setdefault(event, []).append(dict(command))
         return
@@ -108,6 +109,15 @@ def _ours(handler: Any) -> bool:
     words = [*_words(str(handler.get("command", ""))), *map(str, handler.get("args") or ())]
     named = any("anamnesis" in Path(word).name or word == "server" for word in words)
     return named and "hook" in words
+
+
+def _line(words: Sequence[str]) -> str:
+    """*words* as the shell of this system takes them on one line."""
+    if sys.platform != "win32":
+        return shlex.join(words)
+    from subprocess import list2cmdline  # 10 ms that no hook has to wait for
+
+    return list2cmdline(words)
 
 
 def _words(command: str) -> Sequence[str]:

@@ -57,6 +57,17 @@ def test_settings_of_cursor() -> None:
     assert held == {"version": 1, "hooks": {"stop": [{"command": "/usr/bin/notify"}]}}
 
 
+def test_settings_of_cursor_on_windows_are_quoted_for_its_shell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    held: dict[str, Any] = {}
+    hook_settings.add("cursor", held, Handler((r"C:\My Tools\anamnesis.exe", "hook")))
+    assert held["hooks"]["sessionStart"][0]["command"] == r'"C:\My Tools\anamnesis.exe" hook'
+    hook_settings.remove("cursor", held)
+    assert held == {}
+
+
 CLAUDE_CODE = (
     "SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "PostCompact", "SessionEnd"
 )  # fmt: skip

@@ -19,6 +19,7 @@ from server import cli, clients, trying
 from server.auth import Tokens
 from server.clients import CLIENTS, User
 
+INSTALLED = Path(__file__).with_name("installed.json")
 PLACES = {
     ("claude-desktop", "linux"): ".config/Claude/claude_desktop_config.json",
     ("claude-desktop", "darwin"): "Library/Application Support/Claude/claude_desktop_config.json",
@@ -119,6 +120,51 @@ def test_a_written_entry_starts_and_is_written_once(desk: Desk, name: str) -> No
     assert "no change" in desk.run("install", name, "--agent", "zoe")[1]
     assert desk.file(name).read_bytes() == before
     assert desk.file(name).stat().st_mode & 0o777 == 0o600
+
+
+WAYS = {
+    "stdio": ("--agent", "zoe", "--team", "home"),
+    "http": ("--http", "--port", "9999"),
+    "hooks": ("--hooks",),
+    "http and hooks": ("--http", "--hooks"),
+}
+
+
+@pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
+def test_written_configurations_are_those_of_the_snapshot(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    platform: str,
+) -> None:
+    """Every file that every way of installing writes, on each operating system."""
+    windows = platform == "win32"
+    program = tmp_path / "venv" / ("Scripts/anamnesis.exe" if windows else "bin/anamnesis")
+    program.parent.mkdir(parents=True)
+    program.touch()
+    monkeypatch.setattr(sys, "executable", str(program.with_name("python")))
+    monkeypatch.setattr(Tokens, "add", lambda *given, **more: "anm_secret")
+    monkeypatch.setattr(sys, "platform", platform)
+    for variable in ("XDG_CONFIG_HOME", "APPDATA"):
+        monkeypatch.delenv(variable, raising=False)
+    written: dict[str, Any] = {}
+    for name in CLIENTS:
+        for way, flags in WAYS.items():
+            home = tmp_path / f"{name} {way}"
+            home.mkdir()
+            monkeypatch.setenv("USERPROFILE" if windows else "HOME", str(home))
+            data = ("--data-dir", str(tmp_path / "data"))
+            code = cli.main(["install", name, *flags, *data])
+            files = [path for path in sorted(home.rglob("*")) if path.is_file()]
+            assert bool(files) is (code == 0), capsys.readouterr().err
+            written[f"{name}, {way}"] = {
+                path.relative_to(home).as_posix(): json.loads(
+                    path.read_text("utf-8").replace(str(tmp_path), "/somewhere")
+                )
+                for path in files
+            }
+    snapshot = json.loads(INSTALLED.read_text("utf-8"))
+    assert written == snapshot[platform], f"if this is wanted, write it to {INSTALLED.name}"
 
 
 def test_what_else_stands_in_the_file_stays_and_a_copy_is_kept(desk: Desk) -> None:

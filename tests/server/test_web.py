@@ -13,12 +13,15 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from starlette.routing import Route
 
+from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity
-from server import web
+from server import hook_route, web
 from server.app import build_server
 from server.auth import Tokens
+from server.tools import DESCRIPTIONS
 from server.web import MAX_BODY, build_app, is_loopback
 
 pytestmark = pytest.mark.anyio
@@ -92,7 +95,9 @@ def tokens(tmp_path: Path) -> Tokens:
 
 @pytest.fixture
 def app(engine: Any, tokens: Tokens) -> Any:
-    return build_app(build_server(engine, owner=Identity("me")), tokens=tokens)
+    owner = Identity("me")
+    hook = hook_route.route(engine, owner, LimitSettings())
+    return build_app(build_server(engine, owner=owner), tokens=tokens, more=[hook])
 
 
 async def test_the_door_checks_host_origin_token_and_path(app: Any, tokens: Tokens) -> None:
@@ -207,6 +212,14 @@ GET      /mcp         localhost:7832                  -                         
 DELETE   /mcp         localhost:7832                  -                             wrong    json      401
 OPTIONS  /mcp         localhost:7832                  http://evil.example           none     none      403
 OPTIONS  /mcp         localhost:7832                  http://localhost:1            none     none      401
+POST     /hook        localhost:7832                  -                             good     json      200
+GET      /hook        localhost:7832                  -                             good     json      405
+POST     /hook        evil.example                    -                             good     json      421
+POST     /hook        localhost:7832                  http://evil.example           good     json      403
+POST     /hook        localhost:7832                  -                             none     json      401
+POST     /hook        localhost:7832                  -                             revoked  json      401
+POST     /hook        localhost:7832                  -                             good     plain     415
+OPTIONS  /hook        localhost:7832                  http://evil.example           none     none      403
 POST     /mcp         evil.example                    http://evil.example           none     plain     421
 POST     /mcp         localhost:7832                  http://evil.example           none     plain     403
 POST     /mcp         localhost:7832                  -                             none     plain     401
@@ -260,6 +273,36 @@ async def test_who_gets_through(
     assert engine.calls == [], "nothing of this reaches the memory"
 
 
+def routes(app: Any) -> list[tuple[str, str]]:
+    """Every method and path that the application answers, behind whatever stands before it."""
+    while not hasattr(app, "routes"):
+        app = getattr(app, "app", None) or app._app
+    return [
+        (method, route.path if isinstance(route, Route) else f"{route.path}/")
+        for route in app.routes
+        for method in sorted(getattr(route, "methods", None) or ("POST",))
+    ]
+
+
+async def test_no_route_is_outside_the_door(app: Any, engine: Any, tokens: Tokens) -> None:
+    good = {"authorization": f"Bearer {tokens.add('ann')}", **JSON}
+    found = routes(app)
+    assert {path for _, path in found} == {"/healthz", "/hook", "/mcp", "/sse", "/messages/"}
+    refused = {
+        421: {**good, "host": "evil.example"},
+        403: {**good, "origin": "http://evil.example"},
+        413: {**good, "content-length": str(MAX_BODY + 1)},
+        401: JSON,
+    }
+    async with serving(app) as served, served.http() as http:
+        for method, path in found:
+            for status, headers in refused.items():
+                answer = await http.request(method, path, headers=headers)
+                open_to_all = path == "/healthz" and status == 401
+                assert answer.status_code == (200 if open_to_all else status), (method, path)
+    assert engine.calls == []
+
+
 async def test_idle_sessions_are_dropped(
     engine: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,7 +348,10 @@ async def test_a_preflight_gets_no_cors(app: Any, tokens: Tokens) -> None:
     assert answer.status_code == 403
 
 
-async def test_a_large_body_is_refused_declared_or_streamed(app: Any, tokens: Tokens) -> None:
+@pytest.mark.parametrize("path", ["/mcp", "/messages/", "/hook"])
+async def test_a_large_body_is_refused_declared_or_streamed(
+    app: Any, tokens: Tokens, path: str
+) -> None:
     secret = tokens.add("ann")
 
     async def chunks() -> AsyncIterator[bytes]:
@@ -313,8 +359,8 @@ async def test_a_large_body_is_refused_declared_or_streamed(app: Any, tokens: To
             yield b"x" * 65536
 
     async with serving(app) as served, served.http(secret) as http:
-        declared = await http.post("/mcp", headers=JSON, content=b"x" * (MAX_BODY + 1))
-        streamed = await http.post("/mcp", headers=JSON, content=chunks())
+        declared = await http.post(path, headers=JSON, content=b"x" * (MAX_BODY + 1))
+        streamed = await http.post(path, headers=JSON, content=chunks())
     assert declared.status_code == streamed.status_code == 413
 
 
@@ -340,23 +386,25 @@ async def test_identity_comes_from_the_token(
     assert (memory.agent, memory.team) == ("ann", "ours")
 
 
+READING = {"recall", "health", "resources", "prompts"}
+WRITING = {"remember", "consolidate", "forget"}
+
+
 @pytest.mark.parametrize(
     ("rights", "allowed"),
     [
-        (("read",), {"recall", "health", "resource", "prompt"}),
-        (("write",), {"remember", "consolidate", "forget"}),
+        (("read",), READING),
+        (("write",), WRITING),
         (("admin",), {"repair"}),
-        (
-            ("read", "write"),
-            {"recall", "health", "resource", "prompt", "remember", "consolidate", "forget"},
-        ),
+        (("read", "write"), READING | WRITING),
+        (("admin", "read", "write"), READING | WRITING | {"repair"}),
     ],
 )
-async def test_rights_are_checked_for_every_tool_and_resource(
+async def test_rights_are_checked_for_every_tool_resource_and_prompt(
     app: Any, engine: Any, tokens: Tokens, rights: tuple[str, ...], allowed: set[str]
 ) -> None:
     secret = tokens.add("ann", rights=rights)
-    engine.add("tea", agent="ann")
+    memory = engine.add("tea", agent="ann", session="s", entities=("Tea",), topic="drinks")
     calls = {
         "recall": ("recall", {"query": "tea"}),
         "remember": ("remember", {"text": "x"}),
@@ -365,21 +413,46 @@ async def test_rights_are_checked_for_every_tool_and_resource(
         "health": ("health", {}),
         "repair": ("health", {"repair": True}),
     }
+    assert {tool for tool, _ in calls.values()} == set(DESCRIPTIONS)
+    resources = {
+        "memory://recent": "memory://recent",
+        "memory://health": "memory://health",
+        "memory://item/{id}": f"memory://item/{memory.id}",
+        "memory://session/{id}": "memory://session/s",
+        "memory://entity/{name}": "memory://entity/Tea",
+        "memory://topic/{name}": "memory://topic/drinks",
+    }
     async with serving(app) as served, served.client(secret) as client:
         for what, (tool, arguments) in calls.items():
             answer = await client.call_tool(tool, arguments)
             assert answer.is_error == (what not in allowed), what
             if answer.is_error:
                 assert answer.content[0].text.startswith("scope_denied: this token may not ")
+        listed = {str(each.uri) for each in (await client.list_resources()).resources}
+        templates = (await client.list_resource_templates()).resource_templates
+        assert set(resources) == listed | {each.uri_template for each in templates}
+        prompts = [each.name for each in (await client.list_prompts()).prompts]
         for what, ask in (
-            ("resource", client.read_resource("memory://recent")),
-            ("prompt", client.get_prompt("briefing", {})),
+            *(("resources", client.read_resource(uri)) for uri in resources.values()),
+            *(("prompts", client.get_prompt(name, {})) for name in prompts),
         ):
             if what in allowed:
                 await ask
             else:
                 with pytest.raises(Exception, match="scope_denied"):
                     await ask
+
+
+@pytest.mark.parametrize("rights", [("read",), ("write",), ("admin",), ("read", "write")])
+async def test_a_hook_needs_the_rights_to_read_and_to_write(
+    app: Any, engine: Any, tokens: Tokens, rights: tuple[str, ...]
+) -> None:
+    secret = tokens.add("ann", rights=rights)
+    event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"}
+    async with serving(app) as served, served.http(secret) as http:
+        answer = await http.post("/hook", headers=JSON, json=event)
+    assert answer.status_code == 200, "a hook never stands in its client's way"
+    assert bool(engine.calls) is (rights == ("read", "write"))
 
 
 @pytest.mark.parametrize("rights", [("read",), ("write", "admin")])
