@@ -2,8 +2,8 @@
 
     python tools/write_manifests.py          # needs the package installed
 
-Each file says again what stands in pyproject.toml, in the tools or in server/hook_settings.py, in
-the form of its reader. So they are written, not kept by hand; tests/test_manifests.py compares.
+Each file says again what stands in pyproject.toml or in server/hook_settings.py, in the form of its
+reader. So they are written, not kept by hand; tests/test_manifests.py compares.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from memory_core.config import PREFIX
 from server import hook_settings
 from server.clients import NAME
 from server.hook_settings import Handler
-from server.tools import DESCRIPTIONS
 
 ROOT = Path(__file__).parents[1]
 REGISTRY_NAME = "io.github.anamnesis-mcp/anamnesis"
@@ -29,6 +28,14 @@ AUTHOR = {"name": "the Anamnesis contributors"}
 TESTED_PYTHON = ">=3.11,<3.14"
 """What .github/workflows/ci.yml runs; wheels of every dependency exist for them."""
 PLUGIN = "integrations/claude-code"
+TOOLS = {
+    "remember": "Keeps what you state, verbatim and at once.",
+    "recall": "Finds what was said, by meaning, words, names and dates, and says how sure it is.",
+    "consolidate": "Groups and sums up memories and finds contradictions; can be undone.",
+    "forget": "Shows what would go; deletes it for good once you agree.",
+    "health": "Checks every part and names the fix.",
+}
+"""What each tool does, for the user who installs the bundle; the model reads server/tools.py."""
 
 
 def contents() -> dict[str, str]:
@@ -106,7 +113,7 @@ def bundle(project: Mapping[str, Any]) -> dict[str, Any]:
                 "env": {f"{PREFIX}AGENT": "${user_config.agent}"},
             },
         },
-        "tools": [{"name": name, "description": text} for name, text in DESCRIPTIONS.items()],
+        "tools": [{"name": name, "description": text} for name, text in TOOLS.items()],
         "prompts_generated": True,
         "keywords": project["keywords"],
         "license": project["license"],
