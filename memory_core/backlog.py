@@ -13,7 +13,7 @@ from memory_core.config import GistSettings
 from memory_core.records import (
     FAILED,
     JOBS,
-    NEVER,
+    TRUSTS,
     VISIBILITIES,
     Change,
     Identity,
@@ -39,12 +39,16 @@ Group = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One memory that is due: when it was recorded, its group and its length in words."""
+    """One memory that is due: its group, when it was recorded, its length in words and its trust.
+
+    *trust* is its place in records.TRUSTS.
+    """
 
     id: str
     group: Group
     recorded_at: float
     words: int
+    trust: int
 
 
 class Backlog:
@@ -69,6 +73,7 @@ class Backlog:
                     _group(columns, row),
                     float(columns.recorded_at[row]),
                     int(columns.words[row]),
+                    int(columns.trust[row]),
                 )
                 for row in rows.tolist()
             ]
@@ -102,7 +107,8 @@ class Backlog:
         chosen: list[Waiting] = []
         for each in members[: self._settings.batch_turns]:
             words = each.words + sum(other.words for other in chosen)
-            if chosen and (words > BATCH_WORDS or tried.get(each.id)):
+            other = chosen and _spoken(each.trust) != _spoken(chosen[0].trust)
+            if other or (chosen and (words > BATCH_WORDS or tried.get(each.id))):
                 break
             chosen.append(each)
             if tried.get(each.id):
@@ -110,7 +116,10 @@ class Backlog:
         return chosen
 
     def context(self, first: Memory) -> list[Memory]:
-        """The turns before *first* in its conversation that may be shown, oldest first."""
+        """The turns before *first* in its conversation that may be shown, oldest first.
+
+        None of less trust: a web page would speak for the turns after it.
+        """
         ids: list[str] = []
         with self._store.reading():
             columns = self._store.columns
@@ -120,7 +129,9 @@ class Backlog:
                 if row is not None:
                     ids.append(columns.id(row))
         found = self._store.indexed(reversed(ids)).values()
-        return [memory for memory in found if self.may_see(memory)]
+        most = _spoken(TRUSTS.index(first.trust))
+        fit = (memory for memory in found if _spoken(TRUSTS.index(memory.trust)) <= most)
+        return [memory for memory in fit if self.may_see(memory)]
 
     def counts(self) -> dict[str, tuple[int, int]]:
         """How many memories wait for each job of JOBS, and for how many it was given up."""
@@ -155,12 +166,7 @@ class Backlog:
 
     def may_see(self, memory: Memory) -> bool:
         """True when the settings and whoever wrote it let a model see *memory*."""
-        barred = self._settings
-        return (
-            memory.agent not in barred.forbid_agents
-            and memory.visibility not in barred.forbid_scopes
-            and memory.encoded != NEVER
-        )
+        return extraction.allowed(memory, self._settings)
 
     def _open(self, columns: Columns) -> NDArray[np.bool_]:
         """Rows that are due and that the settings let a model see."""
@@ -170,6 +176,11 @@ class Backlog:
         if scopes or agents:
             still &= ~np.isin(columns.visibility, scopes) & ~np.isin(columns.agent, agents)
         return np.asarray(still, dtype=np.bool_)
+
+
+def _spoken(trust: int) -> int:
+    """*trust* (a place in TRUSTS) with those as one who speak in a conversation, user and agent."""
+    return max(trust, TRUSTS.index("agent"))
 
 
 def _wants(memory: Memory, version: str) -> bool:

@@ -131,7 +131,7 @@ class Engine:
             store.catch_up()
         reembedding = Reembedding(store, gate, self._load, clock, embed, lambda: self._closed)
         encoder = self._encoder or gist_encoder.choose(settings)
-        jobs = Jobs(store, gate, encoder, settings.gist, clock)
+        jobs = Jobs(store, gate, encoder, settings, clock)
         writer = Writer(store, gate, PassthroughEncoder(), settings, clock)
         sessions = Sessions(settings.session)
         consolidator = Consolidator(store, gate, jobs.summarise, settings, clock, jobs.judged)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from memory_core import recording
+from memory_core.config import GistSettings, Settings
 from memory_core.embedding.embedder import Embedder
 from memory_core.gist.encoder import Encoded, Fact, Gist, Turn
 from memory_core.gist.passthrough import PassthroughEncoder
@@ -21,6 +22,7 @@ from memory_core.recording import Entry
 from memory_core.records import (
     FAILED,
     JOBS,
+    NEVER,
     TRUSTS,
     Change,
     Identity,
@@ -60,6 +62,21 @@ def due(memory: Memory, *, judged: bool) -> tuple[str, ...]:
     return tuple(job for job in JOBS if job != "importance-judge" or not sure)
 
 
+def allowed(memory: Memory, settings: GistSettings) -> bool:
+    """True when *settings* and whoever wrote *memory* let a model see it."""
+    return (
+        memory.agent not in settings.forbid_agents
+        and memory.visibility not in settings.forbid_scopes
+        and memory.encoded != NEVER
+    )
+
+
+def due_late(memory: Memory, settings: Settings) -> tuple[str, ...]:
+    """The jobs for a *memory* that leaves the ring and that no model was asked about (row A2.6)."""
+    late = settings.encoder != "passthrough" and not (memory.encoded or memory.due)
+    return due(memory, judged=True) if late and allowed(memory, settings.gist) else ()
+
+
 def turn(memory: Memory) -> Turn:
     """*memory* as a model may see it: without secrets and without recalled text."""
     shown = secrets.mask(echo.without_recalled(memory.text))[0]
@@ -91,10 +108,11 @@ class Outcome:
 class Extraction:
     """Turns the answers of one encoder into changes of one store."""
 
-    def __init__(self, store: MemoryStore, version: str) -> None:
-        """*version* is that of the encoder."""
+    def __init__(self, store: MemoryStore, version: str, keep: float) -> None:
+        """*version* is that of the encoder; from importance *keep* on a turn is not retired."""
         self._store = store
         self._version = version
+        self._keep = keep
 
     def outcome(
         self,
@@ -109,13 +127,14 @@ class Extraction:
             for memory, gist in zip(turns, made.gists, strict=True)
         }
         shown, facts, dropped = (*context, *turns), [], []
+        trust = max((memory.trust for memory in shown), key=TRUSTS.index)
         for fact in made.facts:
             sources = [shown[place] for place in fact.sources]
             reason = _unfit(fact, sources)
             if reason:
                 dropped.append(reason)
             else:
-                facts.append(self._entry(fact, sources, embedder))
+                facts.append(self._entry(fact, sources, trust, embedder))
         return Outcome(values, tuple(facts), tuple(dropped), self._outdated(turns))
 
     def done(self, id: str) -> Outcome:
@@ -134,14 +153,30 @@ class Extraction:
             fields = tx.fields(id)
             if fields is None:
                 continue  # it was forgotten meanwhile
-            if "importance" in values and tx.latest_writer(id, "importance"):
-                values = {name: value for name, value in values.items() if name != "importance"}
+            values = self._judged(tx, id, fields, values)
             actor, scope = str(fields.get("agent", "")), owner_of(Memory(**_scope(fields)))
             tx.append(Change("put", id, values, actor=actor, source=SOURCE, scope=scope))
         for id in outcome.outdated:
             if tx.accesses([id]):  # not forgotten meanwhile; what is made again comes back
                 tx.append(Change("put", id, {"retired_at": tx.now}, source=SOURCE))
         return sum(bool(recording.take_fact(tx, entry, known)) for entry, known in outcome.facts)
+
+    def _judged(
+        self, tx: Transaction, id: str, fields: dict[str, Any], values: dict[str, Any]
+    ) -> dict[str, Any]:
+        """*values* without an importance that a run has changed meanwhile.
+
+        A late one reaches the memory in whatever tier it is by now (seed rows A2.4, A3.6): what was
+        retired for being unimportant comes back.
+        """
+        if "importance" not in values:
+            return values
+        if tx.latest_writer(id, "importance"):
+            return {name: value for name, value in values.items() if name != "importance"}
+        better = values["importance"] >= self._keep > fields.get("importance", NORMAL)
+        if better and fields.get("retired_at") is not None and not fields.get("superseded_by"):
+            return values | {"retired_at": None}
+        return values
 
     def _outdated(self, turns: Sequence[Memory]) -> tuple[str, ...]:
         """Facts that rest on nothing but *turns* and were made by another version."""
@@ -185,8 +220,12 @@ class Extraction:
     # Facts
 
     def _entry(
-        self, fact: Fact, sources: Sequence[Memory], embedder: Embedder | None
+        self, fact: Fact, sources: Sequence[Memory], trust: str, embedder: Embedder | None
     ) -> tuple[Entry, str]:
+        """*fact* as a memory. It has the lowest *trust* of all that the model was shown.
+
+        Of its sources would not do: a text could have the model say something of another turn.
+        """
         last = sources[-1]
         text = secrets.mask(fact.text)[0]
         named = [name for name in fact.entities if name.casefold() in text.casefold()]
@@ -205,7 +244,7 @@ class Extraction:
             derived_from=tuple(dict.fromkeys(source.id for source in sources)),
             content_hash=content_hash(text),
             client=last.client,
-            trust=max((source.trust for source in sources), key=TRUSTS.index),
+            trust=trust,
             encoded=self._version,
         )
         entry = Entry(Identity(memory.agent, memory.team), memory, forms=forms(text))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_core.backlog import Backlog, Group
-from memory_core.config import GistSettings
+from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.extraction import Extraction, Outcome, is_echo, said, turn
@@ -82,18 +82,18 @@ class Jobs:
         store: MemoryStore,
         gate: EmbedderGate,
         encoder: GistEncoder,
-        settings: GistSettings,
+        settings: Settings,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Work with *encoder* on what is due in *store*; facts are embedded by *gate*'s model."""
-        self.service = ModelService(store, encoder, settings, clock, monotonic)
-        self.backlog = Backlog(store, settings, clock)
+        self.service = ModelService(store, encoder, settings.gist, clock, monotonic)
+        self.backlog = Backlog(store, settings.gist, clock)
         self.active = encoder.name != "passthrough"
         self._store = store
         self._gate = gate
-        self._settings = settings
-        self._extraction = Extraction(store, encoder.version)
+        self._settings = settings.gist
+        self._extraction = Extraction(store, encoder.version, settings.tiers.keep_importance)
         self._ours = FileLock(store.directory / "encoder.lock")
         self._lock = threading.Lock()
         self._state = _State()

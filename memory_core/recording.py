@@ -41,7 +41,8 @@ class Entry:
     *vectors* is (n, d) float32, a row for each of *parts*, None while there is no model
     (*fingerprint*). *replaces* is an id as the caller gave it; *readable* tells whether the caller
     may read a memory of that id (for an import: of the memory's own id). *leaving* are the ids that
-    leave the ring of the conversation for tier recent when this enters it. *forms* are those of
+    leave the ring of the conversation for tier recent when this enters it, each with the jobs that
+    a model has to do for it then. *forms* are those of
     tombstones.forms where they were made before the lock was taken: long texts have many.
     """
 
@@ -57,7 +58,7 @@ class Entry:
     """Ids of the caller's memories that this one corrects in so many words, and how."""
     key: str = ""
     forms: tuple[str, ...] = ()
-    leaving: tuple[str, ...] = ()
+    leaving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
 
@@ -177,8 +178,8 @@ def _insert(tx: Transaction, entry: Entry) -> Receipt:
     if entry.vectors is not None:
         half = entry.vectors.astype(np.float16)
         tx.put_vectors(memory.id, entry.fingerprint, entry.parts, half)
-    for id in entry.leaving:
-        _leave(tx, id)
+    for id, due in entry.leaving.items():
+        _leave(tx, id, due)
     return Receipt(
         memory.id,
         "stored",
@@ -190,29 +191,14 @@ def _insert(tx: Transaction, entry: Entry) -> Receipt:
     )
 
 
-def _leave(tx: Transaction, id: str) -> None:
-    """Move what leaves the ring to recent, unless a sweep was faster."""
+def _leave(tx: Transaction, id: str, due: tuple[str, ...]) -> None:
+    """Move what leaves the ring to recent, unless a sweep was faster; *due* are jobs for it."""
     fields = tx.fields(id)
     if fields is not None and fields.get("tier") == "active" and fields.get("retired_at") is None:
         scope = owner_of(from_fields(fields))
-        tx.append(Change("put", id, {"tier": "recent"}, source="ring", scope=scope))
-
-
-def judge(tx: Transaction, id: str, importance: float, source: str, keep: float) -> bool:
-    """Give the memory *id* the *importance* (0-1) that a model found; False when it is gone.
-
-    It reaches the memory in whatever tier it is by now. What was retired for being unimportant
-    comes back when it is from *keep* on.
-    """
-    fields = tx.fields(id)
-    if fields is None:
-        return False
-    body: dict[str, Any] = {"importance": importance}
-    if importance >= keep > fields.get("importance", 0.5) and not fields.get("superseded_by"):
-        body["retired_at"] = None
-    scope = owner_of(from_fields(fields))
-    tx.append(Change("put", id, body, source=source, scope=scope))
-    return True
+        late = due and not (fields.get("encoded") or fields.get("due"))
+        body = {"tier": "recent"} | ({"due": list(due)} if late else {})
+        tx.append(Change("put", id, body, source="ring", scope=scope))
 
 
 def _reinforce(tx: Transaction, first: str, entry: Entry) -> Receipt:

@@ -94,7 +94,7 @@ class ModelService:
         """What *ask* gets from the encoder; *most* is what it can take at most, in tokens.
 
         Raises ServiceFailure, also when the service is paused or the budget is used up, and
-        AnswerFailure. No lock is held meanwhile.
+        AnswerFailure, also when not even a whole day's budget covers it. No lock is held meanwhile.
         """
         self._reserve(most)
         usage, failed = Usage(), True
@@ -115,6 +115,8 @@ class ModelService:
         return result
 
     def _reserve(self, most: int) -> None:
+        if 0 < self._settings.daily_tokens < most:
+            raise BeyondBudget(most, self._settings.daily_tokens)
         with self._lock:
             if not self._serves():
                 problem = self._pause.problem
@@ -224,5 +226,16 @@ class BudgetUsed(ServiceFailure):
         """Name the budget."""
         super().__init__(
             f"today's budget of {tokens:,} tokens is used up: rules serve until midnight UTC",
+            "raise daily_tokens under [gist]",
+        )
+
+
+class BeyondBudget(AnswerFailure):
+    """Even a whole day's budget would not cover the call: it is never made."""
+
+    def __init__(self, most: int, tokens: int) -> None:
+        """Name both."""
+        super().__init__(
+            f"a call can take {most:,} tokens, more than the {tokens:,} of a day",
             "raise daily_tokens under [gist]",
         )

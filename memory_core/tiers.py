@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import cognition, pairs, topics
+from memory_core import cognition, extraction, pairs, topics
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
 from memory_core.records import Change, Identity, Memory, from_fields, thread_key
@@ -89,6 +89,7 @@ class Tiers:
         self._gate = gate
         self._decay = settings.decay
         self._settings = settings.tiers
+        self._all = settings
         self._clock = clock
         self._swept = clock()
         self._turns = 0
@@ -241,6 +242,8 @@ class Tiers:
             if now is None or not _still(from_fields(now), move):
                 continue
             body = dict(_FIELDS[move])
+            if move == tiers.KEPT and (due := extraction.due_late(from_fields(now), self._all)):
+                body["due"] = list(due)
             if "retired_at" in body:
                 body["retired_at"] = tx.now
             if id in plan.topics and not now.get("topic"):

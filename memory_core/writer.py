@@ -88,7 +88,13 @@ class Writer:
         memory = self._parse(self._named(who, self._encode(memory, judged=draft.judged)))
         memory = self._due(who, memory, judged=draft.judged)
         entry = self._embed(
-            Entry(who, memory, replaces=draft.replaces, key=draft.key, leaving=draft.leaving)
+            Entry(
+                who,
+                memory,
+                replaces=draft.replaces,
+                key=draft.key,
+                leaving=self._leaving(draft.leaving),
+            )
         )
         self._store.catch_up()
         near = self._nearest(who, entry)
@@ -164,12 +170,18 @@ class Writer:
         """*memory* with what a model is to do for it later, if one was chosen and may see it."""
         if not who.encode:
             return replace(memory, encoded=NEVER)
-        barred = self._settings.gist
         chosen = self._settings.encoder != "passthrough"
-        allowed = memory.agent not in barred.forbid_agents
-        if not (chosen and allowed and memory.visibility not in barred.forbid_scopes):
+        if not (chosen and extraction.allowed(memory, self._settings.gist)):
             return memory
         return replace(memory, due=extraction.due(memory, judged=judged))
+
+    def _leaving(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """*ids*, each with what a model is to do for it then."""
+        late = self._settings.encoder != "passthrough"
+        known = self._store.indexed(ids) if ids and late else {}
+        return {
+            id: extraction.due_late(known[id], self._settings) if id in known else () for id in ids
+        }
 
     def _named(self, who: Identity, memory: Memory) -> Memory:
         """*memory* with the names in its text that the store knows from elsewhere."""

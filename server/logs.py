@@ -7,7 +7,10 @@ import sys
 import traceback
 from types import TracebackType
 
-_TALKATIVE = ("mcp", "uvicorn", "sse_starlette", "httpx2", "asyncio")
+_TALKATIVE = (
+    "mcp", "uvicorn", "sse_starlette", "asyncio",
+    "anthropic", "ollama", "httpx", "httpx2", "httpcore", "httpcore2",
+)  # fmt: skip
 
 
 class DiscreetFormatter(logging.Formatter):

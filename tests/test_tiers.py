@@ -1,4 +1,4 @@
-"""A conversation goes through ring, recent and long-term; pairs, topics, late importance."""
+"""A conversation goes through ring, recent and long-term; pairs, topics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core import pairs, recording
+from memory_core import pairs
 from memory_core.memory import Memory
 from memory_core.records import Change, ConversationTurn, Identity
 
@@ -51,20 +51,6 @@ def test_a_greeting_leaves_the_ring_unkept(memory: Memory) -> None:
     assert memory.sweep(ME).unkept == 1
     assert tier(memory, greeting) == "retired"
     assert memory.get(ME, greeting).text == "Good morning Jonas, how are you?"
-
-
-def test_late_importance_reaches_what_has_moved_on(memory: Memory) -> None:
-    """A judge that comes late finds the memory wherever it is, and brings it back."""
-    greeting = says(memory, "Good morning Jonas, how are you?")
-    plain = says(memory, "The pump in the cellar hums.")
-    talk(memory, 21)
-    memory.sweep(ME)
-    assert (tier(memory, greeting), tier(memory, plain)) == ("retired", "recent")
-    store = memory._engine.parts().store
-    for id in (greeting, plain):
-        assert store.commit(lambda tx, id=id: recording.judge(tx, id, 0.9, "judge", keep=0.5))
-        assert (tier(memory, id), memory.get(ME, id).importance) == ("recent", 0.9)
-    assert not store.commit(lambda tx: recording.judge(tx, "0" * 20, 0.9, "judge", keep=0.5))
 
 
 def test_a_conversation_that_fell_silent_leaves_the_ring(memory: Memory, clock: Any) -> None:

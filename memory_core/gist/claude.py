@@ -40,14 +40,14 @@ class Claude:
         """See wire.Ask."""
         import anthropic
 
-        where = "Anthropic" if not self._url else f"Claude at {self._url}"
+        where = "Anthropic" if not self._url else f"Claude at {wire.address(self._url)}"
         if not self._key:
             raise ServiceFailure(f"there is no key for {where}", f"set {KEY}", lasting=True)
         try:
             return _reply(self._sent(request), request)
         except anthropic.APIStatusError as problem:
-            after = problem.response.headers.get("retry-after")
-            raise wire.refused(where, problem.status_code, problem.message, after) from None
+            said = problem.message
+            raise wire.refused(where, problem.status_code, said, problem.response) from None
         except anthropic.APIConnectionError as problem:
             raise wire.unreachable(where, problem) from None
         except (anthropic.AnthropicError, ValueError, TypeError, AttributeError):

@@ -20,6 +20,9 @@ A = TypeVar("A", bound="BaseModel")
 _TAGS, _ENTITIES, _LABEL, _SENTENCE = 8, 16, 80, 600
 """Most tags and entities of one turn, and characters of a label and of a gist or fact."""
 
+_FACTS = 16
+"""Most facts for each turn of a call: more than an honest answer has room for."""
+
 
 class ModelEncoder:
     """A GistEncoder over one way to ask a model. What it gives has the right shape, no more."""
@@ -46,7 +49,9 @@ class ModelEncoder:
         return Encoded(
             tuple(self._gist(told[number]) for number in numbers),
             tuple(
-                _fact(fact) for fact in answer.facts if _sourced(fact, len(context), numbers.stop)
+                _fact(fact)
+                for fact in answer.facts[: _FACTS * len(turns)]
+                if _sourced(fact, len(context), numbers.stop)
             ),
             usage,
         )

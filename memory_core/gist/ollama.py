@@ -38,11 +38,13 @@ class Ollama:
         import ollama as vendor
         from pydantic import ValidationError
 
-        where = f"Ollama at {self._url}" if self._url else "Ollama"
+        where = f"Ollama at {wire.address(self._url)}" if self._url else "Ollama"
         try:
             return _reply(self._sent(request), request)
         except vendor.ResponseError as problem:
-            raise wire.refused(where, problem.status_code, str(problem.error), None) from None
+            cause = problem.__context__  # the client keeps no headers, its cause does
+            response = cause.response if isinstance(cause, httpx.HTTPStatusError) else None
+            raise wire.refused(where, problem.status_code, str(problem.error), response) from None
         except wire.TooMuch as problem:
             raise wire.unreachable(where, problem) from None
         except (ConnectionError, httpx.HTTPError) as problem:

@@ -30,6 +30,7 @@ class OpenAICompatible:
         """Imports and connects nothing yet."""
         self.model = settings.encoder_model
         self._url = (settings.encoder_url or OPENAI_URL).rstrip("/").removesuffix("/v1")
+        self._where = wire.address(self._url)
         self._key = settings.vendors.get(KEY, "")
         self._timeout = settings.gist.timeout_seconds
         self._lock = threading.Lock()
@@ -48,11 +49,10 @@ class OpenAICompatible:
                 f"{self._url}/v1/chat/completions", json=self._body(request)
             )
         except (httpx2.HTTPError, httpx2.InvalidURL, wire.TooMuch) as problem:
-            raise wire.unreachable(self._url, problem) from None
+            raise wire.unreachable(self._where, problem) from None
         if answer.status_code != 200:
-            after = answer.headers.get("retry-after")
-            raise wire.refused(self._url, answer.status_code, answer.text, after)
-        return _reply(answer, request, self._url)
+            raise wire.refused(self._where, answer.status_code, answer.text, answer)
+        return _reply(answer, request, self._where)
 
     def _body(self, request: Request) -> dict[str, Any]:
         shape = {"name": request.name, "strict": True, "schema": request.schema}

@@ -7,6 +7,7 @@ made it, and `anamnesis encode --since DATE` makes older ones anew.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -117,6 +118,12 @@ def _quoted(number: int, turn: Turn) -> dict[str, Any]:
     return {**said, "text": turn.text}
 
 
+_MARKUP = re.compile(r"[<>]|\[(?=[/A-Za-z])")
+"""What begins a tag or one of the marks with which servers part the roles of a prompt: some of them
+read "<|im_start|>" or "[INST]" as such a mark wherever it stands."""
+
+
 def _json(data: dict[str, Any]) -> str:
-    """JSON, so that no text can close its quotes; markup is kept from looking like ours."""
-    return json.dumps(data, ensure_ascii=False).replace("<", "\\u003c").replace(">", "\\u003e")
+    """JSON, so that no text can close its quotes, and without what servers take for marks."""
+    told = json.dumps(data, ensure_ascii=False)
+    return _MARKUP.sub(lambda found: f"\\u{ord(found.group()):04x}", told)

@@ -7,6 +7,7 @@ looks like a key is masked.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ MOST_BYTES = 2**20
 _MOST_WAIT = 3600.0
 _QUOTED = 160
 _AGAIN = "it is tried again"
+_LOGIN = re.compile(r"(?<=//)[^/@]*@|^[^/@]*@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +81,37 @@ PLAIN = {"accept-encoding": "identity"}
 """The header that goes with `bounded`."""
 
 
-def refused(where: str, status: int, detail: str, retry_after: str | None) -> EncoderUnavailable:
-    """What the HTTP *status* of *where* means; *detail* is what it said."""
+def refused(where: str, status: int, detail: str, response: Any = None) -> EncoderUnavailable:
+    """What the HTTP *status* of *where* means; *detail* is what it said.
+
+    *response* (of httpx or httpx2) tells how long to wait, and which key its text must not show.
+    """
+    headers = {} if response is None else response.headers
+    for key in _keys(response):
+        detail = detail.replace(key, "[key]")
     problem = f"{where} answered HTTP {status} ({brief(detail)})"
     if status in (401, 403):
         return ServiceFailure(problem, "check the key and its rights", lasting=True)
     if status == 402:
         return ServiceFailure(problem, "check the account's credit", lasting=True)
-    if status == 404:
+    if status == 404 or 300 <= status < 400:
         return ServiceFailure(problem, "check encoder_model and encoder_url", lasting=True)
     if status in (408, 409, 425, 429) or status >= 500:
-        return ServiceFailure(problem, _AGAIN, retry_after=seconds(retry_after))
+        return ServiceFailure(problem, _AGAIN, retry_after=seconds(headers.get("retry-after")))
     return AnswerFailure(problem, "check encoder_model; the text stays as it is")
+
+
+def _keys(response: Any) -> list[str]:
+    """The keys with which *response* was asked for."""
+    if response is None:
+        return []
+    sent = (response.request.headers.get(name, "") for name in ("authorization", "x-api-key"))
+    return [value.split()[-1] for value in sent if value]
+
+
+def address(url: str) -> str:
+    """*url* as it may be shown: without user, password and query."""
+    return _LOGIN.sub("", url.partition("?")[0])
 
 
 def unreachable(where: str, problem: BaseException) -> ServiceFailure:

@@ -1,4 +1,4 @@
-"""Whether what a model says stands in its sources: every number, date and name of it.
+"""Whether what a model says stands in its sources: every number, date, name and address of it.
 
 Cheap and strict on purpose: a fact that is lost costs little, since the text it was made of is
 there; a fact that was made up would be believed.
@@ -26,15 +26,18 @@ _WEEKDAY = re.compile(r"\b[A-Z][a-z]+day,? (?=\d)")
 """A weekday before a written date says nothing of its own."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+)[\"“‘(]*([^\W\d_][\w'’-]*)")
 _WRITTEN = re.compile(r"(?<![\w])([^\W\d_a-z][\w'’-]*)")
+_BETWEEN = re.compile(r"[\s\"'“”‘’()<>]+")
+_ADDRESS = re.compile(r"://|@|[^\W_]\.[^\W\d_]{2}")
 _SHARED = 4
 """Letters in which two forms of one name agree at least: Boston, Bostonians."""
 
 
 def ungrounded(text: str, sources: Sequence[Said]) -> str:
-    """The first number, date or name of *text* that stands in none of *sources*; "" if all do.
+    """The first number, date, name or address of *text* that no source holds; "" if all are held.
 
     A number counts as said in digits or in words; a date when a source names that day or was said
-    on it. A name is what is written like one, or opens the sentence and is no ordinary word.
+    on it. A name is what is written like one, or opens the sentence and is no ordinary word. An
+    address (of a page, of mail, a handle) has to stand there as it is.
     """
     days, last = _days(sources), sources[-1][2]
     said = "\n".join(f"{speaker}\n{told}" for speaker, told, _ in sources)
@@ -46,7 +49,11 @@ def ungrounded(text: str, sources: Sequence[Said]) -> str:
     if len(named) == dates.MOST_DATES:
         return named[-1]  # there may be more, which were not looked at
     rest = undated(bare, moments.day_of(last))
-    return _foreign_number(rest, said, {*days, *named}) or _foreign_name(text, said)
+    return (
+        _foreign_address(text, said)
+        or _foreign_number(rest, said, {*days, *named})
+        or _foreign_name(text, said)
+    )
 
 
 def _named(day: str, text: str, days: set[str]) -> bool:
@@ -76,6 +83,13 @@ def _days(sources: Sequence[Said]) -> set[str]:
     """Every day, month and year that the sources name, and the days on which they were said."""
     named = {day for _, told, at in sources for day in dates.resolve(told, at)}
     return named | {moments.day_of(at).isoformat() for _, _, at in sources}
+
+
+def _foreign_address(text: str, said: str) -> str:
+    known = said.casefold()
+    pieces = (piece.strip(".,;:!?") for piece in _BETWEEN.split(text))
+    found = (piece for piece in pieces if _ADDRESS.search(piece))
+    return next((address for address in found if address.casefold() not in known), "")
 
 
 def _foreign_number(text: str, said: str, days: Iterable[str]) -> str:

@@ -158,13 +158,14 @@ def test_summaries_and_relations(encoder: GistEncoder, server: Any) -> None:
         ({"status": 401}, True, None, "401", "key"),
         ({"status": 403}, True, None, "403", "key"),
         ({"status": 404}, True, None, "404", "encoder_model"),
+        ({"status": 308}, True, None, "308", "encoder_url"),
         ({"status": 429, "headers": {"retry-after": "37"}}, False, 37.0, "429", "again"),
         ({"status": 500}, False, None, "500", "again"),
         ({"status": 529}, False, None, "529", "again"),
         ({"close_after": 40}, False, None, "does not answer", "encoder_url"),
         ({"close_after": 0}, False, None, "does not answer", "encoder_url"),
     ],
-    ids=["401", "403", "404", "429", "500", "529", "closed half-way", "closed at once"],
+    ids=["401", "403", "404", "308", "429", "500", "529", "closed half-way", "closed at once"],
 )
 def test_a_service_that_fails(
     encoder: GistEncoder,
@@ -182,8 +183,7 @@ def test_a_service_that_fails(
         encoder.encode(TURNS)
     assert (failure.value.lasting, said in failure.value.problem) == (lasting, True)
     assert fix in failure.value.next_step
-    if backend != "ollama":  # its client keeps no headers of an error
-        assert failure.value.retry_after == retry_after
+    assert failure.value.retry_after == retry_after
     assert len(server.asked) == 1  # the vendors' own retries are off
 
 

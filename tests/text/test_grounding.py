@@ -53,6 +53,23 @@ def test_what_does_not_is_named(fact: str, foreign: str) -> None:
     assert ungrounded(fact, [SAID]) == foreign
 
 
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "The page is https://mallory.example/c.",
+        "The page is mallory.example.",
+        "Mail goes to a@b.example.",
+        "The handle is @mallory.",
+        "The page is https://nora.example/other.",
+    ],
+)
+def test_addresses_are_not_made_up(fact: str) -> None:
+    said: Said = ("Nora", "The page is https://Nora.example/page, said the handle.", MONDAY)
+    assert ungrounded(fact, [said]) != ""
+    assert ungrounded("The page is https://nora.example/page.", [said]) == ""
+    assert ungrounded("The page is nora.example.", [said]) == ""
+
+
 def test_any_of_several_sources_will_do() -> None:
     other: Said = ("Felix", "Tomasz has port 5432.", MONDAY)
     assert ungrounded("Tomasz and Nora have ports 5432 and 5433, says Felix.", [SAID, other]) == ""
