@@ -23,7 +23,7 @@ from memory_core.scoring import duplicates
 from memory_core.sleep import Relate, Scene, Summarise
 from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.run_plan import SOURCE, Plan
-from memory_core.storage.runs import Runs
+from memory_core.storage.runs import Asked, Runs
 from memory_core.storage.store import MemoryStore
 from memory_core.tombstones import owner_of
 from memory_core.wording import embed
@@ -56,12 +56,11 @@ MODES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Call:
     """What one call asks for."""
 
     who: Identity
-    mode: str
-    session: str
+    run: Asked
     age_s: float
     tell: Progress
 
@@ -104,25 +103,27 @@ class Consolidator:
         dry_run: bool,
         progress: Progress | None,
         age_s: float = 0.0,
+        by_itself: bool = False,
     ) -> RunReport:
         """Consolidate what *who* owns; with *session*, only that conversation.
 
         *dry_run* plans the same and writes nothing: status preview, no run id, and summaries
-        without ids. Episodes are summarised from an age of *age_s* seconds. *progress* gets (done,
-        total, message) and may raise to cancel. A run of the same kind that a kill left half done
+        without ids. Episodes are summarised from an age of *age_s* seconds. A run that begins
+        *by_itself* leaves alone what an undone run had changed. *progress* gets (done, total,
+        message) and may raise to cancel. A run of the same kind that a kill left half done
         is taken up under its id. Raises InvalidInput, NotFound for an unknown session, Busy while
         another run is at work, or a StorageError; a run that had begun is then journalled as
         failed and nothing of it remains. Status failed: it was stopped by undo.
         """
         if mode not in MODES:
             raise InvalidInput(f"mode: {mode!r} is unknown", f"use one of {', '.join(MODES)}")
-        asked = _Asked(who, mode, session, age_s, progress or _silent)
+        run = Asked(who.agent, mode, session, by_itself)
+        asked = _Call(who, run, age_s, progress or _silent)
         if dry_run:
             plan = self._plan("", asked, asked.tell)
             return plan.report("preview", plan.actions, MODES[mode])
         with self._runs.alone() as left:
-            run, times = self._take_up(left, asked)
-            return self._run(run, times, asked)
+            return self._run(*self._take_up(left, asked), asked)
 
     def undo(self, who: Identity, run: str) -> RunReport:
         """Take back the run *run* of *who*; what was changed since stays and is listed as kept.
@@ -146,21 +147,22 @@ class Consolidator:
 
     # One run
 
-    def _take_up(self, left: list[Change], asked: _Asked) -> tuple[str, int]:
+    def _take_up(self, left: list[Change], asked: _Call) -> tuple[str, int]:
         """The run to go on with and how often it was started, or a new one; others are failed."""
         found = ("", 0)
         for mark in left:
-            times = self._runs.resumable(mark, asked.who.agent, asked.mode, asked.session)
+            times = self._runs.resumable(mark, asked.run)
             if times and not found[0]:
                 found = mark.target, times
             else:
                 self._runs.fail(mark.target, mark.actor, "killed")
         return found if found[0] else (new_id(self._clock()), 0)
 
-    def _run(self, run: str, times: int, asked: _Asked) -> RunReport:
-        mode, total, why = asked.mode, len(MODES[asked.mode]) + 1, "interrupted"
+    def _run(self, run: str, times: int, asked: _Call) -> RunReport:
+        mode, why = asked.run.mode, "interrupted"
+        total = len(MODES[mode]) + 1
         earlier = self._runs.written(run) if times else []
-        self._runs.start(run, asked.who.agent, mode, asked.session, times)
+        self._runs.start(run, asked.run, times)
 
         def tell(done: int, total: int, message: str) -> None:
             if self._runs.is_stopping(run):
@@ -173,7 +175,7 @@ class Consolidator:
             self._embed(plan)
             done = self._runs.apply(plan, lambda: tell(total - 1, total, "writing"))
             report = resumed(plan.report("completed", done, MODES[mode]), earlier)
-            self._runs.complete(plan, report, mode)
+            self._runs.complete(plan, report, asked.run)
             why = ""
         except _Stopped:
             why = "stopped"
@@ -184,9 +186,9 @@ class Consolidator:
         asked.tell(total, total, "done")
         return report
 
-    def _plan(self, run: str, asked: _Asked, tell: Progress) -> Plan:
+    def _plan(self, run: str, asked: _Call, tell: Progress) -> Plan:
         scene = self._look(run, asked)
-        steps = MODES[asked.mode]
+        steps = MODES[asked.run.mode]
         for done, name in enumerate(steps):
             tell(done, len(steps) + 1, name)
             STEPS[name](scene)
@@ -214,8 +216,8 @@ class Consolidator:
 
     # What there is
 
-    def _look(self, run: str, asked: _Asked) -> Scene:
-        who, mode, session = asked.who, asked.mode, asked.session
+    def _look(self, run: str, asked: _Call) -> Scene:
+        who, mode, session = asked.who, asked.run.mode, asked.run.session
         self._store.catch_up()
         embedder = self._embedder()
         with self._store.reading():
@@ -246,6 +248,7 @@ class Consolidator:
             demoted=lambda id: self._runs.decided(id, "importance"),
             silence_s=sleep.SESSION_ENDED_S if mode == "sleep" else 0.0,
             age_s=asked.age_s,
+            left=self._runs.left_alone(who.agent) if asked.run.by_itself else frozenset(),
             summarise=self._summarise if run else no_model,
             relate=self._relate if run else no_judgement,
         )

@@ -117,7 +117,9 @@ def write(
     tx: Transaction, turn: str, answer: str, made: Vectors, fingerprint: str, source: str
 ) -> int:
     """Link *turn* and *answer* and store the pair's vector; 1, or 0 when one of them is gone."""
-    change = Change("link", answer, {"b": turn, "kind": PAIR, "weight": 1.0}, source=source)
+    owner = str((tx.fields(answer) or {}).get("agent", ""))
+    body = {"b": turn, "kind": PAIR, "weight": 1.0}
+    change = Change("link", answer, body, actor=owner, source=source)
     if not tx.append(change):
         return 0
     if turn in made:

@@ -185,6 +185,9 @@ def _settle(
         return
     if pair in scene.related:
         return  # an earlier run has told and linked it
+    if scene.leaves(older, newer):
+        _report(scene, older, newer, found.relation, found.detail)
+        return
     action = plan.begin("contradictions", [older.id, newer.id])
     action.contradiction = _told(older, newer, found.relation, found.detail)
     plan.link(action, newer.id, older.id, found.relation, 1.0)
@@ -199,7 +202,7 @@ def _settle(
 
 def _link(scene: Scene, older: Memory, newer: Memory, kind: str) -> None:
     plan = scene.plan
-    if frozenset((older.id, newer.id)) in scene.related:
+    if frozenset((older.id, newer.id)) in scene.related or scene.leaves(older, newer):
         return
     if {older.id, newer.id} <= plan.memories.keys():
         plan.link(plan.begin("contradictions", [older.id, newer.id]), newer.id, older.id, kind, 1.0)
@@ -238,7 +241,7 @@ def repetitions(scene: Scene) -> None:
         pairs = clusters.near_pairs(scene.matrix(members), scene.profile.near_duplicate)
         for i, j, cosine in sorted(pairs, key=lambda pair: -pair[2]):
             a, b = scene.plan.memories[members[i].id], scene.plan.memories[members[j].id]
-            both = a.retired_at is None and b.retired_at is None
+            both = a.retired_at is None and b.retired_at is None and not scene.leaves(a, b)
             known = frozenset((a.id, b.id)) in scene.related or extends(a, b) or extends(b, a)
             alike = not known and a.dates == b.dates and not opposed(scene.said(a), scene.said(b))
             if both and alike:

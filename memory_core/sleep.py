@@ -52,6 +52,7 @@ class Scene:
     updating, extending, contradicting or repeating each other. *demoted*
     tells whether a run that still stands has set a memory's importance. A conversation is summed
     up when nothing was said in it for *silence_s* seconds, an episode when it is *age_s* old.
+    *left* are ids that the run leaves alone, since an undone one had changed them.
     """
 
     plan: Plan
@@ -63,6 +64,7 @@ class Scene:
     demoted: Callable[[str], bool]
     silence_s: float
     age_s: float
+    left: frozenset[str]
     summarise: Summarise
     relate: Relate
     claims: dict[str, Claims] = field(default_factory=dict)
@@ -76,6 +78,10 @@ class Scene:
     def matrix(self, memories: Sequence[Memory]) -> NDArray[np.float32]:
         """The vectors of *memories*, all of which have one, (n, d)."""
         return np.stack([self.vectors[memory.id] for memory in memories])
+
+    def leaves(self, *memories: Memory) -> bool:
+        """True when all of *memories* are to be left alone: it would be an undone run again."""
+        return all(memory.id in self.left for memory in memories)
 
     def spoken(self) -> list[Memory]:
         """Active memories that are not derived from others."""
@@ -117,6 +123,8 @@ def settle(scene: Scene) -> None:
         ),
     )
     for memory, move in zip(members, moves.tolist(), strict=True):
+        if scene.leaves(memory):
+            continue
         if move in (tiers.UNKEPT, tiers.OVER):
             action = plan.begin("settle")
             plan.retire(action, memory.id)
@@ -164,7 +172,9 @@ def topics(scene: Scene) -> None:
         )
         alone = {label for label, count in Counter(labels).items() if count == 1}
         for memory, label in zip(members, labels, strict=True):
-            if memory.topic != label and (memory.topic or label not in alone):
+            if memory.topic == label or scene.leaves(memory):
+                continue
+            if memory.topic or label not in alone:
                 scene.plan.put(scene.plan.begin("topics"), memory.id, topic=label)
 
 
@@ -190,6 +200,7 @@ def prune_faded(scene: Scene) -> None:
         for id in memory.derived_from
     }
     fresh |= {id for action in plan.actions if action.step == "summaries" for id in action.rests_on}
+    fresh |= scene.left
     members = [m for m in scene.spoken() if m.tier != "active" and m.id not in fresh]
     if not members:
         return

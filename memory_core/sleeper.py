@@ -32,6 +32,10 @@ LOOK_SECONDS = 30.0
 QUIET_SECONDS = 60.0
 """Nobody has written for so long before a run begins by itself."""
 
+ANEW = 0.1
+"""As large a share of `unconsolidated` is new before another run for their number: it may be that
+no summary fits those that wait."""
+
 DAY = 86_400.0
 
 _EPISODE = KINDS.index("episode")
@@ -129,6 +133,7 @@ class Sleeper:
                 dry_run=False,
                 progress=self._go_on,
                 age_s=self._settings.min_age_days * DAY,
+                by_itself=True,
             )
         except Busy:
             if due.session:  # a run by hand is at work; this one is not forgotten
@@ -208,7 +213,8 @@ class Sleeper:
             return ""
         if settings.every_turns and fresh >= settings.every_turns:
             return f"{fresh} memories since the last run"
-        if settings.unconsolidated and waiting > settings.unconsolidated:
+        many = settings.unconsolidated and waiting > settings.unconsolidated
+        if many and fresh >= ANEW * settings.unconsolidated:
             return f"{waiting} memories that no summary rests on"
         idle = settings.idle_minutes * 60.0
         if idle and quiet >= idle and fresh >= settings.min_cluster:

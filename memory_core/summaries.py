@@ -47,6 +47,8 @@ def refresh(scene: Scene) -> None:
     """
     plan, least = scene.plan, scene.settings.consolidation.min_cluster
     for old in [m for m in plan.active() if m.derived_from and _is_stale(scene, m)]:
+        if scene.leaves(old):
+            continue
         action = plan.begin("refresh", [old.id])
         sources = [m for m in _sources(scene, old) if not m.superseded_by]
         kept = tuple(memory.id for memory in sources)
@@ -100,6 +102,7 @@ def summaries(scene: Scene) -> None:
     """Summarise clusters of episodes that no summary rests on yet, and halve their importance."""
     plan = scene.plan
     covered = {source for memory in standing(scene) for source in memory.derived_from}
+    covered |= scene.left
     born = plan.now - scene.age_s
     episodes = [
         m
@@ -178,7 +181,7 @@ def sessions(scene: Scene) -> None:
         old = written.get(thread[0].thread)
         covered = old.derived_from if old is not None else ()
         last = max(memory.occurred_at for memory in thread)
-        over = plan.now - last >= scene.silence_s
+        over = plan.now - last >= scene.silence_s and not scene.leaves(*thread)
         if over and len(thread) >= least and not {m.id for m in thread} <= set(covered):
             _sum_up(scene, sorted(thread, key=lambda memory: memory.position), old)
 
@@ -216,7 +219,7 @@ def concepts(scene: Scene) -> None:
     """One concept for each topic that has grown large, anew when it has grown by half since."""
     plan, least = scene.plan, scene.settings.consolidation.concept_members
     written = {(scope(m), m.topic): m for m in plan.active() if m.kind == "concept" and m.run}
-    about = [memory for memory in scene.spoken() if memory.topic]
+    about = [memory for memory in scene.spoken() if memory.topic and not scene.leaves(memory)]
     for members in grouped(about, lambda memory: (scope(memory), memory.topic)):
         old = written.get((scope(members[0]), members[0].topic))
         enough = least if old is None else RENEWED_SHARE * len(old.derived_from)

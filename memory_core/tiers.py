@@ -30,7 +30,7 @@ from memory_core.tombstones import owner_of
 Rows = NDArray[np.int64]
 
 SOURCE = "sweep"
-"""Where a sweep's changes come from, as the history of a memory shows it."""
+"""Where a sweep's changes come from, with why, as the history of a memory shows it."""
 
 MOST = 500
 """Memories moved in one sweep: the write lock is held for some 20 ms."""
@@ -249,8 +249,9 @@ class Tiers:
             if id in plan.topics and not now.get("topic"):
                 body["topic"] = plan.topics[id]
                 done["topics"] += 1
-            scope = owner_of(from_fields(now))
-            tx.append(Change("put", id, body, source=SOURCE, scope=scope))
+            memory = from_fields(now)
+            source, scope = f"{SOURCE}: {_NAMES[move]}", owner_of(memory)
+            tx.append(Change("put", id, body, actor=memory.agent, source=source, scope=scope))
             done[_NAMES[move]] += 1
         for turn, answer in plan.pairs:
             linked = pairs.write(tx, turn, answer, vectors, self._store.fingerprint, SOURCE)

@@ -214,5 +214,6 @@ def test_what_a_sweep_writes_is_journalled_with_its_source(
     asked, answered = asked_and_answered(memory, clock)
     memory.sweep(ME)
     id = asked if kind == "put" else answered
-    written = [change for change in memory.history(ME, id) if change.source == "sweep"]
+    written = [change for change in memory.history(ME, id) if change.source.startswith("sweep")]
     assert kind in {change.kind for change in written}
+    assert {change.actor for change in written} == {ME.agent}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from memory_core.errors import Busy, InvalidInput, NotFound
@@ -35,6 +36,25 @@ RESUMED_MOST = 3
 """A run whose process died that often is taken back: it may be what kills them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run is asked for: whose, which *mode*, of which conversation ("" for all).
+
+    *by_itself* is False for a run that somebody asked for by hand.
+    """
+
+    actor: str
+    mode: str
+    session: str = ""
+    by_itself: bool = False
+
+    def marks(self) -> dict[str, Any]:
+        """It, as the run's entries tell it: the session as a hash."""
+        of = content_hash(self.session) if self.session else ""
+        body = {"mode": self.mode, "of": of, "by_itself": self.by_itself}
+        return {name: value for name, value in body.items() if value}
+
+
 class Runs:
     """The runs of one store; only one works at a time, in whichever process."""
 
@@ -59,20 +79,19 @@ class Runs:
         finally:
             lock.release()
 
-    def start(self, run: str, actor: str, mode: str, session: str, times: int = 0) -> None:
+    def start(self, run: str, asked: Asked, times: int = 0) -> None:
         """Journal that *run* began, or that it goes on for the *times*th time."""
-        of = content_hash(session) if session else ""
-        body = {"state": STARTED, "mode": mode, "of": of, "resumed": times}
-        self._mark(run, actor, {name: value for name, value in body.items() if value})
+        resumed = {"resumed": times} if times else {}
+        self._mark(run, asked.actor, {"state": STARTED, **asked.marks(), **resumed})
 
-    def resumable(self, mark: Change, actor: str, mode: str, session: str) -> int:
+    def resumable(self, mark: Change, asked: Asked) -> int:
         """How often the run of *mark* has been started if it is the one asked for; else 0.
 
         0 also for a run that somebody stopped, and for one that was resumed too often.
         """
-        body = dict(mark.body or {})
-        of = content_hash(session) if session else ""
-        same = (mark.actor, body.get("mode"), body.get("of", "")) == (actor, mode, of)
+        body, wanted = dict(mark.body or {}), asked.marks()
+        same = mark.actor == asked.actor
+        same = same and all(body.get(name) == wanted.get(name) for name in ("mode", "of"))
         times = int(body.get("resumed", 0)) + 1
         return times if same and _state(mark) == STARTED and times <= RESUMED_MOST else 0
 
@@ -106,11 +125,11 @@ class Runs:
             done += self._store.commit(lambda tx, batch=batch: self._write(tx, batch))  # type: ignore[misc]
         return done
 
-    def complete(self, plan: Plan, report: RunReport, mode: str) -> None:
+    def complete(self, plan: Plan, report: RunReport, asked: Asked) -> None:
         """Journal the end of a run. The entry names memories by id and holds no text."""
         body = {
             "state": COMPLETED,
-            "mode": mode,
+            **asked.marks(),
             "steps": [[step.name, step.changed] for step in report.steps],
             "summaries": [summary.id for summary in report.summaries],
             "retired": list(report.retired),
@@ -140,9 +159,39 @@ class Runs:
             raise InvalidInput(
                 f"undo: run {run} {state}", "it changed nothing that could be undone"
             )
+        body = {"state": UNDONE, "mode": (marks[-1].body or {}).get("mode", "")}
+        left = self._concerned(run)
         restored, kept = self._revert(run)
-        self._mark(run, actor, {"state": UNDONE, "kept": kept})
+        self._mark(run, actor, {**body, "kept": kept, "left": left})
         return restored, kept
+
+    def left_alone(self, actor: str) -> frozenset[str]:
+        """Ids of memories of *actor* that a run which begins by itself does not change.
+
+        They are what undone runs had changed or summed up, until a whole run by hand has looked at
+        them again: what somebody took back does not come back by itself.
+        """
+        left: set[str] = set()
+        for mark in self._store.journal.runs():
+            body = dict(mark.body or {})
+            if mark.actor != actor:
+                continue
+            by_hand = not body.get("by_itself") and not body.get("of")
+            if body.get("state") == COMPLETED and body.get("mode") == "sleep" and by_hand:
+                break
+            left.update(body.get("left", ()) if body.get("state") == UNDONE else ())
+        return frozenset(left)
+
+    def _concerned(self, run: str) -> list[str]:
+        """The memories that *run* changed, linked, or made something of."""
+        found: set[str] = set()
+        for change in self._store.journal.run_changes(run):
+            body = change.body or {}
+            if change.kind == "link":
+                found |= {change.target, body.get("b", change.target)}
+            elif change.kind == "put":
+                found.update(body["derived_from"] if "id" in body else [change.target])
+        return sorted(found)
 
     def _mark(self, run: str, actor: str, body: dict[str, Any]) -> None:
         self._store.commit(lambda tx: tx.append(Change("run", run, body, run=run, actor=actor)))

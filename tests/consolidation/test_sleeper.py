@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from memory_core.consolidator import Consolidator
-from memory_core.records import Identity
+from memory_core.records import Identity, Memory, from_fields
 from memory_core.sleeper import Sleeper
 from memory_core.storage.locks import FileLock
 from memory_core.storage.runs import Runs
 
 ME = Identity("me", "crew")
 OTHER = Identity("other", "crew")
+START = 1_700_000_000.0
 DAY, HOUR = 86_400.0, 3600.0
 
 OFF = {"every_turns": 0, "unconsolidated": 0, "idle_minutes": 0.0, "nightly": ""}
@@ -207,3 +209,81 @@ def test_closing_ends_a_run_and_nothing_of_it_remains(
     assert sleeper.round() == []
     assert world.export() == before
     assert world.state(world.store.journal.runs()[0].target) == "failed"
+
+
+def _undone(asleep: Make) -> tuple[Any, Sleeper, list[str], str]:
+    """A world in which the first run that began by itself was taken back."""
+    world, sleeper = asleep(every_turns=2, concept_members=3, min_age_days=0.0)
+    ids = [world.tell(text, session="lake") for text in world.sailing]
+    ids += [world.tell("I live in Linz."), world.tell("I no longer live in Linz.")]
+    ids += [world.tell("an umbrella", importance=0.1, recorded_at=START - 90 * DAY)]
+    world.now += HOUR
+    before = world.export()
+    (report,) = sleeper.round()
+    done = world.steps(report)
+    assert {name for name, count in done.items() if count} >= {
+        *("topics", "contradictions", "summaries", "sessions", "concepts", "prune"),
+    }
+    world.consolidator.undo(ME, report.run)
+    assert world.export() == before
+    return world, sleeper, ids, before
+
+
+def test_what_was_undone_is_not_done_again_by_itself(asleep: Make) -> None:
+    world, sleeper, ids, before = _undone(asleep)
+    world.now += HOUR
+    assert sleeper.round() == [], "nothing new was said"
+    fresh = [world.tell(text, session="kitchen") for text in world.bread]
+    world.now += HOUR
+    (report,) = sleeper.round()
+    assert {id for summary in report.summaries for id in summary.derived_from} == set(fresh)
+    assert report.retired == ()
+    assert [world[id] for id in ids] == [_as_before(before, world[id]) for id in ids]
+    world.tell("The umbrella is gone.")
+    world.tell("The lake froze over.")
+    world.now += HOUR
+    (report,) = sleeper.round()
+    assert report.summaries == ()
+    assert [world[id] for id in ids] == [_as_before(before, world[id]) for id in ids]
+
+
+def _as_before(before: str, memory: Memory) -> Memory:
+    return from_fields(next(each for each in json.loads(before) if each["id"] == memory.id))
+
+
+def test_by_hand_it_is_done_again_and_from_then_on_by_itself_too(asleep: Make) -> None:
+    world, sleeper, ids, _ = _undone(asleep)
+    by_hand = world.run()
+    covered = {id for summary in by_hand.summaries for id in summary.derived_from}
+    assert set(ids[:3]) <= covered
+    assert ids[5] in by_hand.retired
+    world.put(ids[1], superseded_by="x" * 20, superseded_at=world.now, replaced=True)
+    more = [world.tell(f"{text} Again.", session="lake") for text in world.sailing[:2]]
+    world.now += 2 * HOUR
+    (report,) = sleeper.round()
+    assert {*more, ids[0]} <= {id for made in report.summaries for id in made.derived_from}
+
+
+def test_a_new_turn_of_a_conversation_sums_it_up_whole_again(asleep: Make) -> None:
+    world, sleeper, ids, _ = _undone(asleep)
+    sleeper.end_session(ME, "lake")
+    (nothing,) = sleeper.round()
+    assert nothing.summaries == ()
+    new = world.tell("The harbour master sold Mara a much larger sail.", session="lake")
+    sleeper.end_session(ME, "lake")
+    (report,) = sleeper.round()
+    assert [set(made.derived_from) for made in report.summaries] == [{*ids[:3], new}]
+
+
+def test_many_that_no_summary_fits_do_not_start_a_run_each_time(asleep: Make) -> None:
+    world, sleeper = asleep(unconsolidated=20)
+    for number in range(21):
+        world.tell(f"thing{number} stands{number} apart{number}")
+    world.now += HOUR
+    assert len(sleeper.round()) == 1
+    world.tell("one more thing")
+    world.now += HOUR
+    assert sleeper.due() == []
+    world.tell("and a second")
+    world.now += HOUR
+    assert whys(sleeper) == [("me", "23 memories that no summary rests on")]
