@@ -139,12 +139,16 @@ class Writer:
     # check
 
     def _mask(self, memory: Memory) -> tuple[Memory, tuple[str, ...]]:
-        text, kinds = secrets.mask(memory.text)
+        """*memory* without the secrets in its free text, and a warning that names their kinds."""
+        masked = [secrets.mask(each) for each in (memory.text, memory.gist, memory.source)]
+        kinds = ", ".join(kind for _, found in masked for kind in found)
         if not kinds:
             return memory, ()
         if self._settings.limits.secrets == "refuse":
-            raise checks.invalid("text", f"it holds a secret ({', '.join(kinds)})", "leave it out")
-        return replace(memory, text=text), (f"secrets were masked: {', '.join(kinds)}",)
+            raise checks.invalid("text", f"it holds a secret ({kinds})", "leave it out")
+        text, gist, source = (clean for clean, _ in masked)
+        clean = replace(memory, text=text, gist=gist, source=source)
+        return clean, (f"secrets were masked: {kinds}",)
 
     def _forms(self, memory: Memory) -> tuple[str, ...]:
         """What tombstones are compared with; () when nothing was ever forgotten."""

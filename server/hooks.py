@@ -14,7 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from memory_core.errors import MemoryCoreError
 from memory_core.records import ConversationTurn, Hit, Identity, Memory, Recollection
+from memory_core.text import secrets
 from server import packing, render
 
 if TYPE_CHECKING:
@@ -105,13 +107,29 @@ class Hooks:
     # What they share
 
     def _keep(self, who: Identity, role: str, text: object, payload: Mapping[str, Any]) -> None:
-        """Capture a turn; the relevance gate decides whether it is worth it."""
+        """Capture a turn; the relevance gate decides whether it is worth it.
+
+        What cannot be stored, on a full disk or for a secret in it, does not stop what is told.
+        """
         if not _says(text):
             return
         tags = [tag] if (tag := project_tag(payload)) else []
-        for part in parts(text, self._engine.settings.limits.text_chars):
-            turn = ConversationTurn(role, part, session=_session(payload))
-            self._engine.observe(who, turn, tags=tags, client="hook")
+        try:
+            for part in self._parts(text):
+                turn = ConversationTurn(role, part, session=_session(payload))
+                self._engine.observe(who, turn, tags=tags, client="hook")
+        except MemoryCoreError as problem:
+            log.warning("a hook kept nothing: %s", type(problem).__name__)
+
+    def _parts(self, text: str) -> list[str]:
+        """*text* in pieces as long as a memory may be, no secret cut in two."""
+        limits = self._engine.settings.limits
+        if len(text) <= limits.text_chars:
+            return [text]
+        masked, kinds = secrets.mask(text)
+        if kinds and limits.secrets == "refuse":
+            return []
+        return list(parts(masked, limits.text_chars))
 
     def _brought_to_mind(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
         """What *prompt* brings to mind from elsewhere, the project's own first; "" when unsure."""

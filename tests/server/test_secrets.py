@@ -1,0 +1,127 @@
+"""Secrets that are told to the memory are in no file, no answer and no log."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from memory_core.config import LimitSettings
+from memory_core.errors import InvalidInput
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from server.app import build_server
+from server.hooks import Hooks
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
+
+import planted
+from planted import Planted
+
+pytestmark = pytest.mark.anyio
+
+ME = Identity("me")
+SEED = 4
+FEW = [list(planted.planted(SEED, 1))[at] for at in range(len(planted.KINDS))]
+"""One of each kind."""
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
+    """Everything from DEBUG on; libraries that log whole requests stay where the server puts
+    them."""
+    caplog.set_level(logging.DEBUG)
+    for talkative in ("mcp", "asyncio"):
+        caplog.set_level(logging.WARNING, logger=talkative)
+    return caplog
+
+
+def leaked(told: list[Planted], text: str) -> list[Planted]:
+    """Those of *told* of which *text* holds the beginning, or the end, of the random part."""
+    return [
+        one
+        for one in told
+        if any(part in text for part in (one.hidden[:10], one.hidden.rsplit("\n")[-1][-10:]))
+    ]
+
+
+def files(folder: Path) -> Iterator[str]:
+    for file in folder.rglob("*"):
+        if file.is_file() and file.name != "reserve":  # which holds room, and nothing else
+            yield file.read_bytes().decode("latin-1")
+
+
+def test_a_thousand_secrets_are_in_no_log_and_in_no_file(
+    open_memory: Callable[..., Memory], logged: pytest.LogCaptureFixture
+) -> None:
+    told = list(planted.planted(SEED, 40))
+    memory = open_memory()
+    with ThreadPoolExecutor(32) as pool:
+        receipts = list(pool.map(lambda one: memory.remember(ME, one.text), told))
+    kept = [memory.get(ME, receipt.id).text for receipt in receipts]
+    missed = [one for one, text in zip(told, kept, strict=True) if planted.left(one.hidden, text)]
+    assert len(missed) <= 0.01 * len(told)
+    caught = [one for one in told if one not in missed]
+    told_so = [any("masked" in warning for warning in receipt.warnings) for receipt in receipts]
+    assert sum(told_so) >= len(caught)
+    memory.close()
+    for content in files(memory.settings.data_dir):
+        assert leaked(caught, content) == []
+    assert leaked(told, logged.text) == []
+
+
+async def test_no_answer_gives_a_secret_back(
+    open_memory: Callable[..., Memory], logged: pytest.LogCaptureFixture
+) -> None:
+    said: list[str] = []
+    async with Client(build_server(open_memory())) as client:
+        for one in FEW:
+            for name, given in (
+                ("remember", {"text": one.text, "source": one.text[:400]}),
+                ("recall", {"query": "the key, the token and the password"}),
+            ):
+                answer = await client.call_tool(name, given)
+                assert not answer.is_error
+                said += [answer.content[0].text, json.dumps(answer.structured_content)]
+    assert leaked(FEW, "\n".join(said)) == []
+    assert leaked(FEW, logged.text) == []
+
+
+async def test_refused_secrets_are_named_by_kind_and_kept_nowhere(
+    open_memory: Callable[..., Memory], logged: pytest.LogCaptureFixture
+) -> None:
+    memory = open_memory(limits=LimitSettings(secrets="refuse"))
+    async with Client(build_server(memory)) as client:
+        for one in FEW:
+            answer = await client.call_tool("remember", {"text": one.text})
+            assert answer.is_error
+            assert answer.content[0].text.startswith("invalid_input: text: it holds a secret (")
+            assert leaked(FEW, answer.content[0].text) == []
+    with pytest.raises(InvalidInput):
+        memory.remember(ME, "The tea is in the tin.", source=FEW[0].text)
+    assert memory.listing(ME) == []
+    assert leaked(FEW, logged.text) == []
+
+
+@pytest.mark.parametrize("mode", ["mask", "refuse"])
+def test_hooks_keep_no_secret_and_go_on(
+    open_memory: Callable[..., Memory], logged: pytest.LogCaptureFixture, mode: Any
+) -> None:
+    memory = open_memory(limits=LimitSettings(secrets=mode))
+    answering = Hooks(memory, lambda: 1_717_200_000.0)
+    prompts = [one.text for one in FEW]
+    prompts.append("The harbour log says nothing new today. " * 600 + FEW[12].text)
+    for prompt in prompts:
+        payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": prompt}
+        assert answering.answer(ME, payload) == {}
+    kept = "\n".join(each.text for each in memory.listing(ME, limit=200))
+    assert leaked(FEW, kept) == []
+    assert bool(kept) == (mode == "mask")
+    assert leaked(FEW, logged.text) == []
