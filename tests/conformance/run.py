@@ -7,8 +7,8 @@ A. The server as it is shipped passes every scenario of the conformance suite th
 B. The same application with the suite's fixtures (facade.py) passes every scored scenario.
 C. The Inspector finds no portability problem in the tools (--strict) on any transport, reads and
    calls what is offered in both eras, and its load figures are recorded.
-D. Whole sessions of the TypeScript SDKs on every transport (session.mjs), and Claude Code's own
-   command line: what `install` writes connects, and so do the plugin and its marketplace.
+D. Whole sessions of the TypeScript SDKs on every transport (session.mjs). Claude Code connects to
+   what `install` writes; with the plugin it holds conversations with a stand-in for its model.
 E. What is published: the .mcpb bundle is validated and packed by its official tool, and what was
    packed is unpacked, installed and spoken to; server.json fits the schema of the MCP registry.
 
@@ -166,6 +166,7 @@ def main() -> int:
             inspector(run, url, token, output)
             clients.typescript(run, url, token)
             clients.claude_code(run, url, token)
+        clients.claude_plugin(run)
         publishing.bundle(run)
         publishing.registry(run)
     summarise(run.outcomes, output)
