@@ -47,11 +47,14 @@ class LifeCycle:
             who, mode=mode, session=session, dry_run=dry_run, progress=progress
         )
 
-    def end_session(self, who: Identity, session: str) -> None:
-        """The conversation *session* is over: it is summed up soon, nothing of it stays in mind."""
+    def end_session(self, who: Identity, session: str, *, wait: bool = False) -> None:
+        """The conversation *session* is over: it is summed up soon, nothing of it stays in mind.
+
+        With *wait* it is summed up when this returns.
+        """
         session, parts = checks.label(session, "session"), self._engine.parts()
         parts.sessions.end(who, session)
-        parts.sleeper.end_session(who, session)
+        parts.sleeper.end_session(who, session, wait=wait)
 
     def history(self, who: Identity, id: str) -> list[Change]:
         """Every change of the memory *id*, oldest first. Raises NotFound like get."""

@@ -91,10 +91,16 @@ class Sleeper:
         if self._thread.is_alive():
             self._thread.join(5.0)
 
-    def end_session(self, who: Identity, session: str) -> None:
-        """Sum up the conversation *session* of *who* soon, in this process; returns at once."""
+    def end_session(self, who: Identity, session: str, *, wait: bool = False) -> None:
+        """Sum up the conversation *session* of *who* soon, in this process; returns at once.
+
+        With *wait* it is done before this returns.
+        """
+        due = Due(who, "session", session, "the session ended")
+        if wait:
+            self._do(due)
+            return
         with self._lock:
-            due = Due(who, "session", session, "the session ended")
             if due not in self._ended:
                 self._ended.append(due)
         self._wake.set()

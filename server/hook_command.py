@@ -10,7 +10,7 @@ from __future__ import annotations
 import _thread
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from server import hook_client
 
@@ -24,27 +24,51 @@ MOST_BYTES = 4_000_000
 """Of a payload; a longer one is read to its end and is nothing."""
 SECONDS = 8.0
 """After which it ends, whatever it is waiting for; clients give it hook_settings.SECONDS."""
+SUMMING_UP_SECONDS = 60.0
+"""The same for what goes on alone when a conversation has ended."""
+ENDS = ("SessionEnd", "sessionEnd")
 
 
 def hook(argv: Sequence[str]) -> NoReturn:
     """Run with the flags *argv* (--data-dir, --agent, --team, --config) and end the process."""
     try:
         _thread.start_new_thread(_end_in_time, (SECONDS,))
-        answered(_flags(argv))
+        answered(_flags(argv), apart)
     finally:
         os._exit(0)  # not past threads that are loading a model, which would end in an abort
 
 
-def answered(flags: Mapping[str, str]) -> int:
+def apart() -> bool:
+    """Leave the client, which does not wait for the end of its conversation to be summed up.
+
+    Claude Code gives a plugin 1.5 seconds then, and ends what is not done. True in the process that
+    goes on alone; also where there is no fork, as on Windows.
+    """
+    if not hasattr(os, "fork"):
+        return True
+    if os.fork():
+        return False
+    os.setsid()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nowhere, stream)
+    _thread.start_new_thread(_end_in_time, (SUMMING_UP_SECONDS,))
+    return True
+
+
+def answered(flags: Mapping[str, str], apart: Callable[[], bool] = lambda: True) -> int:
     """Run with *flags* by name; always 0.
 
-    Whatever fails, the client's work must go on: then nothing is printed.
+    Whatever fails, the client's work must go on: then nothing is printed. *apart* is asked whether
+    this process sums up the conversation that has ended.
     """
     try:
         flags = {**_from_file(flags), **flags}
         who = _said(flags, "agent") or "me", _said(flags, "team")
         payload = _with_last_turn(_payload())
-        told = hook_client.run(_folder(flags), who, payload, lambda given: _here(flags, given))
+        told = hook_client.run(
+            _folder(flags), who, payload, lambda given: _here(flags, given, apart)
+        )
         if told:
             sys.stdout.buffer.write(told.encode("utf-8") + b"\n")
             sys.stdout.buffer.flush()
@@ -119,8 +143,12 @@ def _said(flags: Mapping[str, str], name: str) -> str:
     return flags.get(name) or os.environ.get(f"{PREFIX}{name.upper()}", "")
 
 
-def _here(flags: Mapping[str, str], payload: Mapping[str, Any]) -> dict[str, Any]:
+def _here(
+    flags: Mapping[str, str], payload: Mapping[str, Any], apart: Callable[[], bool]
+) -> dict[str, Any]:
     """The answer from an engine of our own, which waits for no model: recall goes by words."""
+    if payload.get("hook_event_name") in ENDS and not apart():
+        return {}
     import time
 
     from memory_core import config
@@ -131,4 +159,4 @@ def _here(flags: Mapping[str, str], payload: Mapping[str, Any]) -> dict[str, Any
     settings = config.load(os.environ, flags)
     who = Identity(settings.agent, settings.team)
     with Memory(settings) as memory:
-        return silently(lambda: Hooks(memory, time.time).answer(who, payload))
+        return silently(lambda: Hooks(memory, time.time, ends_with_it=True).answer(who, payload))

@@ -41,9 +41,15 @@ Answer = dict[str, Any]
 class Hooks:
     """Answers hook payloads over one engine."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], float]) -> None:
-        """*clock* gives epoch seconds, for the age of memories."""
+    def __init__(
+        self, engine: Engine, clock: Callable[[], float], *, ends_with_it: bool = False
+    ) -> None:
+        """*clock* gives epoch seconds, for the age of memories.
+
+        *ends_with_it*: the process ends with the event, so nothing is left for later.
+        """
         self._engine = engine
+        self._ends_with_it = ends_with_it
         self._clock = clock
         self._events: dict[str, Callable[[Identity, Mapping[str, Any]], Answer]] = {
             "SessionStart": self._begun,
@@ -91,7 +97,7 @@ class Hooks:
 
     def _ended(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         if session := _session(payload):
-            self._engine.end_session(who, session)
+            self._engine.end_session(who, session, wait=self._ends_with_it)
         return {}
 
     # Cursor, which takes context only at the beginning

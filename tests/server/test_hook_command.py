@@ -8,12 +8,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +256,51 @@ def test_without_a_server_the_hook_does_the_work_itself(tmp_path: Path) -> None:
     with Memory(Settings(data_dir=data)) as memory:
         (kept,) = memory.listing(Identity("zoe"))
     assert (kept.text, kept.agent) == (FACT, "zoe")
+
+
+TALK = (
+    "We leave for Tromsø on 14 February with the night train from Oslo.",
+    "The hotel in Tromsø is booked from the 15th to the 20th, near the harbour.",
+    "Lena pays for the night train, I pay for the hotel in Tromsø.",
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there, the client is kept waiting")
+def test_a_conversation_is_summed_up_after_its_client_has_gone(
+    tmp_path: Path, minilm: Embedder
+) -> None:
+    """The settings file is a pipe here, so that the test says when the work may go on."""
+    data, settings = tmp_path / "data", tmp_path / "settings.toml"
+    with Memory(Settings(data_dir=data), embedder=minilm) as memory:
+        said = {memory.remember(ME, text, session="one").id for text in TALK}
+    os.mkfifo(settings)
+    hook = subprocess.Popen(
+        [sys.executable, "-m", "server", "hook", "--data-dir", str(data), "--config", settings],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert hook.stdin
+    hook.stdin.write(json.dumps(event("SessionEnd", reason="other")).encode())
+    hook.stdin.close()
+    settings.write_text("")  # read by what the client started
+    assert hook.wait(60) == 0
+    assert hook.stdout
+    assert hook.stderr
+    assert (hook.stdout.read(), hook.stderr.read()) == (b"", b""), "both are closed"
+    hook.stdout.close()
+    hook.stderr.close()
+    with suppress(ProcessLookupError):  # as the client ends what it started
+        os.killpg(hook.pid, signal.SIGKILL)
+    settings.write_text("")  # read by what goes on alone
+    with Memory(Settings(data_dir=data), embedder=minilm) as memory:
+        summaries: list[set[str]] = []
+        until = time.monotonic() + 60
+        while not summaries and time.monotonic() < until:
+            time.sleep(0.05)
+            summaries = [set(m.derived_from) for m in memory.listing(ME) if m.kind == "summary"]
+    assert summaries == [said]
 
 
 DEAD = {"process": 2**22 + 1}

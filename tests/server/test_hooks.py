@@ -207,7 +207,9 @@ def test_long_memories_are_told_within_the_limit(open_memory: Any) -> None:
 
 def test_a_conversation_that_ends_is_over(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[str] = []
-    monkeypatch.setattr(Memory, "end_session", lambda self, who, session: ended.append(session))
+    monkeypatch.setattr(
+        Memory, "end_session", lambda self, who, session, **_: ended.append(session)
+    )
     answering = Hooks(memory, lambda: NOW)
     assert answering.answer(ME, event("SessionEnd", "one", reason="exit")) == {}
     assert answering.answer(ME, in_cursor("sessionEnd", "two")) == {}
