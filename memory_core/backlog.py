@@ -24,8 +24,8 @@ from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
 from memory_core.tombstones import owner_of
 
-CONTEXT_TURNS = 4
-"""Turns before a batch that go along, so that a model can tell who "she" is."""
+CONTEXT_TURNS, CONTEXT_WORDS = 4, 500
+"""Turns before a batch that go along, so that a model can tell who "she" is, and their words."""
 
 BATCH_WORDS = 4_000
 """Words of the turns of one call, at most, unless a single turn is longer."""
@@ -123,11 +123,13 @@ class Backlog:
         ids: list[str] = []
         with self._store.reading():
             columns = self._store.columns
-            row = columns.row(first.id)
+            row, words = columns.row(first.id), 0
             while row is not None and len(ids) < CONTEXT_TURNS:
                 row = columns.neighbours(row, -1)
-                if row is not None:
-                    ids.append(columns.id(row))
+                words += 0 if row is None else int(columns.words[row])
+                if row is None or words > CONTEXT_WORDS:
+                    break
+                ids.append(columns.id(row))
         found = self._store.indexed(reversed(ids)).values()
         most = _spoken(TRUSTS.index(first.trust))
         fit = (memory for memory in found if _spoken(TRUSTS.index(memory.trust)) <= most)

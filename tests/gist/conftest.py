@@ -14,6 +14,7 @@ import pytest
 
 from memory_core.config import GistSettings, Settings
 from memory_core.gist.encoder import GistEncoder, choose
+from memory_core.memory import Memory
 
 BACKENDS = ("claude", "ollama", "openai")
 PATHS = {"/v1/messages": "claude", "/api/chat": "ollama", "/v1/chat/completions": "openai"}
@@ -202,6 +203,18 @@ def chosen(server: ModelServer) -> Callable[..., dict[str, Any]]:
         }
 
     return choose_one
+
+
+@pytest.fixture
+def opened(
+    open_memory: Callable[..., Memory], chosen: Callable[..., dict[str, Any]]
+) -> Callable[..., Memory]:
+    """Opens a memory whose encoder asks the server; its workers leave small batches alone."""
+
+    def open_one(backend: str = "openai", name: str = "store", **gist: Any) -> Memory:
+        return open_memory(name, **chosen(backend, **gist))
+
+    return open_one
 
 
 @pytest.fixture(params=BACKENDS)

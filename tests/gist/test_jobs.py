@@ -57,16 +57,6 @@ def jobs_of(memory: Memory) -> Any:
     return memory._engine.parts().jobs
 
 
-@pytest.fixture
-def opened(open_memory: Open, chosen: Chosen) -> Callable[..., Memory]:
-    """Opens a memory whose encoder asks the server; its workers leave small batches alone."""
-
-    def open_one(backend: str = "openai", name: str = "store", **gist: Any) -> Memory:
-        return open_memory(name, **chosen(backend, **gist))
-
-    return open_one
-
-
 # What is written
 
 
@@ -444,58 +434,65 @@ def test_counts_survive_a_restart(opened: Callable[..., Memory], server: Any) ->
 # When it fails
 
 FAILURES: dict[str, dict[str, Any]] = {
+    "slow": {"waits": True},
+    "refused connection": {},
     "401": {"status": 401},
     "429": {"status": 429, "headers": {"retry-after": "900"}},
     "500": {"status": 500},
-    "closed half-way": {"close_after": 30},
-    "enormous": {"raw": b" " * (2**20 + 10)},
     "refusal": {"refuses": True},
     "truncated": {"cut_off": True, "text": "{"},
     "invalid JSON": {"text": "Here you are: {"},
     "wrong schema": {"text": '{"memories": []}'},
-    "slow": {"waits": True},
+    "enormous": {"raw": b" " * (2**20 + 10)},
+    "closed half-way": {"close_after": 30},
 }
+"""Good answers and injected instructions have tests of their own, with every backend."""
+
+
+def nobody() -> str:
+    """The URL of a port that nobody listens on."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_broken_model_breaks_nothing(
-    opened: Callable[..., Memory], server: Any, spoken: Any, backend: str, failure: str
+    open_memory: Open, chosen: Chosen, server: Any, spoken: Any, backend: str, failure: str
 ) -> None:
     server.say = lambda data: spoken(**FAILURES[failure])
-    memory = opened(backend, timeout_seconds=0.2 if failure == "slow" else 5.0)
-    before = memory.recall(ME, "Which port has staging?")
+    settings = chosen(backend, timeout_seconds=0.2 if failure == "slow" else 5.0)
+    absent = {"encoder_url": nobody()} if failure == "refused connection" else {}
+    memory = open_memory("store", **(settings | absent))
     id = memory.remember(ME, PORT, session="s").id
+    before = memory.recall(ME, "Which number is at the staging screen?").hits
+    stored = memory.get(ME, id)
     done = memory.encode(ME)
-    assert done.left == 1  # it is tried again later
-    assert done.problem
+    assert (done.left, bool(done.problem)) == (1, True)  # it is tried again later
     report = memory.health(ME)
     check = encoder_check(report)
     assert (report.status, check.status) == ("degraded", "degraded")
+    assert done.problem in check.detail
     assert check.fix
-    assert report.encoder["today"]["failed"] == 1
-    assert report.encoder["pause_seconds"] > 0
-    assert before.hits == ()
-    assert memory.recall(ME, "Which number is at the staging screen?").hits[0].memory.id == id
-    assert memory.get(ME, id).due == JOBS
+    assert (report.encoder["today"]["calls"], report.encoder["today"]["failed"]) == (1, 1)
+    assert report.encoder["pause_seconds"] > (890 if failure == "429" else 0)
+    assert report.jobs["gist"] == {"queued": 1, "running": 0, "failed": 0}
+    after = memory.recall(ME, "Which number is at the staging screen?").hits
+    assert [hit.memory.id for hit in after] == [hit.memory.id for hit in before] == [id]
+    assert memory.get(ME, id).text == stored.text
+    assert (memory.get(ME, id).due, memory.get(ME, id).gist) == (JOBS, stored.gist)
     server.say = telling(fact("Tomasz keeps the number 5433 on a sticky note.", 1))
+    if absent:
+        memory.close()
+        memory = open_memory("store", **settings)
     jobs_of(memory).service._monotonic = lambda: 1e12
     assert memory.encode(ME).left == 0
     assert encoder_check(memory.health(ME)).status == "ok"
     assert len(facts_of(memory)) == 1
 
 
-def test_nobody_listens(open_memory: Open, chosen: Chosen) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    memory = open_memory("store", **(chosen("ollama") | {"encoder_url": url}))
-    assert memory.remember(ME, PORT).status == "stored"
-    assert memory.encode(ME).left == 1
-    assert "does not answer" in encoder_check(memory.health(ME)).detail
-
-
 def test_a_turn_that_no_answer_fits_is_given_up_visibly_and_alone(
-    opened: Callable[..., Memory], server: Any, spoken: Any
+    opened: Callable[..., Memory], server: Any, spoken: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     def say(data: dict[str, Any]) -> Any:
         poison = any("poison" in turn["text"] for turn in data["turns"])
@@ -514,6 +511,8 @@ def test_a_turn_that_no_answer_fits_is_given_up_visibly_and_alone(
     assert states == ["1 openai:small", "failed", "1 openai:small"]
     report = memory.health(ME)
     assert [report.jobs[job]["failed"] for job in JOBS] == [1, 1, 1]
+    (told,) = (line for line in caplog.messages if "given up" in line)
+    assert f": importance-judge:{ids[1]}, gist:{ids[1]}, extract:{ids[1]}: " in told
     assert "encode --since" in encoder_check(report).fix
     server.say = telling()
     assert memory.encode(ME, "2000-01-01").left == 0

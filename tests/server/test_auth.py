@@ -8,10 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from mcp.server.auth.middleware.auth_context import AuthenticatedUser, auth_context_var
 
 from memory_core.errors import Busy, IncompatibleStore, InvalidInput, NotFound, ReadOnly
+from memory_core.records import Identity
 from memory_core.storage.locks import FileLock
-from server.auth import Tokens
+from server.auth import Tokens, caller
 
 NOW = 1_717_200_000.0
 
@@ -163,3 +165,15 @@ def test_an_unwritable_folder_is_read_only(tmp_path: Path) -> None:
     blocked.write_text("")
     with pytest.raises(ReadOnly):
         Tokens(blocked / "data").add("a")
+
+
+def test_the_caller_of_a_silent_token_is_silent(tokens: Tokens) -> None:
+    for encode in (True, False):
+        grant = tokens.find(tokens.add("diary", encode=encode))
+        assert grant is not None
+        set_to = auth_context_var.set(AuthenticatedUser(grant.as_access_token()))
+        try:
+            assert caller(Identity("me"), "write").encode is encode
+        finally:
+            auth_context_var.reset(set_to)
+    assert caller(Identity("me"), "write").encode  # over stdio there is no token
