@@ -26,7 +26,7 @@ from memory_core.storage.run_plan import SOURCE, Plan
 from memory_core.storage.runs import Asked, Runs
 from memory_core.storage.store import MemoryStore
 from memory_core.tombstones import owner_of
-from memory_core.wording import embed
+from memory_core.wording import embed_all
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,9 @@ STEPS: dict[str, Callable[[Scene], None]] = {
     "prune": sleep.prune_faded,
 }
 """In the order in which one run takes them."""
+
+EMBEDDED = 16
+"""Summaries embedded at once, about a second: a run that is cancelled ends between two batches."""
 
 MODES = {
     "sleep": tuple(STEPS),
@@ -172,7 +175,7 @@ class Consolidator:
         try:
             tell(0, total, f"run {run}")
             plan = self._plan(run, asked, tell)
-            self._embed(plan)
+            self._embed(plan, lambda: tell(total - 1, total, "embedding"))
             done = self._runs.apply(plan, lambda: tell(total - 1, total, "writing"))
             report = resumed(plan.report("completed", done, MODES[mode]), earlier)
             self._runs.complete(plan, report, asked.run)
@@ -194,16 +197,23 @@ class Consolidator:
             STEPS[name](scene)
         return scene.plan
 
-    def _embed(self, plan: Plan) -> None:
-        """Vectors for what the plan creates, before anything is locked; without a model, later."""
+    def _embed(self, plan: Plan, go_on: Callable[[], None]) -> None:
+        """Vectors for what the plan creates, before anything is locked; without a model, later.
+
+        *go_on* is called between batches and may raise to cancel.
+        """
         embedder = self._gate.willing(self._store.fingerprint)
         if embedder is None:
             return
+        made = [(each, each.created) for each in plan.actions if each.created is not None]
         try:
-            for action in plan.actions:
-                if action.created is not None:
-                    action.parts, vectors = embed(embedder, action.created)
-                    action.vectors = vectors.astype(np.float16)
+            for start in range(0, len(made), EMBEDDED):
+                if start:
+                    go_on()
+                batch = made[start : start + EMBEDDED]
+                found = embed_all(embedder, [memory for _, memory in batch])
+                for (action, _), (parts, vectors) in zip(batch, found, strict=True):
+                    action.parts, action.vectors = parts, vectors.astype(np.float16)
                     action.fingerprint = embedder.fingerprint
         except EncoderUnavailable as problem:
             log.warning("summaries get their vectors later: %s", problem)

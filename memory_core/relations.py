@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from memory_core.corrections import Correction, Said, correction, extends, said
 from memory_core.records import Contradiction, Memory
 from memory_core.scoring import clusters, duplicates
@@ -130,17 +128,17 @@ def _one_occasion(older: Memory, newer: Memory, difference: str, differing: set[
 def _unclear(scene: Scene, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
     """Report what sounds like a correction of something close to it that no rule could settle."""
     assert scene.profile is not None
-    matrix = scene.matrix(everyone)
+    still = scene.plan.memories.keys() - {id for pair in settled for id in pair}
+    open_ones = [
+        place
+        for place, memory in enumerate(everyone)
+        if place and memory.id in still and corrects(memory.text)
+    ]
     pairs: list[tuple[float, Memory, Memory]] = []
-    for place, newer in enumerate(everyone):
-        done = any(newer.id in pair for pair in settled)
-        if place == 0 or done or newer.id not in scene.plan.memories or not corrects(newer.text):
-            continue
-        cosines = matrix[:place] @ matrix[place]
-        nearest = int(np.argmax(cosines))
-        older = everyone[nearest]
-        if cosines[nearest] >= scene.profile.related and _about_one(older, newer):
-            pairs.append((float(cosines[nearest]), older, newer))
+    for place, nearest, cosine in clusters.nearest_before(scene.matrix(everyone), open_ones):
+        older, newer = everyone[nearest], everyone[place]
+        if cosine >= scene.profile.related and _about_one(older, newer):
+            pairs.append((cosine, older, newer))
     for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:UNCLEAR_MOST]:
         _judge(scene, older, newer, "the later one sounds like a correction", settled)
 

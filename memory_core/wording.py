@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,9 +40,27 @@ def _day_words(day: str) -> str:
 
 def embed(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.float32]]:
     """The document vectors of *memory*: part 0 the whole, 1.. its passages when several."""
+    texts = _parts(memory)
+    return list(range(len(texts))), embedder.documents(texts)
+
+
+def embed_all(
+    embedder: Embedder, memories: Sequence[Memory]
+) -> list[tuple[list[int], NDArray[np.float32]]]:
+    """What embed() gives for each of *memories*, from one batch: the model does less padding."""
+    texts = [_parts(memory) for memory in memories]
+    vectors = embedder.documents([text for each in texts for text in each])
+    ends = np.cumsum([len(each) for each in texts])
+    return [
+        (list(range(len(each))), vectors[end - len(each) : end])
+        for each, end in zip(texts, ends.tolist(), strict=True)
+    ]
+
+
+def _parts(memory: Memory) -> list[str]:
+    """The texts that are embedded of *memory*: the whole, then its passages when several."""
     pieces = passages.passages(memory.text, packed=memory.role == "assistant")
     if len(pieces) == 1:
         pieces = []
     prefix = f"{memory.speaker}: " if memory.speaker else ""
-    texts = [embed_text(memory), *(prefix + piece for piece in pieces)]
-    return list(range(len(texts))), embedder.documents(texts)
+    return [embed_text(memory), *(prefix + piece for piece in pieces)]

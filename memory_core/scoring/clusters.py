@@ -38,6 +38,21 @@ def near_pairs(vectors: Vectors, threshold: float) -> Iterator[tuple[int, int, f
             yield start + i, start + j, min(1.0, float(cosines[i, j]))
 
 
+def nearest_before(vectors: Vectors, places: Sequence[int]) -> Iterator[tuple[int, int, float]]:
+    """(place, nearest, cosine) for each of *places* (> 0): the nearest of the rows before it.
+
+    Block by block, so that memory does not grow with their number.
+    """
+    known = np.nan_to_num(np.asarray(vectors, dtype=np.float32))
+    for start in range(0, len(places), BLOCK):
+        block = np.array(places[start : start + BLOCK])
+        cosines = known[block] @ known[: block.max()].T
+        cosines[np.arange(cosines.shape[1]) >= block[:, None]] = -2.0
+        for place, row in zip(block.tolist(), cosines, strict=True):
+            best = int(np.argmax(row))
+            yield place, best, float(row[best])
+
+
 def assign(
     vectors: Vectors, centroids: Vectors, members: NDArray[np.integer], threshold: float
 ) -> list[int]:

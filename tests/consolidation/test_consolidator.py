@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from memory_core.consolidator import MODES
@@ -205,6 +206,29 @@ def test_a_run_that_fails_between_batches_leaves_nothing(
         world.run(progress=stop)
     assert world.export() == before
     assert world.links() == set()
+
+
+def test_a_run_that_is_stopped_between_two_batches_of_vectors_leaves_nothing(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory_core.consolidator.EMBEDDED", 1)
+    _busy_store(world)
+    before = world.export()
+
+    def stop(_done: int, _total: int, message: str) -> None:
+        if message == "embedding":
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        world.run(progress=stop)
+    assert world.export() == before
+    report = world.run()
+    with world.store.reading():
+        rows = [world.store.columns.row(summary.id) for summary in report.summaries]
+        assert len(rows) > 2
+        vectors = world.store.vectors.wholes(np.array(rows))
+    for summary, vector in zip(report.summaries, vectors, strict=True):
+        assert vector == pytest.approx(world.bag.query(summary.text), abs=2e-3)
 
 
 def test_what_a_killed_run_left_is_taken_back_by_the_next(

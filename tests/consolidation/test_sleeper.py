@@ -201,9 +201,9 @@ def test_closing_ends_a_run_and_nothing_of_it_remains(
     world.now += HOUR
     before, plan = world.export(), Consolidator._embed
 
-    def then_close(self: Consolidator, planned: Any) -> None:
+    def then_close(self: Consolidator, *given: Any) -> None:
         sleeper.stop()
-        plan(self, planned)
+        plan(self, *given)
 
     monkeypatch.setattr(Consolidator, "_embed", then_close)
     assert sleeper.round() == []

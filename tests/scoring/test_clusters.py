@@ -46,6 +46,20 @@ def test_a_row_without_a_vector_is_near_nothing() -> None:
     assert [(i, j) for i, j, _ in clusters.near_pairs(vectors, 0.1)] == [(0, 2)]
 
 
+@given(seed=st.integers(0, 1000), count=st.integers(2, 40), block=st.sampled_from([1, 3, 1024]))
+def test_the_nearest_before_is_that_of_a_loop(seed: int, count: int, block: int) -> None:
+    vectors, places = units(seed, count), list(range(1, count, 2))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clusters, "BLOCK", block)
+        found = list(clusters.nearest_before(vectors, places))
+    assert [place for place, _, _ in found] == places
+    for place, nearest, cosine in found:
+        cosines = vectors[:place].astype(np.float64) @ vectors[place].astype(np.float64)
+        assert nearest < place
+        assert cosine == pytest.approx(cosines.max(), abs=1e-5)
+        assert cosines[nearest] == pytest.approx(cosines.max(), abs=1e-5)
+
+
 # Assigning
 
 
