@@ -19,16 +19,20 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_WINDOWS_POLL_SECONDS = 0.001
+POLL_SECONDS = 0.0003
+"""How often one who waits looks again. Who waited in a blocking flock was given the lock before its
+process had the time, or the interpreter, to use it: five busy writers committed half as often, and
+one whose interpreter was held by an import held up all others for 1.4 s (measured)."""
+
 _TAKEN = frozenset({errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK})
 
 
 class FileLock:
     """An exclusive lock between processes, freed by the system when its holder dies.
 
-    flock on POSIX (waiting processes are served in the order in which they came), LockFileEx on
-    Windows. The file stays, with mode 0600; it holds a signature at most. Not re-entrant: one
-    holder, also among the threads and the FileLock objects of one process.
+    flock on POSIX, LockFileEx on Windows; who waits looks again and again. The file stays, with
+    mode 0600; it holds a signature at most. Not re-entrant: one holder, also among the threads and
+    the FileLock objects of one process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,17 +98,18 @@ class FileLock:
             self.release()
 
     def _try(self, seconds: float) -> int | None:
+        deadline = time.monotonic() + seconds
         file = open_private(self._path)
         try:
-            if _try_lock(file):
-                return file
-        except OSError:
+            while not (taken := _try_lock(file)) and time.monotonic() < deadline:
+                time.sleep(POLL_SECONDS)
+        except BaseException:
             os.close(file)
             raise
-        if seconds <= 0:
-            os.close(file)
-            return None
-        return _wait(file, seconds)
+        if taken:
+            return file
+        os.close(file)
+        return None
 
 
 def open_private(path: Path) -> int:
@@ -133,15 +138,6 @@ if sys.platform == "win32":
         os.lseek(file, 0, os.SEEK_SET)
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
-    def _wait(file: int, seconds: float) -> int | None:
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            time.sleep(_WINDOWS_POLL_SECONDS)
-            if _try_lock(file):
-                return file
-        os.close(file)
-        return None
-
 else:
 
     def _try_lock(file: int) -> bool:
@@ -155,44 +151,6 @@ else:
 
     def _unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)
-
-    def _wait(file: int, seconds: float) -> int | None:
-        return _Waiter(file).wait(seconds)
-
-    class _Waiter:
-        """A blocking flock in a thread of its own, so that the wait can be bounded.
-
-        Polling would lose against a process that commits again and again: the lock is free for
-        0.2 ms only. The kernel serves blocked waiters in order.
-        """
-
-        def __init__(self, file: int) -> None:
-            self._file = file
-            self._state = threading.Lock()
-            self._settled = threading.Event()
-            self._abandoned = False
-            self._error: OSError | None = None
-
-        def wait(self, seconds: float) -> int | None:
-            threading.Thread(target=self._block, name="file lock", daemon=True).start()
-            self._settled.wait(seconds)
-            with self._state:
-                if not self._settled.is_set():
-                    self._abandoned = True
-                    return None
-            if self._error is not None:
-                raise self._error
-            return self._file
-
-        def _block(self) -> None:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX)
-            except OSError as error:
-                self._error = error
-            with self._state:
-                if self._abandoned or self._error is not None:
-                    os.close(self._file)
-                self._settled.set()
 
 
 class RWLock:

@@ -22,6 +22,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ import numpy as np
 from material import machine
 from memory_scenarios import ME, shared, text_of
 
-from memory_core.config import Settings, StorageSettings
+from memory_core.config import ConsolidationSettings, Settings, StorageSettings
 from memory_core.errors import MemoryCoreError
 from memory_core.memory import Memory
 from memory_core.storage.locks import FileLock
@@ -42,30 +43,50 @@ LOOK_EVERY = 20
 PATIENCE = 60.0
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What a run does, and where."""
+
+    folder: Path
+    clients: int
+    writes: int
+    seed: int
+    lock_seconds: float
+    """How long a write waits for another process before it is refused as busy."""
+
+    @property
+    def settings(self) -> Settings:
+        storage = StorageSettings(lock_seconds=self.lock_seconds)
+        awake = ConsolidationSettings(automatic=False)  # else it writes while it is looked through
+        return Settings(data_dir=self.folder / "store", storage=storage, consolidation=awake)
+
+    def log(self, number: int) -> Path:
+        return self.folder / f"client{number}"
+
+
 class Client:
     """One process; everything that it says goes to a file of its own."""
 
-    def __init__(self, folder: Path, number: int, clients: int, seed: int) -> None:
-        self.folder, self.number, self.clients, self.seed = folder, number, clients, seed
-        self.log = (folder / f"client{number}").open("a", buffering=1)
+    def __init__(self, plan: Plan, number: int) -> None:
+        self.plan, self.number = plan, number
+        self.log = plan.log(number).open("a", buffering=1)
 
     def say(self, *words: object) -> None:
         self.log.write(" ".join(map(str, words)) + "\n")
 
-    def run(self, first: int, writes: int) -> None:
-        settings = Settings(data_dir=self.folder / "store", storage=StorageSettings())
-        with Memory(settings, embedder=shared.ToyEmbedder()) as memory:
+    def run(self, first: int) -> None:
+        with Memory(self.plan.settings, embedder=shared.ToyEmbedder()) as memory:
             memory.wait_ready(PATIENCE)
-            for count in range(first, writes):
+            for count in range(first, self.plan.writes):
                 self.write(memory, f"{self.number}.{count}")
                 if count % LOOK_EVERY == LOOK_EVERY - 1:
-                    self.look(memory, (self.number + 1 + count // LOOK_EVERY) % self.clients)
+                    self.look(memory, (self.number + 1 + count // LOOK_EVERY) % self.plan.clients)
             self.say("ended")
 
     def write(self, memory: Memory, key: str) -> None:
         started = time.monotonic()
         try:
-            text = text_of(f"{self.seed}.{key}")
+            text = text_of(f"{self.plan.seed}.{key}")
             id = memory.remember(ME, text, key=key, session=f"s{self.number}").id
             self.say("stored", key, id, f"{1e3 * (time.monotonic() - started):.2f}")
         except MemoryCoreError as problem:
@@ -73,12 +94,12 @@ class Client:
 
     def look(self, memory: Memory, other: int) -> None:
         """The newest note that *other* was told is stored must be here at the first call."""
-        newest = last_stored(self.folder / f"client{other}")
+        newest = last_stored(self.plan.log(other))
         if newest is None:
             return
         key, id = newest
         found = memory.recall(ME, id)
-        same = [hit.memory.text for hit in found.hits] == [text_of(f"{self.seed}.{key}")]
+        same = [hit.memory.text for hit in found.hits] == [text_of(f"{self.plan.seed}.{key}")]
         self.say("seen" if same else "unseen", key)
 
 
@@ -93,18 +114,17 @@ def last_stored(log: Path) -> tuple[str, str] | None:
     return (words[-1][1], words[-1][2]) if words else None
 
 
-def said(folder: Path, number: int) -> list[list[str]]:
-    log = folder / f"client{number}"
+def said(log: Path) -> list[list[str]]:
     return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def start(folder: Path, number: int, clients: int, first: int, writes: int, seed: int) -> int:
+def start(plan: Plan, number: int, first: int = 0) -> int:
     """Fork a client; its process id. Nothing but imports was done before."""
     child = os.fork()
     if child:
         return child
     try:
-        Client(folder, number, clients, seed).run(first, writes)
+        Client(plan, number).run(first)
         os._exit(0)
     except BaseException:
         traceback.print_exc()
@@ -114,10 +134,10 @@ def start(folder: Path, number: int, clients: int, first: int, writes: int, seed
 class Crowd:
     """All clients of a run, and the death of the one that keeps what is derived."""
 
-    def __init__(self, folder: Path, clients: int, writes: int, seed: int) -> None:
-        self.folder, self.clients, self.writes, self.seed = folder, clients, writes, seed
-        self.lock = FileLock(folder / "store" / "maintenance.lock")
-        self.running = {start(folder, n, clients, 0, writes, seed): n for n in range(clients)}
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.lock = FileLock(plan.folder / "store" / "maintenance.lock")
+        self.running = {start(plan, number): number for number in range(plan.clients)}
         self.failed = 0
         self.killed = False
         self.takeover = -1.0
@@ -130,7 +150,7 @@ class Crowd:
             if time.monotonic() > end:
                 raise TimeoutError("the clients did not end in time")
             self.reap()
-            if not self.killed and self.done() > self.clients * self.writes / 2:
+            if not self.killed and self.done() > self.plan.clients * self.plan.writes / 2:
                 self.kill_holder()
             time.sleep(0.05)
 
@@ -142,7 +162,7 @@ class Crowd:
                 self.failed += status != 0
 
     def done(self) -> int:
-        found = (last_stored(self.folder / f"client{n}") for n in range(self.clients))
+        found = (last_stored(self.plan.log(number)) for number in range(self.plan.clients))
         return sum(0 if last is None else 1 + int(last[0].split(".")[1]) for last in found)
 
     def kill_holder(self) -> None:
@@ -157,18 +177,17 @@ class Crowd:
             assert time.monotonic() < began + PATIENCE, "nobody took maintenance.lock over"
             time.sleep(0.01)
         self.takeover = time.monotonic() - began
-        stored = [words for words in said(self.folder, number) if words[0] == "stored"]
+        stored = [words for words in said(self.plan.log(number)) if words[0] == "stored"]
         first = 1 + int(stored[-1][1].split(".")[1]) if stored else 0
-        again = start(self.folder, number, self.clients, first, self.writes, self.seed)
-        self.running[again] = number
+        self.running[start(self.plan, number, first)] = number
 
 
-def verify(folder: Path, clients: int, writes: int, seed: int) -> dict[str, Any]:
+def verify(plan: Plan) -> dict[str, Any]:
     """What became of every write, and how long each waited."""
-    words = [line for number in range(clients) for line in said(folder, number)]
+    words = [line for number in range(plan.clients) for line in said(plan.log(number))]
     stored = {line[1]: line[2] for line in words if line[0] == "stored"}
     waits = np.array([float(line[3]) for line in words if line[0] in ("stored", "refused")])
-    with Memory(Settings(data_dir=folder / "store"), embedder=shared.ToyEmbedder()) as memory:
+    with Memory(plan.settings, embedder=shared.ToyEmbedder()) as memory:
         memory.wait_ready(PATIENCE)
         parts = memory._engine.parts()
         parts.maintenance.round()
@@ -178,9 +197,9 @@ def verify(folder: Path, clients: int, writes: int, seed: int) -> dict[str, Any]
         status = memory.health(ME).status
     counted = Counter(texts.values())
     return {
-        "writes": clients * writes,
-        "lost": sum(texts.get(id) != text_of(f"{seed}.{key}") for key, id in stored.items()),
-        "missing": clients * writes - len(stored),
+        "writes": plan.clients * plan.writes,
+        "lost": sum(texts.get(id) != text_of(f"{plan.seed}.{key}") for key, id in stored.items()),
+        "missing": plan.clients * plan.writes - len(stored),
         "doubled": sum(count - 1 for count in counted.values()),
         "refused": sum(line[0] == "refused" for line in words),
         "seen": sum(line[0] == "seen" for line in words),
@@ -192,15 +211,14 @@ def verify(folder: Path, clients: int, writes: int, seed: int) -> dict[str, Any]
     }
 
 
-def run(folder: Path, clients: int, writes: int, seed: int, seconds: float) -> dict[str, Any]:
-    (folder / "store").mkdir(mode=0o700)
+def run(plan: Plan, seconds: float) -> dict[str, Any]:
+    (plan.folder / "store").mkdir(mode=0o700)
     started = time.monotonic()
-    crowd = Crowd(folder, clients, writes, seed)
+    crowd = Crowd(plan)
     crowd.watch(seconds)
     took = time.monotonic() - started
-    found = verify(folder, clients, writes, seed)
-    found |= {"failed": crowd.failed, "takeover_s": round(crowd.takeover, 2)}
-    return found | {"seconds": round(took, 1), "writes_a_second": round(clients * writes / took)}
+    found = verify(plan) | {"failed": crowd.failed, "takeover_s": round(crowd.takeover, 2)}
+    return found | {"seconds": round(took, 1), "writes_a_second": round(found["writes"] / took)}
 
 
 WRONG = ("lost", "missing", "doubled", "refused", "unseen", "failed")
@@ -211,12 +229,14 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=5)
     parser.add_argument("--writes", type=int, default=10_000, help="of each client")
     parser.add_argument("--seconds", type=float, default=7200.0)
+    parser.add_argument("--lock-seconds", type=float, default=2.0, help="until a write is busy")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     warnings.filterwarnings("ignore", message="lancedb fork support")
     print(machine(args.seed), flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        found = run(Path(folder), args.clients, args.writes, args.seed, args.seconds)
+        plan = Plan(Path(folder), args.clients, args.writes, args.seed, args.lock_seconds)
+        found = run(plan, args.seconds)
     print(json.dumps(found))
     sys.exit(any(found[name] for name in WRONG) or not found["table_agrees"])
 

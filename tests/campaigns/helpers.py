@@ -33,9 +33,14 @@ from memory_core.records import Identity
 ROOT = Path(__file__).parents[2]
 RIGHTS = frozenset({"read", "write"})
 STORAGE = StorageSettings(
-    apply_seconds=0.05, snapshot_changes=30, compact_commits=6, apply_batch=7, access_seconds=1e9
+    apply_seconds=0.05,
+    snapshot_changes=30,
+    compact_commits=6,
+    apply_batch=7,
+    access_seconds=1e9,
+    lock_seconds=60.0,
 )
-SECONDS = 60.0
+SECONDS = 120.0
 
 
 class Hashing:

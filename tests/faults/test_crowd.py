@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from memory_core.config import StorageSettings
@@ -13,8 +12,8 @@ from memory_core.memory import Memory
 from memory_core.records import Identity
 
 ME = Identity("me")
-ROOT = Path(__file__).parents[1]
 HERON = "The heron waits by the weir."
+STORAGE = StorageSettings(apply_seconds=0.02, snapshot_changes=40, lock_seconds=60.0)
 
 
 def outcomes(
@@ -63,9 +62,8 @@ def crowd(memory: Memory) -> list[Callable[[int], object]]:
 
 
 def test_everything_at_once_answers_and_agrees_with_the_journal(open_memory: Any) -> None:
-    storage = StorageSettings(apply_seconds=0.02, snapshot_changes=40)
-    memory = open_memory("store", storage=storage)
-    other = open_memory("store", storage=storage)
+    memory = open_memory("store", storage=STORAGE)
+    other = open_memory("store", storage=STORAGE)
     works = [*crowd(memory), *crowd(other)[:6]]
     threads, wrong = outcomes(memory, works, 12)
     for thread in threads:
@@ -80,7 +78,7 @@ def test_everything_at_once_answers_and_agrees_with_the_journal(open_memory: Any
 
 def test_close_with_calls_in_flight_neither_hangs_nor_crashes(open_memory: Any) -> None:
     for name in ("one", "two", "three"):
-        memory = open_memory(name, storage=StorageSettings(apply_seconds=0.02))
+        memory = open_memory(name, storage=STORAGE)
         threads, wrong = outcomes(memory, crowd(memory), 200)
         memory.remember(ME, HERON)
         memory.close()

@@ -62,7 +62,7 @@ def work(journal, seed):
             journal.checkpoint(truncate=number % 2 == 0)
 
 def serve(directory, seed, threads):
-    journal = Journal.open(Path(directory), clock=time.time)
+    journal = Journal.open(Path(directory), clock=time.time, lock_seconds=60.0)
     say("open", str(os.getpid()))
     for each in range(threads):
         threading.Thread(target=work, args=(journal, seed + each), daemon=True).start()

@@ -26,7 +26,13 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
-STORAGE = {"apply_seconds": 0.02, "snapshot_changes": 30, "compact_commits": 8, "apply_batch": 5}
+STORAGE = {
+    "apply_seconds": 0.02,
+    "snapshot_changes": 30,
+    "compact_commits": 8,
+    "apply_batch": 5,
+    "lock_seconds": 60.0,  # no writer gives up because the machine is busy
+}
 
 WORKER = """
 import importlib.util, os, sys, threading
@@ -190,6 +196,7 @@ def retry(memory: Memory, log: Log) -> None:
         log.stored[key] = told.id
 
 
+@pytest.mark.timeout(300)
 def test_nothing_acknowledged_is_lost_by_kills_at_random_moments(
     crew: tuple[Log, list[Writer]], open_memory: Any, clock: Any
 ) -> None:
