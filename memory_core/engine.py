@@ -145,7 +145,7 @@ class Engine:
             Capture(store, writer, sessions, tiers),
             sessions,
             tiers,
-            Reader(store, gate, settings, clock, sessions, upkeep.accesses.associate),
+            Reader(store, gate, settings, clock, sessions, upkeep.accesses),
             consolidator,
             Forgetting(store, settings, clock),
             upkeep,

@@ -113,7 +113,9 @@ class LifeCycle:
         """What *query* brings to mind of what *who* may forget."""
         most = self.settings.limits.query_chars
         cleaned = checks.prose(query, "query", most, checks.SHORTEN)[0]
-        found = parts.reader.recall(who, Cues(cleaned, k=FORGET_CANDIDATES, context=0))
+        found = parts.reader.recall(
+            who, Cues(cleaned, k=FORGET_CANDIDATES, context=0, rehearse=False)
+        )
         near = [hit.memory for hit in (*found.hits, *found.partial)]
         return tuple(m.id for m in near if who.admin or m.agent == who.agent)
 

@@ -220,13 +220,12 @@ class Memory(Knowing, LifeCycle):
         return self._recalled(who, cues)
 
     def _recalled(self, who: Identity, cues: Cues) -> Recollection:
-        """What *cues* bring to mind; what was found is rehearsed unless they say otherwise."""
+        """What *cues* bring to mind; unless it leaves no trace, captured again it is an echo."""
         parts = self._engine.parts()
         named = is_id(cues.query.strip())
         found = parts.reader.by_id(who, cues) if named else parts.reader.recall(who, cues)
         if cues.rehearse:
             ids = [hit.memory.id for hit in found.hits]
-            parts.maintenance.accesses.note(ids)
             parts.sessions.told(who, [*ids, *(hit.memory.id for hit in found.partial)])
         return found
 

@@ -33,6 +33,7 @@ from memory_core.records import Identity, Recollection
 from memory_core.scoring import metamemory
 from memory_core.session import Mind, Sessions
 from memory_core.storage import lexical_index
+from memory_core.storage.accesses import Accesses
 from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.text import dates, periods
@@ -54,19 +55,19 @@ class Reader:
         settings: Settings,
         clock: Callable[[], float],
         sessions: Sessions,
-        associate: Callable[[Sequence[str]], None],
+        accesses: Accesses,
     ) -> None:
         """Read from *store*; embed queries with what *gate* has loaded; *clock* gives the time.
 
-        *sessions* are what the conversations have in mind; a recall renews it. *associate* is told
-        which memories one cue brought up together.
+        *sessions* are what the conversations have in mind; a recall renews it. *accesses* are told
+        what was rehearsed, and which memories one cue brought up together.
         """
         self._store = store
         self._gate = gate
         self._settings = settings
         self._clock = clock
         self._sessions = sessions
-        self._associate = associate
+        self._accesses = accesses
 
     def recall(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind of what *who* may read; see Memory.recall."""
@@ -87,16 +88,18 @@ class Reader:
                 chosen = self._with_outsiders(asked, chosen, seen & ~among)
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
             stale = cognition.similarities(self._store, cues.mind.working, vector)
-        if cues.rehearse:
-            self._sessions.answered(who, cues.session, chosen.active, stale)
-            self._associate(chosen.together)
-        return attachment.attach(
+        answer = attachment.attach(
             self._store,
             chosen,
             found,
             lexical_only=vector is None,
             replaced=cues.as_of is not None,
         )
+        if cues.rehearse:
+            self._sessions.answered(who, cues.session, chosen.active, stale)
+            self._accesses.associate(chosen.together)
+            self._accesses.note(_rehearsed(answer, chosen))
+        return answer
 
     def by_id(self, who: Identity, cues: Cues) -> Recollection:
         """The memory whose id is the query of *cues*, replaced or retired or not, whatever narrows.
@@ -117,6 +120,8 @@ class Reader:
         answer = attachment.attach(self._store, chosen, found, lexical_only=False, replaced=True)
         if not answer.hits:  # forgotten by another process at this moment
             raise checks.unknown(id)
+        if cues.rehearse:
+            self._accesses.note([id])
         return answer
 
     # cues
@@ -268,3 +273,13 @@ class Reader:
     def _profile(self) -> Profile:
         embedder = self._gate.embedder
         return embedder.profile if embedder is not None else Profile()
+
+
+def _rehearsed(answer: Recollection, chosen: Chosen) -> list[str]:
+    """What an answer rehearses: its best memory, and those that the cue really brought to mind.
+
+    The rest of a list of k is only its tail: rehearsed with it, nothing would ever fade.
+    """
+    active = {each.id for each in chosen.active}
+    ids = [hit.memory.id for hit in answer.hits]
+    return [id for place, id in enumerate(ids) if place == 0 or id in active]

@@ -87,6 +87,16 @@ class Scene:
         """Active memories that are not derived from others."""
         return [memory for memory in self.plan.active() if memory.kind not in DERIVED]
 
+    def sources(self, memory: Memory) -> list[Memory]:
+        """What *memory* rests on, as far as it is there, oldest first."""
+        known = (self.plan.memories.get(id) for id in memory.derived_from)
+        return [found for found in known if found is not None]
+
+    def is_stale(self, memory: Memory) -> bool:
+        """True when *memory* was marked so, or has a source that was superseded."""
+        late = any(source.superseded_by for source in self.sources(memory))
+        return memory.stale_since is not None or late
+
     def embedded(self, memories: Iterable[Memory]) -> list[Memory]:
         """Those of *memories* that have a vector."""
         return [memory for memory in memories if memory.id in self.vectors]
@@ -187,7 +197,7 @@ def beginning(memory: Memory) -> str:
 
 
 def prune_faded(scene: Scene) -> None:
-    """Retire what is neither retained nor important.
+    """Retire what is neither retained nor important, and let summaries rest that nobody asks for.
 
     What is in the current ring stays, and so does what this run has just summarised: nothing is
     retired for being summarised (design, section 4).
@@ -202,8 +212,6 @@ def prune_faded(scene: Scene) -> None:
     fresh |= {id for action in plan.actions if action.step == "summaries" for id in action.rests_on}
     fresh |= scene.left
     members = [m for m in scene.spoken() if m.tier != "active" and m.id not in fresh]
-    if not members:
-        return
     low = settings.consolidation.prune_retention, settings.consolidation.prune_importance
     gone = prune.faded(
         _retention(scene, members),
@@ -213,7 +221,26 @@ def prune_faded(scene: Scene) -> None:
     )
     for index in np.flatnonzero(gone):
         plan.retire(plan.begin("prune"), members[int(index)].id)
+    _rest(scene, low[0])
     plan.details["prune"] = f"retention below {low[0]:g}, importance at most {low[1]:g}"
+
+
+def _rest(scene: Scene, least: float) -> None:
+    """Retire what runs derived and nobody asks for, while all that it rests on is there.
+
+    That is with less retention than *least*, whatever the importance, which is that of its sources.
+    What has a faded source stands for it: it stays, or comes back.
+    """
+    plan = scene.plan
+    there = {memory.id for memory in plan.active()}
+    made = [m for m in plan.memories.values() if m.kind in DERIVED and m.run and m.derived_from]
+    made = [m for m in made if not (m.superseded_by or scene.is_stale(m) or scene.leaves(m))]
+    for memory, retained in zip(made, _retention(scene, made), strict=True):
+        whole = there.issuperset(memory.derived_from)
+        if memory.retired_at is None and whole and retained < least:
+            plan.retire(plan.begin("prune"), memory.id)
+        elif memory.retired_at is not None and not whole:
+            plan.put(plan.begin("prune"), memory.id, retired_at=None)
 
 
 def _retention(scene: Scene, members: Sequence[Memory]) -> NDArray[np.float64]:

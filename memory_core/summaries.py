@@ -46,11 +46,11 @@ def refresh(scene: Scene) -> None:
     Stale is what was marked so, and what has a source that was superseded.
     """
     plan, least = scene.plan, scene.settings.consolidation.min_cluster
-    for old in [m for m in plan.active() if m.derived_from and _is_stale(scene, m)]:
+    for old in [m for m in plan.active() if m.derived_from and scene.is_stale(m)]:
         if scene.leaves(old):
             continue
         action = plan.begin("refresh", [old.id])
-        sources = [m for m in _sources(scene, old) if not m.superseded_by]
+        sources = [m for m in scene.sources(old) if not m.superseded_by]
         kept = tuple(memory.id for memory in sources)
         if old.kind not in DERIVED:
             if not sources:
@@ -62,16 +62,6 @@ def refresh(scene: Scene) -> None:
         else:
             action.rests_on = (old.id, *kept)
             _renew(scene, action, old, sources)
-
-
-def _is_stale(scene: Scene, memory: Memory) -> bool:
-    return memory.stale_since is not None or any(m.superseded_by for m in _sources(scene, memory))
-
-
-def _sources(scene: Scene, memory: Memory) -> list[Memory]:
-    """What *memory* rests on, as far as it is there, oldest first."""
-    known = (scene.plan.memories.get(id) for id in memory.derived_from)
-    return [found for found in known if found is not None]
 
 
 def _renew(scene: Scene, action: Action, old: Memory, sources: Sequence[Memory]) -> None:
@@ -101,7 +91,8 @@ def _succeed(scene: Scene, action: Action, old: Memory, fresh: Memory) -> None:
 def summaries(scene: Scene) -> None:
     """Summarise clusters of episodes that no summary rests on yet, and halve their importance."""
     plan = scene.plan
-    covered = {source for memory in standing(scene) for source in memory.derived_from}
+    in_clusters = [m for m in in_force(scene, "summary") if not is_session_summary(m)]
+    covered = {source for memory in in_clusters for source in memory.derived_from}
     covered |= scene.left
     born = plan.now - scene.age_s
     episodes = [
@@ -121,9 +112,14 @@ def summaries(scene: Scene) -> None:
         _demote(scene, action, sources)
 
 
-def standing(scene: Scene) -> list[Memory]:
-    """Summaries of clusters that are in force."""
-    return [m for m in scene.plan.active() if m.kind == "summary" and not is_session_summary(m)]
+def in_force(scene: Scene, kind: str) -> list[Memory]:
+    """Memories of a derived *kind* that hold, those included that rest (sleep.prune_faded)."""
+    return [
+        memory
+        for memory in scene.plan.memories.values()
+        if memory.kind == kind and not memory.superseded_by and not memory.replaced
+        if memory.retired_at is None or not scene.is_stale(memory)
+    ]
 
 
 def _clusters(scene: Scene, episodes: list[Memory]) -> Iterator[list[Memory]]:
@@ -171,7 +167,7 @@ def sessions(scene: Scene) -> None:
     plan, least = scene.plan, scene.settings.consolidation.min_cluster
     written = {
         plan.memories[source].thread: memory
-        for memory in plan.active()
+        for memory in in_force(scene, "summary")
         if is_session_summary(memory)
         for source in memory.derived_from
         if source in plan.memories
@@ -218,7 +214,7 @@ def is_session_summary(memory: Memory) -> bool:
 def concepts(scene: Scene) -> None:
     """One concept for each topic that has grown large, anew when it has grown by half since."""
     plan, least = scene.plan, scene.settings.consolidation.concept_members
-    written = {(scope(m), m.topic): m for m in plan.active() if m.kind == "concept" and m.run}
+    written = {(scope(m), m.topic): m for m in in_force(scene, "concept") if m.run}
     about = [memory for memory in scene.spoken() if memory.topic and not scene.leaves(memory)]
     for members in grouped(about, lambda memory: (scope(memory), memory.topic)):
         old = written.get((scope(members[0]), members[0].topic))

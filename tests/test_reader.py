@@ -252,6 +252,20 @@ def test_what_differs_in_fact_never_folds(
     assert {hit.memory.text for hit in memory.recall(ME, pair[0]).hits} == set(pair)
 
 
+def test_sinking_importance_lets_a_memory_fade_and_leaves_its_rank(memory: Memory) -> None:
+    text = "The heron sleeps by the quiet weir"
+    first, second = (memory.remember(ME, f"{text}, {day}.").id for day in ("Monday", "Tuesday"))
+    put(memory, first, importance=0.5)
+    before = memory.recall(ME, text, rehearse=False).hits
+    put(memory, first, importance=0.25)
+    after = memory.recall(ME, text, rehearse=False).hits
+    assert [hit.score for hit in after] == [hit.score for hit in before]
+    put(memory, second, importance=1.0)
+    raised = memory.recall(ME, text, rehearse=False).hits
+    score = {hit.memory.id: hit.score for hit in before}
+    assert {hit.memory.id: hit.score for hit in raised}[second] > score[second]
+
+
 def test_a_summary_that_only_retells_is_left_out_and_one_that_draws_together_is_not(
     memory: Memory,
 ) -> None:

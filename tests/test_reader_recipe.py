@@ -169,7 +169,7 @@ class Oracle:
         spread = max(total.values()) - min(total.values())
         recorded = NOW - (NOW - 100 * DAY + DAY / 4 * (1 + self.rows))
         retained = 0.5 ** (recorded / (30 * DAY))
-        liking = 0.5 * retained + 0.5 * self.importance
+        liking = 0.5 * retained + 0.5 * np.maximum(self.importance, 0.5)
         return {row: score + 0.05 * spread * liking[row] for row, score in total.items()}
 
     def _lent(self, row: int | None, fused: dict[int, float]) -> float:

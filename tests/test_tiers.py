@@ -88,6 +88,22 @@ def test_cold_memories_move_to_long_term_and_recall_keeps_them_warm(
     assert (tier(memory, cold), tier(memory, warm)) == ("long_term", "recent")
 
 
+def test_recall_rehearses_what_the_cue_brought_to_mind_and_not_the_tail_of_the_list(
+    memory: Memory,
+) -> None:
+    asked = says(memory, "The heron sleeps by the quiet weir.")
+    for number in range(5):
+        says(memory, f"Bread number {number} is baked in the village oven near a weir.")
+    found = memory.recall(ME, "Where is the heron, does it sleep by the quiet weir?", k=6)
+    memory.sweep(ME)
+    assert len(found.hits) == 6
+    assert [h.memory.id for h in found.hits if memory.get(ME, h.memory.id).access_count] == [asked]
+    memory.recall(ME, asked)  # by its id
+    memory.forget(ME, query="heron by the weir")  # a preview leaves no trace
+    memory.sweep(ME)
+    assert memory.get(ME, asked).access_count == 2
+
+
 def test_recent_holds_forty_of_one_owner(memory: Memory, clock: Any) -> None:
     ids = talk(memory, 45)
     theirs = says(memory, "A note of another agent.", "t", who=OTHER)

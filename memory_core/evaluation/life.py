@@ -44,6 +44,15 @@ READY_SECONDS = 300.0
 _WHO = Identity("evaluation")
 _NEVER = 1e15
 
+_STILL = {
+    "ring": 10**9,
+    "silence_minutes": _NEVER,
+    "cold_retention": 0.0,
+    "recent_most": 10**9,
+    "long_term_most": 10**9,
+}
+"""Tiers between which nothing moves, neither by a sweep nor in a sleep."""
+
 Progress = Callable[[int, int, str], None]
 OpenMemory = Callable[[Path, Settings, Callable[[], float]], "Memory"]
 
@@ -66,7 +75,11 @@ class Habits:
             "encoder": "passthrough",
             "recall": settings.recall.model_copy(update={"cognition_bound": bound}),
             "tiers": settings.tiers.model_copy(
-                update={"sweep_seconds": _NEVER, "check_turns": 10**9}
+                update={
+                    "sweep_seconds": _NEVER,
+                    "check_turns": 10**9,
+                    **({} if self.tiers else _STILL),
+                }
             ),
             "consolidation": settings.consolidation.model_copy(update={"automatic": False}),
             "storage": settings.storage.model_copy(update={"apply_seconds": 60.0}),
@@ -237,15 +250,13 @@ class _Life:
             question = known[self._asked % len(known)]
             self._recall(question, f"day {day}", RECALL_K, rehearse=self._habits.rehearsal)
             self._asked += 1
-        if self._habits.tiers:
-            self._memory.sweep(_WHO)
+        self._memory.sweep(_WHO)  # without tiers it only journals what was recalled
         if self._habits.sleep and day % SLEEP_EVERY_DAYS == SLEEP_EVERY_DAYS - 1:
             self._memory.consolidate(_WHO)
         self._watch(day)
 
     def _rest(self) -> None:
-        if self._habits.tiers:
-            self._memory.sweep(_WHO)
+        self._memory.sweep(_WHO)
         if self._habits.sleep:
             self._memory.consolidate(_WHO)
 

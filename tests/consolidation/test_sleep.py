@@ -184,6 +184,39 @@ def test_a_stale_session_summary_and_a_fact(world: Any) -> None:
     assert fact in report.retired
 
 
+def test_a_summary_that_nobody_asks_for_rests_until_a_source_fades(make: Any) -> None:
+    world = make(concept_members=3)
+    ids = [world.tell(text, session="lake") for text in world.sailing]
+    world.now += 3700.0
+    made = [summary.id for summary in world.run().summaries]
+    assert len(made) == 3  # of the cluster, the session and the topic
+    by_hand = world.tell("What I wrote of the lake", kind="summary", derived_from=tuple(ids))
+    for _ in range(2):  # kept awake by recalls, as is what they rest on
+        world.now += 60 * DAY
+        for id in (*ids, made[0]):
+            world.access(id, 5, world.now)
+    assert set(world.run().retired) == set(made[1:])
+    assert world[by_hand].retired_at is None
+    assert (world.run().summaries, world.run().retired) == ((), ())  # not written again
+    world.now += 200 * DAY
+    world.access(ids[0], 6, world.now)
+    world.access(ids[1], 6, world.now)
+    assert world.run("prune").retired == (ids[2],)
+    assert [world[id].retired_at for id in (*ids[:2], *made)] == [None] * 5
+
+
+def test_an_outdated_summary_at_rest_stays_out(world: Any) -> None:
+    ids = [world.tell(text, importance=0.5) for text in world.sailing]
+    (made,) = world.run().summaries
+    world.now += 100 * DAY
+    for id in ids:
+        world.access(id, 50, world.now)
+    assert world.run("prune").retired == (made.id,)
+    world.put(ids[0], superseded_by=ids[1], superseded_at=world.now, retired_at=world.now)
+    assert world.run("prune").retired == ()
+    assert world[made.id].retired_at is not None
+
+
 # Concepts
 
 
