@@ -24,7 +24,7 @@ MOST_BYTES = 2**20
 
 _MOST_WAIT = 3600.0
 _QUOTED = 160
-_AGAIN = "it is tried again"
+_AGAIN = "nothing to do, it is tried again; if it stays so, see the log of that service"
 _LOGIN = re.compile(r"(?<=//)[^/@]*@|^[^/@]*@")
 
 

@@ -1,17 +1,25 @@
-"""What a model that takes five seconds an answer costs `remember`: nothing, in one run.
+"""What a model that is slow or hangs costs `remember`: no time, no memory, no queue that grows.
 
     python tests/bench/slow_model.py [--writes 2000] [--seconds 5] [--seed 7]
 
-Two stores side by side, one with rules alone, one whose encoder asks a server on this machine that
-answers after five seconds. Each note goes to both, in turns, so that whatever else the machine does
-meets both alike. The notes are vectorised beforehand: what is measured is the walk of a write. The
-last lines tell how the queue and the memory of the process grew.
+First two stores side by side in one process, one with rules alone, one whose encoder asks a server
+on this machine that answers after five seconds. Each note goes to both, in turns, so that whatever
+else the machine does meets both alike. The notes are vectorised beforehand: what is measured is the
+walk of a write.
+
+Then two processes, one with rules alone, one whose model never answers, write the same notes in
+step: how the resident memory of each grows from a warm start to the end, and from half-way on. The
+one with the model also tells what it holds: its queue (a look at the ranking columns, cut at
+`queue`; what waits beyond it stands in the journal only), what is in the hands of its workers, and
+what it has counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import json
+import subprocess
 import sys
 import tempfile
 import threading
@@ -32,6 +40,8 @@ from memory_core.records import Identity
 
 ME = Identity("me")
 WARM_UP = 50
+STEPS = 10
+FOR_EVER = 3600.0
 
 
 def slow_server(seconds: float, over: threading.Event) -> ThreadingHTTPServer:
@@ -41,7 +51,8 @@ def slow_server(seconds: float, over: threading.Event) -> ThreadingHTTPServer:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             turns = json.loads(body["messages"][1]["content"])["turns"]
-            over.wait(seconds)
+            if over.wait(seconds):
+                return  # nobody listens any more
             empty = {"gist": "", "tags": [], "topic": "", "entities": [], "importance": 0.5}
             said: Any = {"turns": [{**empty, "turn": t["turn"]} for t in turns], "facts": []}
             choice = {"message": {"content": json.dumps(said)}, "finish_reason": "stop"}
@@ -55,8 +66,15 @@ def slow_server(seconds: float, over: threading.Event) -> ThreadingHTTPServer:
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
+
+
+def asking(url: str, timeout: float = 60.0) -> dict[str, Any]:
+    """The settings of an encoder that asks *url* at once, whatever it costs."""
+    gist = GistSettings(daily_tokens=10**9, gather_seconds=0.0, timeout_seconds=timeout)
+    return {"encoder": "openai", "encoder_model": "slow", "encoder_url": url, "gist": gist}
 
 
 def resident() -> float:
@@ -73,56 +91,124 @@ def timed(memory: Memory, text: str) -> float:
     return time.perf_counter() - started
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--writes", type=int, default=2000)
-    parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--seed", type=int, default=7)
-    args = parser.parse_args()
-    texts = notes(args.writes + WARM_UP, args.seed)
+# Time
+
+
+def times_side_by_side(texts: list[str], url: str) -> None:
+    """Print p50 and p99 of `remember` with rules and with the slow model, and their ratio."""
     embedder = Prepared()
     embedder.prepare(texts)
-    over = threading.Event()
-    server = slow_server(args.seconds, over)
-    gist = GistSettings(daily_tokens=10**9, gather_seconds=0.0)
-    asking = {
-        "encoder": "openai",
-        "encoder_model": "slow",
-        "encoder_url": f"http://127.0.0.1:{server.server_address[1]}",
-        "gist": gist,
-    }
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         rules = Memory(Settings(data_dir=Path(one)), embedder=embedder)
-        model = Memory(Settings(data_dir=Path(other), **asking), embedder=embedder)  # type: ignore[arg-type]
+        model = Memory(Settings(data_dir=Path(other), **asking(url)), embedder=embedder)
         with rules, model:
             assert rules.wait_ready(60)
             assert model.wait_ready(60)
             for text in texts[:WARM_UP]:
                 timed(rules, text)
                 timed(model, text)
-            before = half = resident()
-            times = {"rules": [], "model": []}  # type: dict[str, list[float]]
-            most = 0
+            times: dict[str, list[float]] = {"rules": [], "model": []}
             for number, text in enumerate(texts[WARM_UP:]):
                 pair = [("rules", rules), ("model", model)]
                 for name, memory in pair if number % 2 else pair[::-1]:
                     times[name].append(timed(memory, text))
-                half = resident() if number == args.writes // 2 else half
-                if number % 100 == 0:
-                    most = max(most, model.health(ME).jobs["running"])
-            jobs = model.health(ME).jobs
-            print(machine(args.seed))
-            for name, seconds in times.items():
-                p50, p99 = (np.quantile(seconds, q) * 1000 for q in (0.5, 0.99))
-                print(f"remember, {name}: p50 {p50:.1f} ms, p99 {p99:.1f} ms")
-            ratio = np.quantile(times["model"], 0.99) / np.quantile(times["rules"], 0.99)
-            print(f"p99 with the model / with rules: {ratio:.2f}")
-            print(f"jobs: {jobs['queued']} wait in the journal, at most {most} ran at a time")
-            print(
-                f"memory: {before:.0f} MiB, half-way {half:.0f}, then {resident():.0f}, two stores"
+            waiting = model.health(ME).jobs["queued"]
+    for name, seconds in times.items():
+        p50, p99 = (np.quantile(seconds, q) * 1000 for q in (0.5, 0.99))
+        print(f"remember, {name}: p50 {p50:.1f} ms, p99 {p99:.1f} ms")
+    ratio = np.quantile(times["model"], 0.99) / np.quantile(times["rules"], 0.99)
+    print(f"p99 with the model / with rules: {ratio:.2f}; {waiting} jobs were waiting at the end")
+
+
+# Memory
+
+
+def child(directory: Path, url: str, writes: int, seed: int) -> None:
+    """Write the notes in steps, one for each line on stdin; tell what is held after each."""
+    texts = notes(writes + WARM_UP, seed)
+    embedder = Prepared()
+    embedder.prepare(texts)
+    settings = Settings(data_dir=directory, **(asking(url, 600.0) if url else {}))
+    with Memory(settings, embedder=embedder) as memory:
+        assert memory.wait_ready(60)
+        for text in texts[:WARM_UP]:
+            memory.remember(ME, text)
+        jobs, state = memory._engine.parts().jobs, memory._engine.parts().jobs._state
+        for step in range(STEPS + 1):
+            gc.collect()
+            held = {
+                "resident": resident(),
+                "queue": len(jobs.backlog.waiting()),
+                "hands": len(state.busy),
+                "counted": len(state.tried) + state.running.total() + state.failed.total(),
+                "due": memory.health(ME).jobs["queued"],
+            }
+            print(json.dumps(held), flush=True)
+            if step == STEPS or not sys.stdin.readline():
+                break
+            size = writes // STEPS
+            for text in texts[WARM_UP + step * size : WARM_UP + (step + 1) * size]:
+                memory.remember(ME, text)
+
+
+def memory_in_step(url: str, writes: int, seed: int) -> None:
+    """Print how the memory of two processes grows, one with rules, one with a hanging model."""
+    told: dict[str, list[dict[str, float]]] = {"rules": [], "model": []}
+    with tempfile.TemporaryDirectory() as folder:
+        processes = {}
+        for name in told:
+            words = [f"{folder}/{name}", url if name == "model" else "", str(writes), str(seed)]
+            command = [sys.executable, __file__, "--child", *words]
+            processes[name] = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
-            over.set()
-    server.shutdown()
+        for _ in range(STEPS + 1):
+            for name, process in processes.items():
+                assert process.stdout is not None
+                assert process.stdin is not None
+                told[name].append(json.loads(process.stdout.readline()))
+            for process in processes.values():
+                assert process.stdin is not None
+                process.stdin.write("\n")
+                process.stdin.flush()
+        for process in processes.values():
+            process.kill()
+            process.communicate()
+    for name, steps in told.items():
+        first, half, last = (steps[at]["resident"] for at in (0, STEPS // 2, STEPS))
+        print(
+            f"resident, {name}: {first:.0f} MiB, half-way {half:.0f}, at the end {last:.0f}:"
+            f" {last - first:+.1f} MiB over {writes} writes, {last - half:+.1f} in the second half"
+        )
+    most = {key: max(step[key] for step in told["model"]) for key in ("queue", "hands", "counted")}
+    print(
+        f"held while the model hangs: at most {most['queue']:.0f} in the queue,"
+        f" {most['hands']:.0f} in hand, {most['counted']:.0f} counts;"
+        f" {told['model'][-1]['due']:.0f} jobs wait in the journal"
+    )
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["--child"]:
+        directory, url, writes, seed = sys.argv[2:]
+        child(Path(directory), url, int(writes), int(seed))
+        return
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--writes", type=int, default=2000)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--seed", type=int, default=7)
+    args = parser.parse_args()
+    over = threading.Event()
+    slow, hanging = slow_server(args.seconds, over), slow_server(FOR_EVER, over)
+    print(machine(args.seed))
+    try:
+        texts = notes(args.writes + WARM_UP, args.seed)
+        times_side_by_side(texts, f"http://127.0.0.1:{slow.server_address[1]}")
+        memory_in_step(f"http://127.0.0.1:{hanging.server_address[1]}", args.writes, args.seed)
+    finally:
+        over.set()
+        slow.shutdown()
+        hanging.shutdown()
 
 
 if __name__ == "__main__":

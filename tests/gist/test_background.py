@@ -80,7 +80,7 @@ def test_what_follows_from_a_turn_is_written_in_one_commit(
     assert changes == ["put", "put"]  # remembered, encoded
 
 
-# A turn that moves on
+# A turn that moves on. A batch is larger than what is said, so that no worker begins it unasked.
 
 
 def says(memory: Memory, text: str) -> str:
@@ -95,7 +95,7 @@ def talk(memory: Memory, count: int) -> list[str]:
 
 def test_late_importance_reaches_what_has_moved_on(opened: Opened, server: Any) -> None:
     """A judge that comes late finds the memory wherever it is (seed rows A2.4, A3.6)."""
-    memory = opened()
+    memory = opened(batch_turns=50)
     unkept, kept = says(memory, "Good morning Jonas, how are you?"), says(memory, "The pump hums.")
     talk(memory, 21)
     memory.sweep(ME)
@@ -109,7 +109,7 @@ def test_late_importance_reaches_what_has_moved_on(opened: Opened, server: Any) 
 
 
 def test_late_importance_below_the_bound_brings_nothing_back(opened: Opened, server: Any) -> None:
-    memory = opened()
+    memory = opened(batch_turns=50)
     unkept = says(memory, "Good morning Jonas, how are you?")
     talk(memory, 21)
     memory.sweep(ME)
@@ -127,7 +127,7 @@ def test_a_turn_that_leaves_the_ring_without_a_gist_gets_one(
     ids = talk(plain, 20)
     plain._engine.parts().capture._heard.clear()  # as after a kill: the ring is not emptied
     plain.close()
-    memory = opened()
+    memory = opened(batch_turns=50)
     assert memory.encode(ME).due == 0
     newest = says(memory, "The pear tree bears.")  # the first one leaves
     assert [id for id in ids if memory.get(ME, id).due] == ids[:1]
@@ -151,6 +151,20 @@ def test_what_may_not_be_sent_is_not_made_due_on_leaving(
     says(memory, "The pear tree bears.")
     memory.sweep(ME)
     assert not any(memory.get(ME, id).due for id in ids)
+
+
+def test_a_summary_that_no_model_gives_is_extractive_and_counted(
+    opened: Opened, server: Any, spoken: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = opened()
+    for text in ("The allotment needs water.", "Nora waters the allotment.", "It is number 17."):
+        memory.remember(ME, text, session="s")
+    server.say = lambda data: spoken(status=500)
+    run = memory.consolidate(ME, mode="session", session="s")
+    assert (run.status, len(run.summaries)) == ("completed", 1)
+    assert "The allotment needs water." in run.summaries[0].text
+    assert memory.health(ME).jobs["summarise"] == {"queued": 0, "running": 0, "failed": 1}
+    assert any(f"summarise:{run.run} is extractive" in line for line in caplog.messages)
 
 
 # The end of a process
@@ -227,7 +241,7 @@ def test_encoding_again_goes_on_after_a_kill(opened: Opened, server: Any, tmp_pa
     over.set()
     sent = [turn["text"] for asked in server.asked for turn in asked.data["turns"]]
     assert len(sent) == 12
-    again = opened("openai", batch_turns=4)
+    again = opened(batch_turns=50)
     states = Counter(again.get(ME, id).encoded for id in ids)
     assert states == {"1 openai:newer": 8, "1 openai:small": 12}
     assert all(again.get(ME, id).due for id in ids[8:])  # it is known what is left
