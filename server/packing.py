@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memory_core.records import (
@@ -61,6 +62,22 @@ def _affect(memory: Memory) -> str:
 
 def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
     """The structure of a recall answer, at most *max_tokens* x 4 characters in each channel."""
+    return fit_recall(_recollection(found, now), max_tokens * CHARS_PER_TOKEN)
+
+
+def whole(found: Recollection, now: float) -> Structure:
+    """The structure of a memory that was asked for by its id: nothing of its text is clipped.
+
+    Its neighbours come too where there is room for all of them.
+    """
+    answer = _recollection(found, now)
+    if fits(answer, schemas.MAX_TOKENS * CHARS_PER_TOKEN, render.recall):
+        return answer
+    alone = tuple(replace(hit, before=(), after=()) for hit in found.hits)
+    return _recollection(replace(found, hits=alone), now)
+
+
+def _recollection(found: Recollection, now: float) -> Structure:
     shown = found.hits or found.partial or found.recent or found.rejected
     answer = schemas.RecallResult(
         found=found.found,
@@ -73,7 +90,7 @@ def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
         notice=schemas.NOTICE if shown else "",
         note=found.note,
     )
-    return fit_recall(schemas.compact(answer), max_tokens * CHARS_PER_TOKEN)
+    return schemas.compact(answer)
 
 
 def receipt(done: Receipt, warnings: Sequence[str] = ()) -> Structure:

@@ -113,7 +113,7 @@ class Tools:
             late=_TRY_AGAIN,
         )
         if is_id(query.strip()) and max_tokens == schemas.DEFAULT_TOKENS:
-            max_tokens = schemas.MAX_TOKENS  # asked for by its id, a memory comes whole
+            return _answer(packing.whole(found, self._clock()), render.recall)
         return _answer(packing.recollection(found, self._clock(), max_tokens), render.recall)
 
     async def consolidate(

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from memory_core.config import LimitSettings
 from memory_core.records import (
     Check,
     Contradiction,
@@ -237,11 +238,47 @@ def test_no_fact_is_in_one_channel_only(answer: Any, data: st.DataObject) -> Non
         assert draw(other, lambda: "recalled-00000000") != text, path
 
 
-def test_a_memory_asked_for_by_its_id_comes_whole(hit: Any) -> None:
-    found = Recollection(True, 0.9, "high", (hit("word " * 3999 + "end!!", before=["b" * 900]),))
-    structure = packing.recollection(found, NOW, schemas.MAX_TOKENS)
-    assert structure["memories"][0]["text"] == found.hits[0].memory.text
+LONGEST = LimitSettings().text_chars
+HARD = {
+    "words": "word " * 3999 + "end!!",
+    "lines": "a\n" * (LONGEST // 2),
+    "quotes": '"\\' * (LONGEST // 2),
+    "steering": "x" + "\u202e" * (LONGEST - 2) + "y",
+    "emoji": "\U0001f600" * LONGEST,
+}
+
+
+@pytest.mark.parametrize("text", HARD.values(), ids=HARD)
+def test_a_memory_asked_for_by_its_id_comes_whole(hit: Any, text: str) -> None:
+    """Also the longest one, of what a channel writes longer than it is; neighbours then go."""
+    found = Recollection(True, 1.0, "high", (hit(text, before=["b" * 900], after=["a" * 19_000]),))
+    structure = packing.whole(found, NOW)
+    (memory,) = structure["memories"]
+    assert memory["text"] == text
     assert structure["truncated"] is False
+    assert "clipped" not in render.recall(structure)
+
+
+def test_a_memory_asked_for_by_its_id_keeps_its_neighbours_where_there_is_room(hit: Any) -> None:
+    found = Recollection(True, 1.0, "high", (hit("tea " * 3000, before=["b" * 900]),))
+    structure = packing.whole(found, NOW)
+    assert structure == packing.recollection(found, NOW, schemas.MAX_TOKENS)
+    assert structure["memories"][0]["before"][0]["text"] == "b" * 900
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(recollections)
+def test_every_hit_says_its_trust_and_its_source(found: Recollection) -> None:
+    structure = packing.recollection(found, NOW, schemas.DEFAULT_TOKENS)
+    text = render.recall(structure)
+    hits = {hit.memory.id: hit.memory for hit in (*found.hits, *found.partial)}
+    for shown in (*structure["memories"], *structure.get("partial", ())):
+        memory = hits[shown["id"]]
+        assert (shown["trust"], shown.get("source", "")) == (memory.trust, memory.source)
+        head = next(line for line in text.split("\n") if f"] {memory.id} | " in line)
+        assert f"| trust {memory.trust} |" in head
+        if memory.source:
+            assert f"source {json.dumps(memory.source, ensure_ascii=False)}" in head
 
 
 def test_neighbours_go_before_texts_are_clipped(hit: Any) -> None:
