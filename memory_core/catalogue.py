@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,16 @@ class Wanted:
     kind: str = ""
     entity: str = ""
     topic: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighty:
+    """What the weightiest are taken from; "" narrows nothing."""
+
+    limit: int
+    among: int
     tag: str = ""
+    but: str = ""
 
 
 def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
@@ -66,7 +76,6 @@ def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
         kind=wanted.kind,
         entity=wanted.entity,
         topic=wanted.topic,
-        tag=wanted.tag,
         live=True,
     )
     try:
@@ -95,8 +104,6 @@ def _from_columns(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Mem
             mask &= columns.kind == KINDS.index(wanted.kind)
         if wanted.topic:
             mask &= columns.about(wanted.topic)
-        if wanted.tag:
-            mask &= columns.tagged(wanted.tag)
         rows = np.flatnonzero(mask)
         if wanted.entity:
             named = [wanted.entity in columns.entities(int(row)) for row in rows]
@@ -105,6 +112,31 @@ def _from_columns(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Mem
         order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
         chosen = [str(id) for id in ids[order]]
     return list(store.indexed(chosen).values())
+
+
+def weightiest(store: MemoryStore, who: Identity, wanted: Weighty) -> list[Memory]:
+    """The most important of the newest memories of *store* that are *wanted*; see Knowing.
+
+    By the columns: somebody waits for it at the beginning of a conversation.
+    """
+    store.catch_up()
+    with store.reading():
+        columns, mask = store.columns, store.readable(who)
+        mask &= ~columns.replaced & np.isinf(columns.retired_at)
+        if wanted.tag:
+            mask &= columns.tagged(wanted.tag)
+        rows = np.flatnonzero(mask)
+        newest = rows[np.argsort(-columns.occurred_at[rows], kind="stable")].tolist()
+        fitting = (row for row in newest if not _begins(columns.tags(row), wanted.but))
+        among = np.array(list(islice(fitting, wanted.among)), dtype=np.int64)
+        order = np.argsort(-columns.importance[among], kind="stable")[: wanted.limit]
+        ids = [columns.id(int(row)) for row in among[order]]
+    found = store.indexed(ids)
+    return [found[id] for id in ids if id in found]
+
+
+def _begins(tags: Iterable[str], prefix: str) -> bool:
+    return bool(prefix) and any(tag.startswith(prefix) for tag in tags)
 
 
 def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:

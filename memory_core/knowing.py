@@ -54,7 +54,6 @@ class Knowing:
         kind: str = "",
         entity: str = "",
         topic: str = "",
-        tag: str = "",
     ) -> list[records.Memory]:
         """The newest memories that *who* may read and that fit the filters, newest first.
 
@@ -66,9 +65,24 @@ class Knowing:
             checks.one_of(kind, "kind", KINDS),
             checks.text(entity, "entity", self.settings.limits.query_chars),
             checks.text(topic, "topic", self.settings.limits.query_chars),
-            checks.text(tag, "tag", checks.LABEL_CHARS),
         )
         return catalogue.listing(self._engine.parts().store, who, wanted)
+
+    def weightiest(
+        self, who: Identity, *, limit: int, among: int, tag: str = "", but: str = ""
+    ) -> list[records.Memory]:
+        """The *limit* most important of the newest *among* memories, the most important first.
+
+        Only those with *tag*, if it is given, and none with a tag that begins with *but*. Without
+        those that were replaced or retired. Both numbers are 1 to LISTING_MOST.
+        """
+        wanted = catalogue.Weighty(
+            checks.whole(limit, "limit", 1, LISTING_MOST),
+            checks.whole(among, "among", 1, LISTING_MOST),
+            checks.text(tag, "tag", checks.LABEL_CHARS),
+            checks.text(but, "but", checks.LABEL_CHARS),
+        )
+        return catalogue.weightiest(self._engine.parts().store, who, wanted)
 
     def stats(self, who: Identity) -> dict[str, Any]:
         """Counts of live memories that *who* may read; needs no model."""

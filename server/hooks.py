@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from memory_core.errors import MemoryCoreError
-from memory_core.records import ConversationTurn, Hit, Identity, Memory, Recollection
+from memory_core.records import ConversationTurn, Hit, Identity, Recollection
 from memory_core.text import secrets
 from server import packing, render
 
@@ -151,11 +151,10 @@ class Hooks:
 
     def _briefing(self, who: Identity, payload: Mapping[str, Any]) -> str:
         """What matters here: of the newest memories the most important, the project's first."""
-        tag = project_tag(payload)
-        own = self._engine.listing(who, limit=_LOOKED_AT, tag=tag) if tag else []
-        newest = self._engine.listing(who, limit=_LOOKED_AT)
-        others = [memory for memory in newest if not _of_project(memory.tags)]
-        chosen = [*_weightiest(own), *_weightiest(others)][:BRIEFED]
+        tag, weightiest = project_tag(payload), self._engine.weightiest
+        own = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, tag=tag) if tag else []
+        others = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, but=TAG)
+        chosen = [*own, *others][:BRIEFED]
         hits = tuple(Hit(memory, 0.0) for memory in sorted(chosen, key=lambda m: m.occurred_at))
         return self._told(Recollection(bool(hits), 1.0, "high", hits), BRIEFED)
 
@@ -217,10 +216,6 @@ def _says(text: object) -> TypeGuard[str]:
 
 def _session(payload: Mapping[str, Any]) -> str:
     return str(payload.get("session_id") or payload.get("conversation_id") or "")
-
-
-def _weightiest(memories: list[Memory]) -> list[Memory]:
-    return sorted(memories, key=lambda memory: -memory.importance)
 
 
 def _of_project(tags: tuple[str, ...]) -> bool:

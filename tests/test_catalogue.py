@@ -155,3 +155,25 @@ def test_an_export_is_in_order_of_storing_and_survives_forgetting_meanwhile(
     memory.forget(ME, ids=[ids[9]], confirm=True)
     seen += [record["id"] for record in walk]
     assert seen == [id for id in ids if id != ids[9]]
+
+
+@pytest.mark.parametrize("tag", ["", "project:one", "project:none"])
+@pytest.mark.parametrize("but", ["", "project:"])
+@pytest.mark.parametrize(("limit", "among"), [(3, 10), (50, 1_000), (4, 2)])
+def test_the_weightiest_are_the_most_important_of_the_newest(
+    filled: Memory, tag: str, but: str, limit: int, among: int
+) -> None:
+    everything = filled.listing(ME, limit=1_000)
+    for number, each in enumerate(everything):
+        tags = [[], ["project:one"], ["project:two", "tea"], ["tea"]][number % 4]
+        put(filled, each.id, importance=(number * 7 % 11) / 11, occurred_at=number * DAY, tags=tags)
+    newest = sorted(filled.listing(ME, limit=1_000), key=lambda each: -each.occurred_at)
+    fitting = [
+        each
+        for each in newest
+        if (not tag or tag in each.tags)
+        and not (but and any(held.startswith(but) for held in each.tags))
+    ]
+    expected = sorted(fitting[:among], key=lambda each: -each.importance)[:limit]
+    found = filled.weightiest(ME, limit=limit, among=among, tag=tag, but=but)
+    assert [each.id for each in found] == [each.id for each in expected]
