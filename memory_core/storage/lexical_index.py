@@ -26,6 +26,9 @@ __all__ = ["LexicalIndex", "analyse"]
 K1, B = 0.9, 0.4
 """Saturation and length normalisation; measured on LoCoMo and BEAM (design, section 3)."""
 
+FEW_TERMS = 1000
+"""Terms that no text holds are not worth dropping before there are so many."""
+
 MISSPELT = 0.6
 """Share of its weight that a word has which no text holds, but one that is nearly like it."""
 
@@ -69,6 +72,8 @@ class LexicalIndex:
         self._lengths = np.zeros(0, np.float32)
         self._size = 0
         self._total_length = 0
+        self._emptied = 0
+        """How often a term was left without a text since unused ones were dropped."""
 
     def __len__(self) -> int:
         """Number of texts."""
@@ -104,6 +109,9 @@ class LexicalIndex:
             place = bisect_left(self._rows[number], row)
             self._rows[number].pop(place)
             self._counts[number].pop(place)
+            self._emptied += not self._rows[number]
+        if self._emptied > max(FEW_TERMS, len(self._numbers) // 2):
+            self._drop_unused()
         if row < self._size:
             self._total_length -= int(self._lengths[row])
             self._lengths[row] = 0
@@ -219,6 +227,19 @@ class LexicalIndex:
             self._rows.append(array("i"))
             self._counts.append(array("i"))
         return number
+
+    def _drop_unused(self) -> None:
+        """Let go of the terms that no text holds any more, as numbers of old memories are."""
+        used = [(term, number) for term, number in self._numbers.items() if self._rows[number]]
+        renumbered = {number: place for place, (_, number) in enumerate(used)}
+        self._numbers = {term: place for place, (term, _) in enumerate(used)}
+        self._rows = [self._rows[number] for _, number in used]
+        self._counts = [self._counts[number] for _, number in used]
+        self._terms = {
+            row: array("i", (renumbered[number] for number in terms))
+            for row, terms in self._terms.items()
+        }
+        self._spelling, self._emptied = Spelling(), 0
 
     def _reserve(self, size: int) -> None:
         if size > self._lengths.size:

@@ -16,6 +16,8 @@ from damages import WAYS, spoil
 
 from memory_core.memory import Memory
 
+pytestmark = pytest.mark.timeout(600)
+
 
 @pytest.fixture(scope="module")
 def scenarios() -> Any:

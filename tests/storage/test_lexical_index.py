@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memory_core.storage import lexical_index
 from memory_core.storage.lexical_index import LexicalIndex
 
 WORDS = ["basil", "river", "stone", "cloud", "amber", "lemon", "tiger"]
@@ -45,18 +47,20 @@ _CHANGE = st.tuples(st.integers(0, 9), st.none() | _TEXT)
     query=_TEXT,
     k=st.integers(0, 12),
     masked=st.sets(st.integers(0, 9)),
+    few=st.sampled_from([0, 3, lexical_index.FEW_TERMS]),
 )
 def test_any_sequence_of_changes_scores_as_the_naive_formula(
-    changes: list[tuple[int, str | None]], query: str, k: int, masked: set[int]
+    changes: list[tuple[int, str | None]], query: str, k: int, masked: set[int], few: int
 ) -> None:
     index, texts = LexicalIndex(), dict[int, str]()
-    for row, text in changes:
-        if text is None:
-            index.remove(row)
-            texts.pop(row, None)
-        else:
-            index.put(row, text)
-            texts[row] = text
+    with mock.patch.object(lexical_index, "FEW_TERMS", few):
+        for row, text in changes:
+            if text is None:
+                index.remove(row)
+                texts.pop(row, None)
+            else:
+                index.put(row, text)
+                texts[row] = text
     expected = {row: naive_bm25(texts, query, row) for row in texts}
     every = index.all_scores(query)
     assert every.size == max((row for row, text in changes if text is not None), default=-1) + 1
@@ -160,3 +164,13 @@ def test_numbers_and_identifiers_are_found_exactly() -> None:
     assert index.search("maxTokens", 5)[0].tolist() == [3]
     assert index.search("1000", 5)[0].tolist() == [3]
     assert index.search("email v2", 5)[0].tolist() == [4]
+
+
+def test_terms_that_only_old_texts_held_are_dropped() -> None:
+    index = LexicalIndex()
+    for number in range(5 * lexical_index.FEW_TERMS):
+        index.put(number % 10, f"heron {number}")
+    assert len(index._numbers) < 2 * lexical_index.FEW_TERMS
+    assert index.document_frequency("heron") == 10
+    assert index.all_scores("hreon").min() > 0  # misspelt words are still understood
+    assert index.all_scores(str(5 * lexical_index.FEW_TERMS - 1)).argmax() == 9
