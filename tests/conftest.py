@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
 
 from memory_core.config import Settings
@@ -21,7 +21,10 @@ from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
 
-settings.register_profile("steady", derandomize=True)
+# No limit of time on an example: that would test how busy the machine is.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
+settings.register_profile("steady", settings.get_profile("patient"), derandomize=True)
 if os.environ.get("CI"):  # the same examples each time; search for new ones by hand
     settings.load_profile("steady")
 

@@ -268,7 +268,7 @@ class Hearing:
         self.uris.add(uri)
         self._new.set()
 
-    async def until(self, *uris: str, seconds: float = 30.0) -> None:
+    async def until(self, *uris: str, seconds: float = 60.0) -> None:
         with anyio.fail_after(seconds):
             while not set(uris) <= self.uris:
                 self._new = anyio.Event()
@@ -316,7 +316,7 @@ def hearing() -> Callable[..., Any]:
 def until() -> Callable[[Callable[[], object], float], None]:
     """Wait for a condition, bounded."""
 
-    def wait(condition: Callable[[], object], seconds: float = 10.0) -> None:
+    def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds
         pause = threading.Event()
         while not condition():

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.anyio,
     pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning"),
 ]
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 @pytest.fixture

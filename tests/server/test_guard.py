@@ -14,6 +14,9 @@ from server.guard import Gate
 
 pytestmark = pytest.mark.anyio
 
+SECONDS = 60.0
+"""For what happens at once on a machine that is not busy."""
+
 
 class Stop:
     """A place where the engine waits until it is released; always released in the end."""
@@ -24,7 +27,7 @@ class Stop:
 
     def __call__(self, name: str) -> None:
         self.inside.release()
-        assert self.released.wait(30)
+        assert self.released.wait(SECONDS)
 
 
 @pytest.fixture
@@ -65,7 +68,7 @@ async def test_beyond_the_limit_calls_are_busy_until_one_ends(
         assert len(engine.calls) == 2
         stop.released.set()
         engine.before = lambda name: None
-        with anyio.fail_after(10):
+        with anyio.fail_after(SECONDS):
             while (await client.call_tool("recall", {"query": "x"})).is_error:
                 await anyio.lowlevel.checkpoint()
 
@@ -92,7 +95,7 @@ async def test_a_long_consolidation_goes_on_and_can_be_waited_for(
         assert again.structured_content["status"] == "running"
         assert len(engine.calls) == 1, "the second call joined the first run"
         stop.released.set()
-        with anyio.fail_after(10):
+        with anyio.fail_after(SECONDS):
             while True:
                 done = await client.call_tool("consolidate", {})
                 if done.structured_content["status"] == "completed":
@@ -110,7 +113,11 @@ async def test_a_running_consolidation_names_its_run(connect: Any, engine: Any, 
 
     engine.consolidate = consolidate
     async with connect() as client:
-        answer = await client.call_tool("consolidate", {})
+        with anyio.fail_after(SECONDS):
+            while True:  # a call may be over before its thread has begun
+                answer = await client.call_tool("consolidate", {})
+                if answer.structured_content["run"]:
+                    break
     assert answer.structured_content["run"] == run
     assert run in answer.content[0].text
 
@@ -143,7 +150,7 @@ async def test_the_gate_counts_what_still_runs(stop: Stop) -> None:
     with pytest.raises(Busy, match="in flight"):
         await gate.run(lambda: None, late="wait")
     stop.released.set()
-    with anyio.fail_after(10):
+    with anyio.fail_after(SECONDS):
         while True:
             try:
                 assert await gate.run(lambda: 7, late="wait") == 7

@@ -356,6 +356,6 @@ def test_doctor_asks_a_running_server(tmp_path: Path) -> None:
         assert "answers 401" in trying.problem({"url": url}, {})
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(60)
         if server.stderr:
             server.stderr.close()

@@ -16,7 +16,7 @@ def test_nothing_is_made_before_it_is_needed(engine: Any) -> None:
         made.set()
         return engine
 
-    late = LateEngine(make, 10)
+    late = LateEngine(make, 60)
     late.close()
     assert not made.is_set()
     assert late.memories is engine.memories
@@ -28,10 +28,10 @@ def test_calls_wait_for_the_engine_and_it_is_made_once(engine: Any) -> None:
 
     def make() -> Any:
         count.append(1)
-        assert go.wait(10)
+        assert go.wait(60)
         return engine
 
-    late = LateEngine(make, 10)
+    late = LateEngine(make, 60)
     got: list[Any] = []
     threads = [threading.Thread(target=lambda: got.append(late.memories)) for _ in range(4)]
     for thread in threads:
@@ -39,14 +39,14 @@ def test_calls_wait_for_the_engine_and_it_is_made_once(engine: Any) -> None:
     assert got == []
     go.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert got == [engine.memories] * 4
     assert count == [1]
 
 
 def test_waiting_is_bounded() -> None:
     go = threading.Event()
-    late = LateEngine(lambda: go.wait(10), 0.05)  # type: ignore[arg-type,return-value]
+    late = LateEngine(lambda: go.wait(60), 0.05)  # type: ignore[arg-type,return-value]
     with pytest.raises(Busy, match="still loading"):
         late.recall  # noqa: B018
     go.set()
@@ -66,7 +66,7 @@ def test_what_kept_it_from_being_made_is_what_every_call_raises(
     def make() -> Any:
         raise raised
 
-    late = LateEngine(make, 10)
+    late = LateEngine(make, 60)
     for _ in range(2):
         with pytest.raises(expected, match=says) as error:
             late.recall  # noqa: B018

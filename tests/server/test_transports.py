@@ -25,6 +25,8 @@ from server.auth import Tokens
 
 ROOT = Path(__file__).parent.parent.parent
 SECONDS = 60.0
+END_SECONDS = 30.0
+"""It takes two when clients hold streams open; a busy machine takes longer."""
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -58,11 +60,11 @@ class Listening:
     def end(self) -> int:
         self.process.terminate()
         try:
-            return self.process.wait(5)
+            return self.process.wait(END_SECONDS)
         finally:
             self.process.kill()
-            self.process.wait(10)
-            self.draining.join(10)
+            self.process.wait(END_SECONDS)
+            self.draining.join(END_SECONDS)
             for stream in (self.process.stdout, self.process.stderr):
                 assert stream
                 stream.close()
@@ -72,7 +74,7 @@ class Listening:
 def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     server = Listening(tmp_path_factory.mktemp("http") / "data")
     yield server
-    assert server.end() == 0, "SIGTERM ends it within five seconds"
+    assert server.end() == 0, "SIGTERM ends it"
 
 
 @pytest.fixture(params=["stdio", "http", "sse"])
@@ -344,4 +346,4 @@ def test_an_idle_stream_does_not_keep_the_server_alive(tmp_path: Path) -> None:
         assert opened.wait(SECONDS)
     finally:
         assert server.end() == 0
-    holding.join(10)
+    holding.join(SECONDS)
