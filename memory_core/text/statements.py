@@ -1,17 +1,20 @@
 """Statements: who, which attribute, which value; enough to see that a later one takes its place.
 
-Rules for plain English sentences of the shapes in which people correct themselves ("moved to",
-"no longer", "is now"). What fits no rule is no statement: silence is better than a wrong claim.
+Rules for plain sentences of the shapes in which people correct themselves ("moved to", "no longer",
+"is now"): English here, German in `statements_german`. What fits no rule is no statement: silence
+is better than a wrong claim.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from memory_core.text import statements_german
 from memory_core.text.calendar_words import MONTHS, WEEKDAYS
 from memory_core.text.passages import sentences
+from memory_core.text.statements_german import Clause
 from memory_core.text.words import STOPWORDS, listed, words
 
 SELF = "\x01"
@@ -175,7 +178,9 @@ _CORRECTS = re.compile(
     r"\b(?:actually|correction|no longer|any ?more|any longer|i was wrong|i meant|in fact"
     r"|(?:switched|changed|moved|migrated|relocated|rescheduled|postponed|upgraded|shifted)"
     r" (?:from .{1,60}? )?(?:back |over )?to|instead of|is now|are now|now (?:lives?|works?|uses?)"
-    r"|not .{1,40}? but|stopped|gave up|used to|sold|quit)\b",
+    r"|not .{1,40}? but|stopped|gave up|used to|sold|quit|eigentlich|korrektur|nicht mehr"
+    r"|ich meinte|kein\w{0,2} .{1,40}? mehr|(?:um)?gezogen|verschoben|verlegt|umgestiegen|sondern"
+    r"|gewechselt|stattdessen|inzwischen|mittlerweile|jetzt|gekündigt|aufgehört|verkauft|geschieden)\b",
     re.IGNORECASE,
 )
 
@@ -191,7 +196,12 @@ def _clauses(sentence: str) -> Iterator[str]:
 
 def _statement(clause: str, me: str, place: int) -> Statement | None:
     lowered = clause.casefold()
-    if len(clause) > 300 or _HEDGE.search(lowered):
+    if len(clause) > 300:
+        return None
+    if statements_german.is_german(clause):
+        german = statements_german.read(clause)
+        return None if german is None else _from_german(german, me, place)
+    if _HEDGE.search(lowered):
         return None
     lowered = _CANNOT_BEAR.sub("hate", _BOUNDED.sub("", _LEAD.sub("", lowered)))
     ended = _ENDED.search(lowered) is not None
@@ -206,15 +216,34 @@ def _statement(clause: str, me: str, place: int) -> Statement | None:
         if found is None:
             continue
         subject, attribute, value, holds, single = found
-        who, what = _subject(subject, me), _value(value if single else _TAIL.sub("", value))
-        if attribute.startswith("number "):
-            attribute, noun = "number", attribute.removeprefix("number ")
-            who, what = _subject(f"{subject} {noun}", me), what.removeprefix(f"{noun} ")
-        vague = what in _PRONOUNS or (not single and len(what.split()) > 4)
-        if not who or not what or vague:
-            return None
-        return Statement(who, attribute, what, holds != denied, ended, single, place)
+        value = value if single else _TAIL.sub("", value)
+        stated = Statement(subject, attribute, value, holds != denied, ended, single, place)
+        return _plain(stated, me)
     return None
+
+
+def _plain(stated: Statement, me: str) -> Statement | None:
+    """*stated* with subject and value in their plain words; None when it says too little."""
+    attribute, noun = stated.attribute, ""
+    if attribute.startswith("number "):
+        attribute, noun = "number", attribute.removeprefix("number ")
+    who = _subject(f"{stated.subject} {noun}", me)
+    what = _value(stated.value).removeprefix(f"{noun} " if noun else "")
+    vague = what in _PRONOUNS or (not stated.single and len(what.split()) > 4)
+    if not who or not what or vague:
+        return None
+    return replace(stated, subject=who, attribute=attribute, value=what)
+
+
+def _from_german(found: Clause, me: str, place: int) -> Statement | None:
+    attribute, single = found.attribute or _class(found.value), found.single
+    if not attribute:
+        attribute, single = "is", False
+    stated = Statement(
+        *(found.subject, attribute, found.value, found.affirmed, found.ended, single, place),
+        then=_value(found.then),
+    )
+    return _plain(stated, me)
 
 
 def _switch(match: re.Match[str], me: str, place: int) -> Statement | None:

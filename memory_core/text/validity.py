@@ -1,4 +1,5 @@
-"""For how long a text says that something holds: "until Friday", "for two weeks", "from ... to"."""
+"""For how long a text says that something holds: "until Friday", "for two weeks", "from ... to",
+"bis 31. März"."""
 
 from __future__ import annotations
 
@@ -8,7 +9,10 @@ from memory_core.text import dates
 from memory_core.text.moments import DAY, day_of, moment
 from memory_core.text.words import listed
 
-_END = re.compile(r"\b(?:until|till|through)\s+(?P<end>[^.;!?\n]{2,40})", re.IGNORECASE)
+_END = re.compile(
+    r"\b(?:until|till|through|bis(?: zum| zur)?)\s+(?P<end>(?:[0-9]{1,2}\. )?[^.;!?\n]{2,40})",
+    re.IGNORECASE,
+)
 _SPAN = re.compile(
     r"\bfrom\s+(?P<start>[^.;!?\n]{1,30}?)\s+(?:to|until|till|through)\s+(?P<end>[^.;!?\n]{2,40})",
     re.IGNORECASE,

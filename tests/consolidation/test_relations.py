@@ -123,6 +123,38 @@ def test_a_value_for_a_while_does_not_end_the_other(world: Any) -> None:
     assert {old, new} <= set(world.ids())
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "detail", "stands"),
+    [
+        ("Ich wohne in Graz.", "Ich bin nach Linz gezogen.", "graz -> linz", False),
+        ("Ich mag Kaffee.", "Ich mag keinen Kaffee.", "one affirms what the other denies", False),
+        ("Ich habe einen Hund.", "Ich habe keinen Hund mehr.", "hund -> no longer", False),
+        (
+            "Die Chorprobe ist am Montag, und meine Tante wohnt in Graz.",
+            "Die Chorprobe wurde auf Freitag verschoben.",
+            "in part: montag -> freitag",
+            True,
+        ),
+        (
+            "Unser Büro ist in Berlin.",
+            "Bis 31. Dezember ist unser Büro in Hamburg.",
+            "until 2023-12-31: berlin -> hamburg",
+            True,
+        ),
+    ],
+)
+def test_the_five_shapes_in_german(
+    make: Any, before: str, after: str, detail: str, stands: bool
+) -> None:
+    world = make(model=False)
+    old, new = told(world, before, after)
+    ((older, newer, _, said),) = found(world.run("contradictions"))
+    assert (older, newer) == (old, new)
+    assert said.startswith(detail)
+    assert world[old].superseded_by == ("" if stands else new)
+    assert (new, old) in {link[:2] for link in world.links()}
+
+
 def test_what_is_not_clear_is_reported_and_nothing_is_changed(world: Any) -> None:
     first, second = told(world, "The deadline is on 7 May.", "The deadline is on 9 June.")
     loose = world.tell("The rehearsal of the string quartet is short.", entities=("quartet",))

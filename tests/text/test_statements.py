@@ -48,6 +48,82 @@ def test_what_a_later_statement_does(older: str, newer: str, what: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("older", "newer", "what"),
+    [
+        ("Ich wohne in Graz.", "Ich bin letzte Woche nach Linz gezogen.", "replaces"),
+        ("Mara wohnt in Graz.", "Mara wohnt jetzt in Wien.", "replaces"),
+        ("Mara wohnt in Wien.", "Mara wohnt nicht mehr in Wien.", "ends"),
+        ("Ich wohne in Graz.", "Seit Mai wohne ich in Linz.", "replaces"),
+        ("Ich wohne in Graz.", "Inzwischen wohne ich in Linz.", "replaces"),
+        ("Tomas arbeitet bei Siemens.", "Tomas arbeitet jetzt bei Bosch.", "replaces"),
+        ("Tomas arbeitet bei Siemens.", "Tomas hat bei Siemens gekündigt.", "ends"),
+        (
+            "Die wöchentliche Besprechung ist am Montag.",
+            "Die wöchentliche Besprechung wurde auf Freitag verschoben.",
+            "replaces",
+        ),
+        ("Die Chorprobe findet am Montag statt.", "Die Chorprobe ist am Freitag.", "replaces"),
+        ("Meine Lieblingsfarbe ist Grün.", "Meine Lieblingsfarbe ist eigentlich Blau.", "replaces"),
+        ("Mein Zahnarzt heißt Dr. Novak.", "Mein Zahnarzt heißt jetzt Dr. Weber.", "replaces"),
+        ("Die Miete kostet 900 Euro.", "Die Miete kostet jetzt 950 Euro.", "replaces"),
+        ("Die Miete kostet 900 Euro.", "Die Miete wurde auf 950 Euro erhöht.", "replaces"),
+        ("Wir benutzen MySQL.", "Wir sind von MySQL auf Postgres umgestiegen.", "replaces"),
+        ("Ich mag Kaffee.", "Ich mag keinen Kaffee.", "flips"),
+        ("Ich mag Kaffee.", "Ich hasse Kaffee.", "flips"),
+        ("Ich mag Kaffee.", "Ich mag keinen Kaffee mehr.", "ends"),
+        ("Ich trinke Kaffee.", "Ich trinke keinen Kaffee mehr.", "ends"),
+        ("Mara ist Vegetarierin.", "Mara ist keine Vegetarierin.", "flips"),
+        ("Ich habe ein Auto.", "Ich habe mein Auto verkauft.", "ends"),
+        ("Ich habe einen Hund.", "Ich habe keinen Hund mehr.", "ends"),
+        ("Ich bin mit Paul verheiratet.", "Ich bin von Paul geschieden.", "ends"),
+        ("Das Büro ist in Berlin.", "Das Büro ist bis 30. Juni in Hamburg.", "replaces"),
+        ("Ich wohne in Graz.", "Wir wohnen in Graz.", ""),
+    ],
+)
+def test_what_a_later_german_statement_does(older: str, newer: str, what: str) -> None:
+    first, second = only(older), only(newer)
+    assert first.key == second.key
+    assert verdict(first, second) == what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich habe den Film gesehen.",
+        "Wohnst du in Graz?",
+        "Vielleicht ziehe ich nach Linz.",
+        "Wenn ich in Graz wohne, ist es billiger.",
+        "Sie mag Tee.",
+        "Das ist schön.",
+        "Ich war am See.",
+        "Ich lebe in Angst.",
+        "Ich bin nach Hause gegangen.",
+        "Ich habe gestern lange geschlafen.",
+        "Danke!",
+    ],
+)
+def test_german_that_states_nothing_certain_is_no_statement(text: str) -> None:
+    assert statements(text)[0] == ()
+
+
+def test_german_words_in_english_are_english() -> None:
+    assert only("The bin is full.").attribute == "is"
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Die wöchentliche Besprechung ist am Montag.", "Die Chorprobe ist am Freitag."),
+        ("Ich mag Kaffee.", "Ich mag keinen Tee."),
+        ("Ich wohne in Graz.", "Meine Schwester wohnt in Linz."),
+        ("Mein Hund heißt Rex.", "Meine Katze heißt Mimi."),
+    ],
+)
+def test_other_things_do_not_meet_in_german(first: str, second: str) -> None:
+    assert only(first).key != only(second).key
+
+
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("The staging database listens on port 5432.", "The production database is on port 5433."),
