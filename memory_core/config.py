@@ -102,6 +102,7 @@ class EmbedderSettings(_Section):
     related: float | None = Field(None, gt=0, le=1, description="cosine of loosely related texts")
     topic: float | None = Field(None, gt=0, le=1, description="cosine to a topic's centroid")
     cluster: float | None = Field(None, gt=0, le=1, description="single linkage of episodes")
+    first_person: bool | None = Field(None, description="embed a question as its subject puts it")
     url: str | None = None
     timeout_seconds: float = Field(30.0, gt=0, le=600)
 

@@ -35,17 +35,21 @@ No evidence in the first ten is lost by it: none of 1,101 on LoCoMo and the proj
 """
 
 
-def judge(columns: Columns, asked: Question, found: Candidates) -> float:
-    """The calibrated confidence (0-1) that the best candidates answer the question."""
+def judge(columns: Columns, asked: Question, found: Candidates, folded: Rows) -> float:
+    """The calibrated confidence (0-1) that the best candidates answer the question.
+
+    *folded* are the places of those that another candidate stands for.
+    """
     filters = attachment.narrowing(columns, asked.cues)
     if asked.cues.period or (filters and periods.asks_anything(asked.cues.query)):
         return metamemory.FILTERED
-    return metamemory.confidence(measure(asked, found))
+    return metamemory.confidence(measure(asked, found, folded))
 
 
-def measure(asked: Question, found: Candidates) -> metamemory.Evidence:
-    """What the confidence rests on."""
+def measure(asked: Question, found: Candidates, folded: Rows) -> metamemory.Evidence:
+    """What the confidence rests on; the lead is that over other things said, not over *folded*."""
     best = np.argsort(-found.score, kind="stable")
+    best = best[~np.isin(best, folded)]
     cosines = np.concatenate([found.passage, found.whole])
     known = cosines[~np.isnan(cosines)]
     lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])

@@ -30,13 +30,14 @@ from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.errors import EncoderUnavailable
 from memory_core.evidence import Candidates, Question
 from memory_core.records import Identity, Recollection
-from memory_core.scoring import metamemory
+from memory_core.scoring import fusion, metamemory
 from memory_core.session import Mind, Sessions
 from memory_core.storage import lexical_index
 from memory_core.storage.accesses import Accesses
 from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.text import dates, periods
+from memory_core.text.first_person import in_first_person
 
 log = logging.getLogger(__name__)
 
@@ -71,10 +72,11 @@ class Reader:
 
     def recall(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind of what *who* may read; see Memory.recall."""
-        vector, model = self._query_vector(cues.query)
+        self._store.catch_up()
+        vector, model = self._query_vector(who, cues.query)
         look = self._sessions.asked if cues.rehearse else self._sessions.mind
         cues = replace(cues, mind=look(who, cues.session))
-        self._store.catch_up()
+        self._store.catch_up()  # with what was committed while the model worked
         with self._store.reading():
             if model != self._store.fingerprint:  # changed meanwhile: never mix two models
                 vector = None
@@ -126,17 +128,32 @@ class Reader:
 
     # cues
 
-    def _query_vector(self, query: str) -> tuple[NDArray[np.float32] | None, str]:
+    def _query_vector(self, who: Identity, query: str) -> tuple[NDArray[np.float32] | None, str]:
         """The vector to search with and whose it is; None without the store's model."""
         embedder = self._gate.willing(self._store.fingerprint)
         if embedder is None:
             return None, ""
+        told = self._told(who, query) if embedder.profile.first_person else query
         try:
-            return embedder.query(query), embedder.fingerprint
+            vector = embedder.query(query)
+            if told != query:
+                vector = fusion.between(vector, embedder.query(told))
+            return vector, embedder.fingerprint
         except EncoderUnavailable as problem:
             log.warning("recall goes by words: %s", problem)
             self._gate.rest(problem)
             return None, ""
+
+    def _told(self, who: Identity, query: str) -> str:
+        """*query* as those whom it names would put it, where *who* may read what they said."""
+        with self._store.reading():
+            columns, seen = self._store.columns, self._store.readable(who)
+
+            def speaks(name: str) -> bool:
+                code = columns.code(name, "speaker")
+                return code > 0 and bool(np.any(seen & (columns.speaker == code)))
+
+            return in_first_person(query, speaks)
 
     def _question(self, cues: Cues, vector: NDArray[np.float32] | None, shown: Mask) -> Question:
         return Question(
@@ -241,15 +258,17 @@ class Reader:
         lambda_ = self._settings.recall.mmr_lambda
         alike = self._profile.cluster, (self._profile.cluster + self._profile.near_duplicate) / 2
         order = selection.ranked(self._store, found.rows, found.score, cues.k, lambda_, alike)
+        order = selection.broadened(self._store, found.rows, found.score, order, cues.k)
         order = selection.newest_first(self._store, found.rows, order, cues.as_of, self._clock())
         speaks = judgement.supported(self._store.columns, asked, found)[order]
         order, silent = order[speaks], order[~speaks]
         kept, folded = selection.folded(self._store, found.rows[order], cues.k, threshold)
         chosen = order[kept]
+        same = order[[place for places in folded.values() for place in places]]
         answer = Chosen(
             [int(row) for row in found.rows[chosen]],
             [float(score) for score in found.score[chosen]],
-            confidence=judgement.judge(self._store.columns, asked, found),
+            confidence=judgement.judge(self._store.columns, asked, found, same),
             active=cognition.activated(
                 self._store,
                 found.rows[chosen],

@@ -19,6 +19,13 @@ from memory_core.text import claims
 
 Rows = NDArray[np.int64]
 
+SURE, BREADTH = 10, 0.3
+"""So many places go by the score alone; behind them each turn of the same conversation that is
+already there costs a turn BREADTH of the standard deviation of the scores.
+
+What the first ten leave open is seldom said where they come from. Measured on LoCoMo with twenty
+places: session recall@10 94.7 to 96.4, turn recall@20 89.8 to 89.5 (docs/recall.md)."""
+
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 
@@ -40,6 +47,30 @@ def ranked(
     first = order[: _window(k)]
     gained = mmr.select(score[first], store.vectors.wholes(rows[first]), len(first), lambda_, alike)
     return np.concatenate([first[gained], order[len(first) :]])
+
+
+def broadened(
+    store: MemoryStore, rows: Rows, score: NDArray[np.float64], order: Rows, k: int
+) -> Rows:
+    """*order* (places of *rows* by *score*) with more conversations behind the first SURE.
+
+    Among what may be taken for *k* places; what has no session costs nothing.
+    """
+    rest = order[SURE : _window(k)]
+    if k <= SURE or len(rest) < 2:
+        return order
+    threads = store.columns.thread[rows]
+    cost, value = BREADTH * float(score.std()), score[rest].astype(np.float64)
+    shared = (threads[rest][:, None] == threads[order[:SURE]][None, :]).sum(axis=1)
+    value -= cost * np.where(threads[rest] >= 0, shared, 0)
+    taken: list[int] = []
+    for _ in range(len(rest)):
+        best = int(np.argmax(value))
+        taken.append(best)
+        thread, value[best] = threads[rest[best]], -np.inf
+        if thread >= 0:
+            value[threads[rest] == thread] -= cost
+    return np.concatenate([order[:SURE], rest[taken], order[SURE + len(rest) :]])
 
 
 def newest_first(

@@ -533,3 +533,17 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
     )
     assert [hit.memory.text[:9] for hit in same.recall(ME, "heron", k=50).hits] == ["The heron"]
     assert seconds(same) < 8 * seconds(varied)
+    # what thousands say is as sure as what one says, and leads over what else is said
+    alone = open_memory("alone")
+    alone.remember(ME, "The heron waits by the quiet weir below the mill.")
+    for memory in (same, alone):
+        known = memory.recall(ME, "the heron waits by the weir", rehearse=False)
+        assert known.found
+        memory.remember(ME, "Lunch was soup with bread.")
+        for number in range(22):
+            memory.remember(ME, f"The weir has a gate of oak, number {number}.")
+    crowded, sparse = (
+        memory.recall(ME, "the heron waits by the weir", rehearse=False) for memory in (same, alone)
+    )
+    assert crowded.feeling in ("high", "moderate")
+    assert crowded.confidence == pytest.approx(sparse.confidence, abs=0.25)

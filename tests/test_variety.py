@@ -53,3 +53,29 @@ def test_paraphrases_take_at_most_two_of_five_places(
     else:
         assert 1 <= tellings <= 2
         assert sum(text in OTHERS for text in texts) == 5 - tellings
+
+
+def test_behind_the_tenth_place_more_conversations_are_heard(memory: Memory) -> None:
+    for number in range(18):
+        memory.remember(ME, f"The harbour crane lifted crate {number} today.", session="long")
+    others = [f"s{number}" for number in range(5)]
+    for place, session in enumerate(others):
+        memory.remember(ME, f"One harbour day we saw {place + 2} seals.", session=session)
+        memory.remember(ME, f"Lunch number {place} was soup with bread.", session=session)
+    ten = memory.recall(ME, "What did the harbour crane lift today?", k=10)
+    twenty = memory.recall(ME, "What did the harbour crane lift today?", k=20)
+    assert [h.memory.id for h in twenty.hits[:10]] == [h.memory.id for h in ten.hits]
+    assert {hit.memory.session for hit in ten.hits} == {"long"}
+    behind = twenty.hits[10:]
+    assert {hit.memory.session for hit in behind} >= set(others)
+    scores = [hit.score for hit in behind]
+    assert scores != sorted(scores, reverse=True)  # by the score alone "long" would fill it
+
+
+def test_without_sessions_there_is_nothing_to_broaden(memory: Memory) -> None:
+    for number in range(30):
+        memory.remember(ME, f"The harbour crane lifted crate {number} today.")
+    found = memory.recall(ME, "What did the harbour crane lift today?", k=20)
+    scores = [hit.score for hit in found.hits]
+    assert len(scores) == 20
+    assert scores == sorted(scores, reverse=True)

@@ -49,3 +49,10 @@ def fuse(signals: Sequence[tuple[float, NDArray[np.floating]]]) -> Scores:
     for weight, signal in signals[1:]:
         total = total + weight * z_scores(signal)
     return total
+
+
+def between(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The unit vector half way between two unit vectors, as like the one as the other."""
+    middle = one + other
+    length = float(np.linalg.norm(middle))
+    return np.asarray(middle / length, np.float32) if length > 1e-6 else one

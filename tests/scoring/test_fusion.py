@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 
 import numpy as np
@@ -59,3 +60,12 @@ def test_words_lose_weight_where_they_cover_less_than_half_of_the_question() -> 
     assert [fusion.trust_in_words(c) for c in (0.0, 0.1, 0.25, 0.5, 0.9, 3.0)] == pytest.approx(
         [0.0, 0.2, 0.5, 1.0, 1.0, 1.0]
     )
+
+
+def test_half_way_is_as_like_the_one_as_the_other() -> None:
+    one, other = np.eye(3, dtype=np.float32)[:2]
+    middle = fusion.between(one, other)
+    assert np.linalg.norm(middle) == pytest.approx(1.0)
+    assert middle @ one == pytest.approx(middle @ other)
+    assert middle @ one == pytest.approx(math.sqrt(0.5))
+    assert fusion.between(one, -one).tolist() == one.tolist()
