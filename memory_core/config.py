@@ -107,6 +107,12 @@ class EmbedderSettings(_Section):
     timeout_seconds: float = Field(30.0, gt=0, le=600)
 
 
+class NamesSettings(_Section):
+    """How names are found in what is remembered. Seed row B3.2."""
+
+    spacy: str = Field("", description="a spaCy model or folder that finds names besides the rules")
+
+
 class ConsolidationSettings(_Section):
     """Sleep. Sources: seed rows B4.2, C4.2, B5.7, A5.3, A5.7."""
 
@@ -217,6 +223,7 @@ class Settings(_Section):
     gist: GistSettings = GistSettings()
     tiers: TierSettings = TierSettings()
     embedding: EmbedderSettings = EmbedderSettings()
+    names: NamesSettings = NamesSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
     storage: StorageSettings = StorageSettings()
     limits: LimitSettings = LimitSettings()

@@ -27,6 +27,7 @@ from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
 from memory_core.text.affect import affect
 from memory_core.text.entities import MOST, entities
+from memory_core.text.spacy_names import SpacyNames
 from memory_core.wording import embed
 
 log = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ class Writer:
         self._encoder = encoder
         self._settings = settings
         self._clock = clock
+        self._spacy = SpacyNames(settings.names.spacy) if settings.names.spacy else None
 
     def remember(self, who: Identity, draft: Draft) -> Receipt:
         """Store *draft* durably; see Memory.remember for the answer and the errors."""
@@ -191,9 +193,21 @@ class Writer:
         """*memory* with the names in its text that the store knows from elsewhere."""
         with self._store.reading():
             known = entities(memory.text, Gazetteer(self._store, who))
+        known = (*known, *self._found_by_spacy(memory.text))
         have = {name.casefold() for name in memory.entities}
-        more = (name for name in known if name.casefold() not in have)
-        return replace(memory, entities=(*memory.entities, *more)[:MOST])
+        more = {name.casefold(): name for name in known if name.casefold() not in have}
+        return replace(memory, entities=(*memory.entities, *more.values())[:MOST])
+
+    def _found_by_spacy(self, text: str) -> tuple[str, ...]:
+        """The names that the pipeline finds, if there is to be one; a fault never fails a write."""
+        if self._spacy is None:
+            return ()
+        try:
+            return self._spacy(text)
+        except EncoderUnavailable as problem:
+            log.warning("names are found by rules alone: %s", problem)
+            self._spacy = None
+            return ()
 
     def _parse(self, memory: Memory) -> Memory:
         start, end = memory.valid_from, memory.valid_until

@@ -68,6 +68,7 @@ VENDORS = {
     "anthropic": {"memory_core/gist/claude.py"},
     "Stemmer": {"memory_core/storage/analysis.py"},
     "rich": {"server/console.py"},
+    "spacy": {"memory_core/text/spacy_names.py"},
     "matplotlib": {"memory_core/evaluation/plot.py"},
 }
 

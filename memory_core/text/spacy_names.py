@@ -1,0 +1,53 @@
+"""Names by a spaCy pipeline, for those who have one; the rules of `entities` stay.
+
+The only file that imports spaCy. Its models are not on PyPI: whoever wants one installs it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from memory_core.errors import EncoderUnavailable
+
+NAMED = frozenset(
+    "PERSON PER ORG GPE LOC FAC PRODUCT EVENT WORK_OF_ART NORP MISC".split()  # noqa: SIM905
+)
+"""Labels of what has a name; dates, amounts and numbers have none."""
+
+
+class SpacyNames:
+    """The names that one spaCy pipeline finds. Thread-safe; loaded when it is first asked."""
+
+    def __init__(self, model: str) -> None:
+        """*model*: a package such as en_core_web_sm, or the folder of a pipeline."""
+        self._model = model
+        self._pipeline: Any = None
+        self._lock = threading.Lock()
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        """The names in *text*, in order, without repeats and without a leading article.
+
+        Raises EncoderUnavailable when spaCy or the model is not installed.
+        """
+        with self._lock:
+            if self._pipeline is None:
+                self._pipeline = self._load()
+            found = [span.text for span in self._pipeline(text).ents if span.label_ in NAMED]
+        names = (" ".join(name.split()).removeprefix("the ") for name in found)
+        return tuple(dict.fromkeys(name for name in names if len(name) > 1))
+
+    def _load(self) -> Any:
+        try:
+            import spacy  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:
+            raise EncoderUnavailable(
+                "spaCy is not installed", "pip install 'anamnesis-mcp[spacy]'"
+            ) from None
+        try:
+            return spacy.load(self._model)
+        except (OSError, ValueError) as problem:
+            raise EncoderUnavailable(
+                f"spaCy cannot load {self._model!r} ({problem})",
+                f"python -m spacy download {self._model}",
+            ) from None
