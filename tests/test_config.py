@@ -243,3 +243,19 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_settings_do_not_change() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load().agent = "another"  # type: ignore[misc]
+
+
+def test_keys_come_from_the_environment_alone_and_are_not_shown(tmp_path: Path) -> None:
+    environment = {
+        "ANTHROPIC_API_KEY": "key-1",
+        "OPENAI_API_KEY": "key-2",
+        "OTHER_API_KEY": "key-3",
+    }
+    settings = config.load(environment)
+    assert dict(settings.vendors) == {"ANTHROPIC_API_KEY": "key-1", "OPENAI_API_KEY": "key-2"}
+    assert "key-" not in repr(settings)
+    for line in ("vendors = {OPENAI_API_KEY = 'key-4'}", "openai_api_key = 'key-4'"):
+        file = tmp_path / "settings.toml"
+        file.write_text(line)
+        with pytest.raises(InvalidInput):
+            config.load({"ANAMNESIS_CONFIG": str(file)})

@@ -40,7 +40,7 @@ from memory_core.records import Identity
 
 ME = Identity("me")
 WARM_UP = 50
-STEPS = 10
+STEPS, SESSIONS = 10, 20
 FOR_EVER = 3600.0
 
 
@@ -131,8 +131,8 @@ def child(directory: Path, url: str, writes: int, seed: int) -> None:
     settings = Settings(data_dir=directory, **(asking(url, 600.0) if url else {}))
     with Memory(settings, embedder=embedder) as memory:
         assert memory.wait_ready(60)
-        for text in texts[:WARM_UP]:
-            memory.remember(ME, text)
+        for number, text in enumerate(texts[:WARM_UP]):
+            memory.remember(ME, text, session=f"s{number % SESSIONS}")
         jobs, state = memory._engine.parts().jobs, memory._engine.parts().jobs._state
         for step in range(STEPS + 1):
             gc.collect()
@@ -147,8 +147,9 @@ def child(directory: Path, url: str, writes: int, seed: int) -> None:
             if step == STEPS or not sys.stdin.readline():
                 break
             size = writes // STEPS
-            for text in texts[WARM_UP + step * size : WARM_UP + (step + 1) * size]:
-                memory.remember(ME, text)
+            start = WARM_UP + step * size
+            for number, text in enumerate(texts[start : start + size]):
+                memory.remember(ME, text, session=f"s{number % SESSIONS}")
 
 
 def memory_in_step(url: str, writes: int, seed: int) -> None:
@@ -174,12 +175,15 @@ def memory_in_step(url: str, writes: int, seed: int) -> None:
         for process in processes.values():
             process.kill()
             process.communicate()
+    grown = []
     for name, steps in told.items():
         first, half, last = (steps[at]["resident"] for at in (0, STEPS // 2, STEPS))
         print(
             f"resident, {name}: {first:.0f} MiB, half-way {half:.0f}, at the end {last:.0f}:"
             f" {last - first:+.1f} MiB over {writes} writes, {last - half:+.1f} in the second half"
         )
+        grown.append(last - first)
+    print(f"growth with the model hanging / with rules: {grown[1] / grown[0]:.2f}")
     most = {key: max(step[key] for step in told["model"]) for key in ("queue", "hands", "counted")}
     print(
         f"held while the model hangs: at most {most['queue']:.0f} in the queue,"
