@@ -309,35 +309,39 @@ def test_bans_and_budget_can_stand_in_the_file(
     assert today["tokens_in"] + today["tokens_out"] <= 5000
 
 
-def test_a_hanging_model_bounds_queue_and_hands(opened: Opened, server: Any, spoken: Any) -> None:
+def test_a_hanging_model_bounds_queue_and_hands(opened: Opened, server: Any) -> None:
     """The short form of tests/bench/slow_model.py: what a process holds while nothing is answered.
 
     The queue is a look at the columns, cut at `queue`; in hand are at most a batch a worker, and
     only those are told of anywhere else in the process.
     """
-    first = threading.Event()
+    first, over = threading.Event(), threading.Event()
 
-    def say(data: dict[str, Any]) -> Any:
+    def say(data: dict[str, Any]) -> dict[str, Any]:
         first.set()
-        return spoken(waits=True)
+        over.wait(10 * WAIT)
+        return answer(data)
 
     server.say = say
-    memory = opened(gather_seconds=0.0, queue=32, workers=3, batch_turns=4, drain_seconds=0.0)
+    bounds = {"queue": 32, "workers": 3, "batch_turns": 4}
+    memory = opened(gather_seconds=0.0, drain_seconds=0.0, timeout_seconds=10 * WAIT, **bounds)
     jobs = jobs_of(memory)
-    for n in range(150):
-        memory.remember(ME, f"Tomasz counted {n} parcels.", session=f"s{n % 7}")
-        assert len(jobs._state.busy) <= 3 * 4
-        assert len(jobs._state.groups) <= 3
-        assert len(jobs.backlog.waiting()) <= 32
-    assert first.wait(WAIT)
-    assert len(jobs.backlog.waiting()) == 32
-    assert len(jobs._state.tried) == 0
-    assert jobs._state.running.total() <= 3 * 4 * len(JOBS)
-    assert len(server.asked) <= 3
-    counts = memory.health(ME).jobs
-    assert counts["gist"]["queued"] + counts["gist"]["running"] == 150
-    assert len(jobs._workers) == 3
-    memory.close()
-    server.over.set()
+    try:
+        for n in range(90):
+            memory.remember(ME, f"Tomasz counted {n} parcels.", session=f"s{n % 7}")
+            assert len(jobs._state.busy) <= 3 * 4
+            assert len(jobs._state.groups) <= 3
+            assert len(jobs.backlog.waiting()) <= 32
+        assert first.wait(WAIT)
+        assert len(jobs.backlog.waiting()) == 32
+        assert len(jobs._state.tried) == 0
+        assert jobs._state.running.total() <= 3 * 4 * len(JOBS)
+        assert len(server.asked) <= 3
+        assert len(jobs._workers) == 3
+        counts = memory.health(ME).jobs
+        assert counts["gist"]["queued"] + counts["gist"]["running"] == 90
+        memory.close()  # waits for nobody
+    finally:
+        over.set()
     for worker in jobs._workers:
         worker.join(WAIT)
