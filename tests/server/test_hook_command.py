@@ -48,19 +48,30 @@ def event(name: str, session: str = "one", **more: Any) -> dict[str, Any]:
     return {"session_id": session, "cwd": "/", "hook_event_name": name, **more}
 
 
+PATIENT = """
+import sys
+from server import hook_client, hook_command
+hook_client.SECONDS = hook_command.SECONDS = 100.0
+hook_command.hook(sys.argv[1:])
+"""
+"""The hook with time enough on a busy machine: what it answers is looked at, not how soon."""
+
+
 def thin(
-    data: Path, payload: dict[str, Any] | str, *flags: str, **environment: str
+    data: Path, payload: dict[str, Any] | str, *flags: str, entry: tuple[str, ...] = ("-c", PATIENT)
 ) -> subprocess.CompletedProcess[str]:
     """`anamnesis hook` as a client starts it."""
     return subprocess.run(
-        [sys.executable, "-m", "server", "hook", "--data-dir", str(data), *flags],
+        [sys.executable, *entry, "--data-dir", str(data), *flags],
         input=payload if isinstance(payload, str) else json.dumps(payload),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=110,
         check=False,
-        env={**os.environ, **environment},
     )
+
+
+AS_STARTED = ("-m", "server", "hook")
 
 
 @contextmanager
@@ -94,8 +105,10 @@ def memory(tmp_path_factory: pytest.TempPathFactory, minilm: Embedder) -> Iterat
 
 @pytest.fixture(scope="module")
 def served(memory: Memory) -> Iterator[tuple[str, dict[str, str]]]:
-    with listening_server(memory, http="read write", reader="read") as given:
-        yield given
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hook_route, "SECONDS", 60.0)
+        with listening_server(memory, http="read write", reader="read") as given:
+            yield given
 
 
 # Golden exchanges: every event of Claude Code and of Cursor, in both forms
@@ -201,12 +214,14 @@ def test_a_scripted_conversation_is_reminded_without_any_tool_call(
 
     def happens(name: str, session: str, **more: Any) -> str:
         (handler,) = hooks[name][0]["hooks"]
+        words = [handler["command"], *handler["args"]]
+        flags = words[words.index("hook") + 1 :]
         done = subprocess.run(
-            [handler["command"], *handler["args"]],
+            [sys.executable, "-c", PATIENT, *flags],
             input=json.dumps(event(name, session) | {"cwd": str(projects / "harbour")} | more),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=110,
             env=environment,
             cwd=projects,
             check=False,
@@ -242,11 +257,46 @@ def test_hooks_over_http_need_a_token_and_answer_whatever_comes(
     assert httpx2.post(f"{url}/hook", json=payload).status_code == 401
     headers = {"Authorization": f"Bearer {tokens['http']}"}
     assert httpx2.get(f"{url}/hook", headers=headers).status_code == 405
-    for odd in ("[]", "nonsense", "{}", '{"hook_event_name": "Stop"}', "\x00", "9" * 5000):
+    odds = ("[]", "nonsense", "{}", '{"hook_event_name": "Stop"}', "\x00", "9" * 5000, "[" * 90_000)
+    for odd in odds:
         typed = {**headers, "Content-Type": "application/json"}
         answer = httpx2.post(f"{url}/hook", content=odd, headers=typed, timeout=60)
         assert (answer.status_code, answer.json()) == (200, {})
     assert over_http(url, tokens["reader"], payload) == {}, "it may not write, and is not told so"
+
+
+class Slow:
+    """A memory that recalls only when it is let."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory, self.may, self.kept = memory, threading.Event(), threading.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.memory, name)
+
+    def recall(self, *args: Any, **given: Any) -> Any:
+        assert self.may.wait(60)
+        return self.memory.recall(*args, **given)
+
+    def observe(self, *args: Any, **given: Any) -> Any:
+        seen = self.memory.observe(*args, **given)
+        self.kept.set()
+        return seen
+
+
+def test_a_slow_memory_is_not_waited_for_and_keeps_what_was_said(
+    open_memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hook_route, "SECONDS", 0.2)
+    memory = open_memory()
+    slow = Slow(memory)
+    said = "The ferry to the island leaves from pier nine on Sundays."
+    with listening_server(slow, late="read write") as (url, tokens):  # type: ignore[arg-type]
+        assert over_http(url, tokens["late"], event("UserPromptSubmit", prompt=said)) == {}
+        assert not slow.kept.is_set()
+        slow.may.set()
+        assert slow.kept.wait(60)
+    assert [each.text for each in memory.listing(Identity("late"))] == [said]
 
 
 def test_without_a_server_the_hook_does_the_work_itself(tmp_path: Path) -> None:
@@ -374,9 +424,9 @@ def test_a_wrong_token_costs_nothing_that_was_said(
         assert [each.text for each in own.listing(ME)] == [FACT]
 
 
-@pytest.mark.parametrize("payload", ["", "nonsense", "[1]", "\x00\x01", "9" * 5000])
+@pytest.mark.parametrize("payload", ["", "nonsense", "[1]", "\x00", "9" * 5000, "[" * 90_000])
 def test_whatever_comes_the_client_goes_on(tmp_path: Path, payload: str) -> None:
-    done = thin(tmp_path / "data", payload)
+    done = thin(tmp_path / "data", payload, entry=AS_STARTED)
     assert (done.returncode, done.stdout) == (0, "")
     assert not (tmp_path / "data").exists()
 
@@ -390,7 +440,7 @@ def test_what_is_too_much_is_read_to_its_end_and_is_nothing(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("flags", [["--nonsense"], ["--agent"], ["--config", "/nowhere.toml"]])
 def test_wrong_flags_do_not_stop_the_client(tmp_path: Path, flags: list[str]) -> None:
-    done = thin(tmp_path / "data", "{}", *flags)
+    done = thin(tmp_path / "data", "nothing", *flags, entry=AS_STARTED)
     assert (done.returncode, done.stdout) == (0, "")
 
 

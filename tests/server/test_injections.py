@@ -19,8 +19,10 @@ import pytest
 from mcp import Client, MCPError
 
 from memory_core.memory import Memory
+from memory_core.records import Identity
 from server import schemas
 from server.app import build_server
+from server.hooks import Hooks
 
 pytestmark = pytest.mark.anyio
 
@@ -235,3 +237,29 @@ async def test_a_crash_that_quotes_a_memory_is_silent(
             assert answer.is_error
             assert not CANARY.search(answer.content[0].text)
     assert not CANARY.search(caplog.text)
+
+
+def test_hooks_tell_the_corpus_as_data(
+    open_memory: Callable[..., Memory], caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    """Captured and told without a tool call: briefings and what a prompt brings to mind."""
+    caplog.set_level(logging.DEBUG)
+    (tmp_path / CORPUS[0]["text"][:60].replace("/", " ") / ".git").mkdir(parents=True)
+    place = {"cwd": str(next(tmp_path.glob("*/.git")).parent)}
+    answering, told = Hooks(open_memory(), lambda: 1_717_200_000.0), 0
+    me = Identity("me")
+    for number, attack in enumerate(CORPUS[::6]):
+        said = {"session_id": f"s{number}", "prompt": attack["text"], **place}
+        answering.answer(me, {"hook_event_name": "UserPromptSubmit", **said})
+        asked = {"session_id": "other", "prompt": attack["text"][:200], **place}
+        for name in ("UserPromptSubmit", "SessionStart"):
+            answer = answering.answer(me, {"hook_event_name": name, **asked})
+            if answer:
+                assert set(fields(answer)) <= {"additionalContext"}
+                text = answer["hookSpecificOutput"]["additionalContext"]
+                assert not CANARY.search(outside(text)), text
+                assert schemas.NOTICE in outside(text)
+                told += bool(CANARY.search(text))
+    assert told > 30
+    logged = [record.getMessage() for record in caplog.records]
+    assert not [message for message in logged if CANARY.search(message)]
