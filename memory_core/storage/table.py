@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from memory_core.errors import IncompatibleStore, InvalidInput, StorageError
 from memory_core.records import Memory
 from memory_core.storage.lance_errors import damaged, edge
+from memory_core.storage.lance_import import leave_out_rest_client
 from memory_core.storage.rows import DERIVED, FIELDS, Filter, from_row, intact, to_row, to_vector
 
 __all__ = ["NAME", "SCHEMA_VERSION", "SENTINEL", "Filter", "Table"]
@@ -272,6 +273,7 @@ class Table:
 
 
 def _connect(folder: Path) -> Any:
+    leave_out_rest_client()
     import lancedb
     from pyarrow import set_memory_pool, system_memory_pool
 

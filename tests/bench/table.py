@@ -12,6 +12,7 @@ import importlib.metadata
 import os
 import platform
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -105,6 +106,29 @@ def measure(folder: Path, count: int, rng: np.random.Generator) -> None:
     timed("merge of 1, no index", lambda: table.merge(made[:1], {}, applied=100), 5)
 
 
+def importing(whole: bool) -> str:
+    """Milliseconds and resident memory of the first import, the median of five processes."""
+    left_out = "" if whole else "leave_out_rest_client()"
+    code = f"""if True:
+        import time, numpy, pyarrow, pydantic
+        from pathlib import Path
+        from memory_core.storage.lance_import import leave_out_rest_client
+        pages = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * 4 / 1024
+        before, started = pages(), time.perf_counter()
+        {left_out}
+        import lancedb
+        print((time.perf_counter() - started) * 1e3, pages() - before)"""
+    found = [
+        [float(word) for word in run([sys.executable, "-c", code]).split()] for _ in range(5)
+    ]
+    took, grown = (statistics.median(column) for column in zip(*found, strict=True))
+    return f"{took:.0f} ms, {grown:.0f} MiB"
+
+
+def run(command: list[str]) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[1000, 10_000])
@@ -115,10 +139,8 @@ def main() -> None:
     print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}")
     print(f"{versions}, seed {arguments.seed}")
 
-    def load() -> None:
-        import lancedb  # noqa: F401
-
-    timed("import lancedb", load)
+    for whole in (True, False):
+        print(f"import of lancedb{', all of it' if whole else ', as here'}: {importing(whole)}")
     for count in arguments.rows:
         with tempfile.TemporaryDirectory() as folder:
             measure(Path(folder) / "1", count, np.random.default_rng(arguments.seed))
