@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import relations, sleep, summaries
+from memory_core import corrections, relations, sleep, summaries
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
 from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
 from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id
 from memory_core.scoring import duplicates
 from memory_core.sleep import Relate, Scene, Summarise
+from memory_core.storage import heap
 from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.run_plan import SOURCE, Plan
 from memory_core.storage.runs import Asked, Runs
@@ -122,11 +123,11 @@ class Consolidator:
             raise InvalidInput(f"mode: {mode!r} is unknown", f"use one of {', '.join(MODES)}")
         run = Asked(who.agent, mode, session, by_itself)
         asked = _Call(who, run, age_s, progress or _silent)
-        if dry_run:
-            plan = self._plan("", asked, asked.tell)
-            return plan.report("preview", plan.actions, MODES[mode])
-        with self._runs.alone() as left:
-            return self._run(*self._take_up(left, asked), asked)
+        try:
+            return self._preview(asked) if dry_run else self._run_alone(asked)
+        finally:
+            corrections.let_go()
+            heap.give_back()
 
     def undo(self, who: Identity, run: str) -> RunReport:
         """Take back the run *run* of *who*; what was changed since stays and is listed as kept.
@@ -149,6 +150,14 @@ class Consolidator:
         return RunReport(run, "undone", (Step("undo", restored),), kept=tuple(kept), note=note)
 
     # One run
+
+    def _preview(self, asked: _Call) -> RunReport:
+        plan = self._plan("", asked, asked.tell)
+        return plan.report("preview", plan.actions, MODES[asked.run.mode])
+
+    def _run_alone(self, asked: _Call) -> RunReport:
+        with self._runs.alone() as left:
+            return self._run(*self._take_up(left, asked), asked)
 
     def _take_up(self, left: list[Change], asked: _Call) -> tuple[str, int]:
         """The run to go on with and how often it was started, or a new one; others are failed."""

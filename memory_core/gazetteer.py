@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -32,16 +33,26 @@ class Gazetteer(Mapping[str, str]):
 
     def __getitem__(self, key: str) -> str:
         """The name as it was first spelt. Raises KeyError for an unknown one."""
-        wanted = 1 if " " in key else HOLDERS
-        if self._any:
-            holders = (row for row in self._graph.rows_of(key) if self._seen[row])
-            if len(list(islice(holders, wanted))) == wanted:
+        name = self._name(key) if self._any else ""
+        if not name:
+            raise KeyError(key)
+        return name
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The name as it was first spelt, *default* for an unknown one: most are, by far."""
+        return (self._name(key) if self._any else "") or default
+
+    def _name(self, key: str) -> str:
+        rows = self._graph.rows_of(key)
+        if rows:
+            wanted = 1 if " " in key else HOLDERS
+            if len(list(islice((row for row in rows if self._seen[row]), wanted))) == wanted:
                 return self._graph.spelling(key)
-            speaker = key.title()
-            code = self._columns.code(speaker, "speaker")
-            if code > 0 and bool(np.any(self._seen & (self._columns.speaker == code))):
-                return speaker
-        raise KeyError(key)
+        speaker = key.title()
+        code = self._columns.code(speaker, "speaker")
+        if code > 0 and bool(np.any(self._seen & (self._columns.speaker == code))):
+            return speaker
+        return ""
 
     def __iter__(self) -> Iterator[str]:
         """Every name of the readable memories, casefolded."""

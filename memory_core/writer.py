@@ -26,7 +26,7 @@ from memory_core.scoring import duplicates
 from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
 from memory_core.text.affect import affect
-from memory_core.text.entities import MOST, entities
+from memory_core.text.entities import MOST, known_names
 from memory_core.text.spacy_names import SpacyNames
 from memory_core.wording import embed
 
@@ -192,7 +192,7 @@ class Writer:
     def _named(self, who: Identity, memory: Memory) -> Memory:
         """*memory* with the names in its text that the store knows from elsewhere."""
         with self._store.reading():
-            known = entities(memory.text, Gazetteer(self._store, who))
+            known = known_names(memory.text, Gazetteer(self._store, who))
         known = (*known, *self._found_by_spacy(memory.text))
         have = {name.casefold() for name in memory.entities}
         more = {name.casefold(): name for name in known if name.casefold() not in have}
@@ -305,26 +305,28 @@ class Writer:
         if not corrections.corrects(memory.text):
             return {}
         close = [id for id, cosine in near if cosine >= self._profile.related]
-        close += self._naming(who, memory.entities)
         newer = corrections.said(memory)
         found = {}
-        for id, other in self._store.indexed(close).items():
-            own = other.agent == who.agent and other.speaker == memory.speaker
-            same = own and sleep.scope(other) == sleep.scope(memory)
-            if same and not other.superseded_by and other.occurred_at <= memory.occurred_at:
+        for id, other in self._store.indexed(self._earlier(who, memory, close)).items():
+            if sleep.scope(other) == sleep.scope(memory) and not other.superseded_by:
                 what = corrections.correction(corrections.said(other), newer)
                 if what is not None and what.clear:
                     found[id] = what
         return found
 
-    def _naming(self, who: Identity, entities: tuple[str, ...]) -> list[str]:
-        """The newest memories of *who* that name one of *entities*."""
+    def _earlier(self, who: Identity, memory: Memory, close: list[str]) -> list[str]:
+        """Those of *close*, and of the newest that name what *memory* names, that it may correct:
+        said before it by the same speaker of *who*.
+        """
         with self._store.reading():
             columns = self._store.columns
-            mine = columns.agent == columns.code(who.agent, "agent")
-            rows = [self._store.graph.entity_rows(name) for name in entities]
-            found = [int(row) for some in rows for row in some[-SAME_SUBJECT:] if mine[row]]
-            return [columns.id(row) for row in dict.fromkeys(found)]
+            own = columns.agent == columns.code(who.agent, "agent")
+            said = own & (columns.speaker == columns.code(memory.speaker, "speaker"))
+            said &= ~columns.superseded & (columns.occurred_at <= memory.occurred_at)
+            near = [row for id in close if (row := columns.row(id)) is not None]
+            naming = (self._store.graph.entity_rows(name) for name in memory.entities)
+            rows = [*near, *(int(row) for some in naming for row in some[-SAME_SUBJECT:])]
+            return [columns.id(row) for row in dict.fromkeys(rows) if said[row]]
 
     @property
     def _profile(self) -> Profile:

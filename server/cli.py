@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, NoReturn, cast
 from memory_core import config
 from memory_core.errors import InvalidInput, MemoryCoreError, TooLarge
 from memory_core.records import Identity
-from server import heap, logs
+from memory_core.storage import heap
+from server import logs
 from server.parser import Parser, build_parser
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ because most of them would never be walked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,7 +101,7 @@ class Graph:
         counts = [(self._names[key], len(rows)) for key, rows in self._holders.items()]
         return dict(sorted(counts, key=lambda item: (-item[1], item[0])))
 
-    def rows_of(self, entity: str) -> Iterable[int]:
+    def rows_of(self, entity: str) -> Collection[int]:
         """The rows that name *entity*, in order of arrival, not copied; case does not matter."""
         return self._holders.get(_key(entity), {})
 

@@ -16,6 +16,7 @@ import numpy as np
 from memory_core.config import StorageSettings
 from memory_core.errors import DiskFull, IncompatibleStore, StorageError
 from memory_core.records import Change
+from memory_core.storage import heap
 from memory_core.storage.generations import Generations
 from memory_core.storage.journal import Transaction
 from memory_core.storage.lance_errors import DamagedTable, damaged
@@ -193,6 +194,7 @@ class Mirror:
         if meta is not None:
             self._open(meta)
             self._folders.remove_others(meta["generation"])
+            heap.give_back()
 
     def _current(self) -> int | None:
         meta = self._meta()
@@ -234,6 +236,7 @@ class Mirror:
             self._folders.remove_others(None, set_aside=True)
             raise
         self._commits = 0
+        heap.give_back()
 
     def tidy(self, *, set_aside: bool = False) -> None:
         """Remove generations that a killed holder left behind. Raises StorageError.

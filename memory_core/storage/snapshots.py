@@ -13,7 +13,7 @@ from typing import Any
 from memory_core.config import StorageSettings
 from memory_core.errors import StorageError
 from memory_core.records import Change
-from memory_core.storage import index_state
+from memory_core.storage import heap, index_state
 from memory_core.storage.generations import Generations
 from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
@@ -66,6 +66,7 @@ class Snapshots:
                     self._folders.remove_others(self._current(), set_aside=True)
         self._mended = True
         self._folders.remove_others(generation)
+        heap.give_back()
 
     def _save(self, generation: int) -> int:
         with self._store.reading():

@@ -163,12 +163,13 @@ class MemoryStore:
         Raises StorageError when the journal cannot be read. An entry that is damaged or that an
         index cannot hold goes to `troubles` and stops nothing.
         """
-        if self.journal.last() == self.applied and self._vectors_ready:
+        last = self.journal.last()
+        if last == self.applied and self._vectors_ready:
             return
         with self._catching:
             if not self.applied:
                 self._resume()
-            while True:
+            while self.applied < last:  # what comes after it, whoever wrote it catches up with
                 most = SLICE if self.applied else FIRST_SLICE
                 changes, reached = self._reader.next(self.applied, most)
                 if reached == self.applied:

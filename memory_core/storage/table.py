@@ -1,9 +1,8 @@
 """LanceDB: one table, ``memories``, with all metadata of a memory and its whole vector.
 
-The only file that imports lancedb and pyarrow, and it does so at first use: the import costs more
-than a second. What is here is derived from the journal and can be dropped and rebuilt; the store
-decides when. LanceDB never calls fsync on a local disk (measured): damage is expected and reported
-as StorageError, never repaired in place.
+The only file that imports lancedb and pyarrow, at first use: that takes a second. All that is here
+is derived from the journal and can be rebuilt; the store decides when. LanceDB never calls fsync on
+a local disk (measured): damage is expected, reported as StorageError, never repaired in place.
 """
 
 from __future__ import annotations

@@ -51,14 +51,31 @@ def entities(text: str, known: Collection[str] | Mapping[str, str] = ()) -> tupl
     what `gazetteer` returns to spare building it.
     """
     index = known if isinstance(known, Mapping) else gazetteer(known)
-    shown = _HIDDEN.sub(_blank, text)
-    titles = list(_quoted(shown))
-    tokens = list(name_tokens(_without(shown, titles)))
+    titles, tokens = _read(text)
     found = [*((start, name) for start, _, name in titles), *_known_names(tokens, index)]
     found.extend(written_names(tokens))
-    found.sort(key=lambda item: item[0])
+    return _distinct(found, index)
+
+
+def known_names(text: str, known: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of the `entities` of *text* that are found because *known* has them.
+
+    *known* is of the shape that `gazetteer` returns; the names are in its spelling.
+    """
+    return _distinct(list(_known_names(_read(text)[1], known)), known)
+
+
+def _read(text: str) -> tuple[list[tuple[int, int, str]], list[Token]]:
+    """The quoted titles in *text* with their places, and the tokens of the rest of it."""
+    shown = _HIDDEN.sub(_blank, text)
+    titles = list(_quoted(shown))
+    return titles, list(name_tokens(_without(shown, titles)))
+
+
+def _distinct(found: list[tuple[int, str]], index: Mapping[str, str]) -> tuple[str, ...]:
+    """The names *found*, by place, each once in its canonical form or as *index* spells it."""
     result: dict[str, str] = {}
-    for _, name in found:
+    for _, name in sorted(found, key=lambda item: item[0]):
         canonical = _canonical(name)
         folded = canonical.casefold()
         if 1 < len(canonical) <= _LONGEST_NAME and folded not in result:

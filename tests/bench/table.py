@@ -118,9 +118,7 @@ def importing(whole: bool) -> str:
         {left_out}
         import lancedb
         print((time.perf_counter() - started) * 1e3, pages() - before)"""
-    found = [
-        [float(word) for word in run([sys.executable, "-c", code]).split()] for _ in range(5)
-    ]
+    found = [[float(word) for word in run([sys.executable, "-c", code]).split()] for _ in range(5)]
     took, grown = (statistics.median(column) for column in zip(*found, strict=True))
     return f"{took:.0f} ms, {grown:.0f} MiB"
 
