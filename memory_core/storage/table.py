@@ -28,7 +28,6 @@ SCHEMA_VERSION = 2
 NAME = "memories"
 SENTINEL = "~applied"
 """Id of the row that carries the applied sequence; no memory id can have this form."""
-
 _VERSION_KEY = b"anamnesis.schema"
 _ROW = [*FIELDS, "checksum"]
 _WHOLE_ROW = [*_ROW, *DERIVED]
