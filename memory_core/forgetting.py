@@ -34,6 +34,10 @@ _NUMBER = re.compile(r" \([0-9]+\)$")
 """What clusters.new_label adds to a name that is taken."""
 
 
+_Past = tuple[Collection[int], int]
+"""Changes that hold a topic which tells what goes, and the sequence up to which that is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Reach:
     """What forgetting reaches beyond what was chosen."""
@@ -186,15 +190,27 @@ class Forgetting:
 
         It ends: nothing new can be derived from what is gone.
         """
-        self._commit(lambda tx: self._erase(tx, who, chosen, reach, reason, never_again))
+        self._commit(who, chosen, reach, reason, never_again)
         late = self._reach(chosen, reach.going)
         while late.derived or late.stale:
-            self._commit(lambda tx, late=late: self._erase(tx, who, (), late, reason, False))  # type: ignore[misc]
+            self._commit(who, (), late, reason, False)
             late = self._reach(chosen, reach.going)
 
-    def _commit(self, build: Callable[[Transaction], None]) -> None:
-        """Commit *build*, on a full disk too."""
-        self._store.reserve.with_room(lambda: self._store.commit(build))
+    def _commit(
+        self,
+        who: Identity,
+        chosen: Sequence[Memory],
+        reach: _Reach,
+        reason: str,
+        never_again: bool,
+    ) -> None:
+        """Commit on a full disk too; what takes long, reading the whole journal, comes before."""
+        past = self._store.journal.holding("topic", reach.tells)
+
+        def erase(tx: Transaction) -> None:
+            self._erase(tx, who, chosen, reach, reason, never_again, past)
+
+        self._store.reserve.with_room(lambda: self._store.commit(erase))
 
     def _erase(
         self,
@@ -204,6 +220,7 @@ class Forgetting:
         reach: _Reach,
         reason: str,
         never_again: bool,
+        past: _Past,
     ) -> None:
         secret = _secret(tx) if never_again else ""
         for memory in chosen:
@@ -215,15 +232,15 @@ class Forgetting:
         for memory in reach.derived.values():
             if tx.fields(memory.id) is not None:
                 tx.forget(_forget(who, memory, [], reason))
-        self._amend(tx, who, reach)
+        self._amend(tx, who, reach, past)
 
-    def _amend(self, tx: Transaction, who: Identity, reach: _Reach) -> None:
+    def _amend(self, tx: Transaction, who: Identity, reach: _Reach, past: _Past) -> None:
         for id, left in reach.stale.items():
             if tx.fields(id) is not None:
                 body = {"stale_since": self._clock(), "derived_from": list(left)}
                 tx.append(Change("put", id, body, actor=who.agent, source="forget"))
         now = {id: (tx.fields(id) or {}).get("topic") for id in reach.topics}
-        tx.blank("topic", reach.tells)
+        tx.blank("topic", reach.tells, *past)
         for id, label in reach.topics.items():
             if now[id] not in (None, label):
                 tx.append(Change("put", id, {"topic": label}, actor=who.agent, source="forget"))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from memory_core.records import Change
 from memory_core.storage import journal_reading as reading
+from memory_core.storage import scrubbing
 from memory_core.storage.journal_format import Connection
 
 R = TypeVar("R")
@@ -86,6 +87,23 @@ class JournalQueries(ABC):
     def receipt(self, key: str) -> dict[str, Any] | None:
         """The answer stored under an idempotency key, or None."""
         return self._read(lambda db: reading.receipt(db, key))
+
+    def holding(
+        self, field: str, goes: Callable[[str, str], bool], batch: int = 4096
+    ) -> tuple[list[int], int]:
+        """The puts in which *goes*(memory id, value of a text field), up to the sequence given too.
+
+        All of the journal is read, *batch* changes at a time.
+        """
+        found, last = list[int](), self.last()
+        for after in range(0, last, batch):
+            until = min(after + batch, last)
+            found += self._read(
+                lambda db, after=after, until=until: scrubbing.holding(  # type: ignore[misc]
+                    db, field, goes, after, until
+                )
+            )
+        return found, last
 
     def _vectors_after(self, fingerprint: str, memory: str, batch: int) -> list[tuple[Any, ...]]:
         return self._read(lambda db: reading.vectors_after(db, fingerprint, memory, batch))

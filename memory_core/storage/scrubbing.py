@@ -79,18 +79,34 @@ def erase_vectors(connection: Connection, id: str, fingerprint: str) -> None:
     connection.execute(f"{_ERASE_VECTORS} AND fingerprint = ?", (id, fingerprint))
 
 
-def blank(connection: Connection, field: str, goes: Callable[[str, str], bool]) -> None:
-    """Empty a text field in every put, before-images included, where *goes*(memory id, value)."""
+def blank(connection: Connection, field: str, goes: Callable[[str, str], bool], seq: int) -> None:
+    """Empty a text field in put *seq* and its before-image where *goes*(memory id, value)."""
+    sql = f"SELECT {STORED} FROM changes AS c WHERE seq = ? AND scrubbed = 0"
+    for row in connection.execute(sql, (seq,)).fetchall():
+        body, before = (_blanked(text, row[3].decode(), field, goes) for text in row[9:11])
+        _seal_again(connection, row, body, before)
+
+
+def holding(
+    connection: Connection,
+    field: str,
+    goes: Callable[[str, str], bool],
+    after: int,
+    until: int = 2**63 - 1,
+) -> list[int]:
+    """The puts after one sequence, up to another, in which *goes*(memory id, text of a field)."""
     holds = "json_extract({}, '$.' || ?1) <> ''"
     sql = (
         f"SELECT {STORED} FROM changes AS c WHERE kind = 'put' AND scrubbed = 0"
-        f" AND ({holds.format('body')} OR {holds.format('before')})"
+        f" AND seq > ?2 AND seq <= ?3 AND ({holds.format('body')} OR {holds.format('before')})"
     )
-    for row in connection.execute(sql, (field,)).fetchall():
+    found = []
+    for row in connection.execute(sql, (field, after, until)).fetchall():
         if intact(row):
-            body, before = (_blanked(text, row[3].decode(), field, goes) for text in row[9:11])
-            if (body, before) != (row[9], row[10]):
-                _seal_again(connection, row, body, before)
+            images = [_blanked(text, row[3].decode(), field, goes) for text in row[9:11]]
+            if images != [row[9], row[10]]:
+                found.append(int(row[0]))
+    return found
 
 
 def _blanked(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -236,13 +236,17 @@ class Transaction:
         self._db.executemany("INSERT INTO tombstones VALUES(?,?,?,?)", rows)
         return self._insert(change, body)
 
-    def blank(self, field: str, goes: Callable[[str, str], bool]) -> None:
+    def blank(
+        self, field: str, goes: Callable[[str, str], bool], known: Collection[int], after: int
+    ) -> None:
         """Empty a text field in the history of all memories where *goes*(memory id, value).
 
-        For a value that was taken from the text of another memory, which is being forgotten. It
+        *known* are the changes up to *after* that Journal.holding found, without the lock. For a
+        value that was taken from the text of another memory, which is being forgotten. It
         announces nothing: append a put for the memories whose value of today it is.
         """
-        scrubbing.blank(self._db, field, goes)
+        for seq in (*known, *scrubbing.holding(self._db, field, goes, after)):
+            scrubbing.blank(self._db, field, goes, seq)
 
     def copy(self, table: str, row: Sequence[Any]) -> None:
         """Put a stored *row* of another journal into *table* as it is; for salvage alone."""

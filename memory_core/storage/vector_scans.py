@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from memory_core.errors import DiskFull, StorageError
 from memory_core.storage import manifest
 
+READ_BYTES = 64 * 2**20
+"""Snapshots up to this size (80,000 vectors of 384 numbers) are read, larger ones mapped."""
+
 CHUNK = 8192
 """Vectors converted at a time: bounds the memory needed beside the index."""
 
@@ -32,7 +35,7 @@ Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class Codes:
-    """The vectors in half precision: a mapped part that never grows, then one in memory that does.
+    """The vectors in half precision: a snapshot, which never grows, then a part that does.
 
     Two parts, because adding to a mapped FAISS index aborts the process (measured, 1.15.1).
     """
@@ -60,9 +63,16 @@ class Codes:
         self._views[-1] = _code_view(self._indexes[-1])
 
     def map(self, folder: Path) -> None:
-        """Take the vectors that `write` left in *folder*, without reading them into memory."""
+        """Take the vectors that `write` left in *folder*; many are not read into memory.
+
+        A mapped file that another program cuts short ends this one (SIGBUS), a file that was read
+        does not; mapping saves what is read only among several processes.
+        """
         faiss = _faiss()
-        index = _read(lambda path: faiss.read_index(path, faiss.IO_FLAG_MMAP_IFC), folder, _VECTORS)
+        with manifest.io_errors(folder):
+            few = (folder / _VECTORS).stat().st_size <= READ_BYTES
+        flags = 0 if few else faiss.IO_FLAG_MMAP_IFC
+        index = _read(lambda path: faiss.read_index(path, flags), folder, _VECTORS)
         if index.d != self._dimension or index.code_size != 2 * self._dimension:
             raise manifest.damaged(folder, f"{_VECTORS} holds vectors of dimension {index.d}")
         self._indexes, self._views, self._mapped = [index], [_code_view(index)], 1

@@ -8,12 +8,15 @@ import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Change, Memory, new_id, to_fields
+from memory_core.storage import journal_files, migrations
 from memory_core.storage.journal import Journal, Transaction
+from memory_core.storage.journal_format import FORMAT
 
 Say = Callable[..., None]
 MODEL = "toy"
@@ -234,3 +237,21 @@ class Account:
         if not key.startswith("s"):
             data = journal.vectors([id], MODEL)[id][1]
             assert np.unique(data).tolist() == [number_of(key)]
+
+
+def add_colour(connection: Any) -> None:
+    """What a next format might bring: a column, filled for what is there."""
+    connection.execute("ALTER TABLE heads ADD COLUMN colour TEXT NOT NULL DEFAULT ''")
+    connection.execute("UPDATE heads SET colour = 'grey'")
+
+
+def migrate(directory: Path, say: Say) -> None:
+    """Open the journal in *directory* with a program that is one format on."""
+    following = FORMAT + 1
+    with (
+        mock.patch.object(journal_files, "FORMAT", following),
+        mock.patch.object(migrations.migrate, "__defaults__", ({FORMAT: add_colour}, following)),
+    ):
+        journal = Journal.open(directory, clock=time.time, lock_seconds=60.0)
+        say("whole", *journal.check())
+        journal.close()

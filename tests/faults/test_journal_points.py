@@ -8,6 +8,7 @@ be there, whole and once.
 from __future__ import annotations
 
 import errno
+import json
 import shutil
 import threading
 from collections.abc import Callable
@@ -16,11 +17,15 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+import apsw
 import pytest
 from journal_scenarios import Account, all_kinds
 from yard import COUNT, FAIL, FOR_EVER, KILLS, SHORT, Outcome, Yard
 
+from memory_core.storage.journal_format import FORMAT
+
 Task = dict[str, Any]
+GOLDEN = Path(__file__).parents[1] / "storage" / "golden"
 
 
 class Points:
@@ -104,3 +109,30 @@ def test_a_refused_change_of_a_file_is_told_and_loses_nothing(points: Points, na
 def test_short_writes_lose_nothing(points: Points) -> None:
     for outcome in points.each(lambda point: {"what": SHORT, "last": point + 30}, step=20):
         assert not [words for words in outcome.said if words[0] == "failed"]
+
+
+def test_kill_9_at_every_change_of_a_migration_leaves_the_old_format_or_the_new(
+    journal_yards: list[Yard], place: Path
+) -> None:
+    golden, folder, yard = GOLDEN / f"format_{FORMAT}", place / "data", journal_yards[0]
+    expected = json.loads((golden / "expected.json").read_text())["folded"]
+
+    def run(what: int, point: int) -> Outcome:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(golden, folder)
+        return yard.run("migrate", folder, what=what, first=point)
+
+    changes = run(COUNT, 0).seen
+    assert changes > 5
+    left = set()
+    for point in range(1, changes + 1):
+        assert run(KILLS[point % 3], point).killed
+        connection = apsw.Connection(str(folder / "journal.db"))
+        left.add(connection.execute("PRAGMA user_version").fetchall()[0][0])
+        ids, texts = list(expected), [fields["text"] for fields in expected.values()]
+        marks = ", ".join("?" for _ in ids)
+        sql = f"SELECT count(*) FROM heads WHERE id IN ({marks})"
+        assert connection.execute(sql, ids).fetchall() == [(len(texts),)]
+        connection.close()
+        assert yard.run("migrate", folder, what=COUNT).said[0] == ["whole"]
+    assert left == {FORMAT, FORMAT + 1}

@@ -191,3 +191,25 @@ def test_a_failed_forget_changes_nothing(journal: Journal) -> None:
     assert (journal.changes(0), journal.fold([A])) == before
     assert journal.write(lambda t: t.tombstones(["d"])) == []
     assert journal.vectors([A], "fp").keys() == {A}
+
+
+def test_a_field_is_emptied_where_it_was_found_and_in_what_came_since(journal: Journal) -> None:
+    def topic(text: str) -> Change:
+        return Change("put", A, {"topic": text}, run="r", before={"topic": "the vault"})
+
+    def goes(id: str, value: str) -> bool:
+        return id != C and "vault" in value
+
+    for id in (A, B, C):
+        store(journal, id, f"a text of {id}", topic=f"the vault of {id}")
+    append(journal, topic("the weir"), topic("a vault"))
+    known, after = journal.holding("topic", goes, batch=2)
+    assert (known, after) == ([1, 3, 7, 8], 8)
+    append(journal, Change("put", B, {"topic": "a second vault"}), Change("put", B, {"gist": "g"}))
+    forget(journal, A)  # what was found is scrubbed meanwhile
+    journal.write(lambda tx: tx.blank("topic", goes, known, after))
+    assert journal.check() == []
+    assert journal.holding("topic", goes)[0] == []
+    kept = journal.fold([B, C])
+    assert (kept[B]["topic"], kept[B]["gist"]) == ("", "g")
+    assert kept[C]["topic"] == f"the vault of {C}"

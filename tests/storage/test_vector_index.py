@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput, StorageError
+from memory_core.storage import vector_scans
 from memory_core.storage.vector_index import VectorIndex
 
 Vectors = NDArray[np.float32]
@@ -357,7 +358,11 @@ def test_a_mapped_snapshot_answers_as_the_index_did(tmp_path: Path, mode: Any, m
     assert _search_all(index, vectors[:20]) == before
 
 
-def test_a_mapped_snapshot_takes_changes_and_can_be_saved_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("read", [0, vector_scans.READ_BYTES])
+def test_a_snapshot_takes_changes_and_can_be_saved_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int
+) -> None:
+    monkeypatch.setattr(vector_scans, "READ_BYTES", read)
     vectors = random_vectors(200, 16)
     folder = _save(filled(vectors[:150]), tmp_path / "1")
     index, _ = VectorIndex.load(folder, fingerprint="model-a")
@@ -479,3 +484,17 @@ def test_a_snapshot_of_memories_that_are_all_gone_finds_nothing(tmp_path: Path) 
     for part in ("whole", "passage"):
         rows, cosines = index.search(vectors[0], 3, part=part, allowed=nobody)
         assert (rows.size, cosines.size) == (0, 0)
+
+
+def test_a_snapshot_that_is_cut_short_under_its_reader_goes_on_answering(tmp_path: Path) -> None:
+    index = VectorIndex(16, exact_limit=100_000, mode="auto")
+    vectors = np.random.default_rng(8).normal(size=(5000, 16)).astype(np.float16)
+    rows = np.arange(len(vectors))
+    index.put_many(rows, np.zeros(len(rows), np.int64), vectors)
+    folder = tmp_path / "1"
+    folder.mkdir()
+    index.save(folder, sequence=1, fingerprint="toy")
+    loaded, _ = VectorIndex.load(folder, fingerprint="toy", exact_limit=100_000)
+    for path in folder.iterdir():
+        path.write_bytes(b"")
+    np.testing.assert_array_equal(loaded.wholes(rows), index.wholes(rows))
