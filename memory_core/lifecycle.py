@@ -10,6 +10,7 @@ from memory_core.config import Settings
 from memory_core.consolidator import MODES
 from memory_core.engine import Engine, Parts
 from memory_core.records import Change, ForgetReport, Identity, RunReport
+from memory_core.text import secrets
 
 FORGET_CANDIDATES = 10  # that forget by query offers for choice
 
@@ -90,6 +91,7 @@ class LifeCycle:
         wanted = checks.labels(ids, "ids", checks.IDS_MOST)
         reason = checks.text(reason, "reason", self.settings.limits.source_chars)
         source = checks.text(source, "source", self.settings.limits.source_chars)
+        source = secrets.mask(source)[0]  # as it was stored
         never_again = checks.flag(never_again, "never_again")
         confirm = checks.flag(confirm, "confirm") and bool(wanted or source)
         if sum(map(bool, (wanted, query, source))) != 1:

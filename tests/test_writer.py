@@ -117,6 +117,15 @@ def test_secrets_are_masked_or_refused(open_memory: OpenMemory, mode: str) -> No
     assert any("masked" in warning for warning in receipt.warnings)
 
 
+def test_a_secret_in_the_source_is_masked_and_the_source_is_still_known(memory: Memory) -> None:
+    source = "https://mara:Espresso4711@git.example.org/notes.git"
+    receipt = memory.remember(ME, "The tea is in the tin.", source=source)
+    assert receipt.warnings == ("secrets were masked: url_password",)
+    stored = memory.get(ME, receipt.id).source
+    assert stored == "https://mara:[masked:url_password]@git.example.org/notes.git"
+    assert [each.id for each in memory.forget(ME, source=source).removed] == [receipt.id]
+
+
 # Repeats
 
 BASE = "The port of the API is 5432."
