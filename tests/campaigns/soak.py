@@ -29,6 +29,9 @@ WORDS = (
     *("harbour", "lamp", "garden", "key", "tin", "tea", "road"),
 )
 
+KEPT = 200
+"""Memories from which on as many are forgotten as remembered: what grows then is no memory."""
+
 
 def resident(pid: int) -> float:
     """Resident MiB of a process, without what it shares with others."""
@@ -68,18 +71,18 @@ class Soak:
         return answer["result"].get("structuredContent") or {}
 
     def step(self) -> None:
-        """Mostly recalls and writes, now and then all else; the number of memories settles."""
+        """Mostly recalls and writes, now and then all else; about KEPT memories stay."""
         chance = self.draw.random()
         if chance < 0.45:
             self.call("recall", query=sentence(self.draw), k=5)
-        elif chance < 0.85:
+        elif chance < 0.98 and (len(self.ids) < KEPT or self.draw.random() < 0.5):
             text = sentence(self.draw)
             told = self.call("remember", text=text, session=f"s{self.draw.randrange(50)}")
             if "id" in told:  # else busy, which is counted among the answers
                 self.written += 1
                 self.texts += len(text.encode())
                 self.ids.append(told["id"])
-        elif chance < 0.98 and self.ids:
+        elif chance < 0.98:
             id = self.ids.pop(self.draw.randrange(len(self.ids)))
             self.call("forget", ids=[id], confirm=True, never_again=False)
         elif chance < 0.985:
