@@ -27,6 +27,7 @@ from memory_core.records import Identity
 ME = Identity("me")
 THINGS = ("heron", "otter", "weir", "mill")
 DAY = 86_400.0
+MODES = ("sleep", "sleep", "session", "topics", "deduplicate", "contradictions", "prune")
 
 
 @dataclass
@@ -89,7 +90,7 @@ class Machine(RuleBasedStateMachine):
         self.said[old].replaced_by = receipt.id
         self.changed()
 
-    @rule(mode=st.sampled_from(("sleep", "sleep", "session", "topics", "deduplicate", "prune")))
+    @rule(mode=st.sampled_from(MODES))
     def sleep(self, mode: str) -> None:
         before = self.export()
         report = self.memory.consolidate(ME, mode=mode)
