@@ -27,7 +27,13 @@ async def message(client: Any, name: str, **arguments: str) -> str:
 async def test_both_prompts_are_listed_with_optional_arguments(connect: Any) -> None:
     async with connect() as client:
         prompts = {p.name: p for p in (await client.list_prompts()).prompts}
-    assert set(prompts) == {"briefing", "reflect"}
+        assert client.server_info.title
+    assert {name: prompt.title for name, prompt in prompts.items()} == {
+        "briefing": "Briefing",
+        "reflect": "Reflect",
+    }
+    assert all(p.description for p in prompts.values())
+    assert all(a.description for p in prompts.values() for a in p.arguments)
     assert [a.name for a in prompts["briefing"].arguments] == ["about", "tag", "session"]
     assert not any(a.required for p in prompts.values() for a in p.arguments)
 
