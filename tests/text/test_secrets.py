@@ -114,6 +114,12 @@ def test_secrets_of_each_kind_are_masked_wherever_they_stand(kind: str) -> None:
             assert kinds == (kind,)
 
 
+@pytest.mark.parametrize("secret", ["P4ss(w0rd)", "$Tr0ub4dor&3", "&PUgf+e7ip*f", "{n0t-a-name}7"])
+def test_passwords_that_look_a_little_like_code_are_masked(secret: str) -> None:
+    for frame in ("password: {}", 'password = "{}"', "DB_PASSWORD={}", "my password is {}"):
+        assert mask(frame.format(secret))[0] == frame.format("[masked:password]")
+
+
 def test_several_secrets_are_told_in_the_order_of_the_text() -> None:
     rng = random.Random(3)
     first, second = KINDS["github_token"](rng), KINDS["card_number"](rng)
