@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import topics
 from memory_core.errors import StorageError
 from memory_core.records import KINDS, Identity, Link, Memory
 from memory_core.scoring import duplicates
@@ -18,6 +19,8 @@ from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.journal_format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table import Filter
+
+_DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 BATCH = 500
 """Memories read at once while all are walked through."""
@@ -145,7 +148,8 @@ def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
     with store.reading():
         mask = store.readable(who)
         counted = {**store.columns.counts(mask), "edges": store.graph.edges(mask)}
-        return counted | _lived(store, mask)
+        held = mask & ~np.isin(store.columns.kind, _DERIVED) & np.isinf(store.columns.retired_at)
+        return counted | _lived(store, mask) | topics.sizes(store, held)
 
 
 def _lived(store: MemoryStore, mask: NDArray[np.bool_]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import pairs
 from memory_core.config import DecaySettings
 from memory_core.records import TIERS
 from memory_core.scoring import decay
@@ -60,12 +61,14 @@ def liking(store: MemoryStore, rows: Rows, retained: Scores, mind: Mind) -> Scor
 def hot(store: MemoryStore, mind: Mind, vector: NDArray[np.float32], related: float) -> Rows:
     """The rows that this conversation recalled before and that are like the question *vector*.
 
-    *related* is the calibrated cosine of a hit (seed row A1.12).
+    *related* is the calibrated cosine of a hit (seed row A1.12). What came back from a lower tier
+    is found by its gist or its pair too (A1.5): their vectors are those of part "gist".
     """
     rows = _rows(store, mind.hot)
     if store.vectors is None or not rows.size:
         return rows
-    return rows[store.vectors.similarities(vector, rows, part="whole") >= related]
+    whole, gist = (store.vectors.similarities(vector, rows, part=p) for p in ("whole", "gist"))
+    return rows[np.nan_to_num(np.fmax(whole, gist), nan=-1.0) >= related]
 
 
 def activated(
@@ -83,16 +86,24 @@ def activated(
         if active.any():
             wholes = np.nan_to_num(store.vectors.wholes(rows))
             active |= (wholes @ wholes[active].T >= related).any(axis=1)
+    found = dict(zip(rows[active].tolist(), np.nan_to_num(similar[active]).tolist(), strict=True))
+    for row, cosine in list(found.items()):
+        for other in _paired(store, row):
+            found.setdefault(other, cosine)
     columns = store.columns
     return [
-        Activation(
-            columns.id(row),
-            float(np.nan_to_num(cosine)),
-            TIERS[columns.tier[row]],
-            columns.topic(row),
-        )
-        for row, cosine in zip(rows[active].tolist(), similar[active], strict=True)
+        Activation(columns.id(row), cosine, TIERS[columns.tier[row]], columns.topic(row))
+        for row, cosine in found.items()
     ]
+
+
+def _paired(store: MemoryStore, row: int) -> list[int]:
+    """The other half of the pair of *row*: what re-enters from a lower tier is the pair (A1.5)."""
+    graph, columns = store.graph, store.columns
+    if TIERS[columns.tier[row]] == "active":
+        return []
+    halves = (*graph.origins(row, pairs.PAIR), *graph.targets(row, pairs.PAIR))
+    return [half for half in halves if columns.agent[half] == columns.agent[row]]
 
 
 def together(store: MemoryStore, rows: Rows, similar: Scores, related: float) -> list[str]:

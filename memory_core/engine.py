@@ -12,6 +12,7 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from memory_core import pairs
 from memory_core.capture import Capture
 from memory_core.config import Settings
 from memory_core.consolidator import Consolidator
@@ -21,6 +22,7 @@ from memory_core.forgetting import Forgetting
 from memory_core.gist import encoder as gist_encoder
 from memory_core.gist.encoder import GistEncoder
 from memory_core.gist.passthrough import PassthroughEncoder
+from memory_core.importance import ImportanceScorer, Rules
 from memory_core.jobs import Jobs
 from memory_core.maintenance import Maintenance
 from memory_core.reader import Reader
@@ -78,13 +80,18 @@ class Engine:
         clock: Callable[[], float],
         embedder: Embedder | None,
         encoder: GistEncoder | None = None,
+        scorer: ImportanceScorer | None = None,
     ) -> None:
-        """Begin to open the store of *settings*; *embedder* and *encoder* go before theirs."""
+        """Begin to open the store of *settings*; *embedder* and *encoder* go before theirs.
+
+        *scorer* judges importance in place of the rules.
+        """
         self.gate = EmbedderGate(self._load_embedder)
         self._settings = settings
         self._clock = clock
         self._given = embedder
         self._encoder = encoder
+        self._scorer = scorer or Rules()
         self._loaded: dict[str, Embedder] = {}
         self._followed = ""
         self._lock = threading.Lock()
@@ -129,15 +136,16 @@ class Engine:
         gate.start()
         with _no_collection():
             store.catch_up()
-        reembedding = Reembedding(store, gate, self._load, clock, embed, lambda: self._closed)
+        late = pairs.kept(store, embed)
+        reembedding = Reembedding(store, gate, self._load, clock, late, lambda: self._closed)
         encoder = self._encoder or gist_encoder.choose(settings)
         jobs = Jobs(store, gate, encoder, settings, clock)
-        writer = Writer(store, gate, PassthroughEncoder(), settings, clock)
+        writer = Writer(store, gate, PassthroughEncoder(), settings, clock, self._scorer)
         sessions = Sessions(settings.session)
         consolidator = Consolidator(store, gate, jobs.summarise, settings, clock, jobs.judged)
         tiers = Tiers(store, gate, settings, clock)
         upkeep = Maintenance(
-            store, gate, settings, clock, embed, reembedding, self._follow_model, tiers.keep
+            store, gate, settings, clock, late, reembedding, self._follow_model, tiers.keep
         )
         return Parts(
             store,

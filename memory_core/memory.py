@@ -14,6 +14,7 @@ from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
 from memory_core.engine import Engine
 from memory_core.gist.encoder import GistEncoder
+from memory_core.importance import ImportanceScorer
 from memory_core.interchange import jsonl
 from memory_core.jobs import EncodeReport, Progress
 from memory_core.knowing import Knowing
@@ -51,14 +52,16 @@ class Memory(Knowing, LifeCycle):
         clock: Callable[[], float] = time.time,
         embedder: Embedder | None = None,
         encoder: GistEncoder | None = None,
+        scorer: ImportanceScorer | None = None,
     ) -> None:
         """Open the memory of *settings*; *clock* gives epoch seconds.
 
-        *embedder* and *encoder* go before those that the settings name.
+        *embedder* and *encoder* go before those that the settings name; *scorer* judges importance
+        in place of the rules.
         """
         self.settings = settings
         self._clock = clock
-        self._engine = Engine(settings, clock, embedder, encoder)
+        self._engine = Engine(settings, clock, embedder, encoder, scorer)
 
     def wait_ready(self, timeout: float) -> bool:
         """True when store and model are ready within *timeout* seconds, False if one failed."""

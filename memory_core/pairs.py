@@ -7,7 +7,7 @@ without copying them: what changes or forgets a turn changes the pair.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from memory_core.storage.store import MemoryStore
 
 Rows = NDArray[np.int64]
 Vectors = dict[str, tuple[list[int], NDArray[np.float16]]]
+Embed = Callable[[Embedder, Memory], tuple[list[int], NDArray[np.float32]]]
 
 PAIR = "pair"
 """The kind of the link; it leads from the answer to the turn."""
@@ -111,6 +112,19 @@ def vectors(
         for place, (turn, _) in enumerate(ready)
         if PART not in known[turn][0]
     }
+
+
+def kept(store: MemoryStore, embed: Embed) -> Embed:
+    """*embed* with the vector of its pair for a turn that is in one, as after a change of model."""
+
+    def embedded(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.float32]]:
+        parts, made = embed(embedder, memory)
+        pair = of(store, [memory.id]).get(memory.id)
+        if pair is None or pair.user.id != memory.id:
+            return parts, made
+        return [*parts, PART], np.concatenate([made, embedder.documents([pair.text])])
+
+    return embedded
 
 
 def write(

@@ -7,7 +7,7 @@ members, so that they follow every split and merge. Call inside store.reading().
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,3 +67,17 @@ def edges(store: MemoryStore, allowed: NDArray[np.bool_]) -> dict[tuple[str, str
             if one and one != other:
                 found[one, other] += weight
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+
+
+def sizes(store: MemoryStore, allowed: NDArray[np.bool_]) -> dict[str, int]:
+    """How the *allowed* rows lie in topics.
+
+    largest_topic (its members), topics_of_one, and without_topic: rows that carry none.
+    """
+    named = [store.columns.topic(row) for row in np.flatnonzero(allowed).tolist()]
+    members = Counter(label for label in named if label)
+    return {
+        "largest_topic": max(members.values(), default=0),
+        "topics_of_one": sum(count == 1 for count in members.values()),
+        "without_topic": len(named) - members.total(),
+    }

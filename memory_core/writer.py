@@ -20,6 +20,7 @@ from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.errors import EncoderUnavailable
 from memory_core.gazetteer import Gazetteer
 from memory_core.gist.encoder import GistEncoder, Turn
+from memory_core.importance import ImportanceScorer
 from memory_core.recording import Entry
 from memory_core.records import NEVER, Identity, Link, Memory, Receipt, Similar, content_hash
 from memory_core.scoring import duplicates
@@ -27,14 +28,11 @@ from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
 from memory_core.text.affect import affect
 from memory_core.text.entities import MOST, known_names
+from memory_core.text.salience import NORMAL
 from memory_core.text.spacy_names import SpacyNames
 from memory_core.wording import embed
 
 log = logging.getLogger(__name__)
-
-NOVEL_IMPORTANCE = 0.75
-NORMAL_IMPORTANCE = 0.5
-"""Design, section 4."""
 
 SIMILAR_MOST = 5
 """Near memories looked at, and named in a receipt."""
@@ -75,13 +73,18 @@ class Writer:
         encoder: GistEncoder,
         settings: Settings,
         clock: Callable[[], float],
+        scorer: ImportanceScorer,
     ) -> None:
-        """Write to *store*; embed with what *gate* has loaded; *clock* gives the time."""
+        """Write to *store*; embed with what *gate* has loaded; *clock* gives the time.
+
+        *scorer* says how much something matters when the caller does not.
+        """
         self._store = store
         self._gate = gate
         self._encoder = encoder
         self._settings = settings
         self._clock = clock
+        self._scorer = scorer
         self._spacy = SpacyNames(settings.names.spacy) if settings.names.spacy else None
 
     def remember(self, who: Identity, draft: Draft) -> Receipt:
@@ -100,8 +103,8 @@ class Writer:
         )
         self._store.catch_up()
         near = self._nearest(who, entry)
-        if not draft.judged and entry.vectors is not None:
-            memory = self._novel(memory, near)
+        if not draft.judged:
+            memory = self._judged(memory, near if entry.vectors is not None else None)
         corrected = self._corrected(who, memory, near) if not draft.replaces else {}
         entry = replace(
             entry,
@@ -162,7 +165,7 @@ class Writer:
     def _encode(self, memory: Memory, *, judged: bool) -> Memory:
         """*memory* with its gist and all that comes with it; what the caller gave stays."""
         gist = self._encoder.encode([Turn(memory.text, memory.speaker, memory.role)]).gists[0]
-        importance = NORMAL_IMPORTANCE if gist.importance is None else gist.importance
+        importance = NORMAL if gist.importance is None else gist.importance
         return replace(
             memory,
             gist=memory.gist or gist.gist,
@@ -258,12 +261,11 @@ class Writer:
             pairs = zip(rows, cosines, strict=True)
             return [(columns.id(int(row)), float(cosine)) for row, cosine in pairs]
 
-    def _novel(self, memory: Memory, near: Near) -> Memory:
-        """*memory* with the importance of what is new, when it is plain and nothing is like it."""
-        known = near and near[0][1] >= self._profile.related
-        if known or memory.importance != NORMAL_IMPORTANCE:
-            return memory
-        return replace(memory, importance=NOVEL_IMPORTANCE)
+    def _judged(self, memory: Memory, near: Near | None) -> Memory:
+        """*memory* with its importance; *near* None: no model tells what it is like."""
+        nearest = None if near is None else max((cosine for _, cosine in near), default=-1.0)
+        scored = self._scorer.importance(memory.text, memory.role, nearest, self._profile.related)
+        return replace(memory, importance=scored)
 
     def _relate(
         self, memory: Memory, near: Near, corrected: Mapping[str, Correction]

@@ -42,7 +42,8 @@ def live(settings: Settings, args: Namespace, files: list[Path]) -> Outcome:
 
         plot.draw(found[""]["life"].course, Path(args.plot))
     data: dict[str, Any] = {"days": args.days, "lives": _told(found)}
-    text = _table(data["lives"])
+    topics = console.pairs(data["lives"][-1 if len(found) == 1 else 1]["topics"], title="topics")
+    text = f"{_table(data['lives'])}\n\n{topics}"
     return Outcome(data, "\n".join([text, f"written to {args.plot}"] if args.plot else [text]))
 
 
@@ -58,6 +59,7 @@ def _told(found: Mapping[str, Mapping[str, Lived]]) -> list[dict[str, Any]]:
             "active": lived.active,
             "rows": lived.rows,
             "skipped": lived.skipped,
+            "topics": lived.topics,
         }
         for without, lives in found.items()
         for name, lived in lives.items()

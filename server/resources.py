@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp.server import MCPServer
@@ -36,6 +37,7 @@ T = TypeVar("T")
 RECENT = 20
 LISTED = 50
 LISTED_CHARS = 600
+LINKS = 50
 """Of each text in a list; the item has the whole."""
 CHANGES = 50
 COMPLETIONS = 100
@@ -75,9 +77,12 @@ def add_resources(
     add("memory://health", "Memory health", "The state of every part of the memory.", 0.2)(
         reading.health
     )
-    add("memory://item/{id}", "One memory", "Its whole text, its sources, its history.", 0.6)(
-        reading.item
-    )
+    add(
+        "memory://item/{id}",
+        "One memory",
+        "Its whole text, its sources, its history, its links.",
+        0.6,
+    )(reading.item)
     add("memory://session/{id}", "A conversation", "Its memories, oldest first.", 0.5)(
         reading.session
     )
@@ -106,11 +111,17 @@ class _Reading:
     async def item(self, id: str) -> str:
         memory = await self._read(lambda e, who: e.get(who, id))
         history = await self._read(lambda e, who: e.history(who, id))
-        return _json(item(memory, self._clock(), history))
+        links = await self._read(lambda e, who: e.links(who, id))
+        shown = item(memory, self._clock(), history)
+        return _json({**shown, "links": [asdict(link) for link in links[:LINKS]]})
 
     async def session(self, id: str) -> str:
         found = await self._read(lambda e, who: e.listing(who, limit=LISTED, session=id))
-        return _json(self._listing(_some(found, "session")[::-1]))
+        mind = await self._read(lambda e, who: e.in_mind(who, id))
+        known = [(each, mind.tells(each)) for each in mind.hot]
+        in_mind = [{"id": each, **told} for each, told in known if told]
+        shown = self._listing(_some(found, "session")[::-1])
+        return _json({**shown, **({"in_mind": in_mind} if in_mind else {})})
 
     async def entity(self, name: str) -> str:
         found = await self._read(lambda e, who: e.listing(who, limit=LISTED, entity=name))
@@ -118,7 +129,10 @@ class _Reading:
 
     async def topic(self, name: str) -> str:
         found = await self._read(lambda e, who: e.listing(who, limit=LISTED, topic=name))
-        return _json(self._listing(_some(found, "topic")))
+        edges = await self._read(lambda e, who: e.topic_edges(who))
+        near = {a if b == name else b: weight for (a, b), weight in edges.items() if name in (a, b)}
+        shown = self._listing(_some(found, "topic"))
+        return _json({**shown, **({"recalled_with": near} if near else {})})
 
     async def health(self) -> str:
         report = await self._read(lambda e, who: e.health(who))

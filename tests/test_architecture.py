@@ -18,6 +18,7 @@ PATHS = {
     "session",
     "cognition",
     "tiers",
+    "importance",
     "pairs",
     "topics",
     "recording",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -131,6 +132,11 @@ def test_counts_agree_with_the_export(filled: Memory) -> None:
     threads = {(r["visibility"], r["agent"], r["session"]) for r in records if r["session"]}
     assert counts["sessions"] == len(threads)
     assert counts["topics"] == len({r["topic"] for r in records if r["topic"]})
+    held = [r for r in records if not r["retired_at"] and r["kind"] not in ("summary", "concept")]
+    topics = Counter(r["topic"] for r in held if r["topic"])
+    assert counts["largest_topic"] == max(topics.values())
+    assert counts["topics_of_one"] == sum(count == 1 for count in topics.values())
+    assert counts["without_topic"] == len(held) - topics.total()
     mean = sum(r["importance"] for r in records) / len(records)
     assert counts["mean_importance"] == pytest.approx(mean, abs=1e-4)
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from memory_core import pairs
 from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.embedder import Profile
 from memory_core.errors import EncoderUnavailable
@@ -117,6 +118,23 @@ def fill(memory: Memory, number: int) -> None:
 def rounds(memory: Memory, number: int = 1) -> None:
     for _ in range(number):
         memory._engine.parts().maintenance.round()
+
+
+def test_a_pair_keeps_its_vector(opened: Open, models: Models, quiet: None) -> None:
+    memory = opened()
+    turns = [("user", "Which paint did we choose?"), ("assistant", "The green one, two litres.")]
+    asked, answered = (memory.remember(ME, text, role=role, session="s").id for role, text in turns)
+    store = memory._engine.parts().store
+    made = pairs.vectors(store, models["a"], [(asked, answered)])
+    store.commit(lambda tx: pairs.write(tx, asked, answered, made, "a-1", "sweep"))
+    memory.reembedding.begin("ollama:b")
+    rounds(memory, 3)
+    assert working_with(memory) == "b-1"
+    parts, vectors = store.journal.vectors([asked, answered], "b-1")[asked]
+    assert parts == [0, pairs.PART]
+    text = f"User: {turns[0][1]} / Agent: {turns[1][1]}"
+    assert np.allclose(vectors[-1], models["b"].query(text), atol=1e-3)
+    assert store.journal.vectors([answered], "b-1")[answered][0] == [0]
 
 
 def working_with(memory: Memory) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core import pairs
+from memory_core import cognition, pairs
 from memory_core.memory import Memory
 from memory_core.records import Change, ConversationTurn, Identity
 
@@ -192,6 +192,21 @@ def test_a_pair_keeps_its_vector_beside_those_of_the_turn(
     assert np.allclose(vectors[-1], toy.query(text), atol=1e-3)
     memory.forget(ME, ids=[answered], confirm=True)
     assert pairs.of(store, [asked]) == {}
+
+
+def test_what_comes_back_from_below_is_the_pair(memory: Memory, clock: Any, toy: Any) -> None:
+    asked, answered = asked_and_answered(memory, clock)
+    memory.sweep(ME)
+    store = memory._engine.parts().store
+    store.catch_up()
+    cue = "Which paint did we choose for the fence, which one?"
+    memory.recall(ME, cue, session="now", k=1)
+    mind = memory.in_mind(ME, "now")
+    assert set(mind.hot) == set(mind.promoted) == {asked, answered}
+    vector = toy.query(pairs.of(store, [asked])[asked].text)
+    with store.reading():
+        rows = cognition.hot(store, mind, vector, 0.99)  # nothing but the pair's own vector is
+        assert [store.columns.id(row) for row in rows.tolist()] == [asked]
 
 
 def test_turns_of_people_or_far_apart_are_no_pair(memory: Memory, clock: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -107,7 +108,7 @@ class Lived:
     """What came of one life: recall@10 of each answerable question, rows, the watched memories.
 
     *active* counts rows that recall searches in its first pass, *rows* all that are kept, *skipped*
-    turns that the gate kept out.
+    turns that the gate kept out. *topics* is what Memory.stats tells of the topics at the end.
     """
 
     recalls: list[float] = field(default_factory=list)
@@ -115,6 +116,7 @@ class Lived:
     rows: int = 0
     skipped: int = 0
     course: list[Point] = field(default_factory=list)
+    topics: dict[str, int] = field(default_factory=dict)
 
     @property
     def recall(self) -> float:
@@ -281,6 +283,10 @@ class _Life:
                 ranking = self._recall(question, "the end", K, rehearse=self._habits.rehearsal)
                 evidence = without_repeats(self._first.get(t, t) for t in question.evidence)
                 self._lived.recalls.append(metrics.recall_at(ranking, evidence, CUT))
+        for name, count in self._memory.stats(_WHO).items():
+            if "topic" in name:
+                many = max if name == "largest_topic" else add
+                self._lived.topics[name] = many(self._lived.topics.get(name, 0), count)
         rows = list(self._memory.export(_WHO))
         self._lived.rows += len(rows)
         self._lived.active += sum(not row["retired_at"] and not row["replaced"] for row in rows)

@@ -23,6 +23,7 @@ from memory_core.records import (
     HealthReport,
     Hit,
     Identity,
+    Link,
     Memory,
     Neighbour,
     Receipt,
@@ -34,6 +35,7 @@ from memory_core.records import (
     new_id,
     normalised,
 )
+from memory_core.session import Mind
 from server.app import build_server
 
 NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z
@@ -179,6 +181,16 @@ class FakeEngine:
     def history(self, who: Identity, id: str) -> list[Change]:
         self.get(who, id)
         return [Change("put", id, {"text": "x"}, actor=who.agent, seq=1, at=NOW)]
+
+    def links(self, who: Identity, id: str) -> list[Link]:
+        return [Link(id, "1" * 20, "co_recall", 2.0)]
+
+    def in_mind(self, who: Identity, session: str) -> Mind:
+        hot = [memory.id for memory in self.memories.values() if memory.session == session]
+        return Mind(tuple(hot), dict.fromkeys(hot[:1], 4), {}, dict.fromkeys(hot[:1], "recent"))
+
+    def topic_edges(self, who: Identity) -> dict[tuple[str, str], float]:
+        return {("baking", "cooking"): 3.0, ("baking", "sailing"): 1.0}
 
     def listing(
         self,

@@ -97,6 +97,22 @@ async def test_topic_and_health_can_be_read(connect: Any, engine: Any) -> None:
     assert health["status"] == "ok"
 
 
+async def test_links_what_is_in_mind_and_the_edges_of_a_topic_can_be_read(
+    connect: Any, engine: Any
+) -> None:
+    memory = engine.add("pasta", topic="cooking", session="lunch")
+    engine.add("rice", session="lunch")
+    async with connect() as client:
+        item = await read(client, f"memory://item/{memory.id}")
+        session = await read(client, "memory://session/lunch")
+        topic = await read(client, "memory://topic/cooking")
+    assert item["links"] == [{"a": memory.id, "b": "1" * 20, "kind": "co_recall", "weight": 2.0}]
+    assert session["in_mind"] == [
+        {"id": memory.id, "working_memory_turns": 4, "promoted_from": "recent"}
+    ]
+    assert topic["recalled_with"] == {"baking": 3.0}
+
+
 @pytest.mark.parametrize(
     "uri",
     [

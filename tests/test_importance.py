@@ -1,0 +1,58 @@
+"""Importance: the rules behind the seam, and another scorer in their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core.config import Settings
+from memory_core.importance import NOVEL, Rules
+from memory_core.memory import Memory
+from memory_core.records import Identity
+
+ME = Identity("me")
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "nearest", "importance"),
+    [
+        ("Actually, it's port 5433.", "user", 0.9, 1.0),
+        ("Always answer in German.", "user", 0.1, 1.0),
+        ("We decided to move to Kafka.", "user", 0.9, 0.85),
+        ("The pump hums.", "user", 0.44, NOVEL),
+        ("The pump hums.", "user", -1.0, NOVEL),
+        ("The pump hums.", "user", 0.45, 0.5),
+        ("The pump hums.", "user", None, 0.5),
+        ("Good morning, how are you?", "user", -1.0, 0.15),
+        ("Always answer in German.", "assistant", 0.9, 0.5),
+    ],
+)
+def test_the_rules(text: str, role: str, nearest: float | None, importance: float) -> None:
+    assert Rules().importance(text, role, nearest, 0.45) == importance
+
+
+class Asked:
+    """Says 0.62 to everything, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, str, float | None, float]] = []
+
+    def importance(self, text: str, role: str, nearest: float | None, related: float) -> float:
+        self.calls.append((text, role, nearest, related))
+        return 0.62
+
+
+def test_another_scorer_judges_what_the_caller_does_not(tmp_path: Path, toy: Any) -> None:
+    scorer = Asked()
+    with Memory(Settings(data_dir=tmp_path), embedder=toy, scorer=scorer) as memory:
+        assert memory.wait_ready(20.0)
+        plain = memory.remember(ME, "Always answer in German.", role="user")
+        given = memory.remember(ME, "The pump hums.", importance=0.3)
+        memory.remember(ME, "Always answer in German!", session="other")
+        found = [memory.get(ME, receipt.id).importance for receipt in (plain, given)]
+    assert found == [0.62, 0.3]
+    assert [call[:3] for call in scorer.calls[:1]] == [("Always answer in German.", "user", -1.0)]
+    assert scorer.calls[1][2] == pytest.approx(1.0, abs=1e-2)
+    assert {call[3] for call in scorer.calls} == {toy.profile.related}
