@@ -36,6 +36,7 @@ class Said:
     word: str
     session: str
     replaced_by: str = ""
+    place: str = ""
 
 
 class Machine(RuleBasedStateMachine):
@@ -45,6 +46,7 @@ class Machine(RuleBasedStateMachine):
         self.now = 1_700_000_000.0
         self.said: dict[str, Said] = {}
         self.gone: list[str] = []
+        self.home = ""
         self.words: list[str] = []
         self.runs: list[str] = []
         self.states: dict[str, str] = {}
@@ -88,6 +90,22 @@ class Machine(RuleBasedStateMachine):
         assert receipt.replaced == (old,)
         self.said[receipt.id] = Said(text, word, "")
         self.said[old].replaced_by = receipt.id
+        self.changed()
+
+    @rule(place=st.sampled_from(("Linz", "Graz", "Wels")))
+    def move(self, place: str) -> None:
+        """A correction in speech: what was said before of the same person is out of date."""
+        self.number += 1
+        self.now += 60.0
+        word = "qz" + "".join("abcdefghij"[int(digit)] for digit in str(self.number)) + "x"
+        text = f"Actually, Mara lives in {place} now ({word})."
+        receipt = self.memory.remember(ME, text)
+        assert receipt.status == "stored"
+        last, self.home = self.home, receipt.id
+        self.said[receipt.id] = Said(text, word, "", place=place)
+        if last in self.said and self.said[last].place != place:
+            before = self.memory.get(ME, last)
+            assert before.superseded_by or before.retired_at
         self.changed()
 
     @rule(mode=st.sampled_from(MODES))
@@ -144,6 +162,8 @@ class Machine(RuleBasedStateMachine):
             assert (told[id]["text"], told[id]["session"]) == (each.text, each.session)
             assert told[id]["superseded_by"] == each.replaced_by or not each.replaced_by
             assert told[id]["replaced"] == bool(each.replaced_by)
+        if self.home in self.said and not self.said[self.home].replaced_by:
+            assert not told[self.home]["superseded_by"], "the newest is what counts"
         known = self.export()
         assert not [word for word in self.words if word in known]
         for row in rows.values():
