@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
@@ -98,6 +100,7 @@ class Engine:
         self._closed = False
         self._store: MemoryStore | None = None
         self._opening = self._begin()
+        atexit.register(_close, weakref.ref(self))
 
     def _begin(self) -> Future[Parts]:
         opening: Future[Parts] = Future()
@@ -242,6 +245,13 @@ class Engine:
         parts.capture.drain()
         parts.maintenance.stop()
         parts.store.close()
+
+
+def _close(left_open: weakref.ref[Engine]) -> None:
+    """At the end of the program: threads that are in native code then would abort the process."""
+    engine = left_open()
+    if engine is not None:
+        engine.close()
 
 
 def _closed() -> Busy:

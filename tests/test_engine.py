@@ -358,3 +358,29 @@ def test_nobody_else_can_read_what_is_stored_under_any_umask(
         if table in path.parents and path.parent != table:
             continue  # LanceDB's own files, inside a folder that nobody else can enter
         assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+LEFT_OPEN = """
+import atexit, sys, threading
+from pathlib import Path
+
+def look():  # registered first, so it runs last
+    names = {thread.name for thread in threading.enumerate()}
+    print("closed" if memory._engine._closed else "open", *sorted(names - {"MainThread"}))
+
+atexit.register(look)
+from memory_core.config import Settings
+from memory_core.memory import Memory
+from memory_core.records import Identity
+memory = Memory(Settings(data_dir=Path(sys.argv[1])))
+print(memory.remember(Identity("me"), "The heron waits by the weir.").status)
+"""
+
+
+def test_a_program_that_ends_without_closing_leaves_no_thread_in_native_code(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-c", LEFT_OPEN, str(tmp_path / "store")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["stored", "closed"]

@@ -5,6 +5,7 @@ Nothing here imports a model library: `choose` does, in the background thread of
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import threading
 import time
@@ -155,6 +156,11 @@ REST_SECONDS = 30.0
 """A model that failed is asked nothing for so long: each try may take until its time-out."""
 
 
+LOADED_SECONDS = 10.0
+"""How long a program that ends waits for a model that is being loaded: native code that is cut off
+in the middle aborts the process."""
+
+
 class EmbedderGate:
     """Loads an embedder in a background thread and says how far it is; nothing waits for a model.
 
@@ -178,7 +184,9 @@ class EmbedderGate:
             if self._started:
                 return
             self._started = True
-        threading.Thread(target=self._run, name="embedder", daemon=True).start()
+        thread = threading.Thread(target=self._run, name="embedder", daemon=True)
+        thread.start()
+        atexit.register(thread.join, LOADED_SECONDS)
 
     def retry(self) -> None:
         """Try again after a failure; does nothing while loading or when the embedder is ready."""
