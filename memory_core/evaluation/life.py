@@ -301,11 +301,12 @@ class _Life:
             self._lived.course.append(Point(day, id, row.text, retained, tier))
 
     def _watched(self) -> list[str]:
-        """Of the first memories: half of them evidence of the first questions, half not."""
-        ids = list(self._turn_of)[:40]
+        """Of the first turns, the same on each day: half of them evidence, half not."""
+        turns = [turn.id for turn in self._conversation.turns[:40]]
         asked = {turn for q in self._conversation.questions[:40] for turn in q.evidence}
-        used = [id for id in ids if self._turn_of[id] in asked][: WATCHED // 2]
-        return used + [id for id in ids if self._turn_of[id] not in asked][: WATCHED - len(used)]
+        used = [turn for turn in turns if turn in asked][: WATCHED // 2]
+        chosen = used + [turn for turn in turns if turn not in asked][: WATCHED - len(used)]
+        return [id for id, turn in self._turn_of.items() if turn in chosen]
 
 
 def _retention(row: Row, settings: DecaySettings, now: float) -> float:

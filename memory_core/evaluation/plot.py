@@ -35,6 +35,7 @@ def draw(course: Sequence[Point], file: Path) -> None:
         panel.set_ylim(0, 1.05)
         panel.set_ylabel("retention")
         panel.set_title(points[0].text[:90], fontsize=8, loc="left", parse_math=False)
-    axes[0].legend(loc="upper right", ncols=4, fontsize=7)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=4, fontsize=7)
     axes[-1].set_xlabel("days")
     figure.savefig(file, format="png", dpi=120)
