@@ -37,6 +37,10 @@ DATED = 1 / 3
 
 Measured: LoCoMo recall@1 / @10 48.4 / 85.3 to 48.9 / 85.4, the dialogue @10 84.5 to 85.4."""
 
+ORDER = 0.5
+"""What the latest of the candidates has before the oldest, when the latest is asked for; reversed
+for the first. Measured: LoCoMo recall@10 85.4 to 85.6, nothing else moves."""
+
 DERIVED_PRIOR = 0.5
 """Share of the prior that summaries and concepts get: nobody said them, and before their sources
 they only take places. Measured on the dialogue after one sleep: recall@10 is 82.7; 1.0 gives 81.4,
@@ -54,8 +58,9 @@ class Question:
     """What is asked, with all that can be told of it before looking at a single memory.
 
     *words* is how its words fit every row; *dates* are those that it names, *asks_when* whether it
-    asks for one; *vector* is None while there is no model. *facts* are the rows of extracted facts
-    that lend to their sources, None when none do.
+    asks for one; *order* is 1 when it asks for the latest, -1 for the first; *vector* is None while
+    there is no model. *facts* are the rows of extracted facts that lend to their sources, None when
+    none do.
     """
 
     cues: Cues
@@ -63,6 +68,7 @@ class Question:
     words: Match
     dates: dates.DateCue
     asks_when: bool
+    order: int = 0
     facts: Mask | None = None
 
 
@@ -121,6 +127,8 @@ def weigh(
     )
     added = _spread(store, settings, fused, rows, neighbours)
     added["temporal"] = weights.temporal_weight * _temporal(store, asked, rows)
+    if asked.order:
+        added["order"] = ORDER * asked.order * _lateness(store.columns, rows)
     by_facts = lending.lent(store, asked, rows, whole, lexical)
     if by_facts is not None:
         added["facts"] = weights.fact_weight * by_facts
@@ -200,6 +208,12 @@ def _temporal(store: MemoryStore, asked: Question, rows: Rows) -> Scores:
             known[key] = dates.temporal_match(cue, at, named)
         result[index] = known[key]
     return result
+
+
+def _lateness(columns: Columns, rows: Rows) -> Scores:
+    """0 for the oldest of *rows*, 1 for the latest; the moments between at equal distances."""
+    moments, place = np.unique(columns.occurred_at[rows], return_inverse=True)
+    return np.asarray(place / max(1, len(moments) - 1), dtype=np.float64)
 
 
 def _cognition(

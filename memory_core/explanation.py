@@ -1,7 +1,7 @@
 """Why a memory was recalled, or was not: every signal, the path, the modifiers, the reason.
 
 A trace is made of what the recall computed anyway and of nothing else; no model is asked. The parts
-of a score add up: fused + thread + session + role + asks + temporal + cognition
+of a score add up: fused + thread + session + role + asks + temporal + order + cognition
 + links.
 """
 

@@ -38,6 +38,7 @@ from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.text import dates, periods
 from memory_core.text.first_person import in_first_person
+from memory_core.text.order import order_asked
 
 log = logging.getLogger(__name__)
 
@@ -156,12 +157,14 @@ class Reader:
             return in_first_person(query, speaks)
 
     def _question(self, cues: Cues, vector: NDArray[np.float32] | None, shown: Mask) -> Question:
+        named = dates.query_dates(cues.query, self._clock())
         return Question(
             cues,
             vector if self._store.vectors is not None else None,
             self._store.lexical.match(cues.query),
-            dates.query_dates(cues.query, self._clock()),
+            named,
             dates.asks_when(cues.query),
+            0 if named else order_asked(cues.query),
             lending.lenders(self._store, cues, shown),
         )
 

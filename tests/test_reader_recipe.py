@@ -24,6 +24,7 @@ from memory_core.records import Identity
 from memory_core.storage.analysis import analyse
 from memory_core.storage.spelling import Spelling
 from memory_core.text import dates, passages
+from memory_core.text.order import order_asked
 
 ME = Identity("me")
 DAY = 86_400.0
@@ -176,6 +177,11 @@ class Oracle:
         words = 0.5 * trust * z(near)
         fused = dict(zip(rows, 0.6 * z(passage) + 0.4 * z(whole) + words, strict=True))
         total = {row: self._total(row, fused, query) for row in rows}
+        if not dates.query_dates(query, NOW):  # the latest or the first is asked for
+            moments = sorted({self.turns[row].when or 0.0 for row in rows})
+            step = 0.5 * order_asked(query) / max(1, len(moments) - 1)
+            for row in rows:
+                total[row] += step * moments.index(self.turns[row].when or 0.0)
         spread = max(total.values()) - min(total.values())
         recorded = NOW - (NOW - 100 * DAY + DAY / 4 * (1 + self.rows))
         retained = 0.5 ** (recorded / (30 * DAY))

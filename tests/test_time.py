@@ -96,3 +96,36 @@ def test_what_was_replaced_on_purpose_is_only_in_the_past(memory: Memory, clock:
     new = memory.remember(ME, "The wifi code is crocus.", replaces=old).id
     assert given(memory.recall(ME, "what is the wifi code?")) == {new}
     assert given(memory.recall(ME, "what is the wifi code?", as_of="2024-06-05")) == {old}
+
+
+def test_the_latest_and_the_first_are_told_apart(memory: Memory, clock: Any) -> None:
+    for number in range(12):
+        clock.now += 30 * DAY
+        memory.remember(ME, "Ana rowed the long regatta.", session=f"s{number}")
+
+    def order(query: str) -> list[float]:
+        found = memory.recall(ME, query, k=12, explain=True, rehearse=False)
+        every = [*found.hits, *found.partial, *found.rejected]
+        return [float(hit.why.get("order", 0.0)) for hit in every if "regatta" in hit.memory.text]
+
+    latest, first, plain = map(
+        order, ("Which was Ana's latest regatta?", "Which regatta did Ana row first?", "regatta")
+    )
+    assert min(latest) < max(latest) == pytest.approx(0.5)
+    assert min(first) < max(first) <= 0.0
+    assert not any(plain)
+    assert not any(order("Which was the latest regatta in May 2023?"))
+
+
+def test_the_latest_comes_before_what_says_the_same_earlier(memory: Memory, clock: Any) -> None:
+    for number, place in enumerate(("Turku", "Riga", "Kiel")):
+        clock.now += 30 * DAY
+        memory.remember(ME, f"Ana rowed the regatta of {place}.", session=f"s{number}")
+        for other in range(6):
+            memory.remember(ME, f"Lunch {other} was soup.", session=f"s{number}")
+
+    def first(query: str) -> str:
+        return memory.recall(ME, query, k=3, rehearse=False).hits[0].memory.text
+
+    assert "Kiel" in first("Which regatta did Ana row most recently?")
+    assert "Turku" in first("Which regatta did Ana row first?")

@@ -9,6 +9,7 @@ from calendar import monthrange
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
+from math import inf
 
 from memory_core.text.date_rules import undated
 from memory_core.text.dates import DateCue, query_dates
@@ -33,12 +34,13 @@ _ANYTHING = frozenset(
 DAY = 86_400.0
 _EPOCH = date(1970, 1, 1).toordinal()
 _SINCE = frozenset(("since", "seit"))
+_UNTIL = frozenset(("until", "till", "bis"))
 _EMPTY = _SINCE | STOPWORDS | GERMAN_STOPWORDS | _SAYING | _ANYTHING
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From the first to the last second (epoch) that a question asks about.
+    """From the first to the last second (epoch) that a question asks about; infinite when open.
 
     *said*: it asks what was said then, so that a date named in a later text does not count.
     """
@@ -65,7 +67,15 @@ def period_asked(query: str, now: float, names: Collection[str] = ()) -> Period 
         return None
     said = not _SAYING.isdisjoint(left)
     first, last = (DAY * (day.toordinal() - _EPOCH) for day in (min(days), max(days)))
-    end = now if first <= now and not _SINCE.isdisjoint(left) else last + DAY - 1e-3
+    end = last + DAY - 1e-3
+    if "before" in left:
+        first, end = -inf, first - 1e-3
+    elif "after" in left:
+        first, end = last + DAY, inf
+    elif not _UNTIL.isdisjoint(left):
+        first = -inf
+    elif first <= now and not _SINCE.isdisjoint(left):
+        end = now
     return Period(first, end, said)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 import pytest
@@ -39,6 +40,26 @@ def test_since_reaches_until_now() -> None:
     found = periods.period_asked("what happened since last Monday?", NOW)
     assert found is not None
     assert (found.last, datetime.fromtimestamp(found.first, UTC).isoweekday()) == (NOW, 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "inside", "outside"),
+    [
+        ("what did I say before May 2023?", "2023-04-30", "2023-05-01"),
+        ("what happened after March 2023?", "2023-04-01", "2023-03-31"),
+        ("what did we discuss until 3 May 2023?", "2023-05-03", "2023-05-04"),
+        ("what was said before yesterday?", "2024-06-03", "2024-06-04"),
+    ],
+)
+def test_before_after_and_until_are_open(query: str, inside: str, outside: str) -> None:
+    found = periods.period_asked(query, NOW)
+    assert found is not None
+    assert math.isinf(found.first) != math.isinf(found.last)
+    noon = {day: datetime.fromisoformat(f"{day}T12:00Z").timestamp() for day in (inside, outside)}
+    assert found.first <= noon[inside] <= found.last
+    assert not found.first <= noon[outside] <= found.last
+    assert periods.names_day(inside, found)
+    assert not periods.names_day(outside, found)
 
 
 @pytest.mark.parametrize(
