@@ -46,8 +46,9 @@ STEPS: dict[str, Callable[[Scene], None]] = {
 }
 """In the order in which one run takes them."""
 
-EMBEDDED = 16
-"""Summaries embedded at once, about a second: a run that is cancelled ends between two batches."""
+EMBEDDED = 1
+"""Summaries embedded at once: one keeps one core busy and leaves the others to the calls meanwhile;
+a run that is cancelled ends between two of them."""
 
 MODES = {
     "sleep": tuple(STEPS),
