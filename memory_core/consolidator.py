@@ -27,7 +27,7 @@ from memory_core.storage.run_plan import SOURCE, Plan
 from memory_core.storage.runs import Asked, Runs
 from memory_core.storage.store import MemoryStore
 from memory_core.tombstones import owner_of
-from memory_core.wording import embed_all
+from memory_core.wording import embed
 
 log = logging.getLogger(__name__)
 
@@ -46,9 +46,9 @@ STEPS: dict[str, Callable[[Scene], None]] = {
 }
 """In the order in which one run takes them."""
 
-EMBEDDED = 1
-"""Summaries embedded at once: one keeps one core busy and leaves the others to the calls meanwhile;
-a run that is cancelled ends between two of them."""
+EMBEDDED = 16
+"""Summaries between two looks whether the run was cancelled, about a second. Each is embedded on
+its own: that keeps one core busy and leaves the others to the calls meanwhile."""
 
 MODES = {
     "sleep": tuple(STEPS),
@@ -220,10 +220,9 @@ class Consolidator:
             for start in range(0, len(made), EMBEDDED):
                 if start:
                     go_on()
-                batch = made[start : start + EMBEDDED]
-                found = embed_all(embedder, [memory for _, memory in batch])
-                for (action, _), (parts, vectors) in zip(batch, found, strict=True):
-                    action.parts, action.vectors = parts, vectors.astype(np.float16)
+                for action, memory in made[start : start + EMBEDDED]:
+                    action.parts, vectors = embed(embedder, memory)
+                    action.vectors = vectors.astype(np.float16)
                     action.fingerprint = embedder.fingerprint
         except EncoderUnavailable as problem:
             log.warning("summaries get their vectors later: %s", problem)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,19 +40,6 @@ def embed(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.flo
     """The document vectors of *memory*: part 0 the whole, 1.. its passages when several."""
     texts = _parts(memory)
     return list(range(len(texts))), embedder.documents(texts)
-
-
-def embed_all(
-    embedder: Embedder, memories: Sequence[Memory]
-) -> list[tuple[list[int], NDArray[np.float32]]]:
-    """What embed() gives for each of *memories*, from one batch: the model does less padding."""
-    texts = [_parts(memory) for memory in memories]
-    vectors = embedder.documents([text for each in texts for text in each])
-    ends = np.cumsum([len(each) for each in texts])
-    return [
-        (list(range(len(each))), vectors[end - len(each) : end])
-        for each, end in zip(texts, ends.tolist(), strict=True)
-    ]
 
 
 def _parts(memory: Memory) -> list[str]:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, NoReturn, cast
 from memory_core import config
 from memory_core.errors import InvalidInput, MemoryCoreError, TooLarge
 from memory_core.records import Identity
-from memory_core.storage import heap
 from server import logs
 from server.parser import Parser, build_parser
 
@@ -137,6 +136,8 @@ def _engine(settings: config.Settings) -> Engine:
 
 
 def _serve(settings: config.Settings, args: Namespace) -> NoReturn:
+    from memory_core.storage import heap
+
     heap.share()
     if args.transport == "stdio":
         _serve_stdio(settings)

@@ -192,6 +192,10 @@ class FakeEngine:
     def topic_edges(self, who: Identity) -> dict[tuple[str, str], float]:
         return {("baking", "cooking"): 3.0, ("baking", "sailing"): 1.0}
 
+    def weightiest(self, who: Identity, *, limit: int, **given: Any) -> list[Memory]:
+        self._called("weightiest", who=who, **given)
+        return self.readable(who)[:limit]
+
     def listing(
         self,
         who: Identity,
