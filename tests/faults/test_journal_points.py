@@ -47,9 +47,9 @@ class Points:
             folder = self.place / str(id(yard))
             outcome = yard.run("all_kinds", folder, **task)
             self.afterwards(folder, outcome)
+            shutil.rmtree(folder)
         finally:
             self.yards.put(yard)
-        shutil.rmtree(folder)
         return outcome
 
     def afterwards(self, folder: Path, outcome: Outcome) -> None:

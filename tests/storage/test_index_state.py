@@ -61,7 +61,7 @@ def held(store: MemoryStore) -> dict[str, Any]:
             "topic": columns.topic(row),
             "lists": (columns.tags(row), columns.dates(row), columns.derived_from(row)),
             "score": float(scores[row]),
-            "before": columns.id(other) if (other := columns.neighbours(row, -1)) else "",
+            "before": "" if (other := columns.neighbours(row, -1)) is None else columns.id(other),
             "entities": [(columns.id(o), name) for o, name in graph.entity_neighbours(row, 5)],
         }
     return told
