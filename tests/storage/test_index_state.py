@@ -85,7 +85,8 @@ def play(shop: Any, history: list[tuple[str, int, list[str]]]) -> MemoryStore:
             if number % 2:
                 more |= {"session": f"s{number % 4}", "position": number, "topic": words[0]}
             more |= {"tags": tuple(dict.fromkeys(words)), "entities": (words[0].upper(),)}
-            ids.append(shop.put(store, f"{number} {' '.join(words)} {len(ids)}", **more).id)
+            text = f"{number} {' '.join(words)} {len(store.columns)}"  # none is said twice
+            ids.append(shop.put(store, text, **more).id)
         elif not ids:
             continue
         elif what == "change":
