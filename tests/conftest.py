@@ -23,10 +23,9 @@ from memory_core.memory import Memory
 
 # No limit of time on an example: that would test how busy the machine is.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
 settings.register_profile("steady", settings.get_profile("patient"), derandomize=True)
-if os.environ.get("CI"):  # the same examples each time; search for new ones by hand
-    settings.load_profile("steady")
+# the same examples each time; SEARCH=1 looks for new ones
+settings.load_profile("patient" if os.environ.get("SEARCH") else "steady")
 
 
 @pytest.fixture(scope="session")
