@@ -15,11 +15,11 @@ from memory_core.records import Identity
 ME = Identity("me")
 
 TELLINGS = (
-    "Our garden gets its water from a rain barrel behind the shed.",
-    "The barrel at the shed catches the rain that we water the garden beds with.",
-    "Behind the shed stands a barrel of rainwater for the plants in the garden.",
-    "For watering the garden we use what the rain leaves in the barrel at the shed.",
-    "Rainwater for the garden is kept in the barrel by the shed.",
+    "We water our garden from the rain barrel that stands behind the shed.",
+    "The plants in the garden get rainwater out of a barrel next to the shed.",
+    "The water for our beds in the garden is rain, collected in the shed's barrel.",
+    "Thanks to the barrel at the shed, rain is all that our garden needs.",
+    "Our garden is watered from a barrel that the rain fills.",
 )
 OTHERS = (
     "The hose in the garden leaks, and half of the water is lost.",
@@ -38,7 +38,7 @@ def test_paraphrases_take_at_most_two_of_five_places(
 ) -> None:
     vectors = minilm.documents(TELLINGS)
     cosines = (vectors @ vectors.T)[~np.eye(len(TELLINGS), dtype=bool)]
-    assert cosines.min() > 0.65
+    assert 0.70 < cosines.min() < cosines.max() < 0.85
     assert cosines.max() < minilm.profile.near_duplicate  # folding has nothing to do with it
     settings = Settings(data_dir=tmp_path, recall=RecallSettings(mmr_lambda=lambda_))
     with Memory(settings, embedder=minilm) as memory:

@@ -42,6 +42,7 @@ class SimpleMemory:
     """
 
     k: int = 6
+    candidates: int = 10
     floor: float = 0.6
     tail: int = 5
     active: int = 20
@@ -59,9 +60,10 @@ class SimpleMemory:
         count = len(told.texts)
         newest = max(0, count - self.active)
         oldest = max(0, newest - self.recent)
+        nearest = oldest + np.argsort(-(told.vectors[oldest:newest] @ query), kind="stable")
         found: dict[tuple[int, ...], float] = {
             (turn,): score
-            for turn in range(oldest, newest)
+            for turn in nearest[: self.candidates].tolist()
             if (score := self._fused(told, query, (turn,), self.recent_days)) > 0
         }
         if len(found) < self.k:

@@ -42,6 +42,16 @@ def test_simple_memory_fuses_similarity_and_recency_in_its_recent_tier() -> None
     assert (near < fresh, order) == (True, [30, 5])
 
 
+def test_simple_memory_looks_at_ten_of_its_recent_tier() -> None:
+    # the eleventh is fresh enough to win if it were looked at
+    angles = [1.5] * 60
+    angles[:11] = [0.01 * n for n in range(10)] + [0.2]
+    days = [60.0] * 60
+    days[10] = 0.0
+    assert 10 not in SimpleMemory().rank(told(angles, days), QUERY)
+    assert SimpleMemory(candidates=11).rank(told(angles, days), QUERY)[0] == 10
+
+
 def test_simple_memory_takes_two_members_of_each_of_its_nearest_nodes() -> None:
     angles = [0.1] * 20 + [1.3] * 20 + [2.5] * 60
     system = SimpleMemory(floor=0.0, nodes=1, members=2, k=6)

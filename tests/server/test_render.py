@@ -92,3 +92,13 @@ def test_source_and_trust_stand_on_every_hit(hit: Any) -> None:
     text = answer(hit, source="mail", trust="web")
     assert 'source "mail"' in text
     assert "trust web" in text
+
+
+def test_half_matches_stand_apart_and_the_feeling_is_told(hit: Any) -> None:
+    found = Recollection(False, 0.14, "none", partial=(hit("a cat slept"), hit("a dog barked")))
+    text = render.recall(packing.recollection(found, NOW, 2000), lambda: "recalled-00000001")
+    head = text.split("\n")[0]
+    assert head.startswith("nothing found; what is marked partial only comes near and is no answer")
+    assert head.endswith("confidence 0.14 (none)")
+    entries = [line for line in block(text) if not line.startswith("> ")]
+    assert [line.split(" ")[0] for line in entries] == ["[partial]", "[partial]"]
