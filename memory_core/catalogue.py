@@ -198,11 +198,12 @@ def links(store: MemoryStore, who: Identity, id: str) -> list[Link]:
     From a to b as they are stored; links of kinds without a direction begin at *id*.
     """
     with store.reading():
-        row, seen = store.columns.row(id), store.readable(who)
-        if row is None:
+        row = store.columns.row(id)
+        near = [] if row is None else store.graph.neighbours(row)
+        if row is None or not near:
             return []
-        found = []
-        for other, kind, weight in store.graph.neighbours(row):
+        seen, found = store.readable(who), []
+        for other, kind, weight in near:
             if seen[other]:
                 leads = kind in SYMMETRIC or other in store.graph.targets(row, kind)
                 ends = (id, store.columns.id(other)) if leads else (store.columns.id(other), id)

@@ -264,8 +264,10 @@ class Memory(Knowing, LifeCycle):
 
         A memory that is linked with others has `links` too: a, b, kind and weight of each.
         """
-        for memory in catalogue.readable(self._engine.parts().store, who):
-            links = [asdict(link) for link in self.links(who, memory.id) if link.kind != FROM]
+        store = self._engine.parts().store
+        for memory in catalogue.readable(store, who):
+            found = catalogue.links(store, who, memory.id)
+            links = [asdict(link) for link in found if link.kind != FROM]
             yield jsonl.to_record(memory) | ({"links": links} if links else {})
 
     def bring_in(self, who: Identity, record: Mapping[str, Any]) -> Receipt:

@@ -531,6 +531,25 @@ def test_importing_twice_doubles_nothing_and_changes_nothing(
     assert list(first.export(ME)) == before
 
 
+def test_an_export_goes_on_when_something_is_forgotten_meanwhile(memory: Memory) -> None:
+    ids = [memory.remember(ME, f"Locker {n} is in corridor {n}.").id for n in range(3)]
+    lines = memory.export(ME)
+    assert next(lines)["id"] == ids[0]
+    memory.forget(ME, ids=[ids[1]], confirm=True)
+    assert {record["id"] for record in lines} >= {ids[2]}
+
+
+def test_an_export_reads_batches_not_one_memory_at_a_time(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [memory.remember(ME, f"Locker {n} is in corridor {n}.").id for n in range(20)]
+    store, asked = memory._engine.parts().store, []
+    read = store.memories
+    monkeypatch.setattr(store, "memories", lambda wanted: asked.append(1) or read(wanted))
+    assert [record["id"] for record in memory.export(ME)] == ids
+    assert len(asked) == 1
+
+
 def test_what_was_forgotten_is_not_imported(memory: Memory) -> None:
     id = memory.remember(ME, "The door code is 4711.").id
     (record,) = memory.export(ME)
