@@ -41,6 +41,10 @@ NO_MODEL = "the embedding model is not ready"
 DERIVED = ("summary", "concept")
 """Kinds that a run makes of other memories."""
 
+STANDS_FOR = 0.5
+"""Share of its sources that have faded from which on something derived is searched for them, though
+nobody asks for it; below it, it would be one more row beside those that it retells."""
+
 
 @dataclass(slots=True)
 class Scene:
@@ -226,20 +230,21 @@ def prune_faded(scene: Scene) -> None:
 
 
 def _rest(scene: Scene, least: float) -> None:
-    """Retire what runs derived and nobody asks for, while all that it rests on is there.
+    """Retire what runs derived and nobody asks for, while most of what it rests on is there.
 
     That is with less retention than *least*, whatever the importance, which is that of its sources.
-    What has a faded source stands for it: it stays, or comes back.
+    What stands for sources that have faded, by STANDS_FOR of them, stays, or comes back.
     """
     plan = scene.plan
     there = {memory.id for memory in plan.active()}
     made = [m for m in plan.memories.values() if m.kind in DERIVED and m.run and m.derived_from]
     made = [m for m in made if not (m.superseded_by or scene.is_stale(m) or scene.leaves(m))]
     for memory, retained in zip(made, _retention(scene, made), strict=True):
-        whole = there.issuperset(memory.derived_from)
-        if memory.retired_at is None and whole and retained < least:
+        faded = sum(id not in there for id in memory.derived_from)
+        stands = faded >= STANDS_FOR * len(memory.derived_from)
+        if memory.retired_at is None and not stands and retained < least:
             plan.retire(plan.begin("prune"), memory.id)
-        elif memory.retired_at is not None and not whole:
+        elif memory.retired_at is not None and stands:
             plan.put(plan.begin("prune"), memory.id, retired_at=None)
 
 

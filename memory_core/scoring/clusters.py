@@ -22,7 +22,7 @@ STRICTER = 0.05
 """What a topic with too many members adds to its threshold to fall apart (seed row A5.3)."""
 
 STRICTEST = 0.95
-"""A group that holds together above this says one thing and is not split any further."""
+"""Members that are all nearer than this say one thing and are not told apart."""
 
 
 def near_pairs(vectors: Vectors, threshold: float) -> Iterator[tuple[int, int, float]]:
@@ -108,25 +108,52 @@ class _Heads:
 def split(vectors: Vectors, threshold: float, most: int) -> list[list[int]]:
     """The members of one topic, as groups of at most *most* where they can be told apart.
 
-    Members are assigned anew at *threshold* + 0.05; a group that is still too large is split again
-    by the same amount more, up to 0.95. Groups and members are in order of first index; one group
-    when nothing is to split.
+    Members are assigned anew at *threshold* + 0.05, and by so much more again until two groups form
+    (seed row A5.11) and none is too large; who is alone then joins the nearest group. What falls
+    into no two groups up to 0.95 is halved. Groups and members are in order of first index; one
+    group when nothing is to split.
     """
-    everything = list(range(len(vectors)))
+    if len(vectors) <= most:
+        return [list(range(len(vectors)))]
     stricter = threshold + STRICTER
-    if len(everything) <= most or stricter > STRICTEST:
-        return [everything]
-    nothing = np.zeros((0, vectors.shape[1]), dtype=np.float32)
-    topics = assign(vectors, nothing, np.zeros(0, dtype=np.int64), stricter)
-    groups: dict[int, list[int]] = {}
-    for index, topic in enumerate(topics):
-        groups.setdefault(topic, []).append(index)
+    groups = _groups(vectors, stricter) if stricter <= STRICTEST else _halves(vectors)
+    if len(groups) < 2:
+        return split(vectors, stricter, most) if stricter <= STRICTEST else groups
     parts = [
         [group[i] for i in part]
-        for group in groups.values()
+        for group in groups
         for part in split(vectors[group], stricter, most)
     ]
     return sorted(parts)
+
+
+def _groups(vectors: Vectors, threshold: float) -> list[list[int]]:
+    """Groups of two and more among *vectors*, with each that is in none in the nearest of them."""
+    nothing = np.zeros((0, vectors.shape[1]), dtype=np.float32)
+    topics = assign(vectors, nothing, np.zeros(0, dtype=np.int64), threshold)
+    members: dict[int, list[int]] = {}
+    for index, topic in enumerate(topics):
+        members.setdefault(topic, []).append(index)
+    groups = [group for group in members.values() if len(group) > 1]
+    alone = [group[0] for group in members.values() if len(group) == 1]
+    if groups and alone:
+        heads = unit(np.stack([_floats(vectors)[group].sum(axis=0) for group in groups]))
+        nearest = np.argmax(_floats(vectors)[alone] @ heads.T, axis=1)
+        for index, place in zip(alone, nearest.tolist(), strict=True):
+            groups[place].append(index)
+    return [sorted(group) for group in groups]
+
+
+def _halves(vectors: Vectors) -> list[list[int]]:
+    """*vectors* cut in two along the line between two that are far apart; one group when alike."""
+    values = _floats(vectors)
+    one = values[np.argmin(values @ values.sum(axis=0))]
+    other = values[np.argmin(values @ one)]
+    if one @ other >= STRICTEST:
+        return [list(range(len(values)))]
+    order = np.argsort(values @ (other - one), kind="stable").tolist()
+    middle = len(order) // 2
+    return [sorted(order[:middle]), sorted(order[middle:])]
 
 
 def merge(

@@ -117,8 +117,21 @@ def test_split_parts_are_a_partition_in_order(seed: int, count: int, most: int) 
     assert sorted(index for part in parts for index in part) == list(range(count))
     assert all(part == sorted(part) for part in parts)
     assert parts == sorted(parts)
+    assert max(map(len, parts)) <= most
     if count <= most:
         assert len(parts) == 1
+    elif most > 3:
+        assert min(map(len, parts)) > 1  # nobody is left alone
+
+
+def test_who_is_alone_after_a_split_joins_the_nearest_group() -> None:
+    assert clusters.split(at(0, 1, 2, 60, 61, 35, 20), 0.5, 5) == [[0, 1, 2, 6], [3, 4, 5]]
+
+
+def test_what_falls_into_no_groups_is_halved() -> None:
+    vectors = np.eye(30, dtype=np.float32)  # each is alone at any threshold
+    parts = clusters.split(vectors, 0.5, 20)
+    assert sorted(map(len, parts)) == [15, 15]
 
 
 def test_a_large_topic_falls_into_what_it_is_made_of() -> None:
