@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import maintenance
 from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.embedder import Profile
 from memory_core.errors import EncoderUnavailable, MemoryCoreError
@@ -67,13 +68,13 @@ class Hashing:
 class Helper:
     """One process beside this one."""
 
-    def __init__(self, address: str, directory: Path, now: float) -> None:
+    def __init__(self, address: str, directory: Path, now: float, *, keeps: bool) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(SECONDS)
         self._socket.connect(address)
         self._stream = self._socket.makefile("r", encoding="utf-8")
         self.pid = int(self._stream.readline())
-        self.ask("open", now, directory=str(directory))
+        self.ask("open", now, directory=str(directory), keeps=keeps)
 
     def tell(self, call: str, now: float, **given: Any) -> None:
         line = json.dumps({"call": call, "now": now, "given": given})
@@ -117,8 +118,9 @@ class Helpers:
         assert self._mother.stdout is not None
         assert self._mother.stdout.readline() == b"ready\n"
 
-    def start(self, directory: Path, now: float) -> Helper:
-        return Helper(self._address, directory, now)
+    def start(self, directory: Path, now: float, *, keeps: bool) -> Helper:
+        """A process over *directory*; with *keeps* it does upkeep from its start on, else none."""
+        return Helper(self._address, directory, now, keeps=keeps)
 
     def close(self) -> None:
         self._mother.terminate()
@@ -144,7 +146,10 @@ class _Child:
         except Exception as problem:  # told to the machine, which fails with it
             return {"crash": f"{order['call']}: {type(problem).__name__}: {problem}"}
 
-    def _open(self, directory: str) -> None:
+    def _open(self, directory: str, keeps: bool) -> None:
+        maintenance.HEAD_START = 0.0
+        if not keeps:
+            maintenance.Maintenance.start = lambda self: None  # type: ignore[method-assign]
         settings = Settings(data_dir=Path(directory), storage=STORAGE)
         self._memory = Memory(settings, clock=lambda: self._now, embedder=Hashing())
         self._memory.wait_ready(SECONDS)
@@ -165,12 +170,11 @@ class _Child:
         return {record["id"]: record["text"] for record in records}
 
     def _fill_disk(self, room: int) -> None:
-        """No file may grow by more than *room* bytes over the largest one."""
+        """No file may grow beyond the write-ahead log and *room* bytes."""
         assert self._memory is not None
-        folder = self._memory.settings.data_dir
-        largest = max(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        log = self._memory.settings.data_dir / "journal.db-wal"
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-        resource.setrlimit(resource.RLIMIT_FSIZE, (largest + room, hard))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (log.stat().st_size + room, hard))
 
     def _empty_disk(self) -> None:
         hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

@@ -1,25 +1,35 @@
 """The memory against a plain dict: every call, kills, restarts, a clock that jumps, a full disk, a
 model that goes, a second process.
 
-    python tests/campaigns/whole.py --steps 1000000 --minutes 60 --seed 1
+    python tests/campaigns/whole.py --steps 1000000 --minutes 60 --seed 1 --processes 2
 
-plays until so many steps or minutes have passed. Each round is one seed; a failure prints the
-shortest steps that show it and the seed that plays them again (`--seed N --steps 1`). What is
-killed is killed at a moment that no seed fixes.
+plays until so many steps or minutes have passed, in stores that lie in memory where the system has
+a folder for that, and prints how often each kind of step was played. Each round is one seed; a
+failure prints its steps and the seed that plays them again (`--seed N --steps 1`). What is killed
+is killed at a moment that no seed fixes.
+
+What a step changed is compared with the dict after each step, for every reader; everything, in both
+processes, every hundred steps and at the end of each store.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import logging
+import math
+import multiprocessing
 import random
 import shutil
-import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from itertools import count, islice
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import hypothesis
 import pytest
@@ -37,6 +47,7 @@ from hypothesis.stateful import (
 
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDenied
+from memory_core.interchange.jsonl import to_record
 from memory_core.maintenance import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import Identity, Receipt, normalised
@@ -45,8 +56,12 @@ DAY = 86400.0
 AGENTS = (Identity("ana", "crew", RIGHTS), Identity("ben", "crew", RIGHTS))
 MOST = 40
 """Live memories; beyond it the machine forgets before it remembers."""
-LOOK_EVERY = 20
+LOOK_EVERY = 100
 """Steps between two comparisons of everything with the dict."""
+KEEPER_ONE_IN = 16
+"""Of the second processes one in so many does upkeep too, and imports LanceDB for it."""
+SEEDS = 20
+"""Played by one process before another takes its place: what it has learnt of the steps grows."""
 STEPS = 250
 """Of one example."""
 
@@ -84,6 +99,8 @@ class World:
     known: dict[str, Known] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
     runs: dict[str, Identity] = field(default_factory=dict)
+    touched: set[str] = field(default_factory=set)
+    """Ids of which something changed and that were not compared since."""
 
     def repeated(self, new: Known) -> str | None:
         live = ((id, k) for id, k in self.known.items() if not k.superseded_by)
@@ -100,32 +117,64 @@ class World:
             same = (k.position for k in self.known.values() if k.thread == new.thread)
             new.position = max(same, default=-1) + 1
         self.known[id] = new
+        self.touched.add(id)
+
+    def supersede(self, id: str, by: str) -> None:
+        self.known[id].superseded_by = by
+        self.touched |= {id, by}
 
     def lose(self, ids: list[str]) -> None:
         for id in ids:
             del self.known[id]
             self.gone.append(id)
+            self.touched.add(id)
 
 
-TOLD = st.fixed_dictionaries(
-    {
-        "text": st.builds("The {} waits by weir {}.".format, st.sampled_from(["heron", "stork"]),
-                          st.integers(0, 60)),
-        "scope": st.sampled_from(["private", "team", "shared"]),
-        "speaker": st.sampled_from(["", "Mara"]),
-        "session": st.sampled_from(["", "talk"]),
-    }
-)  # fmt: skip
+TOLD = st.sampled_from(
+    [
+        {
+            "text": f"The {bird} waits by weir {number}.",
+            "scope": scope,
+            "speaker": speaker,
+            "session": session,
+        }
+        for number in range(61)
+        for bird in ("heron", "stork")
+        for scope in ("private", "team", "shared")
+        for speaker in ("", "Mara")
+        for session in ("", "talk")
+    ]
+)
+"""What may be told; one draw each, for drawing was a sixth of the time."""
 WHO = st.sampled_from(AGENTS)
 ANY = st.integers(0, 10**6)
+
+
+Step = TypeVar("Step", bound=Callable[..., None])
+
+
+def step(**given: Any) -> Callable[[Step], Step]:
+    """A rule that counts how often it was played."""
+
+    def mark(function: Step) -> Step:
+        @functools.wraps(function)
+        def played(self: Whole, **drawn: Any) -> None:
+            Whole.kinds[function.__name__.replace("_", " ")] += 1
+            function(self, **drawn)
+
+        marked: Step = rule(**given)(played)  # type: ignore[no-untyped-call]
+        return marked
+
+    return mark
 
 
 class Whole(RuleBasedStateMachine):
     """This process and at times a helper over one directory; the dict says what is true."""
 
-    helpers: ClassVar[Helpers]
+    helpers: ClassVar[Helpers | None] = None
     steps: ClassVar[int] = 0
-    kills: ClassVar[int] = 0
+    kinds: ClassVar[Counter[str]] = Counter()
+    """Steps played, by kind; also looks and compared memories."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -167,8 +216,15 @@ class Whole(RuleBasedStateMachine):
     def remembered(self, who: Identity, told: dict[str, str], **more: str) -> Receipt:
         return self.memory.remember(who, **told, **more)  # type: ignore[arg-type]
 
-    @rule(who=WHO, told=TOLD)
+    @step(who=WHO, told=TOLD)
     def remember(self, who: Identity, told: dict[str, str]) -> None:
+        self.tell(who, told)
+
+    @step(who=WHO, told=TOLD)
+    def remember_more(self, who: Identity, told: dict[str, str]) -> None:
+        self.tell(who, told)
+
+    def tell(self, who: Identity, told: dict[str, str]) -> None:
         self.room()
         self.now += 1.0
         new, first = self.expected(who, told)
@@ -176,11 +232,7 @@ class Whole(RuleBasedStateMachine):
         assert receipt.status == ("stored" if first is None else "reinforced")
         self.noted(receipt.id, new, first)
 
-    @rule(who=WHO, told=TOLD)
-    def remember_more(self, who: Identity, told: dict[str, str]) -> None:
-        self.remember(who, told)
-
-    @rule(who=WHO, told=TOLD)
+    @step(who=WHO, told=TOLD)
     def remember_with_a_key_twice(self, who: Identity, told: dict[str, str]) -> None:
         self.room()
         self.number += 1
@@ -190,7 +242,7 @@ class Whole(RuleBasedStateMachine):
         self.noted(receipts[0].id, new, first)
 
     @precondition(lambda self: self.world.known)
-    @rule(which=ANY, who=WHO, told=TOLD)
+    @step(which=ANY, who=WHO, told=TOLD)
     def correct(self, which: int, who: Identity, told: dict[str, str]) -> None:
         self.room()
         self.now += 1.0
@@ -210,14 +262,14 @@ class Whole(RuleBasedStateMachine):
         self.noted(receipt.id, new, first)
         if last != receipt.id:
             assert (receipt.status, receipt.replaced) == ("replaced", (last,))
-            known[last].superseded_by = receipt.id
+            self.world.supersede(last, receipt.id)
 
     def pick(self, which: int) -> str:
         ids = list(self.world.known)
         return ids[which % len(ids)]
 
     @precondition(lambda self: self.world.known)
-    @rule(which=ANY, who=WHO)
+    @step(which=ANY, who=WHO)
     def forget(self, which: int, who: Identity) -> None:
         id = self.pick(which)
         known = self.world.known[id]
@@ -238,13 +290,13 @@ class Whole(RuleBasedStateMachine):
     # Reading
 
     @precondition(lambda self: self.world.known)
-    @rule(which=ANY, who=WHO)
+    @step(which=ANY, who=WHO)
     def recall(self, which: int, who: Identity) -> None:
         known = self.world.known[self.pick(which)]
         self.check_recall(who, known.text, known.readable(who) and not known.superseded_by)
 
     @precondition(lambda self: self.world.known)
-    @rule(which=ANY)
+    @step(which=ANY)
     def recall_own(self, which: int) -> None:
         known = self.world.known[self.pick(which)]
         self.check_recall(known.owner, known.text, not known.superseded_by)
@@ -262,7 +314,7 @@ class Whole(RuleBasedStateMachine):
             assert normalised(text) in texts, (text, sorted(texts))
 
     @precondition(lambda self: self.world.known)
-    @rule(which=ANY, who=WHO)
+    @step(which=ANY, who=WHO)
     def get(self, which: int, who: Identity) -> None:
         id = self.pick(which)
         known = self.world.known[id]
@@ -273,7 +325,7 @@ class Whole(RuleBasedStateMachine):
                 self.memory.get(who, id)
 
     @precondition(lambda self: self.world.gone)
-    @rule(which=ANY, who=WHO)
+    @step(which=ANY, who=WHO)
     def get_what_is_gone(self, which: int, who: Identity) -> None:
         with pytest.raises(NotFound):
             self.memory.get(who, self.world.gone[which % len(self.world.gone)])
@@ -281,7 +333,7 @@ class Whole(RuleBasedStateMachine):
     # Sleeping
 
     @precondition(lambda self: len(self.world.known) > 4 and self.played % 4 == 0)
-    @rule(who=WHO, dry=st.booleans())
+    @step(who=WHO, dry=st.booleans())
     def consolidate(self, who: Identity, dry: bool) -> None:
         before = self.texts(self.memory, who)
         report = self.memory.consolidate(who, dry_run=dry)
@@ -299,11 +351,12 @@ class Whole(RuleBasedStateMachine):
                 made.text, who, made.visibility, made.speaker, made.session, made.position,
                 run=report.run,
             )  # fmt: skip
+            self.world.touched.add(id)
         if not dry:
             self.world.runs[report.run] = who
 
     @precondition(lambda self: self.world.runs)
-    @rule(which=ANY)
+    @step(which=ANY)
     def undo(self, which: int) -> None:
         run = list(self.world.runs)[which % len(self.world.runs)]
         who = self.world.runs.pop(run)
@@ -318,38 +371,39 @@ class Whole(RuleBasedStateMachine):
 
     # What happens to a program
 
-    @rule(jump=st.sampled_from([-3650.0, -30.0, -1.0, 0.01, 1.0, 30.0, 3650.0]))
+    @step(jump=st.sampled_from([-3650.0, -30.0, -1.0, 0.01, 1.0, 30.0, 3650.0]))
     def the_clock_jumps(self, jump: float) -> None:
         self.now = min(max(self.now + jump * DAY, 1e9), 3e9)
 
     @precondition(lambda self: self.played % 16 == 0)
-    @rule()
+    @step()
     def upkeep(self) -> None:
         self.memory._engine.parts().maintenance.round()
 
-    @precondition(lambda self: self.number % 7 == 3)
-    @rule()
+    @precondition(lambda self: self.played % 12 == 5)
+    @step()
     def restart(self) -> None:
-        self.number += 1
         self.memory.close()
         self.memory = self.opened()
 
-    @rule()
+    @precondition(lambda self: self.played % 4 == 1)
+    @step()
     def the_model_goes_or_comes_back(self) -> None:
-        self.number += 1
         self.model.gone = not self.model.gone
         self.memory._engine.gate.retry()
 
     # A second process
 
-    @precondition(lambda self: self.helper is None and self.number % 3 == 1)
-    @rule()
-    def a_second_process_starts(self) -> None:
-        self.number += 1
-        self.helper = self.helpers.start(self.folder, self.now)
+    @precondition(lambda self: self.helper is None and self.played % 6 == 1)
+    @step(keeping=st.integers(1, KEEPER_ONE_IN))
+    def a_second_process_starts(self, keeping: int) -> None:
+        assert self.helpers is not None
+        keeps = keeping == KEEPER_ONE_IN
+        Whole.kinds["second processes that may keep the table"] += keeps
+        self.helper = self.helpers.start(self.folder, self.now, keeps=keeps)
 
     @precondition(lambda self: self.helper is not None)
-    @rule(who=WHO, told=TOLD)
+    @step(who=WHO, told=TOLD)
     def the_other_remembers(self, who: Identity, told: dict[str, str]) -> None:
         assert self.helper is not None
         self.room()
@@ -360,7 +414,7 @@ class Whole(RuleBasedStateMachine):
         assert self.memory.get(who, id).text == self.world.known[id].text
 
     @precondition(lambda self: self.helper is not None and self.world.known)
-    @rule(which=ANY)
+    @step(which=ANY)
     def the_other_forgets(self, which: int) -> None:
         assert self.helper is not None
         id = self.pick(which)
@@ -372,7 +426,7 @@ class Whole(RuleBasedStateMachine):
         self.world.lose([id])
 
     @precondition(lambda self: self.helper is not None)
-    @rule(who=WHO, told=TOLD, room=st.integers(0, 30_000))
+    @step(who=WHO, told=TOLD, room=st.integers(0, 16_000))
     def the_other_writes_to_a_full_disk(
         self, who: Identity, told: dict[str, str], room: int
     ) -> None:
@@ -385,11 +439,12 @@ class Whole(RuleBasedStateMachine):
         self.helper.ask("empty_disk", self.now)
         if "error" in answer:
             assert answer["error"] == "disk_full"
+            Whole.kinds["writes that met a full disk"] += 1
             answer = self.helper.ask("remember", self.now, agent=who.agent, team=who.team, **told)
         self.noted(answer["answer"][0], new, first)
 
     @precondition(lambda self: self.helper is not None)
-    @rule(who=WHO, told=TOLD, moment=st.integers(0, 40))
+    @step(who=WHO, told=TOLD, moment=st.integers(0, 40))
     def the_other_is_killed_while_it_remembers(
         self, who: Identity, told: dict[str, str], moment: int
     ) -> None:
@@ -397,7 +452,6 @@ class Whole(RuleBasedStateMachine):
         assert self.helper is not None
         self.room()
         self.number += 1
-        type(self).kills += 1
         new, first = self.expected(who, told)
         key = f"k{self.number}"
         self.helper.tell("remember", self.now, agent=who.agent, team=who.team, key=key, **told)
@@ -407,11 +461,10 @@ class Whole(RuleBasedStateMachine):
         receipt = self.remembered(who, told, key=key)
         self.noted(receipt.id, new, first)
 
-    @precondition(lambda self: self.helper is not None and self.number % 2)
-    @rule()
+    @precondition(lambda self: self.helper is not None and self.played % 12 == 3)
+    @step()
     def the_other_leaves(self) -> None:
         assert self.helper is not None
-        self.number += 1
         self.helper.ask("close", self.now)
         self.helper.kill()
         self.helper = None
@@ -424,20 +477,32 @@ class Whole(RuleBasedStateMachine):
         self.played += 1
         if self.played % LOOK_EVERY == 0:
             self.look()
+        else:
+            self.look_at_what_changed()
+
+    def look_at_what_changed(self) -> None:
+        """What the last step changed is now as the dict says, for everybody."""
+        for id in self.world.touched:
+            known = self.world.known.get(id)
+            for who in AGENTS:
+                if known is None or not known.readable(who):
+                    with pytest.raises(NotFound):
+                        self.memory.get(who, id)
+                else:
+                    same(to_record(self.memory.get(who, id)), known)
+        Whole.kinds["memories compared after a change"] += len(self.world.touched)
+        self.world.touched.clear()
 
     def look(self) -> None:
         """Everything that either program says is what the dict says, field by field."""
+        Whole.kinds["comparisons of everything"] += 1
+        self.world.touched.clear()
         for who in AGENTS:
             wanted = {id: k for id, k in self.world.known.items() if k.readable(who)}
             records = {record["id"]: record for record in self.memory.export(who)}
             assert records.keys() == wanted.keys()
             for id, known in wanted.items():
-                record = records[id]
-                names = ("text", "visibility", "speaker", "session", "agent", "position")
-                said = tuple(record[name] for name in names)
-                expected = (known.text, known.scope, known.speaker, known.session)
-                assert said == (*expected, known.owner.agent, known.position)
-                assert record["superseded_by"] == known.superseded_by
+                same(records[id], known)
             assert self.memory.stats(who)["memories"] == len(wanted)
             if self.helper is not None:
                 texts = self.helper.ask("export", self.now, agent=who.agent, team=who.team)
@@ -459,34 +524,61 @@ class Whole(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
+def same(record: dict[str, Any], known: Known) -> None:
+    """One memory, as it is exported, is what the dict knows."""
+    names = ("text", "visibility", "speaker", "session", "agent", "position", "superseded_by")
+    assert [record[name] for name in names] == [
+        *(known.text, known.scope, known.speaker, known.session),
+        *(known.owner.agent, known.position, known.superseded_by),
+    ]
+
+
 def _ram() -> str | None:
     """A folder in memory where there is one: a kill of a process needs no real disk."""
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
-def play(seed: int, steps: int) -> int:
-    """Play at least *steps* steps beginning with *seed*; how many were played."""
-    Whole.helpers = Helpers()
+def play(seeds: Iterable[int], steps: int, end: float = math.inf) -> int:
+    """Play one seed after another until *steps* were played or the monotonic clock shows *end*.
+
+    How many were played; `Whole.kinds` counts them by kind.
+    """
     begun, patch = Whole.steps, pytest.MonkeyPatch()
     patch.setattr(Maintenance, "start", lambda self: None)  # rounds are steps, so they replay
+    Whole.helpers = Helpers()
     try:
-        while Whole.steps - begun < steps:
-            run_state_machine_as_test(
-                hypothesis.seed(seed)(Whole),
-                settings=settings(
-                    max_examples=8,
-                    stateful_step_count=STEPS,
-                    deadline=None,
-                    database=None,
-                    phases=[Phase.generate],
-                    suppress_health_check=list(HealthCheck),
-                ),
-            )
-            seed += 1
+        for seed in seeds:
+            _play_one(seed)
+            if Whole.steps - begun >= steps or time.monotonic() > end:
+                break
     finally:
         patch.undo()
         Whole.helpers.close()
     return Whole.steps - begun
+
+
+def _play_one(seed: int) -> None:
+    try:
+        run_state_machine_as_test(
+            hypothesis.seed(seed)(Whole),
+            settings=settings(
+                max_examples=8,
+                stateful_step_count=STEPS,
+                deadline=None,
+                database=None,
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    except BaseException:
+        print(f"failed with --seed {seed} --steps 1", flush=True)
+        raise
+
+
+def _round(seeds: Sequence[int], steps: int, end: float) -> tuple[int, Counter[str]]:
+    """A round in a process of its own: the steps played, and by kind."""
+    logging.disable(logging.CRITICAL)
+    return play(seeds, steps, end), Whole.kinds
 
 
 def main() -> None:
@@ -494,21 +586,28 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=random.randrange(10**6))
+    parser.add_argument("--processes", type=int, default=1)
     args = parser.parse_args()
-    logging.disable(logging.CRITICAL)
-    begun, seed = time.monotonic(), args.seed
-    while Whole.steps < args.steps and time.monotonic() - begun < 60 * args.minutes:
-        try:
-            play(seed, 1)
-        except BaseException:
-            print(f"failed with --seed {seed} --steps 1", flush=True)
-            raise
-        passed = time.monotonic() - begun
-        print(f"seed {seed}: {Whole.steps} steps, {Whole.kills} kills, {passed:.0f} s", flush=True)
-        seed += 1
-    print(f"{Whole.steps} steps from seed {args.seed}, {Whole.kills} kills: nothing lost, no error")
+    begun = time.monotonic()
+    end, seeds = begun + 60 * args.minutes, count(args.seed)
+    played, kinds, waiting = 0, Counter[str](), set[Future[tuple[int, Counter[str]]]]()
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(args.processes, context, max_tasks_per_child=1) as pool:
+        while True:
+            while len(waiting) < args.processes and played < args.steps and time.monotonic() < end:
+                left = (args.steps - played) // args.processes
+                waiting.add(pool.submit(_round, list(islice(seeds, SEEDS)), left, end))
+            if not waiting:
+                break
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for each in done:
+                steps, of_kind = each.result()
+                played, kinds = played + steps, kinds + of_kind
+            print(f"{played} steps, {time.monotonic() - begun:.0f} s", flush=True)
+    for kind, number in kinds.most_common():
+        print(f"{number:9} {kind}")
+    print(f"{played} steps from seed {args.seed}: nothing lost, no error")
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
     main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import count
 
 import pytest
 import whole
@@ -16,6 +17,7 @@ STEPS = 1_670
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_whole_is_like_a_dict(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")
-    kills = whole.Whole.kills
-    assert whole.play(seed, STEPS) >= STEPS
-    assert whole.Whole.kills > kills
+    killed = "the other is killed while it remembers"
+    kills = whole.Whole.kinds[killed]
+    assert whole.play(count(seed, 3), STEPS) >= STEPS
+    assert whole.Whole.kinds[killed] > kills
