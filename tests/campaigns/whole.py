@@ -78,6 +78,7 @@ class Known:
     position: int = -1
     superseded_by: str = ""
     run: str = ""
+    rests_on: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -293,15 +294,17 @@ class Whole(RuleBasedStateMachine):
     @step(which=ANY, who=WHO)
     def recall(self, which: int, who: Identity) -> None:
         known = self.world.known[self.pick(which)]
-        self.check_recall(who, known.text, known.readable(who) and not known.superseded_by)
+        self.check_recall(known, who)
 
     @precondition(lambda self: self.world.known)
     @step(which=ANY)
     def recall_own(self, which: int) -> None:
         known = self.world.known[self.pick(which)]
-        self.check_recall(known.owner, known.text, not known.superseded_by)
+        self.check_recall(known, known.owner)
 
-    def check_recall(self, who: Identity, text: str, there: bool) -> None:
+    def check_recall(self, asked: Known, who: Identity) -> None:
+        """Quoted, it comes; a summary may stand back behind what it retells."""
+        text = asked.text
         found = self.memory.recall(who, text, k=50)
         hits = [hit.memory for hit in (*found.hits, *found.partial)]
         for memory in hits:
@@ -309,9 +312,10 @@ class Whole(RuleBasedStateMachine):
             assert known.readable(who)
             assert memory.text == known.text
             assert not known.superseded_by
-        if there and found.found:
+        if found.found and asked.readable(who) and not asked.superseded_by:
             texts = {normalised(memory.text) for memory in hits}
-            assert normalised(text) in texts, (text, sorted(texts))
+            same = normalised(text) in texts
+            assert same or {memory.id for memory in hits} & {*asked.rests_on}, (text, sorted(texts))
 
     @precondition(lambda self: self.world.known)
     @step(which=ANY, who=WHO)
@@ -349,7 +353,7 @@ class Whole(RuleBasedStateMachine):
             assert set(made.derived_from) <= self.world.known.keys()
             self.world.known[id] = Known(
                 made.text, who, made.visibility, made.speaker, made.session, made.position,
-                run=report.run,
+                run=report.run, rests_on=made.derived_from,
             )  # fmt: skip
             self.world.touched.add(id)
         if not dry:
