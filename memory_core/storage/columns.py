@@ -1,9 +1,9 @@
 """What ranking, filtering and counting need to know of every memory, as arrays.
 
 One row a memory, dense from 0 in order of arrival, never used twice; a forgotten memory leaves an
-empty row. Arrays grow by doubling. Strings that are compared are kept as numbers (`code`).
-Views that a property gave are of the length of that moment and follow later changes only until
-the arrays grow: take them anew for each call.
+empty row until the store numbers the rows anew. Arrays grow by doubling. Strings that are compared
+are kept as numbers (`code`). Views that a property gave are of the length of that moment and follow
+later changes only until the arrays grow: take them anew for each call.
 """
 
 from __future__ import annotations
@@ -112,6 +112,11 @@ class Columns:
     def __len__(self) -> int:
         """Number of rows ever given out, those of forgotten memories included."""
         return len(self._ids)
+
+    @property
+    def empty(self) -> int:
+        """Number of rows of forgotten memories."""
+        return len(self._ids) - len(self._rows)
 
     def put(self, memory: Memory) -> int:
         """Take *memory* in, or its new values when its id is known; returns its row."""

@@ -24,6 +24,9 @@ from memory_core.storage.vector_index import VectorIndex
 
 DERIVED_FROM = "derived_from"
 
+FEW_EMPTY = 2000
+"""Empty rows are kept up to so many, or as many as there are others; each takes 150 bytes."""
+
 _COUNTED = frozenset({"access_count", "last_accessed"})
 _MOST = 2**31 - 1
 _CHOICES = {
@@ -109,6 +112,25 @@ class Indexes:
             for source in self.columns.derived_from(row):
                 if self.columns.row(source) is None:
                     self._awaited.setdefault(source, set()).add(self.columns.id(row))
+
+    @property
+    def sparse(self) -> bool:
+        """True when so many rows are empty that it is time to number them anew."""
+        empty = self.columns.empty
+        return empty > max(FEW_EMPTY, len(self.columns) - empty)
+
+    def renumbered(self) -> Indexes:
+        """New ones without empty rows, which hold the same; the vectors are still to be taken."""
+        fresh = Indexes(self._index_text, self._troubles)
+        fresh.restore(self.state())
+        return fresh
+
+    def with_vectors_of(self, before: Indexes) -> Indexes:
+        """These, with the vectors of those that they are `renumbered` from, under their rows."""
+        self.vectors = before.vectors
+        if self.vectors is not None:
+            self.vectors.renumber(np.cumsum(before.columns.live, dtype=np.int64) - 1)
+        return self
 
     @cached_property
     def layout(self) -> str:

@@ -51,6 +51,7 @@ PRAGMA checkpoint_fullfsync = ON;
 PRAGMA wal_autocheckpoint = 0;
 PRAGMA secure_delete = ON;
 PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -1024;
 PRAGMA cell_size_check = ON;
 PRAGMA trusted_schema = OFF;
 """

@@ -54,8 +54,8 @@ REEMBEDDING = "reembedding"
 class MemoryStore:
     """Memories on disk and the indexes over them, shared by any number of threads and processes.
 
-    Rows are dense integers of this process (columns.row(id)); ids are what lasts. `reading()` gives
-    a consistent view of all indexes; nobody may write or wait for a model inside it.
+    Rows are dense integers (columns.row(id)) that hold within one `reading()`; ids are what lasts.
+    It gives a consistent view of all indexes; nobody may write or wait for a model inside it.
     """
 
     def __init__(
@@ -265,6 +265,15 @@ class MemoryStore:
         with self._lock.write():
             self._indexes.vectors = index
 
+    def close_ranks(self) -> bool:
+        """Number the rows anew where most are empty; True when that was due. Not for a call."""
+        if sparse := self._indexes.sparse:
+            with self._catching:  # nothing is applied meanwhile
+                fresh = self._indexes.renumbered()
+                with self._lock.write():
+                    self._indexes = fresh.with_vectors_of(self._indexes)
+        return sparse
+
     # Reading
 
     @contextmanager
@@ -328,13 +337,14 @@ class MemoryStore:
 
     def with_access(self, memory: Memory) -> Memory:
         """*memory* with the access count and time of the columns, which know them best."""
-        row = self.columns.row(memory.id)
+        columns = self.columns
+        row = columns.row(memory.id)
         if row is None:
             return memory
-        last = float(self.columns.last_accessed[row])
+        last = float(columns.last_accessed[row])
         return replace(
             memory,
-            access_count=int(self.columns.access_count[row]),
+            access_count=int(columns.access_count[row]),
             last_accessed=None if np.isnan(last) else last,
         )
 

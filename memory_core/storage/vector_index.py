@@ -108,6 +108,12 @@ class VectorIndex:
         self._entries.drop(np.array([row]))
         self._settle()
 
+    def renumber(self, place: NDArray[np.int64]) -> None:
+        """Call what was row n from now on *place*[n]; rows without a vector may have any place."""
+        entries, self._entries = self._entries, Entries()
+        rows = np.where(entries.alive(), place[entries.rows], -1)
+        self._entries.append(rows, entries.parts.astype(np.int64))
+
     def search(
         self,
         query: NDArray[np.float32],

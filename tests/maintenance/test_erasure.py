@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
 
+from memory_core import maintenance
 from memory_core.errors import DiskFull, StorageError
 from memory_core.storage.generations import Generations
 from memory_core.storage.table import Table
@@ -33,6 +35,27 @@ def holding(house: Any, *words: str) -> list[str]:
     command = [sys.executable, "-c", SEARCH, str(house.directory), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return done.stdout.split()
+
+
+def test_the_thread_erases_what_comes_in_a_row_at_once(
+    house: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = house.room()
+    first, second, third = (room.put(f"heron {number}") for number in range(3))
+    room.rounds()
+    room.forget(first)
+    room.upkeep.round(hurry=False)
+    assert not room.upkeep.erasing
+    built = room.upkeep.mirror.since
+    for id in (second, third):
+        room.forget(id)
+        room.upkeep.round(hurry=False)
+        assert room.upkeep.erasing
+        assert room.upkeep.mirror.since == built
+    later = time.monotonic() + maintenance.ERASE_SECONDS
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    room.upkeep.round(hurry=False)
+    assert not room.upkeep.erasing
 
 
 @pytest.mark.parametrize("model", [True, False])

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_core.records import Change
-from memory_core.storage import index_state
+from memory_core.storage import index_state, indexes
+from memory_core.storage.indexes import Indexes
 from memory_core.storage.journal import Journal
 from memory_core.storage.snapshots import Snapshots
 from memory_core.storage.store import MemoryStore
@@ -20,7 +21,7 @@ from memory_core.storage.store import MemoryStore
 WORDS = ("heron", "weir", "mill", "5432", "Graz", "?")
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["put", "change", "forget", "link", "access", "snapshot"]),
+        st.sampled_from(["put", "change", "forget", "link", "access", "snapshot", "renumber"]),
         st.integers(0, 99),
         st.lists(st.sampled_from(WORDS), min_size=1, max_size=5),
     ),
@@ -50,6 +51,7 @@ def held(store: MemoryStore) -> dict[str, Any]:
         "ideal": [store.lexical.ideal(word) for word in WORDS],
         "awaited": store._indexes._awaited,
         "behind": store.behind,
+        "vectors": {id: v.tolist() for id, v in store.wholes(state["ids"]).items()},
         "store": [getattr(store, name) for name in _OF_THE_STORE],
         "tags": {tag: [columns.id(r) for r in columns.tagged(tag).nonzero()[0]] for tag in WORDS},
     }
@@ -79,13 +81,13 @@ _PLAIN = (
 
 def play(shop: Any, history: list[tuple[str, int, list[str]]]) -> MemoryStore:
     store, ids = shop.open(), []
-    for what, number, words in history:
+    for turn, (what, number, words) in enumerate(history):
         if what == "put":
             more = {"derived_from": (ids[number % len(ids)],)} if ids and number % 3 == 0 else {}
             if number % 2:
                 more |= {"session": f"s{number % 4}", "position": number, "topic": words[0]}
             more |= {"tags": tuple(dict.fromkeys(words)), "entities": (words[0].upper(),)}
-            text = f"{number} {' '.join(words)} {len(store.columns)}"  # none is said twice
+            text = f"{number} {' '.join(words)} {turn}"  # none is said twice
             ids.append(shop.put(store, text, **more).id)
         elif not ids:
             continue
@@ -99,19 +101,49 @@ def play(shop: Any, history: list[tuple[str, int, list[str]]]) -> MemoryStore:
         elif what == "access":
             body = {"ids": [ids[number % len(ids)]], "counts": [number], "last": [float(number)]}
             store.commit(lambda tx, body=body: tx.append(Change("access", "", body)))
-        else:
+        elif what == "snapshot":
             write(shop, store)
+        else:
+            renumber(store)
     return store
+
+
+def renumber(store: MemoryStore) -> None:
+    """As when most rows are empty; nothing that anybody is told changes by it."""
+    before = held(store)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Indexes, "sparse", True)
+        assert store.close_ranks()
+    assert not store.columns.empty
+    assert held(store) == before
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=steps)
 def test_resumed_equals_replayed(make_shop: Any, history: list[tuple[str, int, list[str]]]) -> None:
     shop = make_shop()
-    play(shop, [("put", 1, ["heron"]), ("snapshot", 0, ["heron"]), *history])
+    store = play(shop, [("put", 1, ["heron"]), ("snapshot", 0, ["heron"]), *history])
     resumed = held(shop.open())
+    assert resumed == held(store)
     shutil.rmtree(shop.directory / "index")
     assert resumed == held(shop.open())
+
+
+def test_rows_are_numbered_anew_when_most_are_empty(
+    shop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexes, "FEW_EMPTY", 5)
+    store = shop.open()
+    upkeep = shop.upkeep(store)
+    kept = shop.put(store, "the heron stays")
+    for number in range(6):
+        shop.forget(store, shop.put(store, f"heron {number}").id)
+        assert len(store.columns) == number + 2
+        upkeep.round()
+    assert store.columns.row(kept.id) == 0
+    assert len(store.columns) == 1
+    late = shop.put(store, "a late heron")
+    assert shop.words(store, "late heron") == [late.text, kept.text]
 
 
 def test_only_what_came_after_is_read(shop: Any, monkeypatch: pytest.MonkeyPatch) -> None:
