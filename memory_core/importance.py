@@ -13,7 +13,7 @@ NOVEL = 0.75
 class ImportanceScorer(Protocol):
     """Judges on the path of a write, so at once and without asking anybody.
 
-    A judgement that takes longer comes later, in the background (recording.judge).
+    A judgement that takes longer comes later, in the background (extraction).
     """
 
     def importance(self, text: str, role: str, nearest: float | None, related: float) -> float:

@@ -188,9 +188,9 @@ class Reader:
     def _choose(self, asked: Question, mask: Mask) -> tuple[Chosen, Mask]:
         """What answers among the rows of *mask*, and which of them were searched.
 
-        Retired ones only where the others do not answer, and where a summary of them does: its
-        words come from them. What was known at an earlier moment includes what has been retired
-        since or before.
+        Retired ones only where the others do not answer, and where a summary does that rests on
+        them, or something it tells together with them. What was known at an earlier moment
+        includes what has been retired since or before.
         """
         retired = mask & np.isfinite(self._store.columns.retired_at)
         if asked.cues.as_of is None and retired.any():
@@ -203,10 +203,15 @@ class Reader:
         return self._search(asked, mask), mask
 
     def _sources(self, rows: Sequence[int]) -> Mask:
-        """The mask of what *rows* rest on."""
+        """The mask of what *rows* rest on, and of what a summary tells together with one of them.
+
+        The summary itself may rest: then they lead to what it would have led to.
+        """
+        graph = self._store.graph
+        told = {origin for row in rows for origin in graph.origins(row, DERIVED_FROM)}
         found = np.zeros(len(self._store.columns), dtype=np.bool_)
-        for row in rows:
-            found[self._store.graph.targets(row, DERIVED_FROM)] = True
+        for row in (*rows, *told):
+            found[graph.targets(row, DERIVED_FROM)] = True
         return found
 
     def _with_outsiders(self, asked: Question, chosen: Chosen, outside: Mask) -> Chosen:

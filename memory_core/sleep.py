@@ -203,8 +203,8 @@ def beginning(memory: Memory) -> str:
 def prune_faded(scene: Scene) -> None:
     """Retire what is neither retained nor important, and let summaries rest that nobody asks for.
 
-    What is in the current ring stays, and so does what this run has just summarised: nothing is
-    retired for being summarised (design, section 4).
+    What is in the current ring stays, so does what corrects something (seed row B5.7), and what
+    this run has just summarised: nothing is retired for being summarised (design, section 4).
     """
     plan, settings = scene.plan, scene.settings
     fresh = {
@@ -214,7 +214,7 @@ def prune_faded(scene: Scene) -> None:
         for id in memory.derived_from
     }
     fresh |= {id for action in plan.actions if action.step == "summaries" for id in action.rests_on}
-    fresh |= scene.left
+    fresh |= scene.left | {memory.superseded_by for memory in plan.memories.values()}
     members = [m for m in scene.spoken() if m.tier != "active" and m.id not in fresh]
     low = settings.consolidation.prune_retention, settings.consolidation.prune_importance
     gone = prune.faded(

@@ -328,6 +328,28 @@ def test_retired_memories_answer_only_when_the_others_do_not(memory: Memory, clo
     assert set(then) == {live, retired}
 
 
+@pytest.mark.parametrize("rests", [False, True])
+def test_what_a_summary_tells_together_is_found_together(
+    memory: Memory, clock: Any, rests: bool
+) -> None:
+    texts = (
+        "The spare key of the boathouse hangs in the shed.",
+        "Since May the boathouse key lies under a flower pot.",
+        "A third key of the boathouse was lost in the lake.",
+    )
+    there, faded, alone = (memory.remember(ME, text).id for text in texts)
+    told = {"text": "Two places of one key.", "kind": "summary", "derived_from": [there, faded]}
+    summary = memory.bring_in(ME, told).id
+    for id in (faded, alone, *([summary] if rests else ())):
+        put(memory, id, retired_at=clock.now)
+    found = memory.recall(ME, "Where does the spare key of the boathouse hang in the shed?")
+    assert found.feeling == "high"
+    answered = [hit.memory.id for hit in found.hits]
+    assert answered[0] == there
+    assert faded in answered
+    assert alone not in answered
+
+
 def test_a_retired_turn_is_still_a_neighbour(memory: Memory, clock: Any) -> None:
     turns = [memory.remember(ME, t, session="s").id for t in ("Filler.", "The heron came.")]
     put(memory, turns[0], retired_at=clock.now)

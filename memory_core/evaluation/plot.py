@@ -8,7 +8,10 @@ from pathlib import Path
 from memory_core.errors import EncoderUnavailable
 from memory_core.evaluation.life import Point
 
-COLOURS = {"active": "tab:red", "recent": "tab:orange", "long_term": "tab:blue", "retired": "grey"}
+COLOURS = {"active": "tab:red", "recent": "tab:orange", "long_term": "tab:blue", "retired": "black"}
+
+
+TITLE_CHARS = 100
 
 
 def draw(course: Sequence[Point], file: Path) -> None:
@@ -34,8 +37,16 @@ def draw(course: Sequence[Point], file: Path) -> None:
             panel.scatter(days, kept, s=6, color=colour, label=tier)
         panel.set_ylim(0, 1.05)
         panel.set_ylabel("retention")
-        panel.set_title(points[0].text[:90], fontsize=8, loc="left", parse_math=False)
+        panel.set_title(_headed(points[0].text), fontsize=8, loc="left", parse_math=False)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=4, fontsize=7)
-    axes[-1].set_xlabel("days")
+    axes[-1].set_xlabel(
+        "days; a rise is a recall, or the move to long_term with its longer half-life"
+    )
     figure.savefig(file, format="png", dpi=120)
+
+
+def _headed(text: str) -> str:
+    """The beginning of *text* on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE_CHARS else f"{line[: TITLE_CHARS - 3]}..."

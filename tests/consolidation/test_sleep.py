@@ -336,6 +336,16 @@ def test_corrections_and_instructions_are_protected_whatever_the_settings(make: 
     assert world[rule].retired_at is None
 
 
+def test_what_corrects_something_is_not_pruned(world: Any) -> None:
+    old = world.tell("the review is on Thursday", importance=0.25)
+    new = world.tell("the review is on Friday now", importance=0.25)
+    world.put(old, superseded_by=new, superseded_at=world.now)
+    plain = world.tell("the lamp is on", importance=0.25)
+    world.now += 400 * DAY
+    assert world.run("prune").retired == (plain,)
+    assert world[new].retired_at is None
+
+
 def test_nothing_is_retired_in_the_run_that_summarises_it(world: Any) -> None:
     ids = [world.tell(text, importance=0.5) for text in world.sailing]
     world.now += 80 * DAY
