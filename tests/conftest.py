@@ -5,8 +5,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 import numpy as np
@@ -19,7 +22,40 @@ from memory_core.embedding.acquisition import locate
 from memory_core.embedding.embedder import Profile
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable
+from memory_core.evaluation.cached import Cached
 from memory_core.memory import Memory
+
+sys.path.append(str(Path(__file__).parent))
+
+import balance
+
+ROOM = 4 * 2**30
+"""Bytes that must be free in memory for the tests' folders to lie there."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Folders of tests lie in memory where there is room: a sync of the disk is not their point.
+
+    What a power cut leaves is computed from a record of syncs (tests/campaigns/power.py).
+    """
+    memory = Path("/dev/shm")
+    if memory.is_dir() and "TMPDIR" not in os.environ and disk_usage(memory).free >= ROOM:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+    config.option.loadscopereorder = False  # of pytest-xdist: it would put the longest files last
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest goes first, so that no worker is left alone with it at the end."""
+    places = {name: place for place, name in enumerate(balance.LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files as they are, but for those that balance.py joins or takes apart."""
+    return balance.scheduler(config, log) if config.getoption("dist") == "loadfile" else None
+
 
 # No limit of time on an example: that would test how busy the machine is.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -42,6 +78,12 @@ def weights_available() -> bool:
 def minilm() -> MiniLM:
     """The real model. Without its weights the test errors, with the way to get them."""
     return MiniLM(locate(Settings(offline=True)))
+
+
+@pytest.fixture(scope="session")
+def asked_once(minilm: MiniLM) -> Cached:
+    """The real model, asked once for each text: for tests that tell the same dialogue."""
+    return Cached(minilm)
 
 
 class ToyEmbedder:

@@ -519,7 +519,7 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
         from memory_core.records import content_hash, new_id, to_fields
 
         def build(tx: Any) -> None:
-            for n in range(5_000):
+            for n in range(2_000):
                 said = text(n)
                 record = Record(
                     new_id(n),

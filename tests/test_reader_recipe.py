@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from memory_core.config import ConsolidationSettings, Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.embedder import Embedder
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.data import DIALOGUE
 from memory_core.evaluation.readers import read
@@ -43,14 +43,14 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory, minilm: MiniLM) -> Any:
+def told(tmp_path_factory: pytest.TempPathFactory, asked_once: Embedder) -> Any:
     (conversation,) = read(DIALOGUE)
     folder: Path = tmp_path_factory.mktemp("dialogue")
     moment = [NOW - 100 * DAY]
     storage = {"access_seconds": 1e9}  # what is recalled here does not change what is recalled next
     still = ConsolidationSettings(automatic=False)  # the oracle knows turns only
     settings = Settings(data_dir=folder, storage=storage, consolidation=still)  # type: ignore[arg-type]
-    with Memory(settings, clock=lambda: moment[0], embedder=minilm) as memory:
+    with Memory(settings, clock=lambda: moment[0], embedder=asked_once) as memory:
         assert memory.wait_ready(60)
         ids = []
         for turn in conversation.turns:
@@ -73,7 +73,7 @@ def told(tmp_path_factory: pytest.TempPathFactory, minilm: MiniLM) -> Any:
 class Oracle:
     """Every score, from the texts alone: what `Reference figures` of LoCoMo were made with."""
 
-    def __init__(self, told: Told, model: MiniLM) -> None:
+    def __init__(self, told: Told, model: Embedder) -> None:
         self.turns = told.conversation.turns
         self.model = model
         self.rows = np.arange(len(self.turns))
@@ -89,6 +89,8 @@ class Oracle:
         self.bags = [Counter(analyse(self._indexed(r))) for r in told.records]
         lengths = np.array([sum(bag.values()) for bag in self.bags])
         self.norms = 0.9 * (1 - 0.4 + 0.4 * lengths / lengths.mean())
+        self.named = [dates.resolve(turn.text, turn.when or 0.0) for turn in self.turns]
+        self.spelling = Spelling()
 
     def _documents(self, texts: list[str]) -> NDArray[np.float32]:
         return self.model.documents(texts).astype(np.float16).astype(np.float32)
@@ -119,7 +121,7 @@ class Oracle:
         for term in set(analyse(query)):
             share = 1.0
             if term not in known:  # a misspelt word counts as the one that it nearly is, for less
-                term = Spelling().nearest(term, known, self.frequency)
+                term = self.spelling.nearest(term, known, self.frequency)
                 share = 0.6
             holds = np.array([bag[term] for bag in self.bags], dtype=float)
             n = int((holds > 0).sum())
@@ -158,6 +160,7 @@ class Oracle:
         around = {self.at(row, offset) for row in chosen for offset in (-2, -1, 1, 2)}
         return sorted(chosen | {row for row in around if row is not None})
 
+    @cache  # noqa: B019
     def scores(self, query: str) -> dict[int, float]:
         point = self.point(query)
         whole = (self.whole @ point).astype(float)
@@ -176,8 +179,9 @@ class Oracle:
         trust = min(1.0, near.max() / ideal / 0.5) if ideal else 1.0
         words = 0.5 * trust * z(near)
         fused = dict(zip(rows, 0.6 * z(passage) + 0.4 * z(whole) + words, strict=True))
-        total = {row: self._total(row, fused, query) for row in rows}
-        if not dates.query_dates(query, NOW):  # the latest or the first is asked for
+        cue, when_asked = dates.query_dates(query, NOW), dates.asks_when(query)
+        total = {row: self._total(row, fused, cue, when_asked) for row in rows}
+        if not cue:  # the latest or the first is asked for
             moments = sorted({self.turns[row].when or 0.0 for row in rows})
             step = 0.5 * order_asked(query) / max(1, len(moments) - 1)
             for row in rows:
@@ -194,7 +198,7 @@ class Oracle:
             return 0.0
         return fused[row] * min(1.0, 30 / len(self.turns[row].text.split()))
 
-    def _total(self, row: int, fused: dict[int, float], query: str) -> float:
+    def _total(self, row: int, fused: dict[int, float], cue: Any, when_asked: bool) -> float:
         turn, before = self.turns[row], self.at(row, -1)
         gained = sum(
             share * self._lent(self.at(row, offset), fused)
@@ -205,9 +209,9 @@ class Oracle:
         mates = sorted(fused[other] for other in fused if self.sessions[other] == turn.session)
         session = sum(mates[-3:]) / 3
         assert turn.when is not None
-        cue, named = dates.query_dates(query, NOW), dates.resolve(turn.text, turn.when)
+        named = self.named[row]
         when = dates.temporal_match(cue, turn.when, named)
-        if not cue and named and dates.asks_when(query):
+        if not cue and named and when_asked:
             when = 1 / 3
         prior = 0.0 if turn.role == "assistant" else 2.0
         if "?" in turn.text:
@@ -216,8 +220,8 @@ class Oracle:
 
 
 @pytest.fixture(scope="module")
-def oracle(told: Told, minilm: MiniLM) -> Oracle:
-    return Oracle(told, minilm)
+def oracle(told: Told, asked_once: Embedder) -> Oracle:
+    return Oracle(told, asked_once)
 
 
 @pytest.mark.parametrize("k", [1, 10])

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,8 @@ def take(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
         raise from_os_error(error, f"write the backup in {target}") from error
     finally:
         if not done:
-            journal.unlink(missing_ok=True)
+            with suppress(OSError):  # there may be no folder
+                journal.unlink()
     return made
 
 

@@ -70,14 +70,14 @@ class Inspection:
     def _table(self) -> list[str]:
         """Everything in the table against what it should be; a damaged table serves no more."""
         table = self._store.table
-        try:
-            if table is not None:
-                self._read(table)
+        if table is None:
             return []
+        try:
+            self._read(table)
         except StorageError as problem:
-            if table is not None:
-                self._store.distrust(table, problem)
+            self._store.distrust(table, problem)
             return [problem.problem]
+        return []
 
     def _read(self, table: Table) -> None:
         held = list[str]()

@@ -70,10 +70,10 @@ class FileLock:
 
         For people to read; the lock is as good without it, so a full disk does not matter.
         """
-        if self._file is not None:
-            with suppress(OSError):
-                os.lseek(self._file, 0, os.SEEK_SET)
-                os.write(self._file, f" {os.getpid():<20d}\n".encode())
+        assert self._file is not None
+        with suppress(OSError):
+            os.lseek(self._file, 0, os.SEEK_SET)
+            os.write(self._file, f" {os.getpid():<20d}\n".encode())
 
     def signature(self) -> int:
         """The process that last signed, which may have ended since; 0 when none did."""

@@ -6,18 +6,14 @@ The notes and questions were written for this project; the model is the real one
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from memory_core.config import ConsolidationSettings, Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.embedder import Embedder
 from memory_core.memory import Memory
 from memory_core.records import Hit, Identity
 
@@ -29,24 +25,6 @@ START, DAY = 1_704_700_800.0, 86_400.0  # Monday, 8 January 2024
 def lines(name: str) -> list[str]:
     text = (DATA / name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if line and not line.startswith("#")]
-
-
-class Remembering:
-    """The real model; each text is embedded once."""
-
-    def __init__(self, model: MiniLM) -> None:
-        self._model = model
-        self._known: dict[str, NDArray[np.float32]] = {}
-        self.name, self.fingerprint = model.name, model.fingerprint
-        self.dimension, self.profile = model.dimension, model.profile
-
-    def documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        self._known.update(zip(new, self._model.documents(new), strict=True))
-        return np.stack([self._known[text] for text in texts])
-
-    def query(self, text: str) -> NDArray[np.float32]:
-        return self._model.query(text)
 
 
 class Diary:
@@ -100,13 +78,10 @@ class Diary:
 
 
 @pytest.fixture(scope="module")
-def diary(minilm: MiniLM) -> Iterator[Diary]:
-    ram = Path("/dev/shm")
-    folder = Path(tempfile.mkdtemp(dir=ram if ram.is_dir() else None))
-    made = Diary(folder / "store", Remembering(minilm))
+def diary(asked_once: Embedder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Diary]:
+    made = Diary(tmp_path_factory.mktemp("diary"), asked_once)
     yield made
     made.memory.close()
-    shutil.rmtree(folder)
 
 
 def test_the_notes_cover_six_months_day_by_day() -> None:

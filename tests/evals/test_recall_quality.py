@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.embedder import Embedder
 from memory_core.evaluation.data import DIALOGUE
 from memory_core.evaluation.readers import read
 from memory_core.evaluation.report import PRODUCT, Report
@@ -20,13 +20,12 @@ RECALL_5, RECALL_10, ANY_10 = 0.745, 0.825, 0.835
 
 
 @pytest.fixture(scope="module")
-def report(minilm: MiniLM) -> Report:
+def report(asked_once: Embedder) -> Report:
     def open_memory(folder: Path) -> Memory:
-        return Memory(Settings(data_dir=folder), embedder=minilm)
+        return Memory(Settings(data_dir=folder), embedder=asked_once)
 
-    return evaluate(
-        read(DIALOGUE), open_memory, k=20, baselines=("dense", "bm25", "rrf"), embedder=minilm
-    )
+    baselines = ("dense", "bm25", "rrf")
+    return evaluate(read(DIALOGUE), open_memory, k=20, baselines=baselines, embedder=asked_once)
 
 
 def overall(report: Report, ranking: str) -> dict[str, Any]:

@@ -1,0 +1,40 @@
+"""Which worker of pytest-xdist gets which tests: files, the longest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+LONGEST = (
+    "test_whole.py",
+    "test_many_clients.py",
+    "test_daily_notes.py",
+    "test_reader_recipe.py",
+    "test_recall_quality.py",
+    "test_memory_kill.py",
+    "test_store_model.py",
+    "test_memory_points.py",
+    "test_power_cut.py",
+    "test_demo.py",
+)
+"""Files of few tests that take more than ten seconds."""
+
+TOGETHER = {"tests/evals/test_recall_quality.py": "tests/test_reader_recipe.py"}
+"""Files of which one worker takes both: they embed the same dialogue."""
+
+APART = ("tests/faults/test_whole.py",)
+"""Files whose tests go to any worker, one by one."""
+
+
+def scheduler(config: pytest.Config, log: Any) -> Any:
+    """The scheduler of --dist loadfile with these exceptions."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Balanced(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return nodeid if file in APART else TOGETHER.get(file, file)
+
+    return Balanced(config, log)
