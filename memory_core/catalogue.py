@@ -66,13 +66,22 @@ class Weighty:
 def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
     """The newest memories of *store* that *who* may read and that are *wanted*, newest first.
 
-    Without those that were replaced or retired. Answered by LanceDB; by the columns while it is
-    loading, behind or being rebuilt.
+    Without those that were replaced or retired. Which they are the columns tell: a damaged table
+    hides rows from a filter without an error. LanceDB gives the rows; the journal those that it
+    lacks, and all of them while it is loading, behind or being rebuilt.
     """
     store.catch_up()
+    ids = _ids(store, who, wanted)
+    found = {} if store.behind else _from_table(store, who, wanted)
+    found |= store.indexed([id for id in ids if id not in found])
+    return [found[id] for id in ids if id in found]
+
+
+def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, Memory]:
+    """What LanceDB lists, by id; nothing when it cannot."""
     table = store.table
-    if table is None or store.behind:
-        return _from_columns(store, who, wanted)
+    if table is None:
+        return {}
     where = Filter(
         reader=who,
         session=wanted.session,
@@ -82,10 +91,11 @@ def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
         live=True,
     )
     try:
-        return [store.with_access(m) for m in table.listing(where=where, limit=wanted.limit)]
+        listed = table.listing(where=where, limit=wanted.limit)
     except StorageError as problem:  # maintenance rebuilds it; the journal knows all of it
         store.distrust(table, problem)
-        return _from_columns(store, who, wanted)
+        return {}
+    return {memory.id: store.with_access(memory) for memory in listed}
 
 
 def owned(store: MemoryStore, who: Identity) -> list[str]:
@@ -97,7 +107,7 @@ def owned(store: MemoryStore, who: Identity) -> list[str]:
         return [columns.id(int(row)) for row in np.flatnonzero(own)]
 
 
-def _from_columns(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
+def _ids(store: MemoryStore, who: Identity, wanted: Wanted) -> list[str]:
     with store.reading():
         columns, mask = store.columns, store.readable(who)
         mask &= ~columns.replaced & np.isinf(columns.retired_at)
@@ -113,8 +123,7 @@ def _from_columns(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Mem
             rows = rows[np.array(named, dtype=np.bool_)]
         ids = np.array([columns.id(int(row)) for row in rows])
         order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
-        chosen = [str(id) for id in ids[order]]
-    return list(store.indexed(chosen).values())
+        return [str(id) for id in ids[order]]
 
 
 def weightiest(store: MemoryStore, who: Identity, wanted: Weighty) -> list[Memory]:

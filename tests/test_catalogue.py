@@ -14,6 +14,7 @@ from memory_core import catalogue
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity
+from memory_core.storage.table import Filter
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -70,8 +71,22 @@ def test_table_and_columns_list_alike(filled: Memory) -> None:
     ):
         wanted = catalogue.Wanted(limit, session, kind, entity, topic)
         assert not store.behind
-        table = catalogue.listing(store, who, wanted)
-        assert table == catalogue._from_columns(store, who, wanted)
+        table = list(catalogue._from_table(store, who, wanted).values())
+        assert [memory.id for memory in table] == catalogue._ids(store, who, wanted)
+        assert table == catalogue.listing(store, who, wanted)
+
+
+def test_a_table_that_hides_or_invents_rows_changes_no_listing(
+    filled: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged column makes a filter pass over rows without an error (measured)."""
+    store = settled(filled)
+    wanted = filled.listing(ME, limit=100)
+    everybodys = store.table.listing(where=Filter(), limit=1_000)
+    assert len(everybodys) > len(wanted)
+    for shown in ([], wanted[3:9], everybodys):
+        monkeypatch.setattr(store.table, "listing", lambda shown=shown, **_: shown)
+        assert filled.listing(ME, limit=100) == wanted
 
 
 def test_a_listing_is_newest_first_and_leaves_out_what_is_over(filled: Memory) -> None:
