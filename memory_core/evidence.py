@@ -60,7 +60,8 @@ class Question:
     *words* is how its words fit every row; *dates* are those that it names, *asks_when* whether it
     asks for one; *order* is 1 when it asks for the latest, -1 for the first; *vector* is None while
     there is no model. *facts* are the rows of extracted facts that lend to their sources, None when
-    none do.
+    none do. *told* is the vector of the question as those whom it names would put it, None where it
+    names nobody who speaks.
     """
 
     cues: Cues
@@ -70,6 +71,7 @@ class Question:
     asks_when: bool
     order: int = 0
     facts: Mask | None = None
+    told: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,25 +5,44 @@ Call inside store.reading().
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import attachment
-from memory_core.evidence import Candidates, Question
+from memory_core.evidence import Candidates, Question, similarities
 from memory_core.scoring import metamemory
 from memory_core.storage.columns import Columns
-from memory_core.storage.lexical_index import Match, analyse
+from memory_core.storage.lexical_index import analyse
+from memory_core.storage.store import MemoryStore
+from memory_core.storage.vector_entries import Part
 from memory_core.text import periods
 from memory_core.text.entities import entities
+from memory_core.text.words import CJK, FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Content = tuple[Mask, float]
+
+NOTHING = 1e-6
+"""Less rarity than this is that of no word at all."""
+
+_PARTS: tuple[Part, Part] = ("passage", "whole")
 
 LOOKED_AT = 5
 """Of the best candidates that many are looked at for the words of the question."""
 
 FEW = 20
 """Among fewer candidates the lead of the best says nothing."""
+
+CUE_WORDS = 3
+"""So many words, those that only join them apart, may name a thing without asking anything."""
+
+_JOINING = frozenset(listed("a an and at for in my of on or our the to with am das der die im und"))
+_NUMBER = re.compile(r"\d")
+_ASKING = (STOPWORDS | GERMAN_STOPWORDS | FILLER_WORDS) - _JOINING
 
 SPEAKING = frozenset({"temporal", "facts"})
 """Parts of a score that speak for a memory which neither meaning nor words reach."""
@@ -35,29 +54,61 @@ No evidence in the first ten is lost by it: none of 1,101 on LoCoMo and the proj
 """
 
 
-def judge(columns: Columns, asked: Question, found: Candidates, folded: Rows) -> float:
+def judge(store: MemoryStore, asked: Question, found: Candidates, folded: Rows) -> float:
     """The calibrated confidence (0-1) that the best candidates answer the question.
 
     *folded* are the places of those that another candidate stands for.
     """
-    filters = attachment.narrowing(columns, asked.cues)
-    if asked.cues.period or (filters and periods.asks_anything(asked.cues.query)):
+    query = asked.cues.query
+    filters = attachment.narrowing(store.columns, asked.cues)
+    if asked.cues.period or (filters and periods.asks_anything(query)):
         return metamemory.FILTERED
-    return metamemory.confidence(measure(asked, found, folded))
+    seen = measure(store, asked, found, folded)
+    sure = metamemory.confidence(seen)
+    if not is_cue(query):
+        return sure
+    return max(sure, metamemory.association(seen, len(store.columns)))
 
 
-def measure(asked: Question, found: Candidates, folded: Rows) -> metamemory.Evidence:
+def measure(
+    store: MemoryStore, asked: Question, found: Candidates, folded: Rows
+) -> metamemory.Evidence:
     """What the confidence rests on; the lead is that over other things said, not over *folded*."""
     best = np.argsort(-found.score, kind="stable")
     best = best[~np.isin(best, folded)]
-    cosines = np.concatenate([found.passage, found.whole])
-    known = cosines[~np.isnan(cosines)]
+    content = _content(asked)
     lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])
     return metamemory.Evidence(
-        cosine=float(known.max()) if len(known) else float("nan"),
-        coverage=_coverage(asked, found, best[:LOOKED_AT]),
+        cosine=_closest(store, asked, found, content),
+        coverage=_coverage(asked, found, best[:LOOKED_AT], content),
         lead=lead if len(best) >= FEW else float("nan"),
     )
+
+
+def is_cue(query: str) -> bool:
+    """True for a name or a thing ("zebra", "creatures of the savannah") that asks no question.
+
+    It wants what goes with it, whether or not anything answers it. A number goes with nothing.
+    """
+    words = [word.casefold() for word in WORD.findall(query)]
+    said = [word for word in words if word not in _JOINING]
+    named = 0 < len(said) <= CUE_WORDS and not any(map(_NUMBER.search, said))
+    return named and "?" not in query and _ASKING.isdisjoint(said) and not CJK.search(query)
+
+
+def _closest(store: MemoryStore, asked: Question, found: Candidates, content: Content) -> float:
+    """The cosine of the closest passage or whole text to the question, NaN without vectors.
+
+    To the question in the first person, where it names who speaks: a name is close to everything
+    that its bearer said.
+    """
+    passage, whole = found.passage, found.whole
+    if asked.told is not None and content[1] > NOTHING:
+        told = replace(asked, vector=asked.told)
+        passage, whole = (similarities(store, told, found.rows, part) for part in _PARTS)
+    known = np.concatenate([passage, whole])
+    known = known[~np.isnan(known)]
+    return float(known.max()) if len(known) else float("nan")
 
 
 def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
@@ -79,7 +130,7 @@ def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
     return speaks | np.isin(found.rows, linked)
 
 
-def _coverage(asked: Question, found: Candidates, best: Rows) -> float:
+def _coverage(asked: Question, found: Candidates, best: Rows, content: Content) -> float:
     """The largest share of the question's words that one of the *best*, or a turn near it, holds.
 
     By rarity. Names that the store knows do not count: they say who is asked about, not what, and
@@ -93,15 +144,17 @@ def _coverage(asked: Question, found: Candidates, best: Rows) -> float:
     holds = words.terms(rows) > 0
     at = np.searchsorted(rows, found.rows[np.maximum(places, 0)])
     near = (holds[:, at] & (places >= 0)).any(axis=1)  # terms x best
-    counted = ~_named(asked.cues.query, words)
-    whole = words.ideal - float(words.rarity[~counted].sum())
-    if whole <= 1e-6:  # nothing but names is asked about
+    counted, whole = content
+    if whole <= NOTHING:  # only names are asked about
         counted, whole = np.ones_like(counted), words.ideal
     covered = (words.rarity * counted) @ near
     return min(1.0, float(covered.max()) / whole)
 
 
-def _named(query: str, words: Match) -> Mask:
-    """Which of the terms that occur belong to a name in the *query*."""
-    named = {term for name in entities(query) for term in analyse(name)}
-    return np.array([term in named for term in words.held], np.bool_)
+def _content(asked: Question) -> Content:
+    """Which of the question's terms that occur are no name in it, and the rarity of all that are
+    none, whether they occur or not."""
+    words = asked.words
+    named = {term for name in entities(asked.cues.query) for term in analyse(name)}
+    counted = np.array([term not in named for term in words.held], np.bool_)
+    return counted, words.ideal - float(words.rarity[~counted].sum())

@@ -45,6 +45,7 @@ log = logging.getLogger(__name__)
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Vector = NDArray[np.float32] | None
 
 
 class Reader:
@@ -74,18 +75,18 @@ class Reader:
     def recall(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind of what *who* may read; see Memory.recall."""
         self._store.catch_up()
-        vector, model = self._query_vector(who, cues.query)
+        vector, told, model = self._query_vectors(who, cues.query)
         look = self._sessions.asked if cues.rehearse else self._sessions.mind
         cues = replace(cues, mind=look(who, cues.session))
         self._store.catch_up()  # with what was committed while the model worked
         with self._store.reading():
             if model != self._store.fingerprint:  # changed meanwhile: never mix two models
-                vector = None
+                vector = told = None
             columns = self._store.columns
             seen = self._store.readable(who)
             shown = seen & attachment.valid(columns, cues.as_of)
             cues = replace(cues, period=self._period(cues, seen))
-            asked = self._question(cues, vector, shown)
+            asked = replace(self._question(cues, vector, shown), told=told)
             chosen, among = self._choose(asked, self._narrowed(cues, shown))
             if cues.explain:
                 chosen = self._with_outsiders(asked, chosen, seen & ~among)
@@ -129,21 +130,25 @@ class Reader:
 
     # cues
 
-    def _query_vector(self, who: Identity, query: str) -> tuple[NDArray[np.float32] | None, str]:
-        """The vector to search with and whose it is; None without the store's model."""
+    def _query_vectors(self, who: Identity, query: str) -> tuple[Vector, Vector, str]:
+        """The vector to search with, that of the first person, and whose they are.
+
+        The first is None without the store's model, the second where nobody is named.
+        """
         embedder = self._gate.willing(self._store.fingerprint)
         if embedder is None:
-            return None, ""
+            return None, None, ""
         told = self._told(who, query) if embedder.profile.first_person else query
         try:
             vector = embedder.query(query)
-            if told != query:
-                vector = fusion.between(vector, embedder.query(told))
-            return vector, embedder.fingerprint
+            if told == query:
+                return vector, None, embedder.fingerprint
+            own = embedder.query(told)
+            return fusion.between(vector, own), own, embedder.fingerprint
         except EncoderUnavailable as problem:
             log.warning("recall goes by words: %s", problem)
             self._gate.rest(problem)
-            return None, ""
+            return None, None, ""
 
     def _told(self, who: Identity, query: str) -> str:
         """*query* as those whom it names would put it, where *who* may read what they said."""
@@ -276,7 +281,7 @@ class Reader:
         answer = Chosen(
             [int(row) for row in found.rows[chosen]],
             [float(score) for score in found.score[chosen]],
-            confidence=judgement.judge(self._store.columns, asked, found, same),
+            confidence=judgement.judge(self._store, asked, found, same),
             active=cognition.activated(
                 self._store,
                 found.rows[chosen],

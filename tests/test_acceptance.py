@@ -67,8 +67,8 @@ def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:  # B3.11
         real.remember(ME, program)
         real.remember(ME, animal)
     neutral = [lead(real, question, "other") for question in NEUTRAL]
-    zebra = texts(real.recall(ME, "zebra", session="talk", k=6))
-    assert set(zebra[:3]) == set(ANIMALS)
+    zebra = real.recall(ME, "zebra", session="talk", k=6)
+    assert {hit.memory.text for hit in zebra.hits[:3]} == set(ANIMALS)
     primed = real.in_mind(ME, "talk").primed
     assert {real.get(ME, id).text for id in primed} == set(ANIMALS)
     assert set(primed.values()) == {1.0}

@@ -94,7 +94,7 @@ def test_a_near_duplicate_names_what_stands_for_it(memory: Memory) -> None:
 
 def test_too_weak_evidence_is_below_confidence(memory: Memory) -> None:
     ids = {memory.remember(ME, f"Entry {n} about pottery glazes.").id for n in range(6)}
-    found = memory.recall(ME, "zebra crossing in Oslo", explain=True)
+    found = memory.recall(ME, "Which zebra sleeps in Oslo?", explain=True)
     assert (found.found, found.hits) == (False, ())
     assert {hit.why["rejected"] for hit in found.partial} == {"below_confidence"}
     assert set(reasons(found).values()) == {"below_confidence"}

@@ -103,6 +103,9 @@ def test_zebra_brings_the_wildlife_that_does_not_name_it(real: Memory) -> None:
     real._engine.parts().maintenance.accesses.flush()
     assert journal.last() == before  # the way there is found anew each time
     order = list(found)
+    given = real.recall(ME, "zebra", k=8, rehearse=False)
+    assert given.found
+    assert set(animals) <= {hit.memory.id for hit in given.hits}
     assert set(animals) <= set(order[:8])
     behind = [order.index(id) if id in found else len(order) for id in code]
     assert max(map(order.index, animals)) < min(behind)

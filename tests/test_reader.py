@@ -205,7 +205,7 @@ def test_k_bounds_what_is_found(memory: Memory, k: int) -> None:
 def test_partial_is_at_most_three_and_only_when_nothing_is_found(memory: Memory) -> None:
     for number in range(9):
         memory.remember(ME, f"Entry {number} about pottery glazes.", session="s")
-    found = memory.recall(ME, "zebra crossing in Oslo", k=9)
+    found = memory.recall(ME, "Which zebra sleeps in Oslo?", k=9)
     assert (found.found, found.feeling, found.hits) == (False, "none", ())
     assert 0 < len(found.partial) <= 3
     assert all(not hit.before and not hit.after for hit in found.partial)

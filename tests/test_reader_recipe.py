@@ -255,7 +255,7 @@ def test_recall_ranks_by_the_recipe_and_by_its_links_alone(
 
 
 def test_filters_narrow_before_the_candidates_are_cut(told: Told, oracle: Oracle) -> None:
-    question = "What did Nora say about the garden and the half marathon?"
+    question = "What did Nora say about the children and the dragon?"
     days = sorted({turn.when or 0.0 for turn in told.conversation.turns})
     since, until = dates.iso(days[3]), dates.iso(days[5])
     inside = {

@@ -53,6 +53,21 @@ def test_a_lead_that_cannot_be_told_counts_as_usual(cosine: float, coverage: flo
     assert few == metamemory.confidence(usual)
 
 
+@given(cosine=st.floats(-1, 1), more=UNIT, coverage=UNIT)
+def test_a_cue_is_judged_by_meaning_unless_its_words_are_all_held(
+    cosine: float, more: float, coverage: float
+) -> None:
+    def goes(cosine: float, coverage: float, among: int = 200) -> float:
+        return metamemory.association(Evidence(cosine, coverage, 3.0), among)
+
+    assert goes(cosine, 0.0) <= goes(min(1.0, cosine + more), 0.0)
+    assert goes(cosine, 1.0) == metamemory.confidence(Evidence(math.nan, 1.0, math.nan))
+    assert goes(math.nan, coverage) == metamemory.confidence(Evidence(math.nan, coverage, 1.0))
+    assert metamemory.feeling(goes(0.26, 0.5)) == "none"
+    assert metamemory.feeling(goes(0.30, 0.0)) == metamemory.feeling(goes(0.34, 0.0)) == "low"
+    assert goes(0.26, 0.0, among=10) > goes(0.26, 0.0) > goes(0.26, 0.0, among=10_000)
+
+
 def test_no_evidence_is_no_feeling_and_full_evidence_a_high_one() -> None:
     assert metamemory.feeling(metamemory.confidence(Evidence(0.0, 0.0, math.nan))) == "none"
     assert metamemory.feeling(metamemory.confidence(Evidence(1.0, 1.0, math.nan))) == "high"

@@ -1,0 +1,80 @@
+"""What a recall may be sure of: cues that ask nothing, and questions about somebody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from memory_core.embedding.minilm import MiniLM
+from memory_core.judgement import is_cue
+from memory_core.memory import Memory
+from memory_core.records import Identity
+
+ME = Identity("me")
+
+OpenMemory = Callable[..., Memory]
+
+
+@pytest.mark.parametrize(
+    ("query", "cue"),
+    [
+        ("zebra", True),
+        ("creatures of the savannah", True),
+        ("Nora's cello", True),
+        ("der Garten von Nora", False),
+        ("what did Nora say", False),
+        ("zebra?", False),
+        ("a long list of unasked things", False),
+        ("5432", False),
+        ("数据库迁移到哪里了", False),
+        ("hello", False),
+        ("the", False),
+        ("", False),
+    ],
+)
+def test_a_cue_names_something_and_asks_nothing(query: str, cue: bool) -> None:
+    assert is_cue(query) == cue
+
+
+@pytest.fixture
+def told(open_memory: OpenMemory, minilm: MiniLM) -> Memory:
+    """Nora about many things, and what she saw of lions."""
+    memory = open_memory(embedder=minilm)
+    for number, text in enumerate(
+        (
+            "A pride of lions lay in the tall grass by the river.",
+            "Lions hunt antelopes in the savannah.",
+            "The invoice of the printer is still open.",
+            "My train to work was late again.",
+            "I paid the rent on the first of the month.",
+            "The heating rattles at night.",
+            "We moved the build to another machine.",
+            "I lost my umbrella on the ferry.",
+        )
+    ):
+        memory.remember(ME, text, speaker="Nora", session=f"s{number}")
+    return memory
+
+
+def test_a_cue_brings_what_goes_with_it_and_is_not_sure_of_it(told: Memory) -> None:
+    found = told.recall(ME, "zebra", k=2, rehearse=False)
+    assert found.found
+    assert found.feeling in ("low", "moderate")
+    assert all("ions" in hit.memory.text for hit in found.hits)
+    asked = told.recall(ME, "Where was a zebra seen?", k=2, rehearse=False)
+    assert asked.confidence < found.confidence  # which nothing answers
+    assert not told.recall(ME, "tax law", rehearse=False).found
+
+
+def test_a_name_is_a_cue_for_all_that_its_bearer_said(told: Memory) -> None:
+    found = told.recall(ME, "Nora", k=5, rehearse=False)
+    assert found.found
+    assert len(found.hits) == 5
+
+
+def test_a_name_makes_no_question_about_somebody_known(told: Memory) -> None:
+    """Its vector is near to all that Nora said; what counts is what is asked about her."""
+    for what in ("blood type", "shoe size", "password", "dentist"):
+        found = told.recall(ME, f"What is Nora's {what}?", rehearse=False)
+        assert (found.found, found.feeling) == (False, "none")
