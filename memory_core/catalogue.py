@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from memory_core import topics
 from memory_core.errors import StorageError
+from memory_core.importance import BANDS, band
 from memory_core.records import KINDS, Identity, Link, Memory
 from memory_core.scoring import duplicates
 from memory_core.storage.graph import SYMMETRIC
@@ -157,6 +159,10 @@ def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
     with store.reading():
         mask = store.readable(who)
         counted = {**store.columns.counts(mask), "edges": store.graph.edges(mask)}
+        found = Counter(
+            band(value) for value in store.columns.importance[mask & store.columns.live].tolist()
+        )
+        counted["by_importance"] = {name: found[name] for name, _ in BANDS}
         held = mask & ~np.isin(store.columns.kind, _DERIVED) & np.isinf(store.columns.retired_at)
         return counted | _lived(store, mask) | topics.sizes(store, held)
 

@@ -9,6 +9,14 @@ from memory_core.text.salience import NORMAL, salience
 NOVEL = 0.75
 """Importance of something plain that nothing in the store is like (design, section 4)."""
 
+BANDS = (("high", 0.7), ("medium", 0.4), ("low", 0.0))
+"""Names of importance, each from its value on (seed row A2.5)."""
+
+
+def band(importance: float) -> str:
+    """The band of an *importance* (0-1, float32 or finer): high, medium or low."""
+    return next(name for name, least in BANDS if importance >= least - 1e-6)
+
 
 class ImportanceScorer(Protocol):
     """Judges on the path of a write, so at once and without asking anybody.

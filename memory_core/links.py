@@ -9,7 +9,7 @@ B3.1-B3.3, A4.6). Nothing is stored. Call inside store.reading().
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -75,7 +75,7 @@ def follow(
     seeds = _seeds(found)
     likeness = LIKENESS + WORDLESS * (1.0 - found.trust)
     alike = dict.fromkeys(list(seeds)[: SEEDS if found.trust < 1.0 else 1], likeness)
-    links = _spread(store, seeds, alike, mask)
+    links = _spread(store, seeds, alike, mask, asked.cues.mind.topics)
     if not links:
         return found
     found = _joined(store, asked, found, np.array(sorted(links), dtype=np.int64))
@@ -121,13 +121,14 @@ def _spread(
     seeds: dict[int, float],
     alike: dict[int, float],
     mask: NDArray[np.bool_],
+    fetched: Collection[str],
 ) -> Links:
     links: Links = {}
     front = seeds
     for hop in range(HOPS):
         reached: dict[int, float] = {}
         for row, strength in front.items():
-            near = _near(store, row, mask, alike.get(row, 0.0)) if hop == 0 else ()
+            near = _near(store, row, mask, alike.get(row, 0.0), fetched) if hop == 0 else ()
             for other, share, how in (*_noted(store, row), *near):
                 value = strength * SPREAD * share
                 best = links[other].activation if other in links else FLOOR
@@ -151,14 +152,25 @@ def _noted(store: MemoryStore, row: int) -> Iterator[Step]:
         yield other, STORED * min(1.0, weight), _KINDS[kind]
 
 
-def _near(store: MemoryStore, row: int, mask: NDArray[np.bool_], likeness: float) -> Iterator[Step]:
-    """By the topic, and by *likeness* alone where that is above 0."""
+def _near(
+    store: MemoryStore,
+    row: int,
+    mask: NDArray[np.bool_],
+    likeness: float,
+    fetched: Collection[str],
+) -> Iterator[Step]:
+    """By the topic, and by *likeness* alone where that is above 0.
+
+    Not by a topic that the conversation has *fetched* before (seed row A1.13): what of it mattered
+    is in the hot buffer.
+    """
     if store.vectors is None:
         return
     point = store.vectors.wholes(np.array([row], dtype=np.int64))[0]
     if np.isnan(point).any():
         return
-    yield from _of_topic(store, row, point, mask)
+    if store.columns.topic(row) not in fetched:
+        yield from _of_topic(store, row, point, mask)
     if likeness > 0:
         rows, cosines = store.vectors.search(point, NEAREST + 1, part="whole", allowed=mask)
         for other, cosine in zip(rows.tolist(), cosines.tolist(), strict=True):

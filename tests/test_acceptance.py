@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -77,6 +78,37 @@ def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:  # B3.11
     assert [lead(real, question, "other") for question in NEUTRAL] == neutral  # nothing leaked
 
 
+def test_after_zebra_animals_outrank_programming(real: Memory) -> None:  # B3.11
+    for text in (*PROGRAMMING, *ANIMALS):
+        real.remember(ME, text)
+    before = [first(real, cue, "other") for cue in BALANCED]
+    real.recall(ME, "zebra", session="talk", k=6)
+    after = [first(real, cue, "talk") for cue in BALANCED]
+    turned = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
+    assert turned
+    assert all(a in PROGRAMMING and b in ANIMALS for a, b in turned)
+
+
+BALANCED = (
+    "plains and the backend",
+    "plains and the merge",
+    "lions and the parser",
+    "the parser or lions?",
+    "herds and the compiler",
+    "logs or herds?",
+    "the backend or herds?",
+    "Python or the reserve?",
+    "lions and logs",
+)
+"""As near to one as to the other: what was in mind before decides."""
+
+
+def first(memory: Memory, cue: str, session: str) -> str:
+    """The text of what *cue* brings to mind first."""
+    found = memory.recall(ME, cue, session=session, context=0, rehearse=False)
+    return texts(found)[0]
+
+
 NEUTRAL = ("Are there plains, scripts or parsers?", "animals and the backend", "lions and logs")
 
 
@@ -138,6 +170,9 @@ def test_older_scores_lower_for_retention_and_access_resists_decay(
     found = real.recall(ME, "garden plan beds", explain=True)
     kept = {hit.memory.id: hit.why["retention"] for hit in found.hits}
     assert kept[new] > kept[used] > kept[old]
+    slowed = 30 * (1 + math.log(2))  # long_term, one access, five days ago
+    expected = {new: 1.0, used: 2 ** (-5 / slowed), old: 2 ** (-10 / 30)}
+    assert kept == pytest.approx(expected, abs=1e-3)
 
 
 def test_database_notes_do_not_answer_a_question_about_something_else(real: Memory) -> None:

@@ -144,6 +144,9 @@ def test_counts_agree_with_the_export(filled: Memory) -> None:
         for record in records:
             tally[record[field]] = tally.get(record[field], 0) + 1
         assert counts[name] == tally
+    bands = [sum(r["importance"] >= least for r in records) for least in (0.7, 0.4, 0.0)]
+    high, medium, low = bands[0], bands[1] - bands[0], bands[2] - bands[1]
+    assert counts["by_importance"] == {"high": high, "medium": medium, "low": low}
     threads = {(r["visibility"], r["agent"], r["session"]) for r in records if r["session"]}
     assert counts["sessions"] == len(threads)
     assert counts["topics"] == len({r["topic"] for r in records if r["topic"]})

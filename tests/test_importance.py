@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from memory_core.config import Settings
-from memory_core.importance import NOVEL, Rules
+from memory_core.importance import NOVEL, Rules, band
 from memory_core.memory import Memory
 from memory_core.records import Identity
 
@@ -31,6 +32,21 @@ ME = Identity("me")
 )
 def test_the_rules(text: str, role: str, nearest: float | None, importance: float) -> None:
     assert Rules().importance(text, role, nearest, 0.45) == importance
+
+
+@pytest.mark.parametrize(
+    ("importance", "name"),
+    [
+        (1.0, "high"),
+        (float(np.float32(0.7)), "high"),
+        (0.69, "medium"),
+        (0.4, "medium"),
+        (0.39, "low"),
+        (0.0, "low"),
+    ],
+)
+def test_the_bands(importance: float, name: str) -> None:
+    assert band(importance) == name
 
 
 class Asked:

@@ -171,7 +171,7 @@ def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) ->
     cue, near, far = (row for row in rows if row is not None)
     parent, likeness = 0.8, 0.3
     with store.reading():
-        reached = links._spread(store, {cue: parent}, {cue: likeness}, store.readable(ME))
+        reached = links._spread(store, {cue: parent}, {cue: likeness}, store.readable(ME), ())
         assert store.vectors is not None
         whole = store.vectors.wholes(np.arange(len(store.columns)))
     by_name = parent * links.SPREAD * links.ENTITY_BOOST  # two hold it: the name is rare
@@ -194,10 +194,19 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
     row = store.columns.row(cue)
     assert row is not None
     with store.reading():
-        steps = list(links._near(store, row, store.readable(ME), likeness=0.0))
+        steps = list(links._near(store, row, store.readable(ME), 0.0, ()))
     assert [(store.columns.id(each), how) for each, _, how in steps if each != row] == [
         (other, "same topic (crafts) as")
     ]
+
+    def paths(session: str) -> str:
+        found = memory.recall(ME, "Who mends barrels?", session=session, explain=True)
+        return " ".join(str(each.why.get("path")) for each in (*found.hits, *found.rejected))
+
+    assert "same topic (crafts)" in paths("a")
+    assert "crafts" in memory.in_mind(ME, "a").topics
+    assert "same topic" not in paths("a")  # fetched once in a conversation (A1.13)
+    assert "same topic (crafts)" in paths("b")
 
 
 def test_links_respect_scope_and_filters(memory: Memory) -> None:

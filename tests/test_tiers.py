@@ -141,6 +141,33 @@ def test_maintenance_sweeps_by_itself_every_five_minutes(memory: Memory, clock: 
     assert "tiers" not in upkeep.problems
 
 
+def test_twenty_captured_turns_make_a_sweep_due_at_once(open_memory: OpenMemory) -> None:
+    memory = open_memory(tiers={"ring": 5})
+    upkeep = memory._engine.parts().tiers
+    greeting = says(memory, "Good morning Jonas, how are you?")
+    talk(memory, 18)
+    upkeep.keep()
+    assert tier(memory, greeting) == "active"
+    says(memory, "One more note on the pear trees.")
+    upkeep.keep()
+    assert tier(memory, greeting) == "retired"
+
+
+def test_half_lives_and_the_weight_of_rehearsal_are_settable(
+    open_memory: OpenMemory, clock: Any
+) -> None:
+    decay = {"recent_half_life_days": 1, "long_term_half_life_days": 2, "rehearsal_weight": 0}
+    memory = open_memory(decay=decay)
+    recent, lasting = says(memory, "The heron sleeps."), memory.remember(ME, "The heron ate.").id
+    for _ in range(3):
+        memory.recall(ME, recent)
+    memory.sweep(ME)
+    clock.pass_by(2 * DAY)
+    found = memory.recall(ME, "the heron", explain=True)
+    kept = {hit.memory.id: hit.why["retention"] for hit in found.hits}
+    assert kept == pytest.approx({recent: 0.25, lasting: 0.5})
+
+
 def test_a_sweep_with_nothing_to_move_writes_nothing(memory: Memory) -> None:
     talk(memory, 3)
     before = memory._engine.parts().store.applied
