@@ -48,9 +48,10 @@ FIRST_SCRUB_SECONDS = 600.0
 STOP_SECONDS = 10.0
 """How long closing waits for the step that is under way."""
 
-ERASE_SECONDS = 5.0
-"""Between two erasures by the thread: each makes table and snapshot anew, and forgets come in rows;
-LanceDB also loses about 1 KiB of memory with each table that is opened (measured, 0.40.0)."""
+FILES_SECONDS = 5.0
+"""The thread touches table and snapshot so often at most: changes come in rows, each commit of the
+table is four files, and each erasure makes everything anew. LanceDB also loses about 1 KiB of
+memory with each table that is opened (measured, 0.40.0)."""
 
 ERASED = "erased"
 """The meta key of the last complete erasure: {"sequence": of the newest forget that it covers}."""
@@ -95,8 +96,7 @@ class Maintenance:
         self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
         self._level: tuple[object, ...] = ()
         self._next_scrub = time.monotonic() + FIRST_SCRUB_SECONDS
-        self._next_erasure = 0.0
-        self._erased = 0
+        self._next_files = 0.0
         self.scrubbed_at: float | None = None
         """When every checksum was last compared here, by the clock; None before the first time."""
         self.damage: list[str] = []
@@ -144,7 +144,7 @@ class Maintenance:
     def nudge(self) -> None:
         """Begin the next round now, and let no step of it sit out."""
         self._skipped.clear()
-        self._next_erasure = 0.0
+        self._next_files = 0.0
         self._wake.set()
 
     def _run(self) -> None:
@@ -167,7 +167,7 @@ class Maintenance:
     def round(self, *, hurry: bool = True) -> None:
         """One round: catch up, journal accesses, then what is left to do. Never raises.
 
-        Without *hurry* what was forgotten just after an erasure waits a few seconds for the next.
+        Without *hurry* a table that serves gets its next changes a few seconds after the last ones.
         """
         with self._working:
             if not self._stopping.is_set():
@@ -192,17 +192,22 @@ class Maintenance:
         if self.holder:
             self._step("vectors", self._backfill)  # before lancedb is imported: recall needs them
             self._step("reembedding", self._reembed)
-            if not hurry and self._erased_just_now():
+            self._step("log", self._empty_log)
+            if not hurry and self._kept_just_now():
                 return
             self._step("table", self.mirror.keep)
             self._step("snapshot", self.snapshots.keep)
             self._step("erasure", self._erase)
-            self._step("log", self._empty_log)
             self._step("reserve", self._store.reserve.keep)
+            self._next_files = time.monotonic() + FILES_SECONDS
         else:
             self._step("table", self.mirror.follow)
         settled = not self._store.behind and not self.refused and not self._store.reembedding
         self._level = before if settled and before == self._state() else ()
+
+    def _kept_just_now(self) -> bool:
+        well = self._store.table is not None and not self.problems
+        return well and time.monotonic() < self._next_files
 
     def _state(self) -> tuple[object, ...]:
         """What has to change for a round to have something to do."""
@@ -310,10 +315,6 @@ class Maintenance:
             tx.append(Change("meta", ERASED, {"value": value}, source="maintenance"))
 
         self._store.reserve.with_room(lambda: self._store.commit(done))
-        self._erased, self._next_erasure = forgotten, time.monotonic() + ERASE_SECONDS
-
-    def _erased_just_now(self) -> bool:
-        return self._store.forgotten_at > self._erased and time.monotonic() < self._next_erasure
 
     def _empty_log(self) -> None:
         if self._store.journal.stats()["wal_bytes"] > WAL_BYTES:

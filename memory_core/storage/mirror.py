@@ -160,11 +160,14 @@ class Mirror:
         return int(meta["dimension"]) if meta else DIMENSION
 
     def _merge(self) -> None:
-        """Merge what is behind, oldest first, in batches of one commit each."""
-        table = self._store.table
+        """Merge what is behind, oldest first, in batches of one commit each.
+
+        Not what comes meanwhile: where somebody writes on and on, it would never end.
+        """
+        table, newest = self._store.table, self._store.applied
         while table is not None and not self._stopping():
             tail = self._store.tail(self._settings.apply_batch)
-            if not tail:
+            if not tail or self._store.settled >= newest:
                 return
             applied = tail[-1][1]
             self._merge_ids(table, [id for id, _ in tail], applied)

@@ -37,25 +37,34 @@ def holding(house: Any, *words: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_the_thread_erases_what_comes_in_a_row_at_once(
+def test_the_thread_touches_the_table_for_many_changes_at_once(
     house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     room = house.room()
-    first, second, third = (room.put(f"heron {number}") for number in range(3))
+    ids = [room.put(f"heron {number}") for number in range(3)]
     room.rounds()
-    room.forget(first)
-    room.upkeep.round(hurry=False)
-    assert not room.upkeep.erasing
-    built = room.upkeep.mirror.since
-    for id in (second, third):
+    built, settled = room.upkeep.mirror.since, room.store.settled
+    for id in ids[:2]:
         room.forget(id)
+        room.put(f"a stork for {id}")
         room.upkeep.round(hurry=False)
         assert room.upkeep.erasing
-        assert room.upkeep.mirror.since == built
-    later = time.monotonic() + maintenance.ERASE_SECONDS
+        assert (room.upkeep.mirror.since, room.store.settled) == (built, settled)
+    later = time.monotonic() + maintenance.FILES_SECONDS
     monkeypatch.setattr(time, "monotonic", lambda: later)
     room.upkeep.round(hurry=False)
     assert not room.upkeep.erasing
+    assert not room.store.behind
+
+
+def test_a_table_that_fails_is_looked_at_in_the_next_round(house: Any) -> None:
+    room = house.room()
+    room.put("a heron")
+    room.rounds()
+    shutil.rmtree(house.directory / "table")
+    room.store.distrust(room.store.table, StorageError("it is gone", "wait"))
+    room.upkeep.round(hurry=False)
+    assert room.store.table is not None
 
 
 @pytest.mark.parametrize("model", [True, False])
