@@ -34,6 +34,9 @@ _PARTS: tuple[Part, Part] = ("passage", "whole")
 LOOKED_AT = 5
 """Of the best candidates that many are looked at for the words of the question."""
 
+NEAR = 50
+"""Of the candidates nearest to a question so many are looked at for the nearest to its people's."""
+
 FEW = 20
 """Among fewer candidates the lead of the best says nothing."""
 
@@ -104,8 +107,10 @@ def _closest(store: MemoryStore, asked: Question, found: Candidates, content: Co
     """
     passage, whole = found.passage, found.whole
     if asked.told is not None and content[1] > NOTHING:
+        near = np.fmax(np.nan_to_num(passage, nan=-1.0), np.nan_to_num(whole, nan=-1.0))
+        rows = np.sort(found.rows[np.argsort(-near, kind="stable")[:NEAR]])
         told = replace(asked, vector=asked.told)
-        passage, whole = (similarities(store, told, found.rows, part) for part in _PARTS)
+        passage, whole = (similarities(store, told, rows, part) for part in _PARTS)
     known = np.concatenate([passage, whole])
     known = known[~np.isnan(known)]
     return float(known.max()) if len(known) else float("nan")

@@ -113,9 +113,12 @@ class FakeEngine:
         ]
         if query in self.memories:
             scored = [(1, self.memories[query])]
-        best = sorted(((s, m) for s, m in scored if s), key=lambda pair: -pair[0])[:k]
-        hits = tuple(Hit(m, float(s), why={"words": float(s)}) for s, m in best)
-        return Recollection(bool(hits), 0.8 if hits else 0.1, "high" if hits else "none", hits)
+        best = sorted(((s, m) for s, m in scored if s), key=lambda pair: -pair[0])
+        hits = tuple(Hit(m, float(s), why={"words": float(s)}) for s, m in best[:k])
+        left = best[k:] if given.get("explain") else ()
+        rejected = tuple(Hit(m, float(s), why={"rejected": "below_k"}) for s, m in left)
+        sure, feeling = (0.8, "high") if hits else (0.1, "none")
+        return Recollection(bool(hits), sure, feeling, hits, rejected=rejected)
 
     def consolidate(
         self,

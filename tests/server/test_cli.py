@@ -97,6 +97,18 @@ def test_recall_is_readable_and_steers_no_terminal(run: Any, engine: Any) -> Non
     assert "\x1b" not in out
 
 
+def test_an_explanation_tells_what_was_rejected_and_why(run: Any, engine: Any) -> None:
+    given, left = engine.add("green tea tea"), engine.add("black tea")
+    _, out, _ = run("recall", "green tea", "--top", "1", "--explain")
+    shown, _, rejected = out.partition("rejected")
+    assert given.id in shown
+    assert left.id not in shown
+    assert left.id in rejected
+    assert "why: rejected below_k" in rejected
+    _, plain, _ = run("recall", "green tea", "--top", "1")
+    assert left.id not in plain
+
+
 def test_nothing_found_is_no_failure(run: Any) -> None:
     code, out, _ = run("recall", "quark")
     assert code == 0
