@@ -41,6 +41,16 @@ ORDER = 0.5
 """What the latest of the candidates has before the oldest, when the latest is asked for; reversed
 for the first. Measured: LoCoMo recall@10 85.4 to 85.6, nothing else moves."""
 
+STANDING = 2.0
+"""What a standing wish of the user ("always show units", "I prefer short answers") has before
+others when help is asked for, as much as what a user says has before an answer of 600 words.
+Measured on BEAM: recall@1 / @5 / @10 +4.3 / +3.8 / +2.5; LoCoMo stays as it is."""
+
+ELSEWHERE = 1.0
+"""What a turn has less in a conversation in which nobody speaks whom the question names. Where
+everybody speaks everywhere it changes nothing. Measured on LoCoMo with all conversations in one
+store: recall@10 83.4 to 84.4, with 0.5 84.0."""
+
 DERIVED_PRIOR = 0.5
 """Share of the prior that summaries and concepts get: nobody said them, and before their sources
 they only take places. Measured on the dialogue after one sleep: recall@10 is 82.7; 1.0 gives 81.4,
@@ -57,11 +67,13 @@ _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 class Question:
     """What is asked, with all that can be told of it before looking at a single memory.
 
-    *words* is how its words fit every row; *dates* are those that it names, *asks_when* whether it
-    asks for one; *order* is 1 when it asks for the latest, -1 for the first; *vector* is None while
-    there is no model. *facts* are the rows of extracted facts that lend to their sources, None when
-    none do. *told* is the vector of the question as those whom it names would put it, None where it
-    names nobody who speaks.
+    *words* is how its words fit every row, *names* which of them belong to a name; *dates* are
+    those that it names, *asks_when* whether it asks for one; *order* is 1 when it asks for the
+    latest, -1 for the first; *vector* is None while there is no model. *facts* are the rows of
+    extracted facts that lend to their sources, None when none do. *told* is the vector of the
+    question as those whom it names would put it, None where it names nobody who speaks. *standing*
+    are the rows that say how the user wants things done, None unless help is asked for; *answered*
+    is True when it asks what the assistant said; *named* are the codes of speakers whom it names.
     """
 
     cues: Cues
@@ -69,9 +81,13 @@ class Question:
     words: Match
     dates: dates.DateCue
     asks_when: bool
+    names: frozenset[str] = frozenset()
     order: int = 0
     facts: Mask | None = None
     told: NDArray[np.float32] | None = None
+    standing: Mask | None = None
+    answered: bool = False
+    named: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +103,11 @@ class Link:
 class Candidates:
     """Rows that may answer and every signal about them, one value a row; NaN is no evidence.
 
-    *lexical* is BM25 of the text alone, *nearby* with the turns around it, and *trust* (0-1) the
-    share of their weight that words have for this question. *score* is *fused* and
-    what was *added* to it, by name. *neighbours* says at which place of the rows the turn at an
-    offset of the thread stands, -1 where it is no candidate; *links* how rows were reached from
-    the best of them.
+    *lexical* is BM25 of the text alone, *nearby* with the turns around it and with words near those
+    of the question, and *trust* (0-1) the share of their weight that words have for this question.
+    *score* is *fused* and what was *added* to it, by name. *neighbours* says at which place of the
+    rows the turn at an offset of the thread stands, -1 where it is no candidate; *links* how rows
+    were reached from the best of them.
     """
 
     rows: Rows
@@ -118,8 +134,9 @@ def weigh(
     }
     passage, whole = (similarities(store, asked, rows, part) for part in ("passage", "whole"))
     lexical = asked.words.scores[rows].astype(np.float64)
-    nearby = activation.nearby_words(asked.words.terms(rows), neighbours)
-    trust, weights = _trust(asked, nearby), settings.recall
+    exact = activation.nearby_words(asked.words.terms(rows), neighbours)
+    nearby = activation.nearby_words(asked.words.meant(rows), neighbours)
+    trust, weights = _trust(asked, exact), settings.recall
     fused = fusion.fuse(
         [
             (weights.passage_weight, passage),
@@ -127,8 +144,12 @@ def weigh(
             (weights.lexical_weight * trust, nearby),
         ]
     )
-    added = _spread(store, settings, fused, rows, neighbours)
+    added = _spread(store, settings, asked, fused, rows, neighbours)
     added["temporal"] = weights.temporal_weight * _temporal(store, asked, rows)
+    if asked.named:
+        added["elsewhere"] = -ELSEWHERE * _elsewhere(store.columns, asked, rows)
+    if asked.standing is not None:
+        added["standing"] = STANDING * asked.standing[rows].astype(np.float64)
     if asked.order:
         added["order"] = ORDER * asked.order * _lateness(store.columns, rows)
     by_facts = lending.lent(store, asked, rows, whole, lexical)
@@ -167,16 +188,20 @@ def similarities(store: MemoryStore, asked: Question, rows: Rows, part: Part) ->
     return store.vectors.similarities(asked.vector, rows, part=part).astype(np.float64)
 
 
-def _trust(asked: Question, nearby: Scores) -> float:
-    """What words weigh; all of it while there are no vectors to set against them."""
+def _trust(asked: Question, exact: Scores) -> float:
+    """What words weigh; all of it while there are no vectors to set against them.
+
+    Words near those of the question (*exact* has none) do not vouch for themselves.
+    """
     if asked.vector is None or asked.words.ideal <= 0:
         return 1.0
-    return fusion.trust_in_words(float(nearby.max()) / asked.words.ideal)
+    return fusion.trust_in_words(float(exact.max()) / asked.words.ideal)
 
 
 def _spread(
     store: MemoryStore,
     settings: Settings,
+    asked: Question,
     fused: Scores,
     rows: Rows,
     neighbours: dict[int, Rows],
@@ -185,7 +210,8 @@ def _spread(
     words, asks = columns.words[rows], columns.question[rows]
     kernel = activation.thread_kernel(fused, neighbours, words, asks)
     session = activation.session_term(fused, columns.thread[rows])
-    prior = np.where(columns.role[rows] == _ASSISTANT, 0.0, weights.user_prior)
+    told = 0.0 if asked.answered else weights.user_prior
+    prior = np.where(columns.role[rows] == _ASSISTANT, 0.0, told)
     prior *= np.where(np.isin(columns.kind[rows], _DERIVED), DERIVED_PRIOR, 1.0)
     return {
         "thread": kernel - fused,
@@ -210,6 +236,14 @@ def _temporal(store: MemoryStore, asked: Question, rows: Rows) -> Scores:
             known[key] = dates.temporal_match(cue, at, named)
         result[index] = known[key]
     return result
+
+
+def _elsewhere(columns: Columns, asked: Question, rows: Rows) -> Scores:
+    """1 for each of *rows* in a conversation without anybody whom the question names."""
+    theirs = np.isin(columns.speaker, list(asked.named))
+    threads = columns.thread[rows]
+    without = (threads >= 0) & ~np.isin(threads, columns.thread[theirs])
+    return without.astype(np.float64)
 
 
 def _lateness(columns: Columns, rows: Rows) -> Scores:

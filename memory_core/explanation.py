@@ -1,8 +1,8 @@
 """Why a memory was recalled, or was not: every signal, the path, the modifiers, the reason.
 
 A trace is made of what the recall computed anyway and of nothing else; no model is asked. The parts
-of a score add up: fused + thread + session + role + asks + temporal + order + cognition
-+ links.
+of a score add up: fused + thread + session + role + asks + temporal + order + standing + elsewhere
++ facts + cognition + links.
 """
 
 from __future__ import annotations

@@ -15,11 +15,9 @@ from memory_core import attachment
 from memory_core.evidence import Candidates, Question, similarities
 from memory_core.scoring import metamemory
 from memory_core.storage.columns import Columns
-from memory_core.storage.lexical_index import analyse
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.vector_entries import Part
 from memory_core.text import periods
-from memory_core.text.entities import entities
 from memory_core.text.words import CJK, FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 
 Rows = NDArray[np.int64]
@@ -160,6 +158,5 @@ def _content(asked: Question) -> Content:
     """Which of the question's terms that occur are no name in it, and the rarity of all that are
     none, whether they occur or not."""
     words = asked.words
-    named = {term for name in entities(asked.cues.query) for term in analyse(name)}
-    counted = np.array([term not in named for term in words.held], np.bool_)
+    counted = np.array([term not in asked.names for term in words.held], np.bool_)
     return counted, words.ideal - float(words.rarity[~counted].sum())

@@ -7,7 +7,7 @@ Ranking is by evidence (design rule 4). The recipe and its weights were measured
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,7 @@ from memory_core import (
     lending,
     links,
     selection,
+    standing,
 )
 from memory_core.attachment import Chosen, Cues, Why
 from memory_core.config import Settings
@@ -34,11 +35,14 @@ from memory_core.scoring import fusion, metamemory
 from memory_core.session import Mind, Sessions
 from memory_core.storage import lexical_index
 from memory_core.storage.accesses import Accesses
+from memory_core.storage.analysis import analyse
 from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.text import dates, periods
+from memory_core.text.entities import entities
 from memory_core.text.first_person import in_first_person
 from memory_core.text.order import order_asked
+from memory_core.text.requests import asks_what_was_answered
 
 log = logging.getLogger(__name__)
 
@@ -162,16 +166,29 @@ class Reader:
             return in_first_person(query, speaks)
 
     def _question(self, cues: Cues, vector: NDArray[np.float32] | None, shown: Mask) -> Question:
-        named = dates.query_dates(cues.query, self._clock())
+        days, called = dates.query_dates(cues.query, self._clock()), entities(cues.query)
+        names = frozenset(term for name in called for term in analyse(name))
         return Question(
             cues,
             vector if self._store.vectors is not None else None,
-            self._store.lexical.match(cues.query),
-            named,
+            self._store.lexical.match(cues.query, alone=names),
+            days,
             dates.asks_when(cues.query),
-            0 if named else order_asked(cues.query),
-            lending.lenders(self._store, cues, shown),
+            names=names,
+            order=0 if days else order_asked(cues.query),
+            facts=lending.lenders(self._store, cues, shown),
+            standing=standing.wishes(self._store, cues.query, shown),
+            answered=asks_what_was_answered(cues.query),
+            named=frozenset(self._speakers(called, shown)),
         )
+
+    def _speakers(self, names: Iterable[str], shown: Mask) -> Iterator[int]:
+        """The codes of those of *names* who speak in the rows *shown*."""
+        columns = self._store.columns
+        for name in names:
+            code = columns.code(name, "speaker")
+            if code > 0 and bool(np.any(shown & (columns.speaker == code))):
+                yield code
 
     def _period(self, cues: Cues, seen: Mask) -> periods.Period | None:
         """The time that is the whole question, if it is; people who are *seen* may be named."""
@@ -248,6 +265,7 @@ class Reader:
             for part in ("whole", "passage"):
                 nearest = self._store.vectors.search(asked.vector, most, part=part, allowed=mask)
                 found.append(nearest[0])
+            found.append(standing.reached(self._store, asked, mask))
             found.append(
                 cognition.hot(self._store, asked.cues.mind, asked.vector, self._profile.related)
             )

@@ -23,6 +23,7 @@ PATHS = {
     "topics",
     "recording",
     "lending",
+    "standing",
     "backlog",
     "extraction",
     "jobs",

@@ -239,3 +239,23 @@ def test_what_is_reached_stays_behind_the_best_hit_and_is_bounded(memory: Memory
     assert all(hit.score < found[0].score for hit in found[1:])
     reached = [hit for hit in found if np.asarray(hit.why.get("links", 0.0)) > 0]
     assert 0 < len(reached) <= links.REACHED
+
+
+def test_a_long_text_brings_less_to_mind(memory: Memory) -> None:
+    """By a name that it shares: as along the thread, from 30 words on in proportion."""
+    short = memory.remember(ME, "The cooper of Tannery Row retired.").id
+    padding = " ".join(f"word{number}" for number in range(84))
+    long = memory.remember(ME, f"The tanner of Malt Lane moved away {padding}.").id
+    by_short = memory.remember(ME, "A bell from Tannery Row was sold.").id
+    by_long = memory.remember(ME, "A clock from Malt Lane was sold.").id
+    store = memory._engine.parts().store
+    with store.reading():
+        columns = store.columns
+        row = {id: columns.row(id) for id in (short, long, by_short, by_long)}
+        everything = np.ones(len(columns), np.bool_)
+        seeds = {row[short]: 1.0, row[long]: 1.0}
+        reached = links._spread(store, seeds, {}, everything, ())  # type: ignore[arg-type]
+        words = int(columns.words[row[long]])
+    assert words > 60
+    whole, part = (reached[row[id]].activation for id in (by_short, by_long))  # type: ignore[index]
+    assert part == pytest.approx(whole * 30 / words)

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,9 @@ from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.storage.analysis import analyse
 from memory_core.storage.spelling import Spelling
+from memory_core.storage.thesaurus import TABLE
 from memory_core.text import dates, passages
+from memory_core.text.entities import entities
 from memory_core.text.order import order_asked
 
 ME = Identity("me")
@@ -111,39 +113,52 @@ class Oracle:
         return both / np.linalg.norm(both)
 
     def bm25(self, query: str) -> Floats:
-        return sum((added for _, added in self.terms(query)), np.zeros(len(self.bags)))
+        return sum((added for _, added, _ in self.terms(query)), np.zeros(len(self.bags)))
 
     @cache  # noqa: B019 one oracle for all tests of this file
-    def terms(self, query: str) -> list[tuple[float, Floats]]:
-        """Of each word: its rarity, and what it adds to each turn."""
+    def terms(self, query: str) -> list[tuple[float, Floats, Floats]]:
+        """Of each word: its rarity, what it adds to each turn, and the same with words near it."""
         found = []
         known = list(dict.fromkeys(term for bag in self.bags for term in bag))
-        for term in set(analyse(query)):
-            share = 1.0
+        named = {term for name in entities(query) for term in analyse(name)}
+        for asked in set(analyse(query)):
+            term, share = asked, 1.0
             if term not in known:  # a misspelt word counts as the one that it nearly is, for less
-                term = self.spelling.nearest(term, known, self.frequency)
-                share = 0.6
-            holds = np.array([bag[term] for bag in self.bags], dtype=float)
-            n = int((holds > 0).sum())
+                term, share = self.spelling.nearest(term, known, self.frequency), 0.6
+            n = self.frequency(term)
             idf = math.log(1 + (len(self.bags) - n + 0.5) / (n + 0.5))
-            found.append((idf, share * idf * 1.9 * holds / (holds + self.norms)))
+            near = {} if asked in named else self.near.get(asked, {})
+            weight = 0.6 * idf if n else 0.36 * idf
+            exact = share * idf * self.held(term)
+            others = [weight * s * self.held(word) for word, s in near.items() if word not in named]
+            found.append((idf, exact, np.maximum.reduce([exact, *others])))
         return found
+
+    def held(self, term: str) -> Floats:
+        """How much each turn holds of *term*, from 0."""
+        counts = np.array([bag[term] for bag in self.bags], dtype=float)
+        return 1.9 * counts / (counts + self.norms)
+
+    @cached_property
+    def near(self) -> dict[str, dict[str, float]]:
+        """The words near a word, with their shares, as they are shipped."""
+        table = np.load(TABLE)
+        words, ends = bytes(table["terms"]).decode().split("\n"), [0, *table["ends"].tolist()]
+        others, shares = [words[place] for place in table["near"]], table["shares"] / 255
+        spans = zip(words, ends, ends[1:], strict=False)
+        return {w: dict(zip(others[a:b], shares[a:b], strict=True)) for w, a, b in spans}
 
     def frequency(self, term: str) -> int:
         return sum(term in bag for bag in self.bags)
 
-    def nearby(self, query: str, rows: list[int]) -> dict[int, float]:
-        """Words that stand in a turn or, for less, in one of the *rows* around it."""
+    def nearby(self, words: list[Floats], rows: list[int]) -> Floats:
+        """*words* that stand in a turn or, for less, in one of the *rows* around it."""
         shares = {0: 1.0, -1: 0.4, 1: 0.4, -2: 0.25, 2: 0.25}
-        result = dict.fromkeys(rows, 0.0)
-        for _, added in self.terms(query):
-            for row in rows:
-                around = {offset: self.at(row, offset) for offset in shares}
-                result[row] += max(
-                    shares[offset] * added[other]
-                    for offset, other in around.items()
-                    if other in result
-                )
+        result, inside = np.zeros(len(self.bags)), set(rows)
+        table = np.stack(words, axis=1) if words else np.zeros((len(self.bags), 1))
+        for row in rows:
+            around = [(share, self.at(row, offset)) for offset, share in shares.items()]
+            result[row] = np.max([s * table[o] for s, o in around if o in inside], axis=0).sum()
         return result
 
     def at(self, row: int, offset: int) -> int | None:
@@ -172,11 +187,11 @@ class Oracle:
             mine = signal[rows]
             return (mine - mine.mean()) / mine.std() if mine.std() > 1e-12 else mine * 0
 
-        near = np.zeros(len(self.bags))
-        for row, score in self.nearby(query, rows).items():
-            near[row] = score
-        ideal = sum(idf for idf, _ in self.terms(query))
-        trust = min(1.0, near.max() / ideal / 0.5) if ideal else 1.0
+        terms = self.terms(query)
+        exact = self.nearby([added for _, added, _ in terms], rows)
+        near = self.nearby([best for _, _, best in terms], rows)
+        ideal = sum(idf for idf, _, _ in terms)
+        trust = min(1.0, exact.max() / ideal / 0.5) if ideal else 1.0
         words = 0.5 * trust * z(near)
         fused = dict(zip(rows, 0.6 * z(passage) + 0.4 * z(whole) + words, strict=True))
         cue, when_asked = dates.query_dates(query, NOW), dates.asks_when(query)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log1p
 from typing import Any
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from memory_core.storage.analysis import analyse
 from memory_core.storage.spelling import Spelling
+from memory_core.storage.thesaurus import near_terms
 
 __all__ = ["LexicalIndex", "analyse"]
 
@@ -30,7 +31,18 @@ FEW_TERMS = 1000
 """Terms that no text holds are not worth dropping before there are so many."""
 
 MISSPELT = 0.6
-"""Share of its weight that a word has which no text holds, but one that is nearly like it."""
+"""Share of its weight that a word has which no text holds, but one that is nearly like it, in its
+letters or in meaning. It would have the most of all, being the rarest."""
+
+NEAR = 0.6
+"""Share of its weight that a word has where only a word near it in meaning stands, times how near.
+
+Measured over exact words: LoCoMo recall@1 / @10 50.1 / 85.4 to 50.4 / 85.7, the dialogue @1 / @5
+45.0 / 77.7 to 47.7 / 79.1 (docs/recall.md).
+"""
+
+Postings = tuple[NDArray[np.int32], NDArray[np.float32]]
+"""Rows, and what a term adds there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +51,50 @@ class Match:
 
     *scores* holds BM25 of every row, *ideal* what LexicalIndex.ideal tells, and *postings* for each
     term of the query that occurs the rows that hold it and what it adds there. *held* are these
-    terms and *rarity* is their idf, as it counts in *ideal*.
+    terms and *rarity* is their idf, as it counts in *ideal*. *near* holds, by term of the query,
+    the rows where a term near it in meaning stands, a row once for each of these.
     """
 
     scores: NDArray[np.float32]
     ideal: float
-    postings: tuple[tuple[NDArray[np.int32], NDArray[np.float32]], ...]
+    postings: tuple[Postings, ...]
     held: tuple[str, ...]
     rarity: NDArray[np.float32]
+    near: Mapping[str, Postings] = field(default_factory=dict)
 
     def terms(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """What each term adds in each of the different *rows*: (terms that occur, len(rows))."""
-        place = np.full(self.scores.size, -1, np.int32)
-        place[rows] = np.arange(rows.size, dtype=np.int32)
-        table = np.zeros((len(self.postings), rows.size), np.float32)
+        return self._table(rows, {term: number for number, term in enumerate(self.held)})
+
+    def meant(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """As `terms`, each term where it or one near it adds most.
+
+        After the terms that occur come those that occur only by what is near them.
+        """
+        numbers = {
+            term: number for number, term in enumerate(dict.fromkeys((*self.held, *self.near)))
+        }
+        table = self._table(rows, numbers)
+        place = self._places(rows)
+        for term, (holders, added) in self.near.items():
+            places = place[holders]
+            inside = places >= 0
+            np.maximum.at(table[numbers[term]], places[inside], added[inside])
+        return table
+
+    def _table(self, rows: NDArray[np.int64], numbers: Mapping[str, int]) -> NDArray[np.float32]:
+        place = self._places(rows)
+        table = np.zeros((len(numbers), rows.size), np.float32)
         for number, (holders, added) in enumerate(self.postings):
             places = place[holders]
             table[number, places[places >= 0]] = added[places >= 0]
         return table
+
+    def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Where each row stands in *rows*; -1 for the others."""
+        place = np.full(self.scores.size, -1, np.int32)
+        place[rows] = np.arange(rows.size, dtype=np.int32)
+        return place
 
 
 class LexicalIndex:
@@ -121,29 +159,69 @@ class LexicalIndex:
         number = self._numbers.get(term)
         return 0 if number is None else len(self._rows[number])
 
-    def match(self, query: str) -> Match:
-        """How *query* fits every row up to the highest ever put, in all and term by term."""
+    def holders(self, term: str) -> NDArray[np.int64]:
+        """The rows that hold *term*, a term as `analyse` gives it."""
+        number = self._numbers.get(term)
+        return np.array(() if number is None else self._rows[number], np.int64)
+
+    def match(self, query: str, *, alone: Collection[str] | None = None) -> Match:
+        """How *query* fits every row up to the highest ever put, in all and term by term.
+
+        With *alone* words near those of the query are looked up too (Match.meant), but for the
+        terms in *alone*, such as names, which mean only themselves.
+        """
         scores = np.zeros(self._size, np.float32)
         postings, ideal, held = [], 0.0, {}
-        mean_length = self._total_length / max(1, len(self))
-        floor = np.float32(K1 * (1 - B))
-        slope = np.float32(K1 * B / mean_length) if mean_length else np.float32(0)
+        near: dict[str, Postings] = {}
         for term in dict.fromkeys(analyse(query)):
             number, share = self._meant(term)
             # Copies: an array cannot grow while a view of it is alive.
             rows = np.array(() if number is None else self._rows[number], np.int32)
             idf = self._idf(rows.size)
             ideal += idf
+            if alone is not None and term not in alone:
+                weight = idf if rows.size else MISSPELT * idf
+                around = self._around(term, weight, alone)
+                near |= {term: around} if around[0].size else {}
             if number is None or not rows.size:
                 continue
             counts = np.array(self._counts[number], np.float32)
-            weight = np.float32(share * idf * (K1 + 1))
-            added = weight * counts / (counts + floor + slope * self._lengths[rows])
+            added = self._added(rows, counts, np.float32(share * idf))
             scores[rows] += added
-            postings.append((rows, np.asarray(added, np.float32)))
+            postings.append((rows, added))
             held[term] = share * idf
         rarity = np.array(list(held.values()), np.float32)
-        return Match(scores, ideal, tuple(postings), tuple(held), rarity)
+        return Match(scores, ideal, tuple(postings), tuple(held), rarity, near)
+
+    def _around(self, term: str, weight: float, alone: Collection[str]) -> Postings:
+        """Where the terms near *term*, which weighs *weight*, stand, and what they add for it."""
+        known = [
+            (self._numbers.get(word), share)
+            for word, share in near_terms(term)
+            if word not in alone
+        ]
+        found = [(number, share) for number, share in known if number is not None]
+        rows = _joined(self._rows[number] for number, _ in found)
+        counts = _joined(self._counts[number] for number, _ in found)
+        sizes = [len(self._rows[number]) for number, _ in found]
+        shares = np.repeat(np.array([share for _, share in found], np.float32), sizes)
+        return rows, self._added(
+            rows, counts.astype(np.float32), np.float32(NEAR * weight) * shares
+        )
+
+    def _added(
+        self,
+        rows: NDArray[np.int32],
+        counts: NDArray[np.float32],
+        weight: np.float32 | NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        """What a term of *weight*, idf and share, adds in *rows*, which hold it *counts* times."""
+        mean_length = self._total_length / max(1, len(self))
+        floor = np.float32(K1 * (1 - B))
+        slope = np.float32(K1 * B / mean_length) if mean_length else np.float32(0)
+        scale = weight * np.float32(K1 + 1)
+        added = scale * counts / (counts + floor + slope * self._lengths[rows])
+        return np.asarray(added, np.float32)
 
     def all_scores(self, query: str) -> NDArray[np.float32]:
         """BM25 of every row up to the highest ever put; 0 where no term occurs."""
