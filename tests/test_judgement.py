@@ -59,8 +59,7 @@ def told(open_memory: OpenMemory, minilm: MiniLM) -> Memory:
 
 def test_a_cue_brings_what_goes_with_it_and_is_not_sure_of_it(told: Memory) -> None:
     found = told.recall(ME, "zebra", k=2, rehearse=False)
-    assert found.found
-    assert found.feeling in ("low", "moderate")
+    assert (found.found, found.feeling) == (True, "low")
     assert all("ions" in hit.memory.text for hit in found.hits)
     asked = told.recall(ME, "Where was a zebra seen?", k=2, rehearse=False)
     assert asked.confidence < found.confidence  # which nothing answers

@@ -26,8 +26,8 @@ WITH_VECTORS = (-3.26, 3.87, 1.76)
 
 STRANGE, STEEP = (0.1, 0.055), 12.0
 """Cosine of a cue that asks nothing with the closest of n memories that have nothing to do with it:
-the first, plus the second x sqrt(2 ln n), as a normal law has it. There LOW begins, and a cosine of
-0.08 more is MODERATE.
+the first, plus the second x sqrt(2 ln n), as a normal law has it. There LOW begins, and the logit
+rises by the third for each 1 of cosine.
 
 Of 42 words for something that two conversations speak of (21 words, each asked of both), 39 come
 as near as that, and 31 of 80 for something that neither does.
@@ -35,6 +35,9 @@ as near as that, and 31 of 80 for something that neither does.
 
 WITH_WORDS = (-1.39, 2.98)
 """Constant and weight of coverage, while there are no vectors."""
+
+ASSOCIATED = 0.39
+"""Confidence that something goes with a cue, at most."""
 
 SMALL = 6
 """A store of fewer memories is taken to hold so many when a cue is judged."""
@@ -69,17 +72,18 @@ def confidence(evidence: Evidence) -> float:
 
 
 def association(evidence: Evidence, among: int) -> float:
-    """How sure recall may be, 0 to 1, that what it found goes with a cue that asks nothing.
+    """How sure recall may be that what it found goes with a cue that asks nothing.
 
     Words decide where all of them are held, as of a name; else meaning does, *among* so many
-    memories: one of many is always somewhat near.
+    memories: one of many is always somewhat near. Less than MODERATE: to go with is not to answer.
     """
     if evidence.coverage > 0.99 or math.isnan(evidence.cosine):
         constant, covered = WITH_WORDS
-        return _logistic(constant + covered * evidence.coverage)
+        return min(ASSOCIATED, _logistic(constant + covered * evidence.coverage))
     mean, spread = STRANGE
     closest = mean + spread * math.sqrt(2.0 * math.log(max(among, SMALL)))
-    return _logistic(math.log(LOW / (1.0 - LOW)) + STEEP * (evidence.cosine - closest))
+    near = math.log(LOW / (1.0 - LOW)) + STEEP * (evidence.cosine - closest)
+    return min(ASSOCIATED, _logistic(near))
 
 
 def backed(evidence: Evidence, lead: float) -> float:

@@ -61,8 +61,9 @@ def test_a_cue_is_judged_by_meaning_unless_its_words_are_all_held(
         return metamemory.association(Evidence(cosine, coverage, 3.0), among)
 
     assert goes(cosine, 0.0) <= goes(min(1.0, cosine + more), 0.0)
-    assert goes(cosine, 1.0) == metamemory.confidence(Evidence(math.nan, 1.0, math.nan))
-    assert goes(math.nan, coverage) == metamemory.confidence(Evidence(math.nan, coverage, 1.0))
+    assert goes(cosine, 1.0) == metamemory.ASSOCIATED < metamemory.MODERATE
+    by_words = metamemory.confidence(Evidence(math.nan, coverage, 1.0))
+    assert goes(math.nan, coverage) == min(metamemory.ASSOCIATED, by_words)
     assert metamemory.feeling(goes(0.26, 0.5)) == "none"
     assert metamemory.feeling(goes(0.30, 0.0)) == metamemory.feeling(goes(0.34, 0.0)) == "low"
     assert goes(0.26, 0.0, among=10) > goes(0.26, 0.0) > goes(0.26, 0.0, among=10_000)
