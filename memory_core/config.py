@@ -141,7 +141,7 @@ class StorageSettings(_Section):
     index: Literal["auto", "exact", "binary", "ivf"] = Field("auto")
     apply_seconds: float = Field(0.5, gt=0, le=60, description="rhythm of upkeep")
     apply_batch: int = Field(2000, ge=1, le=100_000, description="memories merged in one commit")
-    compact_commits: int = Field(32, ge=1, description="commits of the table between compactions")
+    compact_commits: int = Field(24, ge=1, description="commits of the table between compactions")
     snapshot_changes: int = Field(5000, ge=1, description="changes between two vector snapshots")
     access_seconds: float = Field(30.0, gt=0, description="accesses are journalled this often")
     lock_seconds: float = Field(2.0, gt=0, le=60, description="wait for write.lock, then busy")
