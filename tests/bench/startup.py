@@ -48,7 +48,7 @@ HELLO = {
 class Talk:
     """A server process and its lines."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], environment: dict[str, str] | None = None) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
             command,
@@ -56,6 +56,7 @@ class Talk:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             cwd=ROOT,
+            env=environment,
         )
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -87,9 +88,11 @@ class Talk:
     def end(self) -> float:
         """Close stdin; seconds until the process has ended."""
         assert self.process.stdin
+        assert self.process.stdout
         closing = time.perf_counter()
         self.process.stdin.close()
-        self.process.wait(20)
+        self.process.wait(60)
+        self.process.stdout.close()
         return time.perf_counter() - closing
 
 

@@ -5,7 +5,7 @@
 A memory with a table of several commits and a snapshot is copied, one to three of its derived files
 are zeroed, cut, flipped, deleted or swapped, before it is opened or while it is open, and every
 memory is recalled and listed before and after upkeep. At the end 10,000 memories are rebuilt from
-the journal alone, and the time that took is printed.
+the journal alone, and the time that took is printed; with `--count 0` this is all that is done.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from typing import Any
 
 import apsw
 import numpy as np
+import parts
 import pytest
 
 from memory_core.config import Settings
@@ -53,34 +54,27 @@ def checks(health: dict[str, Any]) -> dict[str, dict[str, str]]:
     return {check["name"]: check for check in health["checks"]}
 
 
-def works(folder: Path, **environment: str) -> dict[str, dict[str, str]]:
-    """Remember and recall through the program; the checks of health."""
-    code, told, errors = program(folder, "remember", HERON, **environment)
-    assert code == 0, errors
-    assert told["status"] in ("stored", "reinforced")
-    code, found, errors = program(folder, "recall", "heron weir morning", **environment)
-    assert code == 0, errors
-    texts = [hit["text"] for hit in (*found["memories"], *found.get("partial", []))]
-    assert HERON in texts
-    code, health, errors = program(folder, "health", **environment)
-    assert health is not None, errors
-    return checks(health)
+TOLD = {
+    "no HOME and no model": ("lexical", "anamnesis setup"),
+    "no embedding server": ("Ollama does not answer", "start it"),
+    "slow language model": ("does not answer", "encoder_url"),
+    "garbage from the language model": ("unreadable answer", "tried again"),
+    "refusing language model": ("HTTP 403", "check the key"),
+}
+"""Of some of the variants that tests/campaigns/parts.py times: words of health's cause and fix."""
 
 
-def test_without_a_model_and_without_a_home(tmp_path: Path) -> None:
-    none = tmp_path / "no-model"
-    none.mkdir()
-    found = works(tmp_path / "data", ANAMNESIS_MODEL_DIR=str(none), HOME="-")
-    assert found["model"]["status"] == "degraded"
-    assert "lexical" in found["model"]["detail"]
-    assert "anamnesis setup" in found["model"]["fix"]
-    assert found["round trip"]["status"] == "ok"
-
-
-def test_with_a_model_server_that_is_not_there(tmp_path: Path) -> None:
-    found = works(tmp_path / "data", ANAMNESIS_EMBEDDER="ollama:nothing", OLLAMA_HOST="127.0.0.1:9")
-    assert found["model"]["status"] == "degraded"
-    assert found["model"]["fix"]
+@pytest.mark.parametrize("name", TOLD)
+def test_the_program_starts_remembers_recalls_and_health_names_cause_and_fix(
+    name: str, tmp_path: Path
+) -> None:
+    variant = parts.VARIANTS[name]
+    found = parts.play(variant, tmp_path)
+    status, detail, fix = found.told[variant.check]
+    assert (status, found.health) == ("degraded", "degraded")
+    cause, mends = TOLD[name]
+    assert cause in detail
+    assert mends.casefold() in fix.casefold()
 
 
 def filled(folder: Path, toy: Any, now: float = 1.7e9) -> None:
