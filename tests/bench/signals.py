@@ -1,4 +1,6 @@
-"""What the signals beyond vectors and BM25 cost a recall: links, words nearby, dates asked for.
+"""What the signals beyond vectors and BM25 cost a recall.
+
+Links, words nearby, words near in meaning, standing wishes, dates asked for.
 
 Run: python tests/bench/signals.py [--memories 6000] [--questions 200] [--seed 7]. Each question is
 asked with and without them, in turn, in one process; the query embedding is made beforehand. Prints
@@ -23,11 +25,12 @@ import numpy as np
 from material import Prepared, machine, notes, questions
 from numpy.typing import NDArray
 
-from memory_core import links
+from memory_core import links, standing
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.scoring import activation
+from memory_core.storage import lexical_index
 from memory_core.text import dates
 
 ME = Identity("me")
@@ -68,6 +71,8 @@ def without(memory: Memory, question: str) -> float:
         patch.object(links, "follow", lambda store, asked, found, mask: found),
         patch.object(activation, "nearby_words", plain),
         patch.object(dates, "asks_when", lambda query: False),
+        patch.object(lexical_index, "near_terms", lambda term: []),
+        patch.object(standing, "asks_for_help", lambda query: False),
     ):
         return cost(memory, question)
 
