@@ -107,14 +107,12 @@ def _frames(log: bytes, size: int) -> Iterator[tuple[int, bytes]]:
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     value = 0
-    for count in range(9):
+    for count in range(8):
         byte = data[at + count]
-        if count == 8:
-            return value << 8 | byte, at + 9
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
-            break
-    return value, at + count + 1
+            return value, at + count + 1
+    return value << 8 | data[at + 8], at + 9
 
 
 def _values(payload: bytes) -> list[Any]:

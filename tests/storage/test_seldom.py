@@ -20,12 +20,20 @@ import pytest
 
 from memory_core.errors import DiskFull, ReadOnly, StorageError
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage import accesses, backups, index_state, journal_files, locks, manifest
+from memory_core.storage import (
+    accesses,
+    backups,
+    index_state,
+    journal_files,
+    locks,
+    manifest,
+    sqlite_pages,
+)
 from memory_core.storage import reserve as reserves
 from memory_core.storage.accesses import Accesses
 from memory_core.storage.group_commit import Entry, GroupCommit
 from memory_core.storage.inspection import Inspection
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal import DamagedVectors, Journal
 from memory_core.storage.reserve import Reserve
 from memory_core.storage.salvage import salvage
 from memory_core.storage.snapshots import Snapshots
@@ -313,6 +321,7 @@ def test_values_beyond_every_column_are_named_and_stop_nothing(shop: Any) -> Non
     store.commit(lambda tx: tx.append(Change("put", odd["id"], {"access_count": 3})))
     link = {"b": odd["id"], "kind": "updates", "weight": 1.0}
     store.commit(lambda tx: tx.append(Change("link", heron.id, link)))
+    store.commit(lambda tx: tx.put_vectors(odd["id"], "toy-1", [0], shop.vectors("odd")))
     store.commit(lambda tx: tx.append(Change("put", odd["id"], {"session": "t"})))
     assert shop.words(store, "heron") == ["a heron"]
     assert store.graph.edges() == 0
@@ -353,7 +362,46 @@ def test_vectors_whose_owner_cannot_be_read_are_an_error_and_not_an_empty_answer
     assert store.memories([heron.id])
 
 
+def test_damage_to_another_memorys_vectors_is_an_error(
+    shop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = shop.open()
+
+    def damaged(*_: Any) -> Any:
+        raise DamagedVectors("another")
+
+    monkeypatch.setattr(store.journal, "vectors", damaged)
+    with pytest.raises(StorageError, match="another"):
+        store._reader.vectors([A], "toy-1")
+
+
+def test_numbers_of_sqlite_end_at_nine_bytes_and_rows_at_a_bound(tmp_path: Path) -> None:
+    journal = opened(tmp_path)
+    journal.close()
+    pages = sqlite_pages.Pages(tmp_path / "journal.db", tmp_path / "journal.db-wal")
+    assert sqlite_pages._varint(b"\xff" * 10, 0) == (2**64 - 1, 9)
+    assert sqlite_pages._varint(b"..\x81\x00", 2) == (128, 4)
+    with pytest.raises(ValueError, match="longer than any row"):
+        pages._cell(b"\xff" * 20, 0)
+
+
 # The store beside others
+
+
+def test_an_empty_store_has_no_state_and_what_is_not_there_yet_is_not_waited_for(
+    shop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = shop.open(model=False)
+    with store.reading():
+        assert store.state() is None
+    stranger = shop.memory("a heron")
+    assert store.with_access(stranger) is stranger
+    store.commit(note("name"))
+    monkeypatch.setattr(store.journal, "last", lambda: store.applied + 5)
+    store.catch_up()
+    assert store.applied == 1
+    indexes = store._indexes
+    assert indexes.renumbered().with_vectors_of(indexes).vectors is None
 
 
 def test_a_model_that_another_process_chose_just_now_stays(
@@ -481,3 +529,5 @@ def test_a_reserve_that_the_disk_cuts_short_is_taken_away(
     with pytest.raises(StorageError, match="a part of the reserve"):
         Reserve(tmp_path).keep()
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(StorageError, match="keep a reserve"):
+        Reserve(tmp_path / "nowhere").keep()
