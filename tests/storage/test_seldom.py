@@ -37,7 +37,7 @@ from memory_core.storage.journal import DamagedVectors, Journal
 from memory_core.storage.reserve import Reserve
 from memory_core.storage.salvage import salvage
 from memory_core.storage.snapshots import Snapshots
-from memory_core.storage.store import MemoryStore
+from memory_core.storage.store import EMBEDDING, MemoryStore
 
 LONG = 30.0
 A, B = "a" * 20, "b" * 20
@@ -416,6 +416,15 @@ def test_a_model_that_another_process_chose_just_now_stays(
     assert store.adopt("second", "second-1", 8) == "first-1"
     monkeypatch.setattr(store.journal, "meta", real)
     assert other.journal.last() == before
+
+
+def test_the_same_model_named_once_more_is_no_change_of_model(shop: Any) -> None:
+    store = shop.open()
+    shop.put(store, "a heron")
+    vectors, again = store.vectors, {"value": store.journal.meta(EMBEDDING)}
+    store.commit(lambda tx: tx.append(Change("meta", EMBEDDING, again)))
+    assert store.vectors is vectors
+    assert store.changed_over_at == 0
 
 
 def test_a_table_that_serves_no_more_is_not_distrusted_again(holder: Any) -> None:
