@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.evidence import Candidates, Link, Question, similarities
+from memory_core.records import KINDS
 from memory_core.scoring.activation import length_gate
 from memory_core.storage.store import MemoryStore
 
@@ -53,6 +54,8 @@ NEAREST, LIKENESS, WORDLESS = 5, 0.1, 0.3
 
 The less the question's words lead, the more likeness does: WORDLESS is what it gains when they say
 nothing. Where they lead, only the best hit is followed, which spares two searches."""
+
+_DERIVED = (KINDS.index("summary"), KINDS.index("concept"))
 
 _KINDS = {
     "co_recall": "recalled with",
@@ -154,10 +157,16 @@ def _noted(store: MemoryStore, row: int) -> Iterator[Step]:
     graph = store.graph
     for other, name in graph.entity_neighbours(row, FAN_OUT):
         boost = ENTITY_BOOST if " " in name else WORD_BOOST
-        yield other, boost * min(1.0, RARE / graph.holders(name)) ** 2, f"shares {name} with"
+        yield other, boost * min(1.0, RARE / _said(store, name)) ** 2, f"shares {name} with"
     stored = [each for each in graph.neighbours(row) if each[1] in _KINDS]
     for other, kind, weight in sorted(stored, key=lambda each: -each[2])[:FAN_OUT]:
         yield other, STORED * min(1.0, weight), _KINDS[kind]
+
+
+def _said(store: MemoryStore, name: str) -> int:
+    """How many rows name *name*; what only retells makes it no less rare."""
+    kinds = store.columns.kind
+    return sum(int(kinds[row]) not in _DERIVED for row in store.graph.rows_of(name)) or 1
 
 
 def _near(

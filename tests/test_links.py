@@ -209,6 +209,22 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
     assert "same topic (crafts)" in paths("b")
 
 
+def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> None:
+    ids = [memory.remember(ME, f"{what} on Tannery Row.").id for what in ("A lamp", "The baker")]
+    for number in range(9):
+        told = {"text": f"Retelling {number}.", "entities": ["Tannery Row"], "kind": "summary"}
+        memory.bring_in(ME, {**told, "derived_from": ids})
+    store = memory._engine.parts().store
+    store.catch_up()
+    with store.reading():
+        row = store.columns.row(ids[0])
+        assert row is not None
+        assert store.graph.holders("Tannery Row") == 11
+        shares = [share for _, share, how in links._noted(store, row) if how.startswith("shares")]
+    assert shares
+    assert set(shares) == {1.0}
+
+
 def test_links_respect_scope_and_filters(memory: Memory) -> None:
     everyday(memory)
     memory.remember(ME, "The cooper mends barrels on Tannery Row.", kind="fact")
