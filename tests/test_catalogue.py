@@ -79,7 +79,7 @@ def test_table_and_columns_list_alike(filled: Memory) -> None:
 def test_a_table_that_hides_or_invents_rows_changes_no_listing(
     filled: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A damaged column makes a filter pass over rows without an error (measured)."""
+    """A damaged table may pass over rows without an error (seen in a campaign)."""
     store = settled(filled)
     wanted = filled.listing(ME, limit=100)
     everybodys = store.table.listing(where=Filter(), limit=1_000)

@@ -113,6 +113,7 @@ from memory_core.records import Identity
 import importlib.util, faiss, lancedb, memory_core.storage.table, memory_core.reader
 import concurrent.futures.thread, http.client, numpy.testing, memory_core.embedding.minilm
 import lancedb.query, lancedb.expr, lancedb.index, pyarrow.compute, pyarrow.dataset
+import zipfile, encodings.cp437
 spec = importlib.util.spec_from_file_location("conftest", "tests/conftest.py")
 shared = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(shared)
