@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,14 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import apsw
-import numpy as np
 import parts
 import pytest
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.storage.vector_index import VectorIndex
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
@@ -87,30 +84,9 @@ def filled(folder: Path, toy: Any, now: float = 1.7e9) -> None:
         upkeep.repair()
 
 
-def no_table(folder: Path) -> None:
-    shutil.rmtree(folder / "table")
-
-
-def no_index(folder: Path) -> None:
-    shutil.rmtree(folder / "index")
-
-
-def foreign_table(folder: Path) -> None:
-    for path in (folder / "table").rglob("*"):
-        if path.is_file():
-            path.write_bytes(b"another program's file" * 30)
-
-
-def index_of_another_store(folder: Path) -> None:
-    for generation in (folder / "index").iterdir():
-        shutil.rmtree(generation)
-        generation.mkdir()
-        other = VectorIndex(8, exact_limit=100, mode="auto")
-        other.put_many(np.arange(3), np.zeros(3, np.int64), np.ones((3, 8), np.float16))
-        other.save(generation, sequence=3, fingerprint="other", ids=["a" * 20, "b" * 20, "c" * 20])
-
-
-@pytest.mark.parametrize("lose", [no_table, no_index, foreign_table, index_of_another_store])
+@pytest.mark.parametrize(
+    "lose", [parts.no_table, parts.no_index, parts.foreign_table, parts.foreign_index]
+)
 def test_with_a_missing_or_foreign_index(
     tmp_path: Path, toy: Any, lose: Callable[[Path], None]
 ) -> None:
