@@ -7,6 +7,7 @@ because most of them would never be walked.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable
 
 import numpy as np
@@ -54,6 +55,7 @@ class Graph:
         """Set the *weight* of the link from *a* to *b*; 0 removes it. No row links to itself."""
         if a == b:
             return
+        kind = sys.intern(kind)  # read from the journal, each would be a string of its own
         key = (min(a, b), max(a, b), kind) if kind in SYMMETRIC else (a, b, kind)
         if weight == 0:
             self._unlink(key)

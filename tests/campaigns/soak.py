@@ -38,7 +38,7 @@ EVERY = 100
 WARM_UP = 4_000
 """Calls of the shortest warm-up."""
 KEPT = 200
-"""Memories from which on as many are forgotten as remembered: what grows then is no memory."""
+"""Memories from which on each new one has an old one forgotten: what grows then is no memory."""
 
 
 def resident(pid: int) -> float:
@@ -86,7 +86,7 @@ class Soak:
         chance = self.draw.random()
         if chance < 0.45:
             self.call("recall", query=sentence(self.draw), k=5)
-        elif chance < 0.98 and (len(self.ids) < KEPT or self.draw.random() < 0.5):
+        elif chance < 0.98 and len(self.ids) < KEPT:
             text = sentence(self.draw)
             told = self.call("remember", text=text, session=f"s{self.draw.randrange(50)}")
             if "id" in told:  # else busy, which is counted among the answers
