@@ -25,6 +25,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 from itertools import count, islice
@@ -100,6 +101,8 @@ class World:
     known: dict[str, Known] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
     runs: dict[str, Identity] = field(default_factory=dict)
+    made: dict[str, AbstractSet[str]] = field(default_factory=dict)
+    """What each run has made."""
     touched: set[str] = field(default_factory=set)
     """Ids of which something changed and that were not compared since."""
 
@@ -122,7 +125,7 @@ class World:
 
     def supersede(self, id: str, by: str) -> None:
         self.known[id].superseded_by = by
-        self.touched |= {id, by}
+        self.touched |= {id, by} - {""}
 
     def lose(self, ids: list[str]) -> None:
         for id in ids:
@@ -356,8 +359,21 @@ class Whole(RuleBasedStateMachine):
                 run=report.run, rests_on=made.derived_from,
             )  # fmt: skip
             self.world.touched.add(id)
+        self.renewed(who, new)
         if not dry:
             self.world.runs[report.run] = who
+            self.world.made[report.run] = new
+
+    def renewed(self, who: Identity, new: AbstractSet[str]) -> None:
+        """A run may put a *new* memory in the place of an older one that was derived too."""
+        for record in self.memory.export(who):
+            id, by = record["id"], record["superseded_by"]
+            if by in new:
+                old, fresh = self.world.known[id], self.world.known[by]
+                assert old.run != fresh.run != ""
+                assert not old.superseded_by
+                assert old.rests_on and old.rests_on != fresh.rests_on
+                self.world.supersede(id, by)
 
     @precondition(lambda self: self.world.runs)
     @step(which=ANY)
@@ -370,6 +386,9 @@ class Whole(RuleBasedStateMachine):
         for id, known in list(self.world.known.items()):
             if known.run == run and id not in left:
                 self.world.lose([id])
+        for id, known in self.world.known.items():
+            if known.superseded_by in self.world.made[run]:
+                self.world.supersede(id, "")
         with pytest.raises(InvalidInput):
             self.memory.consolidate(who, undo=run)
 
@@ -531,10 +550,12 @@ class Whole(RuleBasedStateMachine):
 def same(record: dict[str, Any], known: Known) -> None:
     """One memory, as it is exported, is what the dict knows."""
     names = ("text", "visibility", "speaker", "session", "agent", "position", "superseded_by")
-    assert [record[name] for name in names] == [
+    found = [record[name] for name in names]
+    wanted = [
         *(known.text, known.scope, known.speaker, known.session),
         *(known.owner.agent, known.position, known.superseded_by),
     ]
+    assert found == wanted, (record["id"], found, wanted)
 
 
 def _ram() -> str | None:
