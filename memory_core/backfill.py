@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from memory_core.embedding.embedder import Embedder
 from memory_core.errors import EncoderUnavailable
 from memory_core.records import Memory
+from memory_core.storage.ages import elapsed
 from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
@@ -73,7 +74,7 @@ class Backfill:
         return (fresh + again)[:BACKFILL]
 
     def _is_time(self, id: str, now: float) -> bool:
-        return self.refused[id][0] + RETRY_SECONDS <= now
+        return elapsed(self.refused[id][0], now) >= RETRY_SECONDS
 
     def _embed_all(
         self, embedder: Embedder, ids: list[str]

@@ -19,6 +19,7 @@ from memory_core.records import (
     Identity,
     Memory,
 )
+from memory_core.storage.ages import elapsed
 from memory_core.storage.columns import Columns
 from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
@@ -96,10 +97,11 @@ class Backlog:
         for each in self.waiting():
             if each.id not in busy and each.group not in groups:
                 found.setdefault(each.group, []).append(each)
-        since = self._clock() - self._settings.gather_seconds
+        now = self._clock()
         for members in found.values():
             full = len(members) >= self._settings.batch_turns
-            if hurry or full or members[0].recorded_at <= since:
+            waited = elapsed(members[0].recorded_at, now)
+            if hurry or full or waited >= self._settings.gather_seconds:
                 return self._cut(members, tried)
         return []
 

@@ -21,6 +21,7 @@ from memory_core.consolidator import Consolidator
 from memory_core.errors import Busy, MemoryCoreError, NotFound
 from memory_core.records import KINDS, Identity, RunReport
 from memory_core.sleep import DERIVED
+from memory_core.storage.columns import Columns
 from memory_core.storage.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 
@@ -37,6 +38,8 @@ ANEW = 0.1
 no summary fits those that wait."""
 
 DAY = 86_400.0
+NEVER = -1.0
+"""Before everything that was recorded: the last run of who had none, the hour that is not set."""
 
 _EPISODE = KINDS.index("episode")
 _DERIVED = [KINDS.index(kind) for kind in DERIVED]
@@ -172,27 +175,27 @@ class Sleeper:
         """The runs that are due now, at most one an agent."""
         self._store.catch_up()
         now = self._clock()
-        latest = self._latest()
+        latest = self._latest(now)
         found = []
         with self._store.reading():
             columns = self._store.columns
             told = columns.live & ~np.isin(columns.kind, _DERIVED)
-            written = columns.recorded_at[told]
+            written = _recorded(columns, now)[told]
             quiet = now - float(written.max()) if len(written) else 0.0
             if quiet < QUIET_SECONDS:
                 return []
         for who in self._agents():
-            why = self._why(who, now, quiet, latest.get(who.agent, 0.0))
+            why = self._why(who, now, quiet, latest.get(who.agent, NEVER))
             if why:
                 found.append(Due(who, "sleep", "", why))
         return found
 
-    def _latest(self) -> dict[str, float]:
-        """When a run of each agent began, ended or was undone last."""
+    def _latest(self, now: float) -> dict[str, float]:
+        """When a run of each agent began, ended or was undone last; one that lies ahead is none."""
         found: dict[str, float] = {}
         for mark in self._store.journal.runs():
-            if (mark.body or {}).get("mode") != "session":
-                found[mark.actor] = max(mark.at, found.get(mark.actor, 0.0))
+            if (mark.body or {}).get("mode") != "session" and mark.at <= now:
+                found[mark.actor] = max(mark.at, found.get(mark.actor, NEVER))
         return found
 
     def _agents(self) -> list[Identity]:
@@ -213,7 +216,7 @@ class Sleeper:
         with self._store.reading():
             mine = self._own(who)
             columns = self._store.columns
-            fresh = int((mine & (columns.recorded_at > latest)).sum())
+            fresh = int((mine & (_recorded(columns, now) > latest)).sum())
             waiting = self._unconsolidated(mine & (columns.kind == _EPISODE))
         if not fresh:
             return ""
@@ -239,10 +242,18 @@ class Sleeper:
         return sum(1 for row in np.flatnonzero(rows) if not graph.origins(int(row), DERIVED_FROM))
 
 
+def _recorded(columns: Columns, now: float) -> NDArray[np.float64]:
+    """When each row was recorded; 0 for what lies ahead, told before the clock was set back.
+
+    Such a memory is new to the first run only: else it would start a run at every look for years.
+    """
+    return np.where(columns.recorded_at > now, 0.0, columns.recorded_at)
+
+
 def _night(nightly: str, now: float) -> float:
-    """The last moment at which it was *nightly* ("HH:MM", UTC); 0 for ""."""
+    """The last moment at which it was *nightly* ("HH:MM", UTC); NEVER for ""."""
     if not nightly:
-        return 0.0
+        return NEVER
     hours, minutes = nightly.split(":")
     at = int(hours) * 3600.0 + int(minutes) * 60.0
     today = now // DAY * DAY + at

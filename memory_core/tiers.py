@@ -22,6 +22,7 @@ from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
 from memory_core.records import Change, Identity, Memory, from_fields, thread_key
 from memory_core.scoring import tiers
+from memory_core.storage.ages import elapsed
 from memory_core.storage.graph import Graph
 from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
@@ -115,7 +116,7 @@ class Tiers:
 
     def keep(self) -> None:
         """Sweep when it is time to, or when enough turns were captured since. Raises as sweep."""
-        waited = self._clock() - self._swept
+        waited = elapsed(self._swept, self._clock())
         if waited >= self._settings.sweep_seconds or self._turns >= self._settings.check_turns:
             self.sweep()
 

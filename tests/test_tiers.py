@@ -141,6 +141,16 @@ def test_maintenance_sweeps_by_itself_every_five_minutes(memory: Memory, clock: 
     assert "tiers" not in upkeep.problems
 
 
+def test_a_clock_that_is_set_back_ten_years_stops_no_sweep(memory: Memory, clock: Any) -> None:
+    clock.pass_by(-3650 * 86_400.0)
+    tiers = memory._engine.parts().tiers
+    greeting = says(memory, "Good morning Jonas, how are you?")
+    talk(memory, 20)
+    tiers._turns = 0
+    tiers.keep()
+    assert tier(memory, greeting) == "retired"
+
+
 def test_twenty_captured_turns_make_a_sweep_due_at_once(open_memory: OpenMemory) -> None:
     memory = open_memory(tiers={"ring": 5})
     upkeep = memory._engine.parts().tiers

@@ -12,6 +12,7 @@ from itertools import combinations
 
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Change
+from memory_core.storage.ages import elapsed
 from memory_core.storage.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
@@ -52,7 +53,7 @@ class Accesses:
     def keep(self) -> None:
         """Journal what was noted when it is time to. Raises as flush does."""
         with self._lock:
-            waited = self._clock() - self._since
+            waited = elapsed(self._since, self._clock())
             noted = bool(self._noted or self._together)
             due = noted and (waited >= self._seconds or len(self._noted) >= MOST)
         if due:

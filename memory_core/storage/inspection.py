@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from memory_core.errors import StorageError
+from memory_core.storage.ages import elapsed
 from memory_core.storage.failures import from_os_error
 from memory_core.storage.lance_errors import damaged
 from memory_core.storage.locks import open_private
@@ -47,8 +48,7 @@ class Inspection:
         """Inspect when the last time is a day ago, or is not known. Raises StorageError."""
         if self._monotonic() < self._begin:
             return
-        age = self._clock() - float(self.last().get("at", 0.0))
-        if not 0.0 <= age < EVERY_SECONDS:
+        if elapsed(float(self.last().get("at", 0.0)), self._clock()) >= EVERY_SECONDS:
             self.run()
 
     def run(self) -> list[str]:

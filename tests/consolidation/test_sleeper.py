@@ -287,3 +287,26 @@ def test_many_that_no_summary_fits_do_not_start_a_run_each_time(asleep: Make) ->
     world.tell("and a second")
     world.now += HOUR
     assert whys(sleeper) == [("me", "23 memories that no summary rests on")]
+
+
+YEARS = 3650 * DAY
+
+
+def test_a_clock_that_is_set_back_ten_years_starts_one_run_and_then_goes_on(asleep: Make) -> None:
+    world, sleeper = asleep(idle_minutes=30.0, nightly="03:00")
+    for text in world.sailing:
+        world.tell(text)
+    world.now += HOUR
+    (report,) = sleeper.round()
+    assert report.status == "completed"
+    world.now -= YEARS
+    assert len(sleeper.round()) == 1  # when it last ran cannot be said
+    world.now += HOUR
+    assert sleeper.due() == []  # what lies ahead is not new for ten years
+    for text in world.bread:
+        world.tell(text)
+    assert sleeper.due() == []  # somebody writes
+    world.now += HOUR
+    assert whys(sleeper) == [("me", "a pause")]
+    assert len(sleeper.round()) == 1
+    assert sleeper.due() == []

@@ -283,6 +283,18 @@ def test_only_one_process_works(opened: Callable[..., Memory], server: Any) -> N
     assert second.encode(ME).left == 0
 
 
+@pytest.mark.parametrize("passed", [3600.0, -3650 * 86_400.0])
+def test_a_group_waits_its_time_and_no_clock_that_is_set_back_keeps_it(
+    opened: Callable[..., Memory], server: Any, clock: Any, passed: float
+) -> None:
+    memory = opened(gather_seconds=3600.0, drain_seconds=0.0)
+    memory.remember(ME, PORT)
+    backlog = memory._engine.parts().jobs.backlog
+    assert backlog.batch((), (), {}, hurry=False) == []
+    clock.pass_by(passed)
+    assert len(backlog.batch((), (), {}, hurry=False)) == 1
+
+
 def test_conversations_and_scopes_are_not_mixed_in_one_call(
     opened: Callable[..., Memory], server: Any
 ) -> None:

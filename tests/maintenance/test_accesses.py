@@ -110,3 +110,18 @@ def test_an_access_of_what_was_forgotten_is_left_out(house: Any) -> None:
     sequence = room.store.journal.last()
     room.upkeep.accesses.flush()
     assert room.store.journal.last() == sequence
+
+
+def test_a_clock_that_is_set_back_ten_years_holds_no_access_up(house: Any) -> None:
+    room = house.room()
+    ids = [room.put("a heron")]
+    room.upkeep.accesses.note(ids)
+    house.now -= 3650 * 86_400.0
+    room.rounds(1)
+    assert counts(room, ids) == [1]
+    room.upkeep.accesses.note(ids)
+    room.rounds(1)
+    assert counts(room, ids) == [1]  # from there on it waits as ever
+    house.now += house.settings.storage.access_seconds
+    room.rounds(1)
+    assert counts(room, ids) == [2]

@@ -64,6 +64,20 @@ def test_a_memory_that_the_model_refuses_blocks_no_other(house: Any, place: int)
     assert room.upkeep.problems == {}
 
 
+def test_a_refused_memory_is_tried_again_when_the_clock_was_set_back(house: Any) -> None:
+    room = house.room()
+    room.put("poison")
+    house.toy.refuses = lambda text: True
+    room.rounds(2)
+    house.toy.refuses = lambda text: False
+    room.rounds(2)
+    assert room.embedded() == 0
+    house.now -= 3650 * 86_400.0
+    room.upkeep.nudge()
+    room.rounds(2)
+    assert room.embedded() == 1
+
+
 def test_more_refused_ones_than_a_batch_hold_up_nothing(house: Any) -> None:
     room = house.room()
     house.toy.refuses = lambda text: "poison" in text
