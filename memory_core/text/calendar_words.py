@@ -1,5 +1,4 @@
-"""The words of the calendar in English and German, and the regular-expression parts made of"
-" them."""
+"""The words of the calendar in English and German, and the regular expressions made of them."""
 
 from __future__ import annotations
 

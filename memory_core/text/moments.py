@@ -1,5 +1,4 @@
-"""Moments: ISO 8601 in, epoch seconds out, and back. UTC everywhere; no local time zone is"
-" asked."""
+"""Moments: ISO 8601 in, epoch seconds out, and back. All in UTC; no local time zone is asked."""
 
 from __future__ import annotations
 
@@ -27,8 +26,10 @@ _ALLOWED = "use 2024, 2024-05, 2024-05-07, 2024-05-07T13:56 or 2024-05-07T13:56:
 
 
 def day_of(at: float) -> date:
-    """The UTC day of epoch seconds *at*; years outside 1-9999 give the nearest day, NaN the"
-    " epoch."""
+    """The UTC day of epoch seconds *at*.
+
+    Years outside 1-9999 give the nearest day, NaN the epoch. Never raises.
+    """
     if math.isnan(at):
         return date.fromordinal(_EPOCH)
     number = min(max(at / DAY, -_EPOCH), _LAST)
@@ -36,8 +37,7 @@ def day_of(at: float) -> date:
 
 
 def iso(at: float) -> str:
-    """Epoch seconds *at* as ``2024-05-07T13:56:00Z``, whole seconds. Never raises; clamps as"
-    " day_of."""
+    """Epoch seconds *at* as ``2024-05-07T13:56:00Z``, whole seconds; clamps as day_of."""
     day = day_of(at)
     if math.isnan(at):
         rest = 0

@@ -28,8 +28,7 @@ class Token(NamedTuple):
 
 
 def name_tokens(text: str) -> Iterator[Token]:
-    """The tokens of *text* that matter to names, in order, each with whether it opens a"
-    " sentence."""
+    """The tokens of *text* that matter to names in order, each with whether it opens a sentence."""
     first = True
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup or "gap"

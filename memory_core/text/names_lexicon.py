@@ -1,5 +1,4 @@
-"""Capitalised words that are no names, words that make the neighbour a name, and well-known"
-" places."""
+"""Capitalised words that are no names, words that make a neighbour a name, well-known places."""
 
 from __future__ import annotations
 
@@ -81,8 +80,7 @@ COMMON = frozenset(
         heißt nächste letzte ging kommt macht frage"""
     )
 )
-"""English (and some German) words that start sentences or headings without being names, lower"
-" case."""
+"""Lower-case English (and some German) words that open sentences or headings and are no names."""
 
 NOT_NAMES = (
     COMMON

@@ -23,8 +23,7 @@ _CLAUSE_END = re.compile(r"[.!?;\n]")
 
 
 def tense(text: str, place: int) -> int:
-    """-1 when the clause around *place* speaks of the past, 1 of the future, 0 when it cannot"
-    " be told."""
+    """-1 when the clause around *place* tells of the past, 1 of the future, 0 when none can say."""
     before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
     after = _CLAUSE_END.split(text[place : place + 80])[0]
     for clause in (before, after):

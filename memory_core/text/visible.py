@@ -1,5 +1,4 @@
-"""What of a text can be seen: repair of surrogates, blankness, and the form that tombstones"
-" hash."""
+"""What of a text can be seen: surrogates repaired, blankness, the form that tombstones hash."""
 
 from __future__ import annotations
 

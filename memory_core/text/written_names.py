@@ -211,8 +211,7 @@ def _is_version(number: str, product: str) -> bool:
 
 
 def _is_supported(token: Token, after: Token | None, inside: set[str], german: bool) -> bool:
-    """Whether a single capitalised word is a name and not the start of a sentence or a German"
-    " noun."""
+    """Whether a single capitalised word is a name, no sentence's first word and no German noun."""
     bare = bare_form(token.text)
     if bare in PLACES or (bare.endswith(STREET_ENDINGS) and len(bare) > 6) or bare in VERSIONED:
         return True

@@ -372,7 +372,8 @@ class Whole(RuleBasedStateMachine):
                 old, fresh = self.world.known[id], self.world.known[by]
                 assert old.run != fresh.run != ""
                 assert not old.superseded_by
-                assert old.rests_on and old.rests_on != fresh.rests_on
+                assert old.rests_on
+                assert old.rests_on != fresh.rests_on
                 self.world.supersede(id, by)
 
     @precondition(lambda self: self.world.runs)
