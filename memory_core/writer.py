@@ -24,6 +24,7 @@ from memory_core.importance import ImportanceScorer
 from memory_core.recording import Entry
 from memory_core.records import NEVER, Identity, Link, Memory, Receipt, Similar, content_hash
 from memory_core.scoring import duplicates
+from memory_core.storage.ages import elapsed
 from memory_core.storage.store import MemoryStore
 from memory_core.text import claims, dates, secrets, validity
 from memory_core.text.affect import affect
@@ -34,6 +35,8 @@ from memory_core.wording import embed
 
 log = logging.getLogger(__name__)
 
+LIVE_SECONDS = 60.0
+"""What is dated no longer ago is said now: after all that is stored, whatever that is dated."""
 SIMILAR_MOST = 5
 """Near memories looked at, and named in a receipt."""
 
@@ -324,7 +327,9 @@ class Writer:
             columns = self._store.columns
             own = columns.agent == columns.code(who.agent, "agent")
             said = own & (columns.speaker == columns.code(memory.speaker, "speaker"))
-            said &= ~columns.superseded & (columns.occurred_at <= memory.occurred_at)
+            said &= ~columns.superseded
+            if elapsed(memory.occurred_at, self._clock()) >= LIVE_SECONDS:  # else all was before it
+                said &= columns.occurred_at <= memory.occurred_at
             near = [row for id in close if (row := columns.row(id)) is not None]
             naming = (self._store.graph.entity_rows(name) for name in memory.entities)
             rows = [*near, *(int(row) for some in naming for row in some[-SAME_SUBJECT:])]

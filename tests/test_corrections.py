@@ -37,6 +37,25 @@ def test_the_newest_valid_one_comes_first_and_the_older_one_with_as_of(
     assert [hit.memory.id for hit in then] == [old.id]
 
 
+def test_what_was_said_before_the_clock_was_set_back_is_corrected_and_can_be_moved(
+    memory: Memory, clock: Any, open_memory: Any
+) -> None:
+    old = memory.remember(ME, "Mara lives in Graz.").id
+    clock.pass_by(-3650 * 86_400.0)
+    new = memory.remember(ME, "Actually Mara lives in Linz now.").id
+    assert memory.get(ME, old).superseded_by == new
+    elsewhere = open_memory("elsewhere")
+    for record in memory.export(ME):
+        elsewhere.bring_in(ME, record)
+    assert elsewhere.get(ME, old).superseded_by == new
+
+
+def test_what_is_dated_before_what_is_stored_corrects_nothing_of_it(memory: Memory) -> None:
+    old = memory.remember(ME, "Mara lives in Graz.").id
+    memory.remember(ME, "Actually Mara lives in Linz now.", when="2019-03-01")
+    assert memory.get(ME, old).superseded_by == ""
+
+
 def test_it_survives_restart_export_and_import(memory: Memory, open_memory: Any) -> None:
     old = memory.remember(ME, "Mara lives in Graz.").id
     new = memory.remember(ME, "Actually Mara lives in Linz now.").id
