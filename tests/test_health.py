@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +13,14 @@ from typing import Any
 import apsw
 import pytest
 
-from memory_core import health
+from memory_core import health, surroundings
 from memory_core.config import Settings
 from memory_core.errors import DiskFull
 from memory_core.maintenance import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import Change, Check, HealthReport, Identity, to_fields
 from memory_core.storage.journal import Journal
+from memory_core.storage.reserve import Reserve
 from memory_core.storage.table import Table
 
 ME = Identity("me")
@@ -225,6 +228,103 @@ def test_a_table_that_was_built_anew_shows_as_repaired(
     report = memory.health(ME)
     assert (report.status, checks(report)["table"].status) == ("ok", "repaired")
     assert memory.listing(ME)[0].text == HERON
+
+
+def test_what_was_set_aside_is_named_until_a_repair_removes_it(
+    open_memory: Any, quiet: None, tmp_path: Path
+) -> None:
+    memory = open_memory()
+    memory.remember(ME, HERON)
+    rounds(memory)
+    for path in (tmp_path / "store" / "table").rglob("*.lance"):
+        if path.is_file():
+            path.write_bytes(b"")
+    assert memory.get(ME, memory.listing(ME)[0].id).text == HERON
+    rounds(memory)
+    report = memory.health(ME)
+    (name,) = report.storage["set_aside"]
+    assert name.startswith("table/")
+    assert (tmp_path / "store" / name).is_dir()
+    check = checks(report)["set aside"]
+    assert (check.status, check.detail) == ("repaired", f"damaged and set aside: {name}")
+    assert "anamnesis health --repair" in check.fix
+    assert checks(memory.health(ME, repair=True))["set aside"].status == "ok"
+    assert not (tmp_path / "store" / name).exists()
+
+
+def test_who_keeps_the_store_how_far_behind_it_is_and_since_when_are_told(
+    open_memory: Any, quiet: None, clock: Any
+) -> None:
+    def told(memory: Memory) -> list[str]:
+        return checks(memory.health(ME))["upkeep"].detail.split(", ")
+
+    memory = open_memory()
+    assert told(memory)[0] == "kept by nobody yet"
+    rounds(memory)
+    assert told(memory)[:2] == ["kept by this process", "0 changes to apply"]
+    other = open_memory()
+    assert told(other)[0] == f"kept by process {os.getpid()}"
+    clock.pass_by(90.0)
+    assert told(memory)[2] == "last apply 0 s ago"  # the probe was applied just now
+    store = memory._engine.parts().store
+    applied_at = clock()
+    clock.pass_by(90.0)
+    other.remember(ME, HERON)
+    check = surroundings.upkeep(store, upkeep(memory), clock())
+    lag = store.journal.last() - store.applied
+    assert lag > 0
+    assert store.applied_at == applied_at
+    assert f"{lag} changes to apply, last apply 90 s ago" in check.detail
+
+
+def test_a_step_of_the_upkeep_that_fails_is_told_until_it_succeeds(
+    open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise DiskFull("the reserve found no room", "free some space")
+
+    memory = open_memory()
+    with monkeypatch.context() as patch:
+        patch.setattr(Reserve, "keep", full)
+        rounds(memory)
+        report = memory.health(ME)
+        check = checks(report)["upkeep"]
+        assert (report.status, check.status) == ("degraded", "degraded")
+        assert "; reserve: disk_full: the reserve found no room" in check.detail
+        assert check.fix == "it is tried again"
+    upkeep(memory).nudge()
+    rounds(memory)
+    assert checks(memory.health(ME))["upkeep"].status == "ok"
+
+
+def test_a_disk_that_is_nearly_full_is_told(
+    open_memory: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = open_memory()
+    monkeypatch.setattr(surroundings, "HEADROOM", 2**62)
+    report = memory.health(ME)
+    check = checks(report)["disk"]
+    assert (report.status, check.status, check.fix) == ("degraded", "degraded", "free some space")
+    free = report.storage["free_bytes"]
+    assert abs(int(check.detail.split()[0]) - free // 2**20) < 1000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux has mounted")
+@pytest.mark.parametrize("system", sorted(surroundings.NETWORK))
+def test_a_network_file_system_is_told(
+    open_memory: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, system: str
+) -> None:
+    memory = open_memory()
+    root = "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/root rw"
+    mounts = tmp_path / "mountinfo"
+    monkeypatch.setattr(surroundings, "_MOUNTS", mounts)
+    mounts.write_text(f"{root}\n36 35 98:0 / {tmp_path} rw - {system} server:/share rw\n", "utf-8")
+    check = checks(memory.health(ME))["disk"]
+    assert (check.status, check.fix) == ("degraded", "move it to a local disk")
+    assert f"({system})" in check.detail
+    elsewhere = f"36 35 98:0 / {tmp_path}-other rw - {system} server:/share rw"
+    mounts.write_text(f"{root}\n{elsewhere}\n", "utf-8")
+    assert checks(memory.health(ME))["disk"].status == "ok"
 
 
 def test_a_table_that_cannot_be_built_is_degraded_and_the_rest_works(

@@ -36,6 +36,7 @@ def finish(folder: Path, names: list[str], facts: Mapping[str, Any]) -> None:
         body = {**facts, "format": FORMAT, "files": files}
         path = folder / MANIFEST
         path.touch(mode=0o600)
+        path.chmod(0o600)  # under any umask
         path.write_text(_text({**body, "checksum": _checksum(body)}), encoding="utf-8")
 
 

@@ -172,10 +172,14 @@ def test_calls_written_before_stdin_closes_are_answered(talk: Any) -> None:
     server = talk()
     server.hello()
     server.call("remember", text="warm up")
-    params = {"name": "remember", "arguments": {"text": "the last words"}}
-    server.send({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": params})
+    for number in range(10):
+        arguments = {"text": f"the last words, number {number}"}
+        params = {"name": "remember", "arguments": arguments}
+        server.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
     server.process.stdin.close()
-    assert server.get()["result"]["structuredContent"]["status"] == "stored"
+    answers = [server.get() for _ in range(10)]
+    assert {answer["id"] for answer in answers} == set(range(10))
+    assert {a["result"]["structuredContent"]["status"] for a in answers} == {"stored"}
     assert server.ended() == 0
 
 
@@ -340,12 +344,14 @@ def test_it_stays_when_only_the_launcher_of_its_client_goes(talk: Any, tmp_path:
         "    child.stdin.flush()\n"
     )
     launcher = (
-        "import os, subprocess, sys\n"
+        "import os, pathlib, subprocess, sys, time\n"
         f"subprocess.Popen([sys.executable, '-c', {inner!r}])\n"
+        "while not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)\n"
         "os._exit(0)\n"
     )
-    client = talk("-c", launcher)
-    client.hello()
+    client = talk("-c", launcher, str(tmp_path / "go"))
+    client.hello()  # the server has looked at its parents
+    (tmp_path / "go").touch()
     client.process.wait(END_SECONDS)
     threading.Event().wait(1.5)
     assert client.call("remember", text="the tea is in the blue tin")["isError"] is False
