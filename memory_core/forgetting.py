@@ -18,6 +18,7 @@ from memory_core.errors import NotFound, ScopeDenied, StorageError
 from memory_core.records import Change, ForgetReport, Identity, Memory, Removal
 from memory_core.scoring import clusters
 from memory_core.storage.journal import Transaction
+from memory_core.storage.past_values import PastValues
 from memory_core.storage.store import MemoryStore
 from memory_core.text import passages, visible
 from memory_core.text.words import content_words
@@ -56,7 +57,11 @@ class _Reach:
         """True when a *topic* that the memory *id* has, or had, says what goes."""
         if id in self.going:
             return False
-        return _is_called(topic, self.heads) and self.topics.get(id) != topic
+        return self.calls(topic) and self.topics.get(id) != topic
+
+    def calls(self, topic: str) -> bool:
+        """True when *topic* is the beginning of a text that goes, whoever has it."""
+        return _is_called(topic, self.heads)
 
 
 class Forgetting:
@@ -67,6 +72,7 @@ class Forgetting:
         self._store = store
         self._settings = settings
         self._clock = clock
+        self._past = PastValues(store.journal, "topic")
 
     def forget(
         self,
@@ -204,8 +210,8 @@ class Forgetting:
         reason: str,
         never_again: bool,
     ) -> None:
-        """Commit on a full disk too; what takes long, reading the whole journal, comes before."""
-        past = self._store.journal.holding("topic", reach.tells)
+        """Commit on a full disk too; what takes long, reading the journal, comes before."""
+        past = self._past.puts(reach.calls, reach.tells)
 
         def erase(tx: Transaction) -> None:
             self._erase(tx, who, chosen, reach, reason, never_again, past)

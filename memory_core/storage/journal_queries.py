@@ -89,21 +89,14 @@ class JournalQueries(ABC):
         return self._read(lambda db: reading.receipt(db, key))
 
     def holding(
-        self, field: str, goes: Callable[[str, str], bool], batch: int = 4096
-    ) -> tuple[list[int], int]:
-        """The puts in which *goes*(memory id, value of a text field), up to the sequence given too.
+        self, field: str, goes: Callable[[str, str], bool], after: int, until: int
+    ) -> list[int]:
+        """The puts after one sequence, up to another, in which *goes*(memory id, text of field)."""
+        return self._read(lambda db: scrubbing.holding(db, field, goes, after, until))
 
-        All of the journal is read, *batch* changes at a time.
-        """
-        found, last = list[int](), self.last()
-        for after in range(0, last, batch):
-            until = min(after + batch, last)
-            found += self._read(
-                lambda db, after=after, until=until: scrubbing.holding(  # type: ignore[misc]
-                    db, field, goes, after, until
-                )
-            )
-        return found, last
+    def values(self, field: str, after: int, until: int) -> frozenset[str]:
+        """What the puts after one sequence, up to another, hold in a text field, "" left out."""
+        return self._read(lambda db: scrubbing.values(db, field, after, until))
 
     def _vectors_after(self, fingerprint: str, memory: str, batch: int) -> list[tuple[Any, ...]]:
         return self._read(lambda db: reading.vectors_after(db, fingerprint, memory, batch))

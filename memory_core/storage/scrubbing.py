@@ -37,6 +37,12 @@ SELECT {STORED} FROM changes AS c
 WHERE kind = 'access' AND seq > ? AND scrubbed = 0 AND instr(body, ?) > 0
 """
 
+_IMAGES = ("body", "before")
+_HELD = "CASE WHEN json_valid({0}) THEN json_extract({0}, '$.' || ?1) END"
+"""The text of a field in an image; NULL also where the image is damaged."""
+
+_PUTS = "kind = 'put' AND scrubbed = 0 AND seq > ?2 AND seq <= ?3"
+
 _SCRUB = """
 UPDATE changes SET source = ?, body = ?, before = ?, scrubbed = 1, checksum = ? WHERE seq = ?
 """
@@ -87,6 +93,14 @@ def blank(connection: Connection, field: str, goes: Callable[[str, str], bool], 
         _seal_again(connection, row, body, before)
 
 
+def values(connection: Connection, field: str, after: int, until: int) -> frozenset[str]:
+    """What the puts after one sequence, up to another, hold in a text field; "" left out."""
+    each = (f"SELECT {_HELD.format(image)} AS v FROM changes WHERE {_PUTS}" for image in _IMAGES)
+    sql = f"SELECT CAST(v AS BLOB) FROM ({' UNION '.join(each)}) WHERE v <> ''"
+    found = connection.execute(sql, (field, after, until)).fetchall()
+    return frozenset(value.decode("utf-8", "replace") for (value,) in found)
+
+
 def holding(
     connection: Connection,
     field: str,
@@ -95,10 +109,9 @@ def holding(
     until: int = 2**63 - 1,
 ) -> list[int]:
     """The puts after one sequence, up to another, in which *goes*(memory id, text of a field)."""
-    holds = "json_extract({}, '$.' || ?1) <> ''"
     sql = (
-        f"SELECT {STORED} FROM changes AS c WHERE kind = 'put' AND scrubbed = 0"
-        f" AND seq > ?2 AND seq <= ?3 AND ({holds.format('body')} OR {holds.format('before')})"
+        f"SELECT {STORED} FROM changes AS c WHERE {_PUTS}"
+        f" AND ({_HELD.format('body')} <> '' OR {_HELD.format('before')} <> '')"
     )
     found = []
     for row in connection.execute(sql, (field, after, until)).fetchall():

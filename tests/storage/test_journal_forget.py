@@ -16,6 +16,7 @@ import pytest
 
 from memory_core.records import Change, Memory, to_fields
 from memory_core.storage.journal import Journal, Transaction
+from memory_core.storage.past_values import PastValues
 
 ROOT = Path(__file__).parents[2]
 A, B, C = ("a" * 20, "b" * 20, "c" * 20)
@@ -203,13 +204,14 @@ def test_a_field_is_emptied_where_it_was_found_and_in_what_came_since(journal: J
     for id in (A, B, C):
         store(journal, id, f"a text of {id}", topic=f"the vault of {id}")
     append(journal, topic("the weir"), topic("a vault"))
-    known, after = journal.holding("topic", goes, batch=2)
+    past = PastValues(journal, "topic", batch=2)
+    known, after = past.puts(lambda value: "vault" in value, goes)
     assert (known, after) == ([1, 3, 7, 8], 8)
     append(journal, Change("put", B, {"topic": "a second vault"}), Change("put", B, {"gist": "g"}))
     forget(journal, A)  # what was found is scrubbed meanwhile
     journal.write(lambda tx: tx.blank("topic", goes, known, after))
     assert journal.check() == []
-    assert journal.holding("topic", goes)[0] == []
+    assert past.puts(lambda value: "vault" in value, goes) == ([], journal.last())
     kept = journal.fold([B, C])
     assert (kept[B]["topic"], kept[B]["gist"]) == ("", "g")
     assert kept[C]["topic"] == f"the vault of {C}"

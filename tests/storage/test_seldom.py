@@ -302,7 +302,7 @@ def test_forgetting_passes_over_a_link_that_only_sounds_like_it_and_damaged_puts
     journal.close()
     damage(tmp_path, "UPDATE changes SET body = replace(body, 'text', 'next') WHERE seq = 2")
     journal = opened(tmp_path)
-    assert journal.holding("topic", lambda id, value: True) == ([3], journal.last())
+    assert journal.holding("topic", lambda id, value: True, 0, journal.last()) == [3]
     journal.close()
 
 
