@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from memory_core.storage.journal_queries import JournalQueries
 
-BATCH = 4096
+BATCH = 512
 
 
 class PastValues:
