@@ -17,7 +17,6 @@ from memory_core.storage.journal_format import (
     FORMAT,
     KINDS,
     Connection,
-    decode,
     encode,
     first,
     seal,
@@ -52,6 +51,14 @@ _COLUMNS = {
     "tombstones": "id, digest, at, reason",
     "meta": "key, value",
 }
+
+_WEIGHT = """
+SELECT json_extract(body, '$.weight') FROM changes
+WHERE target = ?1 AND kind = 'link' AND scrubbed = 0 AND CASE WHEN json_valid(body)
+    THEN json_extract(body, '$.b') = ?2 AND json_extract(body, '$.kind') = ?3 END
+ORDER BY seq DESC LIMIT 1
+"""
+"""A memory that is recalled often has thousands of links in its history; the newest are near."""
 
 _HEAD = """
 INSERT INTO heads(id, repeat, thread, position, access_count, last_accessed) VALUES(?,?,?,?,?,?)
@@ -114,15 +121,8 @@ class Transaction:
 
     def weight(self, a: str, b: str, kind: str) -> float:
         """The weight of the link from *a* to *b*, 0 when there is none."""
-        sql = (
-            "SELECT body FROM changes WHERE target = ? AND kind = 'link' AND scrubbed = 0"
-            " ORDER BY seq DESC"
-        )
-        for (body,) in self._db.execute(sql, (a,)).fetchall():
-            link = decode(body)
-            if (link["b"], link["kind"]) == (b, kind):
-                return float(link["weight"])
-        return 0.0
+        found = first(self._db, _WEIGHT, (a, b, kind))
+        return 0.0 if found is None else float(found)
 
     def meta(self, key: str) -> Any | None:
         """The value of a meta key, or None."""

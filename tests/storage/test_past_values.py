@@ -1,4 +1,4 @@
-"""Where the history holds a topic: found as a plain reading finds it, and read once."""
+"""What the history holds is found as a plain reading finds it, and without reading it all."""
 
 from __future__ import annotations
 
@@ -123,3 +123,28 @@ def test_a_damaged_entry_is_passed_over(tmp_path: Path) -> None:
     raw.close()
     with closing(Journal.open(tmp_path, clock=lambda: 1.0)) as journal:
         assert found(PastValues(journal, "topic"), "vault") == [3]
+
+
+def test_the_weight_of_a_link_is_that_of_its_newest_change(tmp_path: Path) -> None:
+    def links(journal: Journal, *given: tuple[str, str, float]) -> None:
+        for b, kind, weight in given:
+            change = Change("link", IDS[0], {"b": b, "kind": kind, "weight": weight})
+            journal.write(lambda tx, change=change: tx.append(change))
+
+    def weights(journal: Journal) -> list[float]:
+        kinds = ("co_recall", "updates")
+        pairs = [(b, kind) for b in IDS[1:] for kind in kinds]
+        return journal.write(lambda tx: [tx.weight(IDS[0], b, kind) for b, kind in pairs])
+
+    with closing(Journal.open(tmp_path, clock=lambda: 1.0)) as journal:
+        for id in IDS:
+            put(journal, id, "")
+        assert weights(journal) == [0.0, 0.0, 0.0, 0.0]
+        links(journal, (IDS[1], "co_recall", 1), (IDS[2], "co_recall", 5.0))
+        links(journal, (IDS[1], "co_recall", 2.5), (IDS[1], "updates", 1.0))
+        assert weights(journal) == [2.5, 1.0, 5.0, 0.0]
+    with sqlite3.connect(tmp_path / "journal.db") as raw:
+        raw.execute("UPDATE changes SET body = 'no { json' WHERE seq = 6")
+    raw.close()
+    with closing(Journal.open(tmp_path, clock=lambda: 1.0)) as journal:
+        assert weights(journal) == [1.0, 1.0, 5.0, 0.0]
