@@ -21,7 +21,17 @@ MODULES = {
         *("journal", "journal_files", "journal_format", "journal_queries", "journal_reading"),
         *("transaction", "group_commit", "locks", "failures", "scrubbing", "migrations"),
     ),
-    "store": ("store", "slices", "indexes", "index_state", "vector_source", "accesses", "reserve"),
+    "store": (
+        "store",
+        "slices",
+        "indexes",
+        "index_state",
+        "vector_source",
+        "accesses",
+        "reserve",
+        "ages",
+        "past_values",
+    ),
     "recovery": (
         *("salvage", "sqlite_pages", "backups", "generations", "manifest", "snapshots"),
         *("mirror", "inspection"),
