@@ -52,6 +52,17 @@ def generations(tmp_path: Path) -> list[list[str]]:
     return [sorted(p.name for p in folder.iterdir()) for folder in folders if folder.exists()]
 
 
+def with_a_broken_table(open_memory: Any, tmp_path: Path) -> Memory:
+    """A memory that holds HERON, and whose table lost what was in its files."""
+    memory: Memory = open_memory()
+    memory.remember(ME, HERON)
+    rounds(memory)
+    for path in (tmp_path / "store" / "table").rglob("*.lance"):
+        if path.is_file():
+            path.write_bytes(b"")
+    return memory
+
+
 def test_all_is_well(open_memory: Any, quiet: None) -> None:
     memory = open_memory()
     memory.remember(ME, HERON)
@@ -215,12 +226,7 @@ def test_a_memory_that_no_index_holds_is_named(open_memory: Any, quiet: None) ->
 def test_a_table_that_was_built_anew_shows_as_repaired(
     open_memory: Any, quiet: None, tmp_path: Path
 ) -> None:
-    memory = open_memory()
-    memory.remember(ME, HERON)
-    rounds(memory)
-    for path in (tmp_path / "store" / "table").rglob("*.lance"):
-        if path.is_file():
-            path.write_bytes(b"")
+    memory = with_a_broken_table(open_memory, tmp_path)
     assert memory.listing(ME)[0].text == HERON
     assert memory.get(ME, memory.listing(ME)[0].id).text == HERON
     assert checks(memory.health(ME))["table"].status == "degraded"
@@ -233,12 +239,7 @@ def test_a_table_that_was_built_anew_shows_as_repaired(
 def test_what_was_set_aside_is_named_until_a_repair_removes_it(
     open_memory: Any, quiet: None, tmp_path: Path
 ) -> None:
-    memory = open_memory()
-    memory.remember(ME, HERON)
-    rounds(memory)
-    for path in (tmp_path / "store" / "table").rglob("*.lance"):
-        if path.is_file():
-            path.write_bytes(b"")
+    memory = with_a_broken_table(open_memory, tmp_path)
     assert memory.get(ME, memory.listing(ME)[0].id).text == HERON
     rounds(memory)
     report = memory.health(ME)
