@@ -14,13 +14,13 @@ import numpy as np
 from memory_core import surroundings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, MemoryCoreError, NotFound
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.records import Change, Check, HealthReport, Identity
-from memory_core.storage.failures import RESTORE
+from memory_core.storage.journal.errors import RESTORE
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
 if TYPE_CHECKING:
-    from memory_core.engine import Engine, Parts
+    from memory_core.runtime import Engine, Parts
     from memory_core.memory import Memory
 
 PROBE_AGENT = "anamnesis-health"

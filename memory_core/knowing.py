@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_core import catalogue, checks, records, topics
+from memory_core import records
+from memory_core import browse as catalogue
+from memory_core import validation as checks
+from memory_core.lifecycle import topics
 from memory_core.config import Settings
-from memory_core.engine import Engine
+from memory_core.runtime import Engine
 from memory_core.records import KINDS, Identity, Link
-from memory_core.session import Mind
+from memory_core.lifecycle.working_memory import Mind
 
 LISTING_MOST = 1000
 

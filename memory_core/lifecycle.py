@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from memory_core import catalogue, checks, undoing
-from memory_core.attachment import Cues
+from memory_core import browse as catalogue
+from memory_core import validation as checks
+from memory_core import history as undoing
+from memory_core.recall.answer import Cues
 from memory_core.config import Settings
-from memory_core.consolidator import MODES
-from memory_core.engine import Engine, Parts
+from memory_core.consolidate.run import MODES
+from memory_core.runtime import Engine, Parts
 from memory_core.records import Change, ForgetReport, Identity, RunReport
 from memory_core.text import secrets
 

@@ -7,16 +7,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from memory_core import catalogue, checks, health, intake
-from memory_core.attachment import Cues
-from memory_core.capture import Observation
+from memory_core import health
+from memory_core import browse as catalogue
+from memory_core import validation as checks
+from memory_core.remember import draft as intake
+from memory_core.recall.answer import Cues
+from memory_core.remember.capture import Observation
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
-from memory_core.engine import Engine
+from memory_core.runtime import Engine
 from memory_core.gist.encoder import GistEncoder
-from memory_core.importance import ImportanceScorer
+from memory_core.text.importance import ImportanceScorer
 from memory_core.interchange import jsonl
-from memory_core.jobs import EncodeReport, Progress
+from memory_core.enrichment.worker import EncodeReport, Progress
 from memory_core.knowing import Knowing
 from memory_core.lifecycle import LifeCycle
 from memory_core.records import (
@@ -29,9 +32,9 @@ from memory_core.records import (
     Recollection,
     is_id,
 )
-from memory_core.reembedding import Reembedding
-from memory_core.storage.indexes import DERIVED_FROM as FROM
-from memory_core.tiers import Swept
+from memory_core.maintenance.reembedding import Reembedding
+from memory_core.storage.index.indexes import DERIVED_FROM as FROM
+from memory_core.lifecycle.tiers import Swept
 
 K_MOST = 50
 CONTEXT_MOST = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_core.records import Change
-from memory_core.storage.indexes import DERIVED_FROM
-from memory_core.storage.journal import Transaction
+from memory_core.storage.index.indexes import DERIVED_FROM
+from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
 

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from memory_core.errors import StorageError
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.records import Check
 from memory_core.storage.generations import Generations
-from memory_core.storage.mirror import TABLE
+from memory_core.maintenance.table_sync import TABLE
 from memory_core.storage.store import MemoryStore
-from memory_core.storage.vector_source import INDEX
+from memory_core.storage.index.vector_source import INDEX
 
 HEADROOM = 200 * 2**20
 """Free bytes under which the disk counts as nearly full."""

@@ -11,10 +11,10 @@ import sys
 def main() -> int:
     """Run what the command line says; returns the exit code. A hook ends here, always with 0."""
     if "hook" in sys.argv[1:2]:
-        from server.hook_command import hook
+        from server.hooks.command import hook
 
         hook(sys.argv[2:])
-    from server import cli
+    from server.cli import main as cli
 
     return cli.main()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory_core.config import Settings
-from server import console
+from server.cli import console
 from server.outcome import Outcome
 
 if TYPE_CHECKING:

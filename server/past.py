@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from memory_core.records import Change, Identity
-from server import console, render
+from server.cli import console
+from server.protocol import text as render
 from server.outcome import Outcome
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from memory_core.records import Identity
-from server import console
+from server.cli import console
 from server.outcome import Outcome
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
-    from memory_core.reembedding import Reembedding
+    from memory_core.maintenance.reembedding import Reembedding
 
 POLL_SECONDS = 0.2
 STALLED_SECONDS = 120.0

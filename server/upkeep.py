@@ -6,8 +6,9 @@ from argparse import Namespace
 from collections.abc import Mapping
 
 from memory_core.config import Settings
-from server import console, render
-from server.auth import Tokens
+from server.cli import console
+from server.protocol import text as render
+from server.http.tokens import Tokens
 from server.outcome import Outcome
 
 

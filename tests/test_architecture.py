@@ -59,18 +59,18 @@ PATHS = {
 LEAVES = {"text", "embedding", "gist", "storage", "scoring"}
 FLOOR = {"config": 1, "records": 2, "errors": 3}
 VENDORS = {
-    "apsw": {"memory_core/storage/journal.py"},
-    "lancedb": {"memory_core/storage/table.py"},
-    "pyarrow": {"memory_core/storage/table.py"},
-    "faiss": {"memory_core/storage/vector_index.py", "memory_core/storage/vector_scans.py"},
+    "apsw": {"memory_core/storage/journal/journal.py"},
+    "lancedb": {"memory_core/storage/table/table.py"},
+    "pyarrow": {"memory_core/storage/table/table.py"},
+    "faiss": {"memory_core/storage/index/vectors.py", "memory_core/storage/index/faiss_scans.py"},
     "onnxruntime": {"memory_core/embedding/minilm.py"},
     "tokenizers": {"memory_core/embedding/minilm.py"},
     "sentence_transformers": {"memory_core/embedding/sentence_transformer.py"},
     "ollama": {"memory_core/embedding/remote.py", "memory_core/gist/ollama.py"},
     "anthropic": {"memory_core/gist/claude.py"},
-    "Stemmer": {"memory_core/storage/analysis.py"},
-    "rich": {"server/console.py"},
-    "spacy": {"memory_core/text/spacy_names.py"},
+    "Stemmer": {"memory_core/storage/index/analysis.py"},
+    "rich": {"server/cli/console.py"},
+    "spacy": {"memory_core/text/names/spacy.py"},
     "matplotlib": {"memory_core/evaluation/plot.py"},
 }
 
@@ -173,7 +173,7 @@ def test_only_config_and_cli_look_at_the_environment() -> None:
         if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv")
     }
     # a hook's process must start without config's libraries
-    assert found <= {"memory_core/config.py", "server/cli.py", "server/hook_command.py"}
+    assert found <= {"memory_core/config.py", "server/cli/main.py", "server/hooks/command.py"}
 
 
 def test_only_the_command_line_prints() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_core.capture import Observation
+from memory_core.remember.capture import Observation
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput, TooLarge
 from memory_core.memory import Memory

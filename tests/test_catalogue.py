@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from memory_core import catalogue
+from memory_core import browse as catalogue
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity
-from memory_core.storage.table import Filter
+from memory_core.storage.table.table import Filter
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))

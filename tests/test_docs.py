@@ -19,10 +19,11 @@ from memory_core import config
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server import __version__, cli
-from server.app import build_server
-from server.parser import Parser, build_parser
-from server.tools import DESCRIPTIONS
+from server import __version__
+from server.cli import main as cli
+from server.protocol.server import build_server
+from server.cli.parser import Parser, build_parser
+from server.protocol.tools import DESCRIPTIONS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]

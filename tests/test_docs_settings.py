@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_core import config
-from server.parser import build_parser
+from server.cli.parser import build_parser
 
 CONFIGURATION = Path(__file__).parent.parent / "docs" / "configuration.md"
 BLOCKS = re.findall(

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from memory_core import engine
+from memory_core import runtime as engine
 from memory_core.config import LimitSettings, Settings, StorageSettings
 from memory_core.errors import Busy, DiskFull, IncompatibleStore, StorageError
 from memory_core.memory import Memory

@@ -10,7 +10,7 @@ from memory_core.evaluation.data import DIALOGUE
 from memory_core.evaluation.readers import read
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.text.entities import entities
+from memory_core.text.names.entities import entities
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))

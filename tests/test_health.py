@@ -16,12 +16,12 @@ import pytest
 from memory_core import health, surroundings
 from memory_core.config import Settings
 from memory_core.errors import DiskFull
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import Change, Check, HealthReport, Identity, to_fields
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 from memory_core.storage.reserve import Reserve
-from memory_core.storage.table import Table
+from memory_core.storage.table.table import Table
 
 ME = Identity("me")
 PROBER = Identity(health.PROBE_AGENT)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core import links
+from memory_core.recall import spreading as links
 from memory_core.config import Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 
 from memory_core import config
-from server import __version__, hook_settings
-from server.clients import User
-from server.parser import build_parser
-from server.tools import DESCRIPTIONS
+from server import __version__
+from server.hooks import settings as hook_settings
+from server.clients.clients import User
+from server.cli.parser import build_parser
+from server.protocol.tools import DESCRIPTIONS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

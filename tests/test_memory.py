@@ -412,7 +412,7 @@ def test_clear_removes_what_one_owns_and_nothing_else(memory: Memory) -> None:
 def test_clear_lets_other_writers_in_between_its_batches(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_core.forgetting.BATCH", 4)
+    monkeypatch.setattr("memory_core.forget.BATCH", 4)
     for number in range(10):
         memory.remember(ME, f"Note {number} about heron number {number % 3}.", session="s")
     memory.consolidate(ME)  # summaries rest on the notes, and go first

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory_core.embedding import embedder
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.records import Identity
 
 ME = Identity("me")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_core.attachment import LEXICAL_ONLY
+from memory_core.recall.answer import LEXICAL_ONLY
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.records import Change, Hit, Identity, Recollection

@@ -21,11 +21,12 @@ from memory_core.evaluation.data import DIALOGUE
 from memory_core.evaluation.readers import read
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.storage.analysis import analyse
-from memory_core.storage.spelling import Spelling
+from memory_core.storage.index.analysis import analyse
+from memory_core.storage.index.vocabulary import Spelling
 from memory_core.storage.thesaurus import TABLE
-from memory_core.text import dates, passages
-from memory_core.text.entities import entities
+from memory_core.text import passages
+from memory_core.text.time import dates
+from memory_core.text.names.entities import entities
 from memory_core.text.order import order_asked
 
 ME = Identity("me")

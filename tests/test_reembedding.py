@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_core import pairs
+from memory_core.lifecycle import turn_pairs as pairs
 from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.embedder import Profile
 from memory_core.errors import EncoderUnavailable
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.storage.store import EMBEDDING
-from memory_core.storage.table import Filter
+from memory_core.storage.table.table import Filter
 
 ME = Identity("me")
 ROOT = Path(__file__).parents[1]
@@ -81,8 +81,8 @@ class Models:
 @pytest.fixture
 def models(toy: Any, monkeypatch: pytest.MonkeyPatch) -> Models:
     made = Models(toy)
-    monkeypatch.setattr("memory_core.engine.choose", made)
-    monkeypatch.setattr("memory_core.backfill.BACKFILL", BATCH)
+    monkeypatch.setattr("memory_core.runtime.choose", made)
+    monkeypatch.setattr("memory_core.maintenance.backfill.BACKFILL", BATCH)
     return made
 
 

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from memory_core.config import SessionSettings
 from memory_core.records import Identity
-from memory_core.session import CONVERSATIONS, NOTHING, RECALLED, Activation, Session, Sessions
+from memory_core.lifecycle.working_memory import (
+    CONVERSATIONS,
+    NOTHING,
+    RECALLED,
+    Activation,
+    Session,
+    Sessions,
+)
 
 ME, OTHER = Identity("me"), Identity("other")
 SETTINGS = SessionSettings()

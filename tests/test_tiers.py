@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core import cognition, pairs
+from memory_core.recall.signals import cognitive as cognition
+from memory_core.lifecycle import turn_pairs as pairs
 from memory_core.memory import Memory
 from memory_core.records import Change, ConversationTurn, Identity
 

@@ -18,8 +18,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.storage.analysis import analyse
-from memory_core.text import calendar_words, number_words
+from memory_core.storage.index.analysis import analyse
+from memory_core.text import number_words
+from memory_core.text.time import lexicon as calendar_words
 from memory_core.text.words import STOPWORDS
 
 FILE = Path(__file__).parents[1] / "memory_core" / "storage" / "data" / "near_words.npz"

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.config import PREFIX
-from server import hook_settings
-from server.clients import NAME
-from server.hook_settings import Handler
+from server.hooks import settings as hook_settings
+from server.clients.clients import NAME
+from server.hooks.settings import Handler
 
 ROOT = Path(__file__).parents[1]
 REGISTRY_NAME = "io.github.anamnesis-mcp/anamnesis"

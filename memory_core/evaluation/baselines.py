@@ -23,7 +23,7 @@ from memory_core.evaluation.earlier_systems import (
     SimpleMemory,
     Told,
 )
-from memory_core.storage.lexical_index import LexicalIndex
+from memory_core.storage.index.bm25 import LexicalIndex
 
 if TYPE_CHECKING:
     from memory_core.embedding.embedder import Embedder

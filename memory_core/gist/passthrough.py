@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from memory_core.gist.encoder import Encoded, Gist, Related, Summarised, Turn
 from memory_core.text import passages
-from memory_core.text.claims import agree, claims
-from memory_core.text.entities import entities
+from memory_core.relations.claims import agree, claims
+from memory_core.text.names.entities import entities
 from memory_core.text.salience import keywords, salience
 from memory_core.text.words import content_words, count_words
 

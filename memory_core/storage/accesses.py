@@ -13,7 +13,7 @@ from itertools import combinations
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Change
 from memory_core.storage.ages import elapsed
-from memory_core.storage.journal import Transaction
+from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
 CO_RECALL = "co_recall"

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.records import Change
-from memory_core.storage import journal_reading as reading
-from memory_core.storage import scrubbing
-from memory_core.storage.journal_format import Connection
+from memory_core.storage.journal import reading
+from memory_core.storage.journal import erasure as scrubbing
+from memory_core.storage.journal.format import Connection
 
 R = TypeVar("R")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.errors import StorageError
-from memory_core.storage.failures import from_os_error
+from memory_core.storage.journal.errors import from_os_error
 
 MANIFEST = "manifest.json"
 FORMAT = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from memory_core.storage.journal_format import FORMAT, Connection, first
+from memory_core.storage.journal.format import FORMAT, Connection, first
 
 Step = Callable[[Connection], None]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from memory_core.text.names_lexicon import TITLES
+from memory_core.text.names.lexicon import TITLES
 
 # a run of stops is tried once, from its beginning: from each of its characters is quadratic
 _TOKEN = re.compile(

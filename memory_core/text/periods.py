@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import date
 from math import inf
 
-from memory_core.text.date_rules import undated
-from memory_core.text.dates import DateCue, query_dates
-from memory_core.text.moments import day_of
+from memory_core.text.time.rules import undated
+from memory_core.text.time.dates import DateCue, query_dates
+from memory_core.text.time.moments import day_of
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 
 _SAYING = frozenset(

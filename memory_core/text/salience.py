@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_core.text.gate import gate
+from memory_core.text.relevance import gate
 from memory_core.text.keywords import keywords
 from memory_core.text.words import FILLER_WORDS, STOPWORDS, words
 

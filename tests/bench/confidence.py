@@ -31,8 +31,8 @@ from memory_core.evaluation.conversation import Conversation, Question
 from memory_core.evaluation.readers import read
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.scoring import metamemory
-from memory_core.scoring.metamemory import Evidence
+from memory_core.scoring import confidence as metamemory
+from memory_core.scoring.confidence import Evidence
 
 ME = Identity("calibration")
 SHARES = {"asked": 0.6, "hidden": 0.2, "absent": 0.2}

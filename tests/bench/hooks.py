@@ -36,7 +36,7 @@ from material import Prepared, fill, machine, notes, questions, settled
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
-from server.clients import program
+from server.clients.clients import program
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 150.0

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from memory_core.storage.lexical_index import LexicalIndex
-from memory_core.storage.vector_index import VectorIndex
+from memory_core.storage.index.bm25 import LexicalIndex
+from memory_core.storage.index.vectors import VectorIndex
 
 DIMENSION, QUERIES, DEPTH = 384, 200, 50
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))

@@ -115,14 +115,14 @@ def fill(folder: Path, number: int) -> None:
 def opened(folder: Path) -> Any:
     from memory_core.config import StorageSettings
     from memory_core.storage.store import MemoryStore
-    from memory_core.wording import index_text
+    from memory_core.representation import index_text
 
     return MemoryStore(folder, clock=time.time, settings=StorageSettings(), index_text=index_text)
 
 
 def snapshot(folder: Path) -> None:
     from memory_core.config import StorageSettings
-    from memory_core.storage.snapshots import Snapshots
+    from memory_core.maintenance.snapshots import Snapshots
 
     store = opened(folder)
     store.catch_up()
@@ -133,13 +133,13 @@ def snapshot(folder: Path) -> None:
 def measure(folder: Path) -> dict[str, float]:
     """Milliseconds of each part of opening, of the first lexical search and of an idle round."""
     begun = time.perf_counter()
-    from memory_core import wording
+    from memory_core import representation as wording
     from memory_core.storage import store as store_module
-    from memory_core.storage import vector_source
-    from memory_core.storage.columns import Columns
-    from memory_core.storage.graph import Graph
-    from memory_core.storage.journal import Journal
-    from memory_core.storage.lexical_index import LexicalIndex
+    from memory_core.storage.index import vector_source
+    from memory_core.storage.index.columns import Columns
+    from memory_core.storage.index.graph import Graph
+    from memory_core.storage.journal.journal import Journal
+    from memory_core.storage.index.bm25 import LexicalIndex
 
     spent = {"imports": time.perf_counter() - begun}
     parts: list[tuple[str, Any, str]] = [
@@ -183,8 +183,8 @@ def _timed(inner: Callable[..., Any], name: str, spent: dict[str, float]) -> Cal
 def _idle(store: Any) -> float:
     from memory_core.config import Settings
     from memory_core.embedding.embedder import EmbedderGate
-    from memory_core.maintenance import Maintenance
-    from memory_core.wording import embed
+    from memory_core.maintenance.loop import Maintenance
+    from memory_core.representation import embed
 
     gate = EmbedderGate(lambda: None)  # type: ignore[arg-type,return-value]
     settings = Settings(data_dir=store.directory)

@@ -25,13 +25,14 @@ import numpy as np
 from material import Prepared, machine, notes, questions
 from numpy.typing import NDArray
 
-from memory_core import links, standing
+from memory_core.recall import spreading as links
+from memory_core.recall.signals import preferences as standing
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.scoring import activation
-from memory_core.storage import lexical_index
-from memory_core.text import dates
+from memory_core.storage.index import bm25 as lexical_index
+from memory_core.text.time import dates
 
 ME = Identity("me")
 SESSION = 40

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import numpy as np
 
 from memory_core.records import Memory, new_id
-from memory_core.storage.table import Filter, Table
+from memory_core.storage.table.table import Filter, Table
 
 DIMENSION = 384
 WORDS = ("the", "port", "of", "our", "database", "moved", "after", "lunch", "said", "Mara")

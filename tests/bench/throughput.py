@@ -25,7 +25,7 @@ from material import Prepared, machine, notes
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity, new_id
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 
 ME = Identity("me")
 ALONE, EACH = 300, 40

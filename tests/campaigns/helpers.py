@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import maintenance
+from memory_core.maintenance import loop as maintenance
 from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.embedder import Profile
 from memory_core.errors import EncoderUnavailable, MemoryCoreError
@@ -186,7 +186,7 @@ class _Child:
 
 
 def _mother(address: str) -> None:
-    import memory_core.storage.vector_index  # noqa: F401  what a child would import, but no faiss
+    import memory_core.storage.index.vectors
 
     warnings.filterwarnings("ignore")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

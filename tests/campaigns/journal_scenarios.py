@@ -14,9 +14,10 @@ import numpy as np
 
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Change, Memory, new_id, to_fields
-from memory_core.storage import journal_files, migrations
-from memory_core.storage.journal import Journal, Transaction
-from memory_core.storage.journal_format import FORMAT
+from memory_core.storage import migrations
+from memory_core.storage.journal import files as journal_files
+from memory_core.storage.journal.journal import Journal, Transaction
+from memory_core.storage.journal.format import FORMAT
 
 Say = Callable[..., None]
 MODEL = "toy"

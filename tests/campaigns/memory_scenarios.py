@@ -21,7 +21,7 @@ import pyarrow  # noqa: F401
 
 from memory_core.config import Settings, StorageSettings
 from memory_core.errors import MemoryCoreError
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import ConversationTurn, Identity
 

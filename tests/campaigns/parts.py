@@ -36,7 +36,7 @@ from startup import Talk
 
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
-from memory_core.storage.vector_index import VectorIndex
+from memory_core.storage.index.vectors import VectorIndex
 
 HERON = "The heron waits by the weir in the morning."
 STORK = "The stork number 5 stands on chimney 15."

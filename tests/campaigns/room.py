@@ -29,7 +29,7 @@ from memory_core.config import Settings
 from memory_core.embedding.embedder import Profile
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity
-from memory_core.storage.journal import Transaction
+from memory_core.storage.journal.journal import Transaction
 
 WHO = Identity("me", "", frozenset({"read", "write"}))
 LOOKS = 50

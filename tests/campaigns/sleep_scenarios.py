@@ -17,10 +17,10 @@ from memory_scenarios import shared
 
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.errors import InvalidInput
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import ConversationTurn, Identity
-from memory_core.storage import runs
+from memory_core.consolidate import run_log as runs
 
 Say = Callable[..., None]
 ME = Identity("me")

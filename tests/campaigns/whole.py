@@ -49,7 +49,7 @@ from hypothesis.stateful import (
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDenied
 from memory_core.interchange.jsonl import to_record
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import Identity, Receipt, normalised
 

@@ -43,9 +43,9 @@ from pydantic import BaseModel, Field
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
-from server import listening
-from server.app import build_server
-from server.web import build_app
+from server.http import listener as listening
+from server.protocol.server import build_server
+from server.http.app import build_app
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"

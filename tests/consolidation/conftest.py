@@ -14,12 +14,12 @@ import pytest
 from numpy.typing import NDArray
 
 from memory_core.config import Settings
-from memory_core.consolidator import Consolidator, no_model
+from memory_core.consolidate.run import Consolidator, no_model
 from memory_core.embedding.embedder import EmbedderGate, Profile
 from memory_core.errors import EncoderUnavailable
 from memory_core.records import Change, Identity, Memory, RunReport, content_hash, new_id, to_fields
 from memory_core.storage.store import MemoryStore
-from memory_core.wording import index_text
+from memory_core.representation import index_text
 
 ME = Identity("me", "crew")
 START = 1_700_000_000.0

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_core.config import ConsolidationSettings
-from memory_core.consolidator import Consolidator
+from memory_core.consolidate.run import Consolidator
 from memory_core.errors import Busy
 from memory_core.memory import Memory
 from memory_core.records import Identity

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core.consolidator import MODES
+from memory_core.consolidate.run import MODES
 from memory_core.errors import Busy, InvalidInput, NotFound
 from memory_core.records import Change, Identity, new_id
 from memory_core.storage.locks import FileLock
-from memory_core.storage.runs import Runs
+from memory_core.consolidate.run_log import Runs
 
 ME = Identity("me", "crew")
 OTHER = Identity("other", "crew")
@@ -192,7 +192,7 @@ def test_a_run_that_is_stopped_anywhere_fails_and_leaves_nothing(world: Any, at:
 def test_a_run_that_fails_between_batches_leaves_nothing(
     world: Any, batches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_core.storage.runs.BATCH", 3)
+    monkeypatch.setattr("memory_core.consolidate.run_log.BATCH", 3)
     _busy_store(world)
     before, written = world.export(), 0
 
@@ -211,7 +211,7 @@ def test_a_run_that_fails_between_batches_leaves_nothing(
 def test_a_run_that_is_stopped_between_two_batches_of_vectors_leaves_nothing(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_core.consolidator.EMBEDDED", 1)
+    monkeypatch.setattr("memory_core.consolidate.run.EMBEDDED", 1)
     _busy_store(world)
     before = world.export()
 
@@ -234,7 +234,7 @@ def test_a_run_that_is_stopped_between_two_batches_of_vectors_leaves_nothing(
 def test_what_a_killed_run_left_is_taken_back_by_the_next(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_core.storage.runs.BATCH", 3)
+    monkeypatch.setattr("memory_core.consolidate.run_log.BATCH", 3)
     _busy_store(world)
     before, written = world.export(), 0
 
@@ -291,7 +291,7 @@ def _said(world: Any) -> list[tuple[Any, ...]]:
 def test_a_killed_run_is_taken_up_under_its_id_and_ends_as_if_never_killed(
     make: Any, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
-    monkeypatch.setattr("memory_core.storage.runs.BATCH", 3)
+    monkeypatch.setattr("memory_core.consolidate.run_log.BATCH", 3)
     unharmed = make(concept_members=3)
     _busy_store(unharmed)
     whole = unharmed.run()
@@ -316,7 +316,7 @@ def test_a_killed_run_is_taken_up_under_its_id_and_ends_as_if_never_killed(
 def test_a_run_of_another_kind_takes_back_what_a_kill_left(
     world: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_core.storage.runs.BATCH", 3)
+    monkeypatch.setattr("memory_core.consolidate.run_log.BATCH", 3)
     _busy_store(world)
     left = _killed(world, monkeypatch, 2)
     report = world.run("prune")

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from memory_core.consolidator import Consolidator
+from memory_core.consolidate.run import Consolidator
 from memory_core.records import Identity, Memory, from_fields
-from memory_core.sleeper import Sleeper
+from memory_core.consolidate.scheduler import Sleeper
 from memory_core.storage.locks import FileLock
-from memory_core.storage.runs import Runs
+from memory_core.consolidate.run_log import Runs
 
 ME = Identity("me", "crew")
 OTHER = Identity("other", "crew")

@@ -12,8 +12,8 @@ import pytest
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.baselines import BASELINES, EARLIER_SYSTEMS, Baselines
 from memory_core.evaluation.conversation import Conversation, Question, Turn
-from memory_core.storage.lexical_index import K1, B
-from memory_core.storage.lexical_index import analyse as terms_of
+from memory_core.storage.index.bm25 import K1, B
+from memory_core.storage.index.bm25 import analyse as terms_of
 
 
 def _dense(conversation: Conversation, embedder: Any) -> list[list[float]]:

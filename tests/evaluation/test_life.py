@@ -15,7 +15,7 @@ from memory_core.evaluation.cached import Cached
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.memory import Memory
 from server import living
-from server.parser import build_parser
+from server.cli.parser import build_parser
 
 START = 1_717_200_000.0
 DAY = 86_400.0

@@ -106,7 +106,7 @@ def test_a_table_too_large_for_the_reserve_goes_and_is_built_anew_when_there_is_
             raise DiskFull("no room", "free some")
 
         with monkeypatch.context() as broken:
-            broken.setattr("memory_core.storage.table.Table.compact", full)
+            broken.setattr("memory_core.storage.table.table.Table.compact", full)
             upkeep.mirror._commits = 10_000
             memory.remember(who, "One more.")
             upkeep.nudge()

@@ -17,11 +17,14 @@ from memory_core import config
 from memory_core.errors import MemoryCoreError
 from memory_core.evaluation import readers
 from memory_core.interchange import jsonl
-from memory_core.storage import backups
-from memory_core.storage.vector_index import VectorIndex
-from memory_core.text import dates, entities, passages, salience, secrets, visible
-from server import wire
-from server.auth import Tokens
+from memory_core.storage.backup import backup as backups
+from memory_core.storage.index.vectors import VectorIndex
+from memory_core.text import passages, salience, secrets
+from memory_core.text.time import dates
+from memory_core.text.names import entities
+from memory_core.text import normalise as visible
+from server.stdio import messages as wire
+from server.http.tokens import Tokens
 
 CALLS = 60
 TIMES = 150

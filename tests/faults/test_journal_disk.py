@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from memory_core.records import Change
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and modes of POSIX")
 

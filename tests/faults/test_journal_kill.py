@@ -20,7 +20,7 @@ from typing import IO
 import numpy as np
 import pytest
 
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no kill -9 and no fork")
 

@@ -22,7 +22,7 @@ import pytest
 from journal_scenarios import Account, all_kinds
 from yard import COUNT, FAIL, FOR_EVER, KILLS, SHORT, Outcome, Yard
 
-from memory_core.storage.journal_format import FORMAT
+from memory_core.storage.journal.format import FORMAT
 
 Task = dict[str, Any]
 GOLDEN = Path(__file__).parents[1] / "storage" / "golden"

@@ -23,7 +23,7 @@ import pytest
 from memory_core.errors import DiskFull, ReadOnly, StorageError
 from memory_core.records import Memory
 from memory_core.storage.generations import Generations
-from memory_core.storage.table import Filter, Table
+from memory_core.storage.table.table import Filter, Table
 
 DIMENSION = 8
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from memory_core import config, recording
+from memory_core import config
+from memory_core.remember import commit as recording
 from memory_core.errors import DiskFull
 from memory_core.memory import Memory
 from memory_core.records import JOBS, ConversationTurn, Identity

@@ -13,7 +13,7 @@ import pytest
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
 from memory_core.records import JOBS, NEVER, HealthReport, Identity
-from memory_core.service import USAGE
+from memory_core.enrichment.budget import USAGE
 
 ME = Identity("me")
 OTHER = Identity("other")

@@ -90,7 +90,7 @@ def test_a_key_is_nowhere_but_in_the_request(
     health = memory.health(ME)
     memory.close()
     logged = log.getvalue()
-    assert trouble == "good" or "memory_core.service" in logged
+    assert trouble == "good" or "memory_core.enrichment.budget" in logged
     assert KEY not in repr((done, health, logged, capfd.readouterr()))
     assert "sticky note" not in logged  # and no text either
     for path in tmp_path.rglob("*"):

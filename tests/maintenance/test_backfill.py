@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core.backfill import BACKFILL, RETRY_SECONDS
+from memory_core.maintenance.backfill import BACKFILL, RETRY_SECONDS
 
 
 def test_memories_written_before_the_model_was_ready_get_their_vectors(house: Any) -> None:

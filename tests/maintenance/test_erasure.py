@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from memory_core import maintenance
+from memory_core.maintenance import loop as maintenance
 from memory_core.errors import DiskFull, StorageError
 from memory_core.storage.generations import Generations
-from memory_core.storage.table import Table
+from memory_core.storage.table.table import Table
 
 SECRET = "the door code of the house in Graz is 4711"
 NEIGHBOUR = "the garden needs water twice a week"

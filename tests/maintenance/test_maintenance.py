@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from memory_core.backfill import RETRY_SECONDS
+from memory_core.maintenance.backfill import RETRY_SECONDS
 from memory_core.errors import Busy, DiskFull, StorageError
-from memory_core.maintenance import MOST_SKIPPED
+from memory_core.maintenance.loop import MOST_SKIPPED
 from memory_core.records import new_id
 
 ROOT = Path(__file__).parents[2]
@@ -239,7 +239,7 @@ def test_a_round_never_raises_whatever_happens(house: Any, monkeypatch: pytest.M
 def test_the_log_is_folded_into_the_journal_when_it_has_grown(
     house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("memory_core.maintenance.WAL_BYTES", 50_000)
+    monkeypatch.setattr("memory_core.maintenance.loop.WAL_BYTES", 50_000)
     room = house.room()
     for number in range(20):
         room.put(f"heron {number} " * 200)

@@ -16,7 +16,7 @@ import pytest
 from memory_core.config import StorageSettings
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.storage.table import NAME
+from memory_core.storage.table.table import NAME
 
 ME = Identity("me")
 SECRET = "The spare key of the Nordkette hut hangs behind the quillon"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memory_core.scoring import duplicates
+from memory_core.relations import duplicates
 
 
 def units(seed: int, count: int) -> NDArray[np.float64]:

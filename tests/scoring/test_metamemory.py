@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.scoring import metamemory
-from memory_core.scoring.metamemory import Evidence
+from memory_core.scoring import confidence as metamemory
+from memory_core.scoring.confidence import Evidence
 
 UNIT = st.floats(0, 1)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memory_core.scoring import mmr
+from memory_core.scoring import reranking as mmr
 
 
 def naive(

@@ -13,7 +13,7 @@ import anyio
 import pytest
 from mcp import Client
 
-from memory_core.catalogue import Changed
+from memory_core.browse import Changed
 from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput, NotFound, TooLarge
 from memory_core.records import (
@@ -35,8 +35,8 @@ from memory_core.records import (
     new_id,
     normalised,
 )
-from memory_core.session import Mind
-from server.app import build_server
+from memory_core.lifecycle.working_memory import Mind
+from server.protocol.server import build_server
 
 NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z
 

@@ -13,7 +13,7 @@ from mcp.server.auth.middleware.auth_context import AuthenticatedUser, auth_cont
 from memory_core.errors import Busy, IncompatibleStore, InvalidInput, NotFound, ReadOnly
 from memory_core.records import Identity
 from memory_core.storage.locks import FileLock
-from server.auth import Tokens, caller
+from server.http.tokens import Tokens, caller
 
 NOW = 1_717_200_000.0
 
@@ -112,7 +112,7 @@ def test_tokens_added_at_once_are_all_there(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_held_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("server.auth.LOCK_SECONDS", 0.05)
+    monkeypatch.setattr("server.http.tokens.LOCK_SECONDS", 0.05)
     lock = FileLock(tmp_path / "tokens.lock")
     assert lock.acquire()
     with pytest.raises(Busy, match="another process"):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_core.memory import Memory
-from server import cli
+from server.cli import main as cli
 
 
 @pytest.fixture

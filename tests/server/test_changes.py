@@ -10,8 +10,8 @@ import pytest
 from mcp import Client, MCPDeprecationWarning, MCPError
 
 from memory_core.records import Identity, Memory
-from server import changes
-from server.app import build_server
+from server.protocol import subscriptions as changes
+from server.protocol.server import build_server
 
 pytestmark = [
     pytest.mark.anyio,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from memory_core.records import Receipt
-from server import cli
-from server.parser import build_parser
+from server.cli import main as cli
+from server.cli.parser import build_parser
 
 COMMANDS = [
     "serve",

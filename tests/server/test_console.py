@@ -10,7 +10,7 @@ import pytest
 
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server import console
+from server.cli import console
 
 
 class Terminal(io.StringIO):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from server import demo
+from server.cli import demo
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -28,10 +28,14 @@ from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server import hook_client, hook_command, hook_route, hook_transcript, listening
-from server.app import build_server
-from server.auth import Tokens
-from server.web import build_app
+from server import hook_transcript
+from server.hooks import client as hook_client
+from server.hooks import command as hook_command
+from server.hooks import route as hook_route
+from server.http import listener as listening
+from server.protocol.server import build_server
+from server.http.tokens import Tokens
+from server.http.app import build_app
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
@@ -171,7 +175,7 @@ def test_golden_exchanges(
 
 
 def test_the_golden_exchanges_have_every_event() -> None:
-    from server import hook_settings
+    from server.hooks import settings as hook_settings
 
     seen = {exchange["in"]["hook_event_name"] for exchange in EXCHANGES}
     assert seen == {*hook_settings._EVENTS, *hook_settings._CURSOR_EVENTS}

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from server import hook_settings
-from server.hook_settings import Handler
+from server.hooks import settings as hook_settings
+from server.hooks.settings import Handler
 
 OURS = Handler(("/opt/anamnesis", "hook"))
 OTHER = {"hooks": [{"type": "command", "command": "/usr/bin/lint", "args": ["hook"]}]}

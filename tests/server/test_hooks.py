@@ -15,8 +15,8 @@ from memory_core.embedding.embedder import Embedder
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server import hooks
-from server.hooks import Hooks
+from server.hooks import hooks
+from server.hooks.hooks import Hooks
 
 ME = Identity("me")
 NOW = 1_780_000_000.0

@@ -15,9 +15,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from memory_core.errors import InvalidInput
-from server import cli, clients, trying
-from server.auth import Tokens
-from server.clients import CLIENTS, User
+from server import trying
+from server.cli import main as cli
+from server.clients import clients
+from server.http.tokens import Tokens
+from server.clients.clients import CLIENTS, User
 
 INSTALLED = Path(__file__).with_name("installed.json")
 PLACES = {

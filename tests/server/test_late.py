@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import Busy, IncompatibleStore, StorageError
-from server.late import LateEngine
+from server.protocol.lazy_engine import LateEngine
 
 
 def test_nothing_is_made_before_it_is_needed(engine: Any) -> None:

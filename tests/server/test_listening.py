@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from server import listening
-from server.web import Door, _Repairing
+from server.http import listener as listening
+from server.http.app import Door, _Repairing
 
 pytestmark = pytest.mark.anyio
 

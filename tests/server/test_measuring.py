@@ -13,8 +13,8 @@ from memory_core.config import Settings
 from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server import measuring
-from server.parser import build_parser
+from server.cli import evaluate as measuring
+from server.cli.parser import build_parser
 
 
 def row(category: str, questions: int, value: float) -> dict[str, Any]:

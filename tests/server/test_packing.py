@@ -28,7 +28,10 @@ from memory_core.records import (
     Summary,
     new_id,
 )
-from server import fitting, packing, render, schemas
+from server.protocol import budget as fitting
+from server.protocol import structure as packing
+from server.protocol import text as render
+from server.protocol import schemas
 
 NOW = 1_717_200_000.0
 

@@ -10,7 +10,7 @@ import pytest
 from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server.commands import forget
+from server.cli.commands import forget
 from server.past import history
 
 ME = Identity("me")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
-from server import schemas
+from server.protocol import schemas
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,7 @@ import pytest
 from mcp import MCPError
 from mcp.types import PromptReference, ResourceTemplateReference
 
-from server import schemas
+from server.protocol import schemas
 
 pytestmark = pytest.mark.anyio
 

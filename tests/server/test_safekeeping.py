@@ -12,8 +12,9 @@ import pytest
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Check, Identity
-from server import cli, doctor
-from server.parser import build_parser
+from server.cli import main as cli
+from server.cli import doctor
+from server.cli.parser import build_parser
 
 ME = Identity("me")
 
@@ -41,7 +42,7 @@ def run(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def toy_model(monkeypatch: pytest.MonkeyPatch, toy: Any) -> None:
-    monkeypatch.setattr("memory_core.engine.choose", lambda settings: toy)
+    monkeypatch.setattr("memory_core.runtime.choose", lambda settings: toy)
 
 
 def test_backup_and_restore(run: Any, data: Path, tmp_path: Path, toy: Any) -> None:
@@ -159,7 +160,7 @@ class Other:
 @pytest.fixture
 def two_models(monkeypatch: pytest.MonkeyPatch, toy: Any) -> None:
     by_name = {"minilm": toy, "ollama:other": Other(toy)}
-    monkeypatch.setattr("memory_core.engine.choose", lambda settings: by_name[settings.embedder])
+    monkeypatch.setattr("memory_core.runtime.choose", lambda settings: by_name[settings.embedder])
 
 
 @pytest.mark.usefixtures("two_models")

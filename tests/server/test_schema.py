@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from server.app import INSTRUCTIONS
+from server.protocol.server import INSTRUCTIONS
 
 pytestmark = pytest.mark.anyio
 

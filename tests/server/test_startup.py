@@ -31,7 +31,7 @@ def test_serving_over_stdio_imports_nothing_heavy_before_the_handshake() -> None
         "import server.cli, server.stdio, server.app, server.late\n"
         "from memory_core import config\n"
         "config.load({}, {})\n"
-        "server.app.build_server(server.late.LateEngine(lambda: None, 1))\n"
+        "server.protocol.server.build_server(server.late.LateEngine(lambda: None, 1))\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory_core.records import KINDS
-from server import schemas
+from server.protocol import schemas
 
 pytestmark = pytest.mark.anyio
 

@@ -21,7 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
 
 from memory_core.storage.locks import FileLock
-from server.auth import Tokens
+from server.http.tokens import Tokens
 
 ROOT = Path(__file__).parent.parent.parent
 SECONDS = 60.0

@@ -18,11 +18,12 @@ from starlette.routing import Route
 from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity
-from server import hook_route, web
-from server.app import build_server
-from server.auth import Tokens
-from server.tools import DESCRIPTIONS
-from server.web import MAX_BODY, build_app, is_loopback
+from server.hooks import route as hook_route
+from server.http import app as web
+from server.protocol.server import build_server
+from server.http.tokens import Tokens
+from server.protocol.tools import DESCRIPTIONS
+from server.http.app import MAX_BODY, build_app, is_loopback
 
 pytestmark = pytest.mark.anyio
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.embedder import Embedder, EmbedderGate
 from memory_core.errors import EncoderUnavailable
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.records import Change, Identity, Memory, content_hash, new_id, to_fields
-from memory_core.storage.mirror import Mirror
+from memory_core.maintenance.table_sync import Mirror
 from memory_core.storage.store import MemoryStore
-from memory_core.wording import index_text
+from memory_core.representation import index_text
 
 DIMENSION = 8
 FINGERPRINT = "toy-1"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.storage.analysis import STOPWORDS, analyse, fold
+from memory_core.storage.index.analysis import STOPWORDS, analyse, fold
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 
 from memory_core.errors import DiskFull, IncompatibleStore, InvalidInput, StorageError
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage import backups
-from memory_core.storage.journal import Journal
+from memory_core.storage.backup import backup as backups
+from memory_core.storage.journal.journal import Journal
 
 NOW = 1_717_200_000.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.storage.graph import SYMMETRIC, Graph
+from memory_core.storage.index.graph import SYMMETRIC, Graph
 
 KINDS = ["co_recall", "duplicate_of", "updates", "derived_from"]
 ROWS = st.integers(0, 6)

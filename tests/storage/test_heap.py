@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_core.storage import heap
+from memory_core.storage import process_memory as heap
 
 CODE = """
 import re, sys, threading

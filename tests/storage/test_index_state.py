@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_core.records import Change
-from memory_core.storage import index_state, indexes
-from memory_core.storage.indexes import Indexes
-from memory_core.storage.journal import Journal
-from memory_core.storage.snapshots import Snapshots
+from memory_core.storage.index import files as index_state
+from memory_core.storage.index import indexes
+from memory_core.storage.index.indexes import Indexes
+from memory_core.storage.journal.journal import Journal
+from memory_core.maintenance.snapshots import Snapshots
 from memory_core.storage.store import MemoryStore
 
 WORDS = ("heron", "weir", "mill", "5432", "Graz", "?")
@@ -184,7 +185,7 @@ def test_what_another_version_wrote_is_not_taken(
     write(shop, store)
     monkeypatch.setattr(index_state, "LAYOUT", 2)
     taken: list[object] = []
-    monkeypatch.setattr("memory_core.storage.indexes.Indexes.restore", lambda *a: taken.append(a))
+    monkeypatch.setattr("memory_core.storage.index.indexes.Indexes.restore", lambda *a: taken.append(a))
     assert shop.words(shop.open(), "heron") == ["heron"]
     assert taken == []
 

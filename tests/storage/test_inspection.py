@@ -10,8 +10,8 @@ import pytest
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.storage.inspection import EVERY_SECONDS, FILE, HEAD_START, Inspection
-from memory_core.storage.table import Table
+from memory_core.maintenance.inspection import EVERY_SECONDS, FILE, HEAD_START, Inspection
+from memory_core.storage.table.table import Table
 
 ME = Identity("me")
 

@@ -18,10 +18,10 @@ import pytest
 
 from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, StorageError
 from memory_core.records import Change, Memory, repeat_key, to_fields
-from memory_core.storage import journal as journal_module
-from memory_core.storage import journal_files
-from memory_core.storage.journal import DamagedChange, DamagedVectors, Journal, Transaction
-from memory_core.storage.journal_format import APPLICATION_ID
+from memory_core.storage.journal import journal as journal_module
+from memory_core.storage.journal import files as journal_files
+from memory_core.storage.journal.journal import DamagedChange, DamagedVectors, Journal, Transaction
+from memory_core.storage.journal.format import APPLICATION_ID
 
 ROOT = Path(__file__).parents[2]
 A, B, C = ("a" * 20, "b" * 20, "c" * 20)

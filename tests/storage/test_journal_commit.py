@@ -16,9 +16,9 @@ import pytest
 
 from memory_core.errors import Busy, DiskFull, MemoryCoreError, ReadOnly, StorageError
 from memory_core.records import Change
-from memory_core.storage import group_commit
-from memory_core.storage.group_commit import GroupCommit
-from memory_core.storage.journal import Journal, Transaction
+from memory_core.storage.journal import group_commit
+from memory_core.storage.journal.group_commit import GroupCommit
+from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.locks import FileLock
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage.journal import Journal, Transaction
+from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.past_values import PastValues
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 
 GOLDEN = Path(__file__).parent / "golden"
 FORMATS = sorted(path.name for path in GOLDEN.glob("format_*"))

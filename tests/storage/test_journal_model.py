@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from memory_core.errors import InvalidInput
 from memory_core.records import Change, Memory, repeat_key, to_fields
-from memory_core.storage.journal import Journal, Transaction
+from memory_core.storage.journal.journal import Journal, Transaction
 
 TEXTS = ("tea", "Tea.", "coffee", "Kaffee?", "咖啡", "tea 5")
 SAME = {"tea": "tea", "Tea.": "tea", "coffee": "coffee", "Kaffee?": "k", "咖啡": "c", "tea 5": "5"}

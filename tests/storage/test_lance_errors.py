@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_core.errors import DiskFull, InvalidInput, ReadOnly, StorageError
-from memory_core.storage.lance_errors import DamagedTable, edge
+from memory_core.storage.table.lance import DamagedTable, edge
 
 # The names under which a panic of native code arrives; one of them is no Exception.
 RustPanic = type("RustPanic", (Exception,), {})

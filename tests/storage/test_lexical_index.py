@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.storage import lexical_index
-from memory_core.storage.lexical_index import LexicalIndex
+from memory_core.storage.index import bm25 as lexical_index
+from memory_core.storage.index.bm25 import LexicalIndex
 
 WORDS = ["basil", "river", "stone", "cloud", "amber", "lemon", "tiger"]
 """Words that stemming leaves alone, so that the oracle can split at spaces."""

@@ -12,9 +12,10 @@ import pytest
 
 from memory_core.errors import IncompatibleStore, ReadOnly
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage import journal_files, migrations
-from memory_core.storage.journal import Journal
-from memory_core.storage.journal_format import FORMAT
+from memory_core.storage import migrations
+from memory_core.storage.journal import files as journal_files
+from memory_core.storage.journal.journal import Journal
+from memory_core.storage.journal.format import FORMAT
 
 GOLDEN = Path(__file__).parent / "golden"
 NEXT = FORMAT + 1

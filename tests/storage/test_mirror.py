@@ -12,9 +12,9 @@ import pytest
 
 from memory_core.errors import DiskFull
 from memory_core.records import Change
-from memory_core.storage.mirror import Mirror
-from memory_core.storage.snapshots import Snapshots
-from memory_core.storage.table import Table
+from memory_core.maintenance.table_sync import Mirror
+from memory_core.maintenance.snapshots import Snapshots
+from memory_core.storage.table.table import Table
 
 Damage = Callable[[Path], None]
 
@@ -28,7 +28,7 @@ def test_the_first_round_builds_a_table_of_all_rows_and_vectors(holder: Any) -> 
     table = holder.store.table
     assert table is not None
     query = holder.shop.vectors("heron 7")[0].astype(np.float32)
-    from memory_core.storage.table import Filter
+    from memory_core.storage.table.table import Filter
 
     best, cosine = table.vector_search(query, 1, Filter())[0]
     assert memories[best].text == "heron 7"

@@ -11,7 +11,7 @@ import pytest
 
 from memory_core.errors import StorageError
 from memory_core.records import Memory
-from memory_core.storage.table import Table
+from memory_core.storage.table.table import Table
 
 Damage = Callable[[Path], None]
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 from memory_core.storage.past_values import PastValues
 
 IDS = [letter * 20 for letter in "abc"]

@@ -20,23 +20,19 @@ import pytest
 
 from memory_core.errors import DiskFull, ReadOnly, StorageError
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage import (
-    accesses,
-    backups,
-    index_state,
-    journal_files,
-    locks,
-    manifest,
-    sqlite_pages,
-)
+from memory_core.storage import accesses, locks, manifest
+from memory_core.storage.backup import backup as backups
+from memory_core.storage.index import files as index_state
+from memory_core.storage.journal import files as journal_files
+from memory_core.storage.backup import sqlite_pages
 from memory_core.storage import reserve as reserves
 from memory_core.storage.accesses import Accesses
-from memory_core.storage.group_commit import Entry, GroupCommit
-from memory_core.storage.inspection import Inspection
-from memory_core.storage.journal import DamagedVectors, Journal
+from memory_core.storage.journal.group_commit import Entry, GroupCommit
+from memory_core.maintenance.inspection import Inspection
+from memory_core.storage.journal.journal import DamagedVectors, Journal
 from memory_core.storage.reserve import Reserve
-from memory_core.storage.salvage import salvage
-from memory_core.storage.snapshots import Snapshots
+from memory_core.storage.backup.salvage import salvage
+from memory_core.maintenance.snapshots import Snapshots
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
 LONG = 30.0

@@ -13,10 +13,10 @@ import pytest
 
 from memory_core.errors import DiskFull
 from memory_core.records import Change, to_fields
-from memory_core.storage.snapshots import Snapshots
+from memory_core.maintenance.snapshots import Snapshots
 from memory_core.storage.store import MemoryStore
-from memory_core.storage.vector_index import VectorIndex
-from memory_core.storage.vector_source import SNAPSHOT
+from memory_core.storage.index.vectors import VectorIndex
+from memory_core.storage.index.vector_source import SNAPSHOT
 
 
 def filled(shop: Any, number: int = 12) -> tuple[MemoryStore, list[str]]:
@@ -62,7 +62,7 @@ def same_vectors(shop: Any, store: MemoryStore, ids: list[str]) -> None:
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether vectors were read from the journal one model at a time, at each load."""
     read: list[bool] = []
-    from memory_core.storage.journal import Journal
+    from memory_core.storage.journal.journal import Journal
 
     original = Journal.all_vectors
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.storage.lexical_index import MISSPELT, LexicalIndex
-from memory_core.storage.spelling import Spelling, edits
+from memory_core.storage.index.bm25 import MISSPELT, LexicalIndex
+from memory_core.storage.index.vocabulary import Spelling, edits
 
 WORDS = [
     "photograph", "restaur", "kitchen", "biscuit", "edith", "marathon", "freiburg", "orchestra",

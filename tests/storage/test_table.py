@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.records import Memory
-from memory_core.storage.rows import FIELDS
-from memory_core.storage.table import SENTINEL, Filter, Table
+from memory_core.storage.table.rows import FIELDS
+from memory_core.storage.table.table import SENTINEL, Filter, Table
 
 DIMENSION = 8
 ROOT = Path(__file__).parents[2]

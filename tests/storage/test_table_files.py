@@ -13,7 +13,7 @@ import pytest
 
 from memory_core.errors import IncompatibleStore, StorageError
 from memory_core.records import Memory
-from memory_core.storage.table import NAME, SCHEMA_VERSION, SENTINEL, Filter, Table
+from memory_core.storage.table.table import NAME, SCHEMA_VERSION, SENTINEL, Filter, Table
 
 DIMENSION = 8
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity, Memory
-from memory_core.storage.table import Filter, Table
+from memory_core.storage.table.table import Filter, Table
 
 DIMENSION = 8
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput, StorageError
-from memory_core.storage import vector_scans
-from memory_core.storage.vector_index import VectorIndex
+from memory_core.storage.index import faiss_scans as vector_scans
+from memory_core.storage.index.vectors import VectorIndex
 
 Vectors = NDArray[np.float32]
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.storage.vector_scans import Codes, Signs, ordered
+from memory_core.storage.index.faiss_scans import Codes, Signs, ordered
 
 HALF = st.floats(width=16, allow_nan=False, allow_infinity=False)
 

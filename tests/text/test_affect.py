@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.text.affect import Affect, affect
+from memory_core.text.sentiment import Affect, affect
 
 
 @pytest.mark.parametrize(

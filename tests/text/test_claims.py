@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.text.claims import agree, claims, opposed
+from memory_core.relations.claims import agree, claims, opposed
 
 PAIRS = [
     # the same said twice

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput
-from memory_core.text.dates import (
+from memory_core.text.time.dates import (
     DateCue,
     asks_when,
     day_words,

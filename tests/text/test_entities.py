@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.text.entities import MOST, entities, gazetteer
+from memory_core.text.names.entities import MOST, entities, gazetteer
 from memory_core.text.words import listed
 
 FOUND = [

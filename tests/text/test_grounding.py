@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.text.grounding import Said, ungrounded
+from memory_core.enrichment.grounding import Said, ungrounded
 
 MONDAY = 1_709_577_000.0  # 2024-03-04, half past six in the evening
 SAID: Said = (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from memory_core.text.grounding import ungrounded
+from memory_core.enrichment.grounding import ungrounded
 from memory_core.text.numerals import is_number_word, numbers
 from memory_core.text.words import listed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_core.text.requests import asks_for_help, asks_what_was_answered
+from memory_core.text.question import asks_for_help, asks_what_was_answered
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.text.spacy_names import SpacyNames
+from memory_core.text.names.spacy import SpacyNames
 
 ME = Identity("me")
 TEXT = "on tuesday the gull's nest and mossy hollow sent two letters to mossy hollow"

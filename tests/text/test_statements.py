@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.text.statements import SELF, Statement, corrects, statements, verdict
+from memory_core.relations.english import SELF, Statement, corrects, statements, verdict
 
 
 def only(text: str, speaker: str = "") -> Statement:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.text.visible import clean, forgetting_form, is_blank, telling_sentences
+from memory_core.text.normalise import clean, forgetting_form, is_blank, telling_sentences
 
 ANY = st.text(st.characters(), max_size=200)  # includes surrogates
 

@@ -1,0 +1,243 @@
+"""What there is, without a question: listing, counting, names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.lifecycle import topics
+from memory_core.errors import StorageError
+from memory_core.text.importance import BANDS, band
+from memory_core.records import KINDS, Identity, Link, Memory
+from memory_core.relations import duplicates
+from memory_core.storage.index.graph import SYMMETRIC
+from memory_core.storage.index.indexes import DERIVED_FROM
+from memory_core.storage.journal.format import DamagedChange
+from memory_core.storage.store import MemoryStore
+from memory_core.storage.table.table import Filter
+
+_DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
+
+BATCH = 500
+"""Memories read at once while all are walked through."""
+
+
+CHANGES = 1_000
+"""Journal changes that one look at what is new covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What changed since a sequence, for one reader: up to which sequence *reached* was looked at.
+
+    *gone* are ids that the reader itself removed; *memories* are as they are now.
+    """
+
+    reached: int
+    memories: tuple[Memory, ...] = ()
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a listing holds; "" narrows nothing."""
+
+    limit: int = 20
+    session: str = ""
+    kind: str = ""
+    entity: str = ""
+    topic: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighty:
+    """What the weightiest are taken from; "" narrows nothing."""
+
+    limit: int
+    among: int
+    tag: str = ""
+    but: str = ""
+
+
+def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
+    """The newest memories of *store* that *who* may read and that are *wanted*, newest first.
+
+    Without those that were replaced or retired. Which they are the columns tell: a damaged table
+    hides rows from a filter without an error. LanceDB gives the rows; the journal those that it
+    lacks, and all of them while it is loading, behind or being rebuilt.
+    """
+    store.catch_up()
+    ids = _ids(store, who, wanted)
+    found = {} if store.behind else _from_table(store, who, wanted)
+    found |= store.indexed([id for id in ids if id not in found])
+    return [found[id] for id in ids if id in found]
+
+
+def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, Memory]:
+    """What LanceDB lists, by id; nothing when it cannot."""
+    table = store.table
+    if table is None:
+        return {}
+    where = Filter(
+        reader=who,
+        session=wanted.session,
+        kind=wanted.kind,
+        entity=wanted.entity,
+        topic=wanted.topic,
+        live=True,
+    )
+    try:
+        listed = table.listing(where=where, limit=wanted.limit)
+    except StorageError as problem:  # maintenance rebuilds it; the journal knows all of it
+        store.distrust(table, problem)
+        return {}
+    return {memory.id: store.with_access(memory) for memory in listed}
+
+
+def owned(store: MemoryStore, who: Identity) -> list[str]:
+    """The ids of all memories that *who* owns."""
+    store.catch_up()
+    with store.reading():
+        columns = store.columns
+        own = store.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
+        return [columns.id(int(row)) for row in np.flatnonzero(own)]
+
+
+def _ids(store: MemoryStore, who: Identity, wanted: Wanted) -> list[str]:
+    with store.reading():
+        columns, mask = store.columns, store.readable(who)
+        mask &= ~columns.replaced & np.isinf(columns.retired_at)
+        if wanted.session:
+            mask &= columns.session == columns.code(wanted.session, "session")
+        if wanted.kind:
+            mask &= columns.kind == KINDS.index(wanted.kind)
+        if wanted.topic:
+            mask &= columns.about(wanted.topic)
+        rows = np.flatnonzero(mask)
+        if wanted.entity:
+            named = [wanted.entity in columns.entities(int(row)) for row in rows]
+            rows = rows[np.array(named, dtype=np.bool_)]
+        ids = np.array([columns.id(int(row)) for row in rows])
+        order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
+        return [str(id) for id in ids[order]]
+
+
+def weightiest(store: MemoryStore, who: Identity, wanted: Weighty) -> list[Memory]:
+    """The most important of the newest memories of *store* that are *wanted*; see Knowing.
+
+    By the columns: somebody waits for it at the beginning of a conversation.
+    """
+    store.catch_up()
+    with store.reading():
+        columns, mask = store.columns, store.readable(who)
+        mask &= ~columns.replaced & np.isinf(columns.retired_at)
+        if wanted.tag:
+            mask &= columns.tagged(wanted.tag)
+        rows = np.flatnonzero(mask)
+        newest = rows[np.argsort(-columns.occurred_at[rows], kind="stable")].tolist()
+        fitting = (row for row in newest if not _begins(columns.tags(row), wanted.but))
+        among = np.array(list(islice(fitting, wanted.among)), dtype=np.int64)
+        order = np.argsort(-columns.importance[among], kind="stable")[: wanted.limit]
+        ids = [columns.id(int(row)) for row in among[order]]
+    found = store.indexed(ids)
+    return [found[id] for id in ids if id in found]
+
+
+def _begins(tags: Iterable[str], prefix: str) -> bool:
+    return bool(prefix) and any(tag.startswith(prefix) for tag in tags)
+
+
+def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
+    """Counts of the live memories that *who* may read, and of the associations between them."""
+    store.catch_up()
+    with store.reading():
+        mask = store.readable(who)
+        counted = {**store.columns.counts(mask), "edges": store.graph.edges(mask)}
+        found = Counter(
+            band(value) for value in store.columns.importance[mask & store.columns.live].tolist()
+        )
+        counted["by_importance"] = {name: found[name] for name, _ in BANDS}
+        held = mask & ~np.isin(store.columns.kind, _DERIVED) & np.isinf(store.columns.retired_at)
+        return counted | _lived(store, mask) | topics.sizes(store, held)
+
+
+def _lived(store: MemoryStore, mask: NDArray[np.bool_]) -> dict[str, int]:
+    """How many of *mask* were merged into another, faded, and wait for a summary (row B5.9)."""
+    columns, graph = store.columns, store.graph
+    retired = mask & np.isfinite(columns.retired_at)
+    merged = sum(
+        any(kind == duplicates.DUPLICATE_OF and w >= 0.5 for _, kind, w in graph.neighbours(row))
+        for row in np.flatnonzero(retired).tolist()
+    )
+    faded = int((retired & ~columns.superseded).sum()) - merged
+    waiting = mask & ~retired & (columns.kind == KINDS.index("episode"))
+    alone = [row for row in np.flatnonzero(waiting) if not graph.origins(int(row), DERIVED_FROM)]
+    return {"merged": merged, "pruned": max(0, faded), "unconsolidated": len(alone)}
+
+
+def names(store: MemoryStore, who: Identity, column: str) -> list[str]:
+    """The different names in *column* of what *who* may read, in order; see Columns.names."""
+    store.catch_up()
+    with store.reading():
+        return store.columns.names(column, store.readable(who))
+
+
+def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:
+    """What changed after sequence *after* in what *who* may read; None: nothing, only from now on.
+
+    Contents only: that a memory was recalled is no change. At most CHANGES journal entries at once.
+    """
+    last = store.journal.last()
+    if after is None or after >= last:
+        return Changed(last)
+    try:
+        found = store.journal.changes(after, CHANGES)
+    except DamagedChange as problem:  # health reports it; here only what follows matters
+        return Changed(problem.seq)
+    store.catch_up()
+    gone = {c.target for c in found if c.kind == "forget" and c.actor == who.agent}
+    touched = {c.target for c in found if c.kind == "put"} - gone
+    seen = store.memories(id for id in sorted(touched) if store.may_read(who, id))
+    return Changed(found[-1].seq if found else last, tuple(seen.values()), tuple(sorted(gone)))
+
+
+def links(store: MemoryStore, who: Identity, id: str) -> list[Link]:
+    """The links at the memory *id* whose other end *who* may read, strongest first.
+
+    From a to b as they are stored; links of kinds without a direction begin at *id*.
+    """
+    with store.reading():
+        row = store.columns.row(id)
+        near = [] if row is None else store.graph.neighbours(row)
+        if row is None or not near:
+            return []
+        seen, found = store.readable(who), []
+        for other, kind, weight in near:
+            if seen[other]:
+                leads = kind in SYMMETRIC or other in store.graph.targets(row, kind)
+                ends = (id, store.columns.id(other)) if leads else (store.columns.id(other), id)
+                found.append(Link(*ends, kind, weight))
+    return sorted(found, key=lambda link: (-link.weight, link.kind, link.a, link.b))
+
+
+def of_source(store: MemoryStore, who: Identity, source: str) -> tuple[str, ...]:
+    """The ids of what *who* owns (an admin: may read) and that carries exactly this *source*."""
+    found = (memory for memory in readable(store, who) if memory.source == source)
+    return tuple(m.id for m in found if who.admin or m.agent == who.agent)
+
+
+def readable(store: MemoryStore, who: Identity) -> Iterator[Memory]:
+    """Every memory that *who* may read, in the order in which they were first stored."""
+    store.catch_up()
+    with store.reading():
+        rows = np.flatnonzero(store.readable(who))
+        ids = [store.columns.id(int(row)) for row in rows]
+    for start in range(0, len(ids), BATCH):
+        found = store.memories(ids[start : start + BATCH])
+        yield from (found[id] for id in ids[start : start + BATCH] if id in found)

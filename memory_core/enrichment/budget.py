@@ -1,0 +1,241 @@
+"""The model behind the encoder as a service: when it may be asked, what it took, why it fails.
+
+Every call to a model goes through `ModelService.call`. It keeps the day's budget (reserving the
+most that a call can take, so that the bill is bounded), counts what was used in the journal, and
+stops asking a service that fails: the pause doubles from 2 s to 10 minutes, or is what the service
+asked for; then one call tries it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from memory_core.config import GistSettings
+from memory_core.errors import EncoderUnavailable, MemoryCoreError
+from memory_core.gist.encoder import AnswerFailure, GistEncoder, ServiceFailure, Usage
+from memory_core.records import Change
+from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.store import MemoryStore
+from memory_core.text.time import moments
+
+log = logging.getLogger(__name__)
+
+USAGE = "encoder_usage"
+"""The meta key of what was used: {day: [calls, failed calls, tokens in, tokens out]}."""
+
+DAYS_KEPT = 31
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 600.0
+
+_COUNTS = ("calls", "failed", "tokens_in", "tokens_out")
+
+
+class _Used(Protocol):
+    @property
+    def usage(self) -> Usage: ...
+
+
+R = TypeVar("R", bound=_Used)
+
+
+@dataclass(slots=True)
+class _Pause:
+    """How long the service is left alone; *until* in seconds of the monotonic clock."""
+
+    failures: int = 0
+    until: float = 0.0
+    problem: EncoderUnavailable | None = None
+    trying: bool = False
+
+
+class ModelService:
+    """Guards one encoder with a model, for all threads of a process."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        encoder: GistEncoder,
+        settings: GistSettings,
+        clock: Callable[[], float],
+        monotonic: Callable[[], float],
+    ) -> None:
+        """Count in the journal of *store*; days are UTC days of *clock*."""
+        self.encoder = encoder
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._pause = _Pause()
+        self._reserved = 0
+        self._ended = ""
+        self._uncounted = [0, 0, 0, 0]
+
+    # When it may be asked
+
+    def may_ask(self) -> bool:
+        """True when a call could be made now: no pause, and the budget did not end today."""
+        with self._lock:
+            return self._serves() and self._ended != self._day()
+
+    def _serves(self) -> bool:
+        pause = self._pause
+        return pause.failures == 0 or (not pause.trying and self._monotonic() >= pause.until)
+
+    def _left(self) -> int:
+        used = self.today()
+        spent = used["tokens_in"] + used["tokens_out"] + self._uncounted[2] + self._uncounted[3]
+        return self._settings.daily_tokens - spent - self._reserved
+
+    def call(self, most: int, ask: Callable[[GistEncoder], R]) -> R:
+        """What *ask* gets from the encoder; *most* is what it can take at most, in tokens.
+
+        Raises ServiceFailure, also when the service is paused or the budget is used up, and
+        AnswerFailure, also when not even a whole day's budget covers it. No lock is held meanwhile.
+        """
+        self._reserve(most)
+        usage, failed = Usage(), True
+        try:
+            result = ask(self.encoder)
+            usage, failed = result.usage, False
+        except AnswerFailure as problem:
+            usage = problem.usage
+            self._failed(problem, None, lasting=False)
+            raise
+        except ServiceFailure as problem:
+            self._failed(problem, problem.retry_after, lasting=problem.lasting)
+            raise
+        finally:
+            self._settle(most, usage, failed=failed)
+        with self._lock:
+            self._pause = _Pause()
+        return result
+
+    def _reserve(self, most: int) -> None:
+        if 0 < self._settings.daily_tokens < most:
+            raise BeyondBudget(most, self._settings.daily_tokens)
+        with self._lock:
+            if not self._serves():
+                problem = self._pause.problem
+                said = problem.problem if problem else "it is being tried"
+                raise ServiceFailure(f"the model is left alone: {said}", "it is tried again")
+            if most > self._left():
+                self._ended = self._day()
+                raise BudgetUsed(self._settings.daily_tokens)
+            self._reserved += most
+            self._pause.trying = self._pause.failures > 0
+
+    def _failed(
+        self, problem: EncoderUnavailable, retry_after: float | None, *, lasting: bool
+    ) -> None:
+        with self._lock:
+            failures = self._pause.failures + 1
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(failures - 1, 16))
+            pause = LONGEST_PAUSE if lasting else max(pause, retry_after or 0.0)
+            self._pause = _Pause(failures, self._monotonic() + pause, problem)
+        log.warning("%s: %s", self.encoder.name, problem.problem)
+
+    # What it took
+
+    def _settle(self, most: int, usage: Usage, *, failed: bool) -> None:
+        spent = (1, int(failed), usage.tokens_in, usage.tokens_out)
+        with self._lock:
+            self._reserved -= most
+            self._pause.trying = False
+            self._uncounted = [a + b for a, b in zip(self._uncounted, spent, strict=True)]
+            counted = list(self._uncounted)
+        try:
+            self._store.commit(lambda tx: self._count(tx, counted))
+        except MemoryCoreError as problem:  # it counts in this process, and is journalled later
+            log.warning("what the model took is not journalled yet: %s", problem.problem)
+            return
+        with self._lock:
+            pairs = zip(self._uncounted, counted, strict=True)
+            self._uncounted = [have - done for have, done in pairs]
+
+    def _count(self, tx: Transaction, spent: list[int]) -> None:
+        days: dict[str, list[int]] = dict(tx.meta(USAGE) or {})
+        day = self._day()
+        days[day] = [a + b for a, b in zip(days.get(day, [0] * 4), spent, strict=True)]
+        kept = {day: days[day] for day in sorted(days)[-DAYS_KEPT:]}
+        tx.append(Change("meta", USAGE, {"value": kept}, source="encoder"))
+
+    def _day(self) -> str:
+        return moments.day_of(self._clock()).isoformat()
+
+    def today(self) -> dict[str, int]:
+        """Calls, failed calls and tokens of this UTC day, of all processes."""
+        days = self._store.journal.meta(USAGE) or {}
+        return dict(zip(_COUNTS, days.get(self._day(), [0] * 4), strict=True))
+
+    # How it is
+
+    @property
+    def spent(self) -> bool:
+        """True when today's budget did not cover a call: none is made until tomorrow."""
+        with self._lock:
+            return self._ended == self._day()
+
+    @property
+    def problem(self) -> EncoderUnavailable | None:
+        """Why the last call failed; None when it did not, or when the budget is used up."""
+        with self._lock:
+            return self._pause.problem
+
+    def report(self) -> dict[str, Any]:
+        """What health shows of it: counts by day, cost, budget, pause."""
+        days = self._store.journal.meta(USAGE) or {}
+        with self._lock:
+            wait = max(0.0, self._pause.until - self._monotonic()) if self._pause.failures else 0.0
+        used = self.today()
+        return {
+            "name": self.encoder.name,
+            "model": self.encoder.model,
+            "version": self.encoder.version,
+            "today": used | self._cost(used),
+            "budget_tokens": self._settings.daily_tokens,
+            "pause_seconds": round(wait, 1),
+            "days": {
+                day: (counts := dict(zip(_COUNTS, values, strict=True))) | self._cost(counts)
+                for day, values in sorted(days.items())[-7:]
+            },
+        }
+
+    def _cost(self, used: Mapping[str, int]) -> dict[str, float]:
+        """The estimated cost in US dollars; nothing where no price is known."""
+        prices = self._prices()
+        if prices is None:
+            return {}
+        dollars = (used["tokens_in"] * prices[0] + used["tokens_out"] * prices[1]) / 1e6
+        return {"cost_usd": round(dollars, 6)}
+
+    def _prices(self) -> tuple[float, float] | None:
+        settings = self._settings
+        if settings.input_price is not None and settings.output_price is not None:
+            return settings.input_price, settings.output_price
+        return self.encoder.prices
+
+
+class BudgetUsed(ServiceFailure):
+    """The day's budget of tokens does not cover the call; rules serve until the next day."""
+
+    def __init__(self, tokens: int) -> None:
+        """Name the budget."""
+        super().__init__(
+            f"today's budget of {tokens:,} tokens is used up: rules serve until midnight UTC",
+            "raise daily_tokens under [gist]",
+        )
+
+
+class BeyondBudget(AnswerFailure):
+    """Even a whole day's budget would not cover the call: it is never made."""
+
+    def __init__(self, most: int, tokens: int) -> None:
+        """Name both."""
+        super().__init__(
+            f"a call can take {most:,} tokens, more than the {tokens:,} of a day",
+            "raise daily_tokens under [gist]",
+        )

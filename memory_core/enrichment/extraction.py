@@ -1,0 +1,305 @@
+"""From what a model made of some turns to what is written: checked, related, in one commit.
+
+The text of a turn never changes. Gist, tags, topic and names replace what rules had made, never
+what a caller gave. Facts become memories of their own that point to their turns; what does not
+stand in those turns is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from memory_core.remember import commit as recording
+from memory_core.config import GistSettings, Settings
+from memory_core.embedding.embedder import Embedder
+from memory_core.gist.encoder import Encoded, Fact, Gist, Turn
+from memory_core.gist.passthrough import PassthroughEncoder
+from memory_core.remember.commit import Entry
+from memory_core.records import (
+    FAILED,
+    JOBS,
+    NEVER,
+    TRUSTS,
+    Change,
+    Identity,
+    Memory,
+    content_hash,
+    normalised,
+)
+from memory_core.storage.index.indexes import DERIVED_FROM
+from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.store import MemoryStore
+from memory_core.text import echo, secrets
+from memory_core.relations import claims
+from memory_core.text.time import dates
+from memory_core.enrichment import grounding
+from memory_core.text.names.entities import entities
+from memory_core.text.salience import FILLER, NORMAL
+from memory_core.lifecycle.tombstones import forms, owner_of
+from memory_core.representation import embed
+
+SOURCE = "encoder"
+"""Where these changes come from, as the history of a memory shows it."""
+
+_NEAREST = 5
+
+_rules = PassthroughEncoder()
+
+
+# What goes in
+
+
+def due(memory: Memory, *, judged: bool) -> tuple[str, ...]:
+    """The jobs that a model has to do for a new *memory*; *judged*: the caller gave the importance.
+
+    None for what is derived, and for what systems and tools print. Importance that rules are sure
+    of (a correction, an instruction, a decision) stays.
+    """
+    if memory.derived_from or memory.role in ("system", "tool"):
+        return ()
+    sure = judged or memory.importance > NORMAL or memory.importance < FILLER
+    return tuple(job for job in JOBS if job != "importance-judge" or not sure)
+
+
+def allowed(memory: Memory, settings: GistSettings) -> bool:
+    """True when *settings* and whoever wrote *memory* let a model see it."""
+    return (
+        memory.agent not in settings.forbid_agents
+        and memory.visibility not in settings.forbid_scopes
+        and memory.encoded != NEVER
+    )
+
+
+def due_late(memory: Memory, settings: Settings) -> tuple[str, ...]:
+    """The jobs for a *memory* that leaves the ring and that no model was asked about (row A2.6)."""
+    late = settings.encoder != "passthrough" and not (memory.encoded or memory.due)
+    return due(memory, judged=True) if late and allowed(memory, settings.gist) else ()
+
+
+def turn(memory: Memory) -> Turn:
+    """*memory* as a model may see it: without secrets and without recalled text."""
+    shown = secrets.mask(echo.without_recalled(memory.text))[0]
+    return Turn(shown, memory.speaker, memory.role, memory.occurred_at)
+
+
+def is_echo(memory: Memory) -> bool:
+    """True when nothing is left of *memory* without the recalled text in it."""
+    return not echo.without_recalled(memory.text)
+
+
+# What comes out
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What is to be written: new values of memories by id, and facts that are ready to be taken.
+
+    Each fact comes with the id of a known one that says the same, or "". *dropped* says why
+    others were not taken; *outdated* are facts that an older version made of the same turns.
+    """
+
+    values: dict[str, dict[str, Any]]
+    facts: tuple[tuple[Entry, str], ...] = ()
+    dropped: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
+
+
+class Extraction:
+    """Turns the answers of one encoder into changes of one store."""
+
+    def __init__(self, store: MemoryStore, version: str, keep: float) -> None:
+        """*version* is that of the encoder; from importance *keep* on a turn is not retired."""
+        self._store = store
+        self._version = version
+        self._keep = keep
+
+    def outcome(
+        self,
+        context: Sequence[Memory],
+        turns: Sequence[Memory],
+        made: Encoded,
+        embedder: Embedder | None,
+    ) -> Outcome:
+        """What follows from what was *made* of *turns*. Embeds facts, so nothing may be locked."""
+        values = {
+            memory.id: self._values(memory, gist)
+            for memory, gist in zip(turns, made.gists, strict=True)
+        }
+        shown, facts, dropped = (*context, *turns), [], []
+        trust = max((memory.trust for memory in shown), key=TRUSTS.index)
+        for fact in made.facts:
+            sources = [shown[place] for place in fact.sources]
+            reason = _unfit(fact, sources)
+            if reason:
+                dropped.append(reason)
+            else:
+                facts.append(self._entry(fact, sources, trust, embedder))
+        return Outcome(values, tuple(facts), tuple(dropped), self._outdated(turns))
+
+    def done(self, id: str) -> Outcome:
+        """What is written for a memory of which there is nothing to say."""
+        return Outcome({id: self._finished()})
+
+    def write(self, outcome: Outcome) -> int:
+        """Write *outcome* in one commit; how many facts were taken. What is gone stays gone.
+
+        Raises Busy or a StorageError, and then nothing was written.
+        """
+        return self._store.commit(lambda tx: self._write(tx, outcome))
+
+    def _write(self, tx: Transaction, outcome: Outcome) -> int:
+        for id, values in outcome.values.items():
+            fields = tx.fields(id)
+            if fields is None:
+                continue  # it was forgotten meanwhile
+            values = self._judged(tx, id, fields, values)
+            actor, scope = str(fields.get("agent", "")), owner_of(Memory(**_scope(fields)))
+            tx.append(Change("put", id, values, actor=actor, source=SOURCE, scope=scope))
+        for id in outcome.outdated:
+            if tx.accesses([id]):  # not forgotten meanwhile; what is made again comes back
+                tx.append(Change("put", id, {"retired_at": tx.now}, source=SOURCE))
+        return sum(bool(recording.take_fact(tx, entry, known)) for entry, known in outcome.facts)
+
+    def _judged(
+        self, tx: Transaction, id: str, fields: dict[str, Any], values: dict[str, Any]
+    ) -> dict[str, Any]:
+        """*values* without an importance that a run has changed meanwhile.
+
+        A late one reaches the memory in whatever tier it is by now (seed rows A2.4, A3.6): what was
+        retired for being unimportant comes back.
+        """
+        if "importance" not in values:
+            return values
+        if tx.latest_writer(id, "importance"):
+            return {name: value for name, value in values.items() if name != "importance"}
+        better = values["importance"] >= self._keep > fields.get("importance", NORMAL)
+        if better and fields.get("retired_at") is not None and not fields.get("superseded_by"):
+            return values | {"retired_at": None}
+        return values
+
+    def _outdated(self, turns: Sequence[Memory]) -> tuple[str, ...]:
+        """Facts that rest on nothing but *turns* and were made by another version."""
+        own = {memory.id for memory in turns if memory.encoded not in ("", FAILED)}
+        with self._store.reading():
+            columns, graph = self._store.columns, self._store.graph
+            rows = [row for id in own if (row := columns.row(id)) is not None]
+            ids = {columns.id(fact) for row in rows for fact in graph.origins(row, DERIVED_FROM)}
+        found = self._store.indexed(sorted(ids)).values() if ids else ()
+        return tuple(
+            memory.id
+            for memory in found
+            if memory.extracted and memory.retired_at is None and own >= set(memory.derived_from)
+        )
+
+    # Turns
+
+    def _finished(self) -> dict[str, Any]:
+        return {"due": [], "encoded": self._version}
+
+    def _values(self, memory: Memory, gist: Gist) -> dict[str, Any]:
+        """New values of *memory*: those due, where rules had given the old ones."""
+        values = self._finished()
+        own = said([memory])
+        ruled = _rules.encode([Turn(memory.text, memory.speaker, memory.role)]).gists[0]
+        if "importance-judge" in memory.due and gist.importance is not None:
+            values["importance"] = gist.importance
+        if "gist" not in memory.due:
+            return values
+        if gist.gist and memory.gist == ruled.gist and not grounding.ungrounded(gist.gist, own):
+            values["gist"] = gist.gist
+        if gist.tags and memory.tags == ruled.tags:
+            values["tags"] = list(dict.fromkeys((*gist.tags, *ruled.tags)))
+        if gist.topic and not memory.topic:
+            values["topic"] = gist.topic
+        named = [name for name in gist.entities if not grounding.ungrounded(name, own)]
+        if memory.entities == ruled.entities:
+            values["entities"] = list(_together(ruled.entities, named))
+        return values
+
+    # Facts
+
+    def _entry(
+        self, fact: Fact, sources: Sequence[Memory], trust: str, embedder: Embedder | None
+    ) -> tuple[Entry, str]:
+        """*fact* as a memory. It has the lowest *trust* of all that the model was shown.
+
+        Of its sources would not do: a text could have the model say something of another turn.
+        """
+        last = sources[-1]
+        text = secrets.mask(fact.text)[0]
+        named = [name for name in fact.entities if name.casefold() in text.casefold()]
+        memory = Memory(
+            id="",
+            text=text,
+            visibility=last.visibility,
+            agent=last.agent,
+            team=last.team,
+            kind=fact.kind,
+            topic=fact.topic,
+            entities=_together(entities(text), named),
+            importance=fact.importance,
+            occurred_at=last.occurred_at,
+            dates=dates.resolve(text, last.occurred_at),
+            derived_from=tuple(dict.fromkeys(source.id for source in sources)),
+            content_hash=content_hash(text),
+            client=last.client,
+            trust=trust,
+            encoded=self._version,
+        )
+        entry = Entry(Identity(memory.agent, memory.team), memory, forms=forms(text))
+        if embedder is None:
+            return entry, ""
+        parts, vectors = embed(embedder, memory)
+        entry = replace(entry, fingerprint=embedder.fingerprint, parts=parts, vectors=vectors)
+        return entry, self._known(entry, embedder.profile.near_duplicate)
+
+    def _known(self, entry: Entry, threshold: float) -> str:
+        """The id of a fact of the same scope that says the same in other words, or "".
+
+        A near-duplicate by its vector that agrees in numbers, names and polarity (design, 4).
+        """
+        memory = entry.memory
+        with self._store.reading():
+            index, columns = self._store.vectors, self._store.columns
+            if index is None or entry.vectors is None or not columns.extracted.any():
+                return ""
+            same = columns.extracted & columns.live & ~columns.replaced & ~columns.superseded
+            for name in ("visibility", "agent", "team"):
+                same = same & (getattr(columns, name) == columns.code(getattr(memory, name), name))
+            vector = np.asarray(entry.vectors[0], dtype=np.float32)
+            rows, cosines = index.search(vector, _NEAREST, part="whole", allowed=same)
+            pairs = zip(rows.tolist(), cosines.tolist(), strict=True)
+            ids = [columns.id(row) for row, cosine in pairs if cosine >= threshold]
+        mine = claims.claims(memory.text, memory.entities)
+        for id, other in self._store.indexed(ids).items():
+            if claims.agree(mine, claims.claims(other.text, other.entities)):
+                return id
+        return ""
+
+
+def _unfit(fact: Fact, sources: Sequence[Memory]) -> str:
+    """Why *fact* is not taken; "" when it is."""
+    if any(normalised(fact.text) == normalised(source.text) for source in sources):
+        return "it is the text itself"
+    foreign = grounding.ungrounded(fact.text, said(sources))
+    return f"{foreign!r} does not stand in its sources" if foreign else ""
+
+
+def said(memories: Sequence[Memory]) -> list[grounding.Said]:
+    """*memories* as sources of what a model says about them; recalled text is not theirs."""
+    return [(m.speaker, echo.without_recalled(m.text), m.occurred_at) for m in memories]
+
+
+def _together(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    """*first* and what *more* adds, compared without case."""
+    known = {name.casefold() for name in first}
+    return (*first, *(name for name in more if name.casefold() not in known))
+
+
+def _scope(fields: dict[str, Any]) -> dict[str, Any]:
+    kept = ("id", "text", "visibility", "agent", "team")
+    return {name: fields[name] for name in kept if name in fields}

@@ -1,0 +1,214 @@
+"""What a model still has to do, as the journal tells it, and what it may see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.enrichment import extraction
+from memory_core.config import GistSettings
+from memory_core.records import (
+    FAILED,
+    JOBS,
+    TRUSTS,
+    VISIBILITIES,
+    Change,
+    Identity,
+    Memory,
+)
+from memory_core.storage.ages import elapsed
+from memory_core.storage.index.columns import Columns
+from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.store import MemoryStore
+from memory_core.lifecycle.tombstones import owner_of
+
+CONTEXT_TURNS, CONTEXT_WORDS = 4, 500
+"""Turns before a batch that go along, so that a model can tell who "she" is, and their words."""
+
+BATCH_WORDS = 4_000
+"""Words of the turns of one call, at most, unless a single turn is longer."""
+
+AGAIN = 256
+"""Memories that are made due in one commit."""
+
+Group = tuple[int, ...]
+"""What is worked on in order: a conversation, or all that one owner said outside of any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One memory that is due: its group, when it was recorded, its length in words and its trust.
+
+    *trust* is its place in records.TRUSTS.
+    """
+
+    id: str
+    group: Group
+    recorded_at: float
+    words: int
+    trust: int
+
+
+class Backlog:
+    """The due memories of one store, oldest first. Nothing is kept here: the columns know."""
+
+    def __init__(
+        self, store: MemoryStore, settings: GistSettings, clock: Callable[[], float]
+    ) -> None:
+        """*clock* tells how long a memory has waited."""
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+
+    def waiting(self) -> list[Waiting]:
+        """The next due memories, oldest first, as many as the queue of a process holds."""
+        with self._store.reading():
+            columns = self._store.columns
+            rows = np.flatnonzero(self._open(columns))[: self._settings.queue]
+            return [
+                Waiting(
+                    columns.id(row),
+                    _group(columns, row),
+                    float(columns.recorded_at[row]),
+                    int(columns.words[row]),
+                    int(columns.trust[row]),
+                )
+                for row in rows.tolist()
+            ]
+
+    def batch(
+        self,
+        busy: Collection[str],
+        groups: Collection[Group],
+        tried: Mapping[str, int],
+        *,
+        hurry: bool,
+    ) -> list[Waiting]:
+        """Due memories of one group that make one call; [] when there are none.
+
+        A group is ready when it fills a batch, when its oldest memory has waited `gather_seconds`,
+        or in a *hurry*. Left out: memories in *busy* hands, *groups* that are being worked on.
+        What was *tried* before goes alone.
+        """
+        found: dict[Group, list[Waiting]] = {}
+        for each in self.waiting():
+            if each.id not in busy and each.group not in groups:
+                found.setdefault(each.group, []).append(each)
+        now = self._clock()
+        for members in found.values():
+            full = len(members) >= self._settings.batch_turns
+            waited = elapsed(members[0].recorded_at, now)
+            if hurry or full or waited >= self._settings.gather_seconds:
+                return self._cut(members, tried)
+        return []
+
+    def _cut(self, members: list[Waiting], tried: Mapping[str, int]) -> list[Waiting]:
+        chosen: list[Waiting] = []
+        for each in members[: self._settings.batch_turns]:
+            words = each.words + sum(other.words for other in chosen)
+            other = chosen and _spoken(each.trust) != _spoken(chosen[0].trust)
+            if other or (chosen and (words > BATCH_WORDS or tried.get(each.id))):
+                break
+            chosen.append(each)
+            if tried.get(each.id):
+                break
+        return chosen
+
+    def context(self, first: Memory) -> list[Memory]:
+        """The turns before *first* in its conversation that may be shown, oldest first.
+
+        None of less trust: a web page would speak for the turns after it.
+        """
+        ids: list[str] = []
+        with self._store.reading():
+            columns = self._store.columns
+            row, words = columns.row(first.id), 0
+            while row is not None and len(ids) < CONTEXT_TURNS:
+                row = columns.neighbours(row, -1)
+                words += 0 if row is None else int(columns.words[row])
+                if row is None or words > CONTEXT_WORDS:
+                    break
+                ids.append(columns.id(row))
+        found = self._store.indexed(reversed(ids)).values()
+        most = _spoken(TRUSTS.index(first.trust))
+        fit = (memory for memory in found if _spoken(TRUSTS.index(memory.trust)) <= most)
+        return [memory for memory in fit if self.may_see(memory)]
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """How many memories wait for each job of JOBS, and for how many it was given up."""
+        with self._store.reading():
+            columns = self._store.columns
+            due, still, gone = columns.due, self._open(columns), columns.failed & columns.live
+            return {
+                job: (
+                    int(np.count_nonzero(still & (due >> place & 1 == 1))),
+                    int(np.count_nonzero(gone & (due >> place & 1 == 1))),
+                )
+                for place, job in enumerate(JOBS)
+            }
+
+    def ask_again(self, who: Identity, since: float, version: str) -> int:
+        """Make due what *who* said since then and that *version* has not encoded; how many.
+
+        A batch a commit: what was made due before an interruption stays due. The importance stays.
+        """
+        with self._store.reading():
+            columns = self._store.columns
+            own = self._store.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
+            rows = np.flatnonzero(own & ~columns.extracted & (columns.occurred_at >= since))
+            ids = [columns.id(row) for row in rows.tolist()]
+        asked = 0
+        for start in range(0, len(ids), AGAIN):
+            found = self._store.indexed(ids[start : start + AGAIN]).values()
+            wanted = [m for m in found if _wants(m, version) and self.may_see(m)]
+            self._store.commit(lambda tx, wanted=wanted: _make_due(tx, wanted))  # type: ignore[misc]
+            asked += len(wanted)
+        return asked
+
+    def may_see(self, memory: Memory) -> bool:
+        """True when the settings and whoever wrote it let a model see *memory*."""
+        return extraction.allowed(memory, self._settings)
+
+    def _open(self, columns: Columns) -> NDArray[np.bool_]:
+        """Rows that are due and that the settings let a model see."""
+        scopes = [VISIBILITIES.index(scope) for scope in self._settings.forbid_scopes]
+        agents = [columns.code(agent, "agent") for agent in self._settings.forbid_agents]
+        still = (columns.due > 0) & columns.live & ~columns.failed
+        if scopes or agents:
+            still &= ~np.isin(columns.visibility, scopes) & ~np.isin(columns.agent, agents)
+        return np.asarray(still, dtype=np.bool_)
+
+
+def _spoken(trust: int) -> int:
+    """*trust* (a place in TRUSTS) with those as one who speak in a conversation, user and agent."""
+    return max(trust, TRUSTS.index("agent"))
+
+
+def _wants(memory: Memory, version: str) -> bool:
+    done = memory.encoded == version or memory.due
+    fresh = memory.encoded == FAILED or not done
+    return fresh and bool(extraction.due(memory, judged=True))
+
+
+def _make_due(tx: Transaction, memories: Sequence[Memory]) -> None:
+    for memory in memories:
+        if tx.accesses([memory.id]):  # not forgotten meanwhile
+            body: dict[str, object] = {"due": list(extraction.due(memory, judged=True))}
+            if memory.encoded == FAILED:
+                body["encoded"] = ""
+            scope = owner_of(memory)
+            source = extraction.SOURCE
+            tx.append(
+                Change("put", memory.id, body, actor=memory.agent, source=source, scope=scope)
+            )
+
+
+def _group(columns: Columns, row: int) -> Group:
+    thread = int(columns.thread[row])
+    if thread >= 0:
+        return (thread,)
+    owner = (columns.visibility[row], columns.agent[row], columns.team[row])
+    return tuple(int(part) for part in owner)

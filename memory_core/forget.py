@@ -1,0 +1,332 @@
+"""The walk of forgetting: what was chosen, what rests on it, one transaction, no way back.
+
+The journal scrubs what a forgotten memory said; this decides what has to go with it. A memory that
+rests only on what goes, goes too; so does one that holds a piece of it. What merely rests on it
+among others stays, is marked stale and no longer names it.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from memory_core import validation as checks
+from memory_core.consolidate import steps as sleep
+from memory_core import history as undoing
+from memory_core.config import Settings
+from memory_core.errors import NotFound, ScopeDenied, StorageError
+from memory_core.records import Change, ForgetReport, Identity, Memory, Removal
+from memory_core.scoring import clusters
+from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.past_values import PastValues
+from memory_core.storage.store import MemoryStore
+from memory_core.text import passages
+from memory_core.text import normalise as visible
+from memory_core.text.words import content_words
+from memory_core.lifecycle.tombstones import SECRET, digests, owner_of
+
+PREVIEW = "nothing was removed; repeat with these ids and confirm to forget them for good"
+FORGOTTEN = "gone from every answer; erased from every file within a minute while a server runs"
+
+BATCH = 500
+"""Memories cleared in one transaction, at 0.2 to 0.7 ms each (measured): the lock is held for less
+than half a second."""
+
+_NUMBER = re.compile(r" \([0-9]+\)$")
+"""What clusters.new_label adds to a name that is taken."""
+
+
+_Past = tuple[Collection[int], int]
+"""Changes that hold a topic which tells what goes, and the sequence up to which that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """What forgetting reaches beyond what was chosen."""
+
+    derived: dict[str, Memory]
+    stale: dict[str, tuple[str, ...]]
+    """Ids of memories that stay, and the sources that are left to them."""
+    topics: dict[str, str]
+    """Ids of memories whose topic is called by a text that goes, and its new name."""
+    heads: frozenset[str]
+    """Beginnings of the texts that go: what topics may be, or have been, called by."""
+    going: frozenset[str]
+    """Ids of memories that will be forgotten next, with all that they have or had."""
+
+    def tells(self, id: str, topic: str) -> bool:
+        """True when a *topic* that the memory *id* has, or had, says what goes."""
+        if id in self.going:
+            return False
+        return self.calls(topic) and self.topics.get(id) != topic
+
+    def calls(self, topic: str) -> bool:
+        """True when *topic* is the beginning of a text that goes, whoever has it."""
+        return _is_called(topic, self.heads)
+
+
+class Forgetting:
+    """Removes memories for good, on demand only."""
+
+    def __init__(self, store: MemoryStore, settings: Settings, clock: Callable[[], float]) -> None:
+        """Forget from *store*."""
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._past = PastValues(store.journal, "topic")
+
+    def forget(
+        self,
+        who: Identity,
+        ids: Sequence[str],
+        *,
+        reason: str,
+        never_again: bool,
+        confirm: bool,
+    ) -> ForgetReport:
+        """What would go with *ids*, in the order given; with *confirm* it is gone.
+
+        *never_again* leaves keyed hashes of the texts behind, so that nothing brings them back
+        unasked. All or nothing. Raises NotFound for an id that *who* may not read, ScopeDenied for
+        one that belongs to another agent (unless *who* is an admin), or a StorageError.
+        """
+        checks.text(reason, "reason", self._settings.limits.source_chars)
+        self._store.catch_up()
+        chosen = self._chosen(who, ids)
+        reach = self._reach(chosen)
+        if not confirm:
+            return self._report("preview", who, chosen, reach, PREVIEW)
+        report = self._report("forgotten", who, chosen, reach, FORGOTTEN)
+        self._go(who, chosen, reach, reason, never_again=never_again)
+        problem = self._empty_log()
+        return replace(report, note=f"{report.note}; {problem}") if problem else report
+
+    def clear(self, who: Identity, ids: Sequence[str]) -> int:
+        """Forget *ids*, oldest first, all of *who*, without tombstones; how many memories went.
+
+        A batch at a time, so that other writers wait for one batch only. What is derived goes
+        before what it rests on, so that it is not amended first.
+        """
+        going, last = frozenset(ids), list(reversed(ids))
+        for start in range(0, len(last), BATCH):
+            batch = last[start : start + BATCH]
+            chosen = self._chosen(who, [id for id in batch if self._store.may_read(who, id)])
+            self._go(who, chosen, self._reach(chosen, going), "clear", never_again=False)
+        self._empty_log()
+        return len(ids)
+
+    # What goes
+
+    def _chosen(self, who: Identity, ids: Sequence[str]) -> list[Memory]:
+        wanted = list(dict.fromkeys(ids))
+        readable = [id for id in wanted if self._store.may_read(who, id)]
+        found = self._store.memories(readable)
+        for id in wanted:
+            if id not in found:
+                raise NotFound(f"no memory {id[:40]}", "recall it to get its id")
+        for id in wanted:
+            if found[id].agent != who.agent and not who.admin:
+                raise ScopeDenied(f"{id} belongs to another agent", "ask its owner or an admin")
+        return [found[id] for id in wanted]
+
+    def _reach(self, chosen: Sequence[Memory], going: frozenset[str] = frozenset()) -> _Reach:
+        """Everything that rests on *chosen*, followed until nothing more is reached.
+
+        *going* are ids that will be forgotten next: it is of no use to name their topics anew.
+        """
+        sources = self._sources()
+        gone = {memory.id: memory for memory in chosen}
+        stale: dict[str, tuple[str, ...]] = {}
+        frontier = set(gone)
+        while frontier:
+            touched = [id for id, of in sources.items() if id not in gone and frontier & set(of)]
+            rows = self._store.memories({id for t in touched for id in (t, *sources[t])})
+            fresh = {}
+            for id in touched:
+                left = tuple(s for s in sources[id] if s in rows and s not in gone)
+                lost = [gone[s] for s in sources[id] if s in gone]
+                if not left or _holds(rows[id], lost, [rows[s] for s in left]):
+                    fresh[id] = rows[id]
+                else:
+                    stale[id] = left
+            gone |= fresh
+            frontier = set(fresh)
+        stale = {id: left for id, left in stale.items() if id not in gone}
+        asked = {memory.id for memory in chosen}
+        derived = {id: memory for id, memory in gone.items() if id not in asked}
+        heads = frozenset(sleep.beginning(memory) for memory in gone.values())
+        return _Reach(derived, stale, self._topics(gone.keys() | going, heads), heads, going)
+
+    def _sources(self) -> dict[str, tuple[str, ...]]:
+        """What every derived memory rests on, whoever owns it."""
+        with self._store.reading():
+            columns = self._store.columns
+            rows = [row for row in range(len(columns)) if columns.derived_from(row)]
+            return {columns.id(row): columns.derived_from(row) for row in rows}
+
+    def _topics(self, gone: Collection[str], heads: frozenset[str]) -> dict[str, str]:
+        """New names for topics that are called by the beginning of a text that goes, by member."""
+        with self._store.reading():
+            columns = self._store.columns
+            topics = {columns.id(row): columns.topic(row) for row in range(len(columns))}
+        ids = [id for id, topic in topics.items() if id not in gone and _is_called(topic, heads)]
+        groups: dict[tuple[object, str], list[Memory]] = {}
+        for memory in sorted(self._store.memories(ids).values(), key=_age):
+            groups.setdefault((sleep.scope(memory), memory.topic), []).append(memory)
+        taken = {topic for topic in topics.values() if not _is_called(topic, heads)}
+        renamed: dict[str, str] = {}
+        for members in groups.values():
+            names = [sleep.beginning(m) for m in members if m.kind not in sleep.DERIVED]
+            label = clusters.new_label(names, taken) if names else ""
+            taken.add(label)
+            renamed |= {memory.id: label for memory in members}
+        return renamed
+
+    # Going
+
+    def _go(
+        self,
+        who: Identity,
+        chosen: Sequence[Memory],
+        reach: _Reach,
+        reason: str,
+        *,
+        never_again: bool,
+    ) -> None:
+        """Forget *chosen* and *reach* in one transaction, then what was derived meanwhile.
+
+        It ends: nothing new can be derived from what is gone.
+        """
+        self._commit(who, chosen, reach, reason, never_again)
+        late = self._reach(chosen, reach.going)
+        while late.derived or late.stale:
+            self._commit(who, (), late, reason, False)
+            late = self._reach(chosen, reach.going)
+
+    def _commit(
+        self,
+        who: Identity,
+        chosen: Sequence[Memory],
+        reach: _Reach,
+        reason: str,
+        never_again: bool,
+    ) -> None:
+        """Commit on a full disk too; what takes long, reading the journal, comes before."""
+        past = self._past.puts(reach.calls, reach.tells)
+
+        def erase(tx: Transaction) -> None:
+            self._erase(tx, who, chosen, reach, reason, never_again, past)
+
+        self._store.reserve.with_room(lambda: self._store.commit(erase))
+
+    def _erase(
+        self,
+        tx: Transaction,
+        who: Identity,
+        chosen: Sequence[Memory],
+        reach: _Reach,
+        reason: str,
+        never_again: bool,
+        past: _Past,
+    ) -> None:
+        secret = _secret(tx) if never_again else ""
+        for memory in chosen:
+            if tx.fields(memory.id) is None:
+                raise NotFound(f"no memory {memory.id}", "somebody forgot it just now; look again")
+            said = (memory.text, *undoing.repeats(tx, memory.id)) if never_again else ()
+            marks = [mark for text in said for mark in digests(secret, owner_of(memory), text)]
+            tx.forget(_forget(who, memory, marks, reason))
+        for memory in reach.derived.values():
+            if tx.fields(memory.id) is not None:
+                tx.forget(_forget(who, memory, [], reason))
+        self._amend(tx, who, reach, past)
+
+    def _amend(self, tx: Transaction, who: Identity, reach: _Reach, past: _Past) -> None:
+        for id, left in reach.stale.items():
+            if tx.fields(id) is not None:
+                body = {"stale_since": self._clock(), "derived_from": list(left)}
+                tx.append(Change("put", id, body, actor=who.agent, source="forget"))
+        now = {id: (tx.fields(id) or {}).get("topic") for id in reach.topics}
+        tx.blank("topic", reach.tells, *past)
+        for id, label in reach.topics.items():
+            if now[id] not in (None, label):
+                tx.append(Change("put", id, {"topic": label}, actor=who.agent, source="forget"))
+
+    def _empty_log(self) -> str:
+        """Try once to empty the write-ahead log; why it failed, if so: maintenance repeats it."""
+        try:
+            self._store.journal.checkpoint(truncate=True)
+        except StorageError as problem:
+            return f"not erased yet: {problem.problem}, it is tried again"
+        return ""
+
+    def _report(
+        self, status: str, who: Identity, chosen: Sequence[Memory], reach: _Reach, note: str
+    ) -> ForgetReport:
+        seen = [m for m in reach.derived.values() if self._store.may_read(who, m.id)]
+        if reach.stale:
+            note = f"{note}; {len(reach.stale)} summaries rest on it among others and become stale"
+        return ForgetReport(status, _removals(chosen), _removals(seen), note)
+
+
+def _removals(memories: Iterable[Memory]) -> tuple[Removal, ...]:
+    return tuple(Removal(memory.id, memory.text) for memory in memories)
+
+
+def _age(memory: Memory) -> tuple[float, str]:
+    return memory.occurred_at, memory.id
+
+
+def _is_called(topic: str, heads: Collection[str]) -> bool:
+    """True when *topic* is one of *heads*, perhaps with the number of a name that was taken."""
+    return topic in heads or _NUMBER.sub("", topic) in heads
+
+
+def _secret(tx: Transaction) -> str:
+    """The key of the tombstones' hashes, made when something is first forgotten."""
+    known = tx.meta(SECRET)
+    if known is None:
+        known = secrets.token_hex(32)
+        tx.append(Change("meta", SECRET, {"value": known}, source="forget"))
+    return str(known)
+
+
+def _forget(who: Identity, memory: Memory, marks: list[str], reason: str) -> Change:
+    body = {"digests": marks, "reason": reason, "erase": True}
+    return Change(
+        "forget",
+        memory.id,
+        body,
+        actor=who.agent,
+        source="forget",
+        scope=owner_of(memory),
+    )
+
+
+def _holds(derived: Memory, lost: Sequence[Memory], left: Sequence[Memory]) -> bool:
+    """True when *derived* holds a sentence or name that it has from *lost* and not from *left*.
+
+    Of a summary or concept also a single word: the next sleep writes it anew without that.
+    """
+    text = _form(derived.text)
+    remaining = " ".join(_form(memory.text) for memory in left)
+    said = (
+        _form(part) for memory in lost for part in (memory.text, *passages.sentences(memory.text))
+    )
+    if any(form in text and form not in remaining for form in said):
+        return True
+    if derived.kind in sleep.DERIVED:  # also a single word of it that a concept is called by
+        words = {word for memory in lost for word in content_words(memory.text)}
+        words -= {word for memory in left for word in content_words(memory.text)}
+        if not words.isdisjoint(content_words(derived.text)):
+            return True
+    names = {name.casefold() for memory in lost for name in memory.entities}
+    names -= {name.casefold() for memory in left for name in memory.entities}
+    return any(name.casefold() in names for name in derived.entities)
+
+
+def _form(text: str) -> str:
+    """The words of *text* as they are compared, between spaces, so that only whole words match."""
+    return f" {visible.forgetting_form(text)} "

@@ -1,0 +1,191 @@
+"""The history of one memory, and taking back one change of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, replace
+from typing import Any
+
+from memory_core import validation as checks
+from memory_core.errors import InvalidInput, ScopeDenied
+from memory_core.records import (
+    Change,
+    Identity,
+    Memory,
+    content_hash,
+    from_fields,
+    new_id,
+    to_fields,
+)
+from memory_core.relations import duplicates
+from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.store import MemoryStore
+
+MERGED = "merged"
+"""In the body of a put: what was said again and not stored a second time. No field of a memory."""
+
+DISMISSED = 0.01
+"""Weight of a link that somebody took back: known, so that sleep does not find it again."""
+
+_DEFAULTS = {f.name: f.default for f in fields(Memory) if f.default is not MISSING}
+
+
+def history(store: MemoryStore, who: Identity, id: str) -> list[Change]:
+    """Every change of the memory *id*, oldest first. Raises NotFound where *who* may not read."""
+    store.catch_up()
+    if not store.may_read(who, id):
+        raise checks.unknown(id)
+    return store.journal.history(id)
+
+
+def undo(store: MemoryStore, who: Identity, id: str, seq: int) -> tuple[Change, str]:
+    """Take back the change *seq* of the memory *id*: it, and what was done in words."""
+    changes = history(store, who, id)
+    change = next((each for each in changes if each.seq == seq), None)
+    if change is None:
+        raise InvalidInput(f"change: {id} has no change {seq}", "see its history")
+    own = store.memories([id])[id]
+    if own.agent != who.agent and not who.admin:
+        raise ScopeDenied(f"{id} belongs to another agent", "ask its owner or an admin")
+    if any(each.source == _source(seq) for each in changes):
+        raise InvalidInput(f"change: {seq} was taken back before", "see its history")
+    return change, store.commit(lambda tx: _take_back(tx, who, change))
+
+
+def _take_back(tx: Transaction, who: Identity, change: Change) -> str:
+    body = change.body or {}
+    if change.kind == "put" and MERGED in body:
+        return _split(tx, who, change, body[MERGED])
+    if change.kind == "link":
+        _dismiss(tx, who, change, change)
+        return f"no longer {body['kind']} {body['b']}"
+    if change.kind != "put" or "id" in body or not body:
+        raise InvalidInput(
+            f"change: {change.seq} ({change.kind}) is no change of a value",
+            "to remove the memory, forget it",
+        )
+    return _restore(tx, who, change, body)
+
+
+# A value
+
+
+def _restore(tx: Transaction, who: Identity, change: Change, body: Mapping[str, Any]) -> str:
+    """Give the fields of *change* the values from before it, where nobody changed them since."""
+    puts = [c for c in tx.history(change.target) if c.kind == "put" and c.body]
+    before: dict[str, Any] = {}
+    for put in puts:
+        if put.seq < change.seq:
+            before.update(put.body or {})
+    later = {name for put in puts if put.seq > change.seq for name in put.body or {}}
+    names = [name for name in body if name in _DEFAULTS and name not in later]
+    if not names:
+        raise InvalidInput(
+            f"change: what {change.seq} set was changed again since", "take back the later one"
+        )
+    values = {name: before.get(name, _plain(_DEFAULTS[name])) for name in names}
+    tx.append(_counter(who, change, "put", change.target, values))
+    for link in _links(tx, change, body):
+        _dismiss(tx, who, change, link)
+    if "retired_at" in values:
+        _give_back(tx, who, change)
+    return f"restored: {', '.join(names)}"
+
+
+def _links(tx: Transaction, change: Change, body: Mapping[str, Any]) -> list[Change]:
+    """The links that were made with *change*: of a merge, or of what superseded the memory."""
+    newer = str(body.get("superseded_by", ""))
+    mine = [c for c in tx.history(change.target) if c.kind == "link"] if change.run else []
+    theirs = [c for c in tx.history(newer) if c.kind == "link"] if newer else []
+    return [
+        link
+        for link, target in [*((c, "") for c in mine), *((c, change.target) for c in theirs)]
+        if link.body
+        and link.run == change.run
+        and link.body["kind"] in (*duplicates.RELATIONS, duplicates.DUPLICATE_OF)
+        and (not target or link.body["b"] == target)
+    ]
+
+
+def _dismiss(tx: Transaction, who: Identity, change: Change, link: Change) -> None:
+    body = {**(link.body or {}), "weight": DISMISSED}
+    tx.append(_counter(who, change, "link", link.target, body))
+
+
+def _give_back(tx: Transaction, who: Identity, change: Change) -> None:
+    """Take back the accesses that a merge passed on, where nobody recalled the survivor since."""
+    near = [c for c in tx.run_changes(change.run) if c.kind == "access"] if change.run else []
+    given = next((c for c in near if 0 < c.seq - change.seq <= 2), None)
+    if given is None or given.body is None or given.before is None:
+        return
+    ids, counts, last = given.body["ids"], given.body["counts"], given.body["last"]
+    if tx.accesses(ids) == {ids[0]: (counts[0], last[0])}:
+        body = {name: given.before[name] for name in ("ids", "counts", "last")}
+        tx.append(_counter(who, change, "access", "", body))
+
+
+# A merge at remember
+
+
+def merged(memory: Memory, first: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of *memory*, which says again what *first* (its fields) says."""
+    said = {
+        "text": memory.text,
+        "occurred_at": memory.occurred_at,
+        "source": memory.source,
+        "client": memory.client,
+        "trust": memory.trust,
+        "role": memory.role,
+        "gist": memory.gist,
+    }
+    return {name: value for name, value in said.items() if value != first.get(name, "")}
+
+
+def repeats(tx: Transaction, id: str) -> list[str]:
+    """The other words in which the memory *id* was said again."""
+    bodies = [change.body for change in tx.history(id) if change.kind == "put" and change.body]
+    told = [body[MERGED].get("text", "") for body in bodies if body.get(MERGED)]
+    return [text for text in told if text]
+
+
+def _split(tx: Transaction, who: Identity, change: Change, said: Mapping[str, Any]) -> str:
+    """A memory of its own for what was merged into the first one, which loses one access."""
+    first = from_fields(tx.fields(change.target) or {})
+    memory = replace(
+        first,
+        **{name: value for name, value in said.items() if name in _DEFAULTS or name == "text"},
+        id=new_id(tx.now),
+        recorded_at=change.at,
+        position=tx.next_position(first.thread) if first.session else -1,
+        access_count=0,
+        last_accessed=None,
+        retired_at=None,
+        superseded_by="",
+        superseded_at=None,
+        replaced=False,
+    )
+    memory = replace(memory, content_hash=content_hash(memory.text))
+    # one that is out of date holds no repeat key: the first one has it, and keeps it
+    apart = {**to_fields(memory), "superseded_by": first.id, "replaced": True}
+    tx.append(_counter(who, change, "put", memory.id, apart))
+    stands = {"superseded_by": "", "replaced": False}
+    tx.append(_counter(who, change, "put", memory.id, stands))
+    count, last = tx.accesses([first.id])[first.id]
+    body = {"ids": [first.id], "counts": [max(0, count - 1)], "last": [last]}
+    tx.append(_counter(who, change, "access", "", body))
+    tx.append(_counter(who, change, "put", first.id, {MERGED: {}}))
+    return f"{memory.id} is a memory of its own"
+
+
+def _counter(who: Identity, change: Change, kind: str, target: str, body: Any) -> Change:
+    return Change(
+        kind, target, body, actor=who.agent, source=_source(change.seq), scope=change.scope
+    )
+
+
+def _source(seq: int) -> str:
+    return f"undo of change {seq}"
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,38 @@
+"""Tombstones: keyed hashes by which a forgotten text is recognised without being kept."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+
+from memory_core.records import Memory
+from memory_core.text import normalise as visible
+
+SECRET = "tombstone_key"
+"""The meta key that holds the key of the tombstones' keyed hashes."""
+
+
+def owner_of(memory: Memory) -> str:
+    """Whose memory a scope is: one string a scope, so that tombstones do not cross scopes."""
+    if memory.visibility == "private":
+        return f"private:{memory.agent}"
+    return f"team:{memory.team}" if memory.visibility == "team" else "shared"
+
+
+def forms(text: str) -> tuple[str, ...]:
+    """What is hashed of *text*: its whole and each telling sentence, in the form that forgets."""
+    parts = (text, *visible.telling_sentences(text))
+    return tuple(dict.fromkeys(filter(None, map(visible.forgetting_form, parts))))
+
+
+def sealed(secret: str, owner: str, forms: Iterable[str]) -> list[str]:
+    """The keyed hashes of *forms* for one *owner*; microseconds each."""
+    key = bytes.fromhex(secret)
+    return [
+        hmac.new(key, f"{owner}\x1f{form}".encode(), "sha256").hexdigest()[:32] for form in forms
+    ]
+
+
+def digests(secret: str, owner: str, text: str) -> list[str]:
+    """Keyed hashes by which a forgotten text, or a telling sentence of it, is recognised."""
+    return sealed(secret, owner, forms(text))

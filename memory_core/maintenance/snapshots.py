@@ -1,0 +1,107 @@
+"""Snapshots of the indexes: written now and then, read at start, rebuilt when unfit.
+
+At a million vectors a mapped snapshot starts in 90 ms instead of 7.5 s (design, section 3); the
+other indexes are read instead of being replayed (index_state). Rows are numbers of one process, so
+a snapshot carries the ids of its rows.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from memory_core.config import StorageSettings
+from memory_core.errors import StorageError
+from memory_core.records import Change
+from memory_core.storage import process_memory as heap
+from memory_core.storage.index import files as index_state
+from memory_core.storage.generations import Generations
+from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.store import MemoryStore
+from memory_core.storage.index.vector_source import INDEX, SNAPSHOT
+
+
+class Snapshots:
+    """Writes the snapshots of one store; only the holder of maintenance.lock does."""
+
+    def __init__(self, store: MemoryStore, settings: StorageSettings) -> None:
+        """Snapshot *store* every `snapshot_changes` changes."""
+        self._store = store
+        self._every = settings.snapshot_changes
+        self._folders = Generations(store.directory / INDEX)
+        self._mended = False
+
+    @property
+    def stale(self) -> bool:
+        """True when the snapshot may hold vectors of something forgotten."""
+        meta = self._meta()
+        return meta is not None and meta["sequence"] < self._store.forgotten_at
+
+    def keep(self) -> None:
+        """Write a new snapshot when the last one is old, damaged, or holds what was forgotten."""
+        meta = self._meta()
+        last = meta["sequence"] if meta else 0
+        damaged = bool(self._store.snapshot_problem) and not self._mended
+        old = last < self._store.changed_over_at or self._store.applied - last >= self._every
+        if damaged and meta:
+            self._folders.keep_damaged(meta["generation"])
+        if self.stale or damaged or old:
+            self.write()
+
+    def write(self) -> None:
+        """Write a new generation, switch to it, remove the older ones; nothing without vectors.
+
+        What cannot be written is removed again, and so is the last one when it holds something
+        forgotten: the journal has all vectors.
+        """
+        if self._store.vectors is None:
+            return
+        generation = 0
+        try:
+            made = self._folders.create()
+            self._switch(made, self._save(made))
+            generation = made
+        finally:
+            if not generation:
+                with suppress(StorageError):
+                    self._folders.remove_others(self._current(), set_aside=True)
+        self._mended = True
+        self._folders.remove_others(generation)
+        heap.give_back()
+
+    def _save(self, generation: int) -> int:
+        with self._store.reading():
+            index, sequence = self._store.vectors, self._store.applied
+            if index is None:
+                raise StorageError("the model was switched just now", "it is tried again")
+            ids = [self._store.columns.id(row) for row in range(len(self._store.columns))]
+            folder, fingerprint = self._folders.path(generation), self._store.fingerprint
+            state = self._store.state()
+            if state is not None:
+                index_state.write(folder, state)
+            beside = () if state is None else (index_state.FILE,)
+            index.save(folder, sequence=sequence, fingerprint=fingerprint, ids=ids, beside=beside)
+        return sequence
+
+    def _switch(self, generation: int, sequence: int) -> None:
+        value = {"generation": generation, "sequence": sequence}
+
+        def switch(tx: Transaction) -> None:
+            tx.append(Change("meta", SNAPSHOT, {"value": value}, source="maintenance"))
+
+        self._store.commit(switch)
+
+    def tidy(self, *, set_aside: bool = False) -> None:
+        """Remove generations that a killed holder left behind. Raises StorageError.
+
+        With *set_aside* also the damaged one that was kept: it may hold what was forgotten.
+        """
+        self._folders.remove_others(self._current(), set_aside=set_aside)
+
+    def _current(self) -> int | None:
+        meta = self._meta()
+        return None if meta is None or self.stale else int(meta["generation"])
+
+    def _meta(self) -> dict[str, Any] | None:
+        value: dict[str, Any] | None = self._store.journal.meta(SNAPSHOT)
+        return value

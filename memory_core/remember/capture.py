@@ -1,0 +1,111 @@
+"""The walk of a passive capture: strip -> relevance gate -> echo -> remember.
+
+A turn that is not kept is never dropped in silence: the observation says which and why (seed rows
+A2.1 to A2.3).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+
+from memory_core.errors import MemoryCoreError
+from memory_core.records import Identity, Receipt
+from memory_core.lifecycle.working_memory import Sessions
+from memory_core.storage.store import MemoryStore
+from memory_core.text import echo
+from memory_core.text import normalise as visible
+from memory_core.text.relevance import gate
+from memory_core.lifecycle.tiers import Tiers
+from memory_core.remember.writer import Draft, Writer
+
+log = logging.getLogger(__name__)
+
+ECHO = "echo of recalled text"
+NEAR_DUPLICATE = "near-duplicate"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A turn that was observed and not kept; *of* is the id of what it echoes or repeats."""
+
+    text: str
+    reason: str
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """The answer of observe: the *receipt* of what was kept, and what was *skipped* and why.
+
+    A near-duplicate is skipped and its receipt, status reinforced, is that of the first one.
+    """
+
+    receipt: Receipt | None
+    skipped: tuple[Skipped, ...] = ()
+
+
+class Capture:
+    """Keeps what is worth keeping of the turns of conversations; one instance serves all."""
+
+    def __init__(
+        self, store: MemoryStore, writer: Writer, sessions: Sessions, tiers: Tiers
+    ) -> None:
+        """Look for echoes in *store* and in what *sessions* recalled; keep through *writer*.
+
+        *tiers* tell what leaves the ring when a turn enters.
+        """
+        self._store = store
+        self._writer = writer
+        self._sessions = sessions
+        self._tiers = tiers
+        self._heard: dict[tuple[str, str, str, str], None] = {}
+
+    def observe(self, who: Identity, draft: Draft) -> Observation:
+        """Keep the turn of *draft*, or say why not; see Memory.observe."""
+        said = draft.memory.text
+        if draft.memory.role in ("", "user"):
+            self._sessions.heard(who, draft.memory.session)
+        text = echo.without_recalled(said)
+        if visible.is_blank(text):
+            return _skipped(said, ECHO)
+        if reason := gate(text):
+            return _skipped(said, reason)
+        if source := self._echoed(who, text):
+            return _skipped(said, ECHO, source)
+        session = draft.memory.session
+        memory = replace(draft.memory, text=text, tier="active" if session else "recent")
+        leaving = tuple(self._tiers.leaving(memory)) if session else ()
+        kept = replace(draft, memory=memory, passive=True, leaving=leaving)
+        receipt = self._writer.remember(who, kept)
+        self._tiers.heard()
+        if session:
+            self._heard[memory.visibility, memory.agent, memory.team, session] = None
+        if receipt.status == "reinforced" and receipt.similar:
+            return Observation(receipt, (Skipped(said, NEAR_DUPLICATE, receipt.id),))
+        return Observation(receipt)
+
+    def drain(self) -> None:
+        """Empty the rings of the conversations captured here: the process ends.
+
+        What it cannot move, as on a full disk, the next sweep of the store moves.
+        """
+        heard, self._heard = list(self._heard), {}
+        if not heard:
+            return
+        try:
+            self._tiers.sweep(ended=heard)
+        except MemoryCoreError as problem:
+            log.warning("the ring is not emptied: %s", problem)
+
+    def _echoed(self, who: Identity, text: str) -> str:
+        """The id of the recalled memory that *text* gives back; "" when it says something."""
+        self._store.catch_up()
+        lately = [id for id in self._sessions.lately(who) if self._store.may_read(who, id)]
+        sources = list(self._store.indexed(lately).values())
+        place = echo.echoed(text, [source.text for source in sources])
+        return "" if place is None else sources[place].id
+
+
+def _skipped(text: str, reason: str, of: str = "") -> Observation:
+    return Observation(None, (Skipped(text, reason, of),))

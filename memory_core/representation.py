@@ -1,0 +1,52 @@
+"""What of a memory is embedded and indexed: the same words for new, late and rebuilt ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.embedding.embedder import Embedder
+from memory_core.errors import InvalidInput
+from memory_core.records import Memory
+from memory_core.text import passages
+from memory_core.text.time import moments
+
+
+def embed_text(memory: Memory) -> str:
+    """What is embedded for the whole of a memory: `speaker: text` (reference recipe)."""
+    return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+
+
+def index_text(memory: Memory) -> str:
+    """What BM25 sees: day, speaker, text, what the tags add, the days that the text names."""
+    said = memory.text.casefold()
+    tags = (tag for tag in memory.tags if tag.casefold() not in said)
+    named = (_day_words(day) for day in memory.dates)
+    day = moments.day_words(memory.occurred_at)
+    return " ".join((day, memory.speaker, memory.text, *tags, *named))
+
+
+def _day_words(day: str) -> str:
+    """7 May 2024 for 2024-05-07; years and months stand in the text as they are.
+
+    "" for what is no date: one odd row must not keep the others from being indexed.
+    """
+    try:
+        return moments.day_words(moments.moment(day, "dates")[0]) if len(day) == 10 else ""
+    except InvalidInput:
+        return ""
+
+
+def embed(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.float32]]:
+    """The document vectors of *memory*: part 0 the whole, 1.. its passages when several."""
+    texts = _parts(memory)
+    return list(range(len(texts))), embedder.documents(texts)
+
+
+def _parts(memory: Memory) -> list[str]:
+    """The texts that are embedded of *memory*: the whole, then its passages when several."""
+    pieces = passages.passages(memory.text, packed=memory.role == "assistant")
+    if len(pieces) == 1:
+        pieces = []
+    prefix = f"{memory.speaker}: " if memory.speaker else ""
+    return [embed_text(memory), *(prefix + piece for piece in pieces)]

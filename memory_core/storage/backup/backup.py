@@ -1,0 +1,177 @@
+"""Backups: a folder with a consistent copy of the journal and what it is checked by.
+
+The journal is the whole memory; table, indexes and snapshots are made from it again. Tokens for
+HTTP and the model's weights are not part of a backup.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from memory_core.errors import InvalidInput, StorageError
+from memory_core.storage.journal import files
+from memory_core.storage.journal.errors import from_os_error
+from memory_core.storage.journal.journal import Journal
+from memory_core.storage.locks import open_private
+
+MANIFEST = "backup.json"
+VERSION = 1
+_PIECE = 2**20
+_DERIVED = ("table", "index")
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """What a backup holds: *sequence* and live *memories* of its journal, *at* epoch seconds."""
+
+    version: int
+    at: float
+    sequence: int
+    memories: int
+    bytes: int
+    sha256: str
+    damaged: tuple[str, ...] = ()
+    """What the checksums of the journal found when it was copied; [] when all is well."""
+
+
+def take(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
+    """Copy the memory in *source* to the new or empty folder *target* while others write to it.
+
+    The copy holds one moment of the journal, is read back and checked, and is complete once the
+    manifest is there. Raises InvalidInput when there is no memory in *source* or something in
+    *target*; DiskFull, ReadOnly or StorageError, and then nothing is left in *target*.
+    """
+    if not (source / files.FILE).exists():
+        raise InvalidInput(f"there is no memory in {source}", "name its folder with --data-dir")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InvalidInput(f"{target} is not an empty folder", "name a new one for each backup")
+    journal = target / files.FILE
+    done = False
+    try:
+        files.make_private(target.absolute())
+        live = Journal.open(source, clock=clock)
+        try:
+            live.backup(journal)
+        finally:
+            live.close()
+        made = _examined(target, clock())
+        _write(target / MANIFEST, json.dumps(asdict(made), indent=2))
+        done = True
+    except OSError as error:
+        raise from_os_error(error, f"write the backup in {target}") from error
+    finally:
+        if not done:
+            with suppress(OSError):  # there may be no folder
+                journal.unlink()
+    return made
+
+
+def bring_back(backup: Path, directory: Path) -> Backup:
+    """Make the memory of the folder *backup* the one in *directory*, which must not hold any.
+
+    The copy is compared with the manifest before it gets its name. Raises InvalidInput when
+    *backup* holds no complete backup or *directory* a memory, StorageError for a damaged backup.
+    """
+    manifest = read(backup)
+    taken = _taken(directory)
+    if taken:
+        raise InvalidInput(
+            f"{directory} holds a memory already ({taken})",
+            "nothing was changed; name an empty folder with --data-dir, or move that one away",
+        )
+    try:
+        files.make_private(directory.absolute())
+        target = directory / files.FILE
+        partial = target.with_name(f"{files.FILE}.restoring")
+        try:
+            digest = _copy(backup / files.FILE, partial)
+            if digest != manifest.sha256:
+                raise StorageError(
+                    f"the backup in {backup} is damaged (its checksum does not match)",
+                    "use another backup; nothing was restored",
+                )
+            os.link(partial, target)  # unlike a rename it never replaces what came meanwhile
+        except FileExistsError:
+            raise InvalidInput(
+                f"a memory was just created in {directory}", "stop its server and repeat"
+            ) from None
+        finally:
+            partial.unlink(missing_ok=True)
+        files.sync_directory(directory)
+    except OSError as error:
+        raise from_os_error(error, f"restore the backup to {directory}") from error
+    return manifest
+
+
+def read(backup: Path) -> Backup:
+    """The manifest of the folder *backup*. Raises InvalidInput when there is none, or a bad one."""
+    try:
+        data: Any = json.loads((backup / MANIFEST).read_text("utf-8"))
+        version = data["version"]
+        if type(version) is int and version > VERSION:
+            raise InvalidInput(
+                f"the backup in {backup} has version {version}", "upgrade anamnesis-mcp"
+            )
+        known = {name: data[name] for name in Backup.__dataclass_fields__}
+        return Backup(**{**known, "damaged": tuple(known["damaged"])})
+    except OSError as error:
+        raise InvalidInput(
+            f"there is no complete backup in {backup} ({error.strerror})",
+            f"name a folder that holds {MANIFEST}",
+        ) from None
+    except (ValueError, LookupError, TypeError, RecursionError):
+        raise InvalidInput(f"{MANIFEST} in {backup} is damaged", "use another backup") from None
+
+
+def _examined(folder: Path, at: float) -> Backup:
+    """What the finished copy in *folder* holds, read back from the disk."""
+    copy = Journal.open(folder, clock=lambda: at, read_only=True)
+    try:
+        damaged, sequence, counts = copy.check(), copy.last(), copy.stats()
+    finally:
+        copy.close()
+    file = folder / files.FILE
+    digest = _digest(file)
+    return Backup(VERSION, at, sequence, counts["live"], files.size(file), digest, tuple(damaged))
+
+
+def _taken(directory: Path) -> str:
+    """What of a memory there is in *directory*, or ""."""
+    if not directory.is_dir():
+        return directory.name if directory.exists() else ""
+    names = sorted(entry.name for entry in directory.iterdir())
+    mine = (name for name in names if name.startswith(files.FILE) or name in _DERIVED)
+    return next(mine, "")
+
+
+def _copy(source: Path, target: Path) -> str:
+    """Copy a file to a new private one, durably; its SHA-256."""
+    target.unlink(missing_ok=True)
+    found = hashlib.sha256()
+    descriptor = open_private(target)
+    with source.open("rb") as reading, os.fdopen(descriptor, "wb") as writing:
+        while piece := reading.read(_PIECE):
+            found.update(piece)
+            writing.write(piece)
+        writing.flush()
+        os.fsync(writing.fileno())
+    return found.hexdigest()
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _write(file: Path, text: str) -> None:
+    with files.partial(file) as partial, partial.open("w", encoding="utf-8") as stream:
+        stream.write(text)
+        stream.flush()
+        os.fsync(stream.fileno())

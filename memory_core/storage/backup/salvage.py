@@ -1,0 +1,179 @@
+"""A journal whose pages are damaged: everything that still matches its checksum, in a new folder.
+
+Entries are looked for page by page, so no more is lost than what was on a damaged page. The damaged
+files are only read. What the other tables hold follows from the entries; lifted tombstones come
+back with them, and receipts of idempotency keys are taken as they are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from memory_core.errors import InvalidInput, StorageError
+from memory_core.records import Change, from_fields, is_id, repeat_key
+from memory_core.storage.journal import files
+from memory_core.storage.journal.errors import from_os_error
+from memory_core.storage.journal.journal import Journal, Transaction
+from memory_core.storage.journal.format import decode, encode, intact, intact_vectors, verified
+from memory_core.storage.journal.replay import WRONG_VALUE
+from memory_core.storage.backup.sqlite_pages import Pages
+
+_CHANGE, _VECTORS, _RECEIPT = 13, 8, 5
+"""Columns of the tables that are looked for."""
+
+Stored = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """What was found: numbers of entries and of memories, and the entries that are missing."""
+
+    changes: int
+    memories: int
+    lost: tuple[tuple[int, int], ...]
+    """First and last sequence of every gap; what came after the last entry found is not known."""
+
+
+@dataclass
+class Finds:
+    """The rows that are whole, by their keys."""
+
+    changes: dict[int, Stored] = field(default_factory=dict)
+    vectors: dict[int, Stored] = field(default_factory=dict)
+    receipts: dict[int, Stored] = field(default_factory=dict)
+
+
+def salvage(source: Path, target: Path, clock: Callable[[], float]) -> Salvaged:
+    """Copy what is whole of the journal in *source* to the new or empty folder *target*.
+
+    Nobody may have *source* open. Raises InvalidInput when there is no journal in *source* or
+    something in *target*, StorageError when nothing is whole or the disk refuses.
+    """
+    journal = source / files.FILE
+    if not journal.exists():
+        raise InvalidInput(f"there is no memory in {source}", "name its folder with --data-dir")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InvalidInput(f"{target} is not an empty folder", "name a new one")
+    try:
+        finds = find(Pages(journal, files.log_of(journal)))
+    except OSError as error:
+        raise from_os_error(error, f"read the journal in {source}") from error
+    if not finds.changes:
+        raise StorageError("no entry of the journal is whole", "restore a backup")
+    fresh = Journal.open(target, clock=clock)
+    try:
+        memories = fresh.write(lambda tx: _fill(tx, finds))
+    finally:
+        fresh.close()
+    return Salvaged(len(finds.changes), memories, _gaps(sorted(finds.changes)))
+
+
+def find(pages: Pages) -> Finds:
+    """The rows of *pages* that match their checksums; what was scrubbed once stays scrubbed."""
+    finds = Finds()
+    for rowid, values in pages.rows():
+        row = (rowid, *values[1:])
+        if len(row) == _CHANGE and _whole_change(row):
+            before = finds.changes.get(rowid)
+            if before is None or not before[11] or row[11]:
+                finds.changes[rowid] = row
+        elif len(row) == _VECTORS and intact_vectors(row[1:7]):
+            finds.vectors[rowid] = row
+        elif len(row) == _RECEIPT and isinstance(row[1], bytes) and isinstance(row[2], bytes):
+            finds.receipts[rowid] = row
+    return finds
+
+
+def _whole_change(row: Stored) -> bool:
+    at = row[1]
+    return isinstance(at, int | float) and intact((row[0], float(at), *row[2:]))
+
+
+def _fill(tx: Transaction, finds: Finds) -> int:
+    """Write *finds* and what follows from them; how many memories live."""
+    state = _State()
+    for seq in sorted(finds.changes):
+        row = finds.changes[seq]
+        row = (seq, float(row[1]), *row[2:])
+        texts = row[2:5] if row[11] else row[2:12]  # what was scrubbed is zeros and no text
+        tx.copy("changes", (seq, row[1], *map(_text, texts), *row[2 + len(texts) :]))
+        state.follow(verified(row))
+    state.write(tx)
+    newest = {(row[1], row[2]): row for _, row in sorted(finds.vectors.items()) if not row[7]}
+    for row in newest.values():
+        if row[1].decode() in state.live:
+            seq, memory, fingerprint, parts, dimension, data, checksum, gone = row
+            names = (_text(memory), _text(fingerprint), _text(parts))
+            tx.copy("vectors", (seq, *names, dimension, data, checksum, gone))
+    for row in finds.receipts.values():
+        _keep_receipt(tx, row, state.live.keys())
+    return len(state.live)
+
+
+class _State:
+    """Memories, tombstones and meta values as the changes left them."""
+
+    def __init__(self) -> None:
+        self.live: dict[str, dict[str, Any]] = {}
+        self.tombstones: list[Stored] = []
+        self.meta: dict[str, Any] = {}
+
+    def follow(self, change: Change) -> None:
+        """Take *change* in."""
+        body: Mapping[str, Any] = change.body or {}
+        if change.kind == "put" and (change.target in self.live or "text" in body):
+            self.live.setdefault(change.target, {}).update(body)
+        elif change.kind == "forget":
+            self.live.pop(change.target, None)
+            reason = body.get("reason", "")
+            marks = dict.fromkeys(body.get("digests", ()))
+            self.tombstones += [(change.target, each, change.at, reason) for each in marks]
+        elif change.kind == "access" and body:
+            for id, count, last in zip(body["ids"], body["counts"], body["last"], strict=True):
+                if id in self.live:
+                    self.live[id] |= {"access_count": count, "last_accessed": last}
+        elif change.kind == "meta" and body:
+            self.meta[change.target] = body["value"]
+
+    def write(self, tx: Transaction) -> None:
+        """Fill the tables that follow from the changes."""
+        taken: set[str] = set()
+        for id, fields in list(self.live.items()):
+            try:
+                memory = from_fields({**fields, "id": id})
+                key = repeat_key(memory)
+            except WRONG_VALUE:  # written by another version; the indexes leave it out as well
+                del self.live[id]
+                continue
+            free = key not in taken and not (memory.replaced and memory.superseded_by)
+            taken |= {key} if free else set()
+            place = (memory.thread, memory.position, memory.access_count, memory.last_accessed)
+            tx.copy("heads", (id, key if free else None, *place))
+        for tombstone in self.tombstones:
+            tx.copy("tombstones", tombstone)
+        for name, value in self.meta.items():
+            tx.copy("meta", (name, encode(value)))
+
+
+def _keep_receipt(tx: Transaction, row: Stored, live: Iterable[str]) -> None:
+    """Keep an answer under its key if it says something of a memory that lives."""
+    try:
+        key, body = row[1].decode(), decode(row[2])
+    except ValueError:
+        return
+    values = body.values() if isinstance(body, dict) else ()
+    ids = [value for value in values if isinstance(value, str) and is_id(value)]
+    if not row[4] and set(ids) & set(live) and tx.receipt(key) is None:
+        tx.save_receipt(key, body, ids)
+
+
+def _text(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _gaps(found: list[int]) -> tuple[tuple[int, int], ...]:
+    edges = zip([0, *found], found, strict=False)
+    return tuple((before + 1, after - 1) for before, after in edges if after - before > 1)

@@ -1,0 +1,207 @@
+"""The indexes of one process, kept in step: columns, BM25, graph and vectors have the same rows.
+
+Values come from a journal that other versions of this program may have written. One that an index
+cannot hold is taken as the nearest that it can; a memory that cannot be indexed at all is left out
+of all indexes and noted, and the others are not touched by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Change, Memory
+from memory_core.storage.index import files as index_state
+from memory_core.storage.index.columns import Columns
+from memory_core.storage.index.graph import Graph
+from memory_core.storage.index.bm25 import LexicalIndex
+from memory_core.storage.journal.replay import WRONG_VALUE, Troubles
+from memory_core.storage.index.vectors import VectorIndex
+
+DERIVED_FROM = "derived_from"
+
+FEW_EMPTY = 2000
+"""Empty rows are kept up to so many, or as many as there are others; each takes 150 bytes."""
+
+_COUNTED = frozenset({"access_count", "last_accessed"})
+_MOST = 2**31 - 1
+_CHOICES = {
+    "visibility": (VISIBILITIES, "private"),
+    "role": (ROLES, ""),
+    "kind": (KINDS, "episode"),
+    "trust": (TRUSTS, TRUSTS[-1]),
+    "tier": (TIERS, "long_term"),
+}
+"""What is known, and what an unknown word of a newer version counts as: the most cautious."""
+
+
+class Indexes:
+    """What is searched. Nothing here locks; the store keeps readers and writers apart."""
+
+    def __init__(self, index_text: Callable[[Memory], str], troubles: Troubles) -> None:
+        """Start empty; *index_text* gives what the lexical index holds of a memory."""
+        self.columns = Columns()
+        self.lexical = LexicalIndex()
+        self.graph = Graph()
+        self.vectors: VectorIndex | None = None
+        self._index_text = index_text
+        self._troubles = troubles
+        self._awaited: dict[str, set[str]] = {}
+        """Ids that are not there, and the memories that are derived from them."""
+
+    def put(self, memory: Memory) -> None:
+        """Take *memory* in, or its new values."""
+        try:
+            row = self.columns.row(memory.id)
+            sources = () if row is None else self.columns.derived_from(row)
+            row = self._put_columns(memory)
+            self.graph.put(row, memory.entities)
+            self.lexical.put(row, self._text(memory))
+            self._link_sources(row, memory, sources)
+        except WRONG_VALUE as problem:
+            self.remove(memory.id)
+            self._troubles.note(memory.id, problem)
+
+    def remove(self, id: str) -> None:
+        """Take the memory *id* out of every index; nothing happens when it is not there."""
+        row = self.columns.row(id)
+        if row is None:
+            return
+        derived = {self.columns.id(other) for other in self.graph.origins(row, DERIVED_FROM)}
+        if derived:
+            self._awaited[id] = derived
+        for source in self.columns.derived_from(row):
+            waiting = self._awaited.get(source, set())
+            waiting.discard(id)
+            if not waiting:
+                self._awaited.pop(source, None)
+        self.lexical.remove(row)
+        self.graph.remove(row)
+        if self.vectors is not None:
+            self.vectors.remove(row)
+        self.columns.remove(id)
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to hold the same without the vectors; rows are numbered anew."""
+        rows = np.flatnonzero(self.columns.live).astype(np.int64)
+        place = np.full(len(self.columns), -1, np.int64)
+        place[rows] = np.arange(rows.size)
+        links = self.graph.links()
+        return {
+            "layout": self.layout,
+            **self.columns.state(rows),
+            **self.lexical.state(rows),
+            "link kinds": [kind for _, _, kind, _ in links],
+            "link weights": [weight for _, _, _, weight in links],
+            "link ends": place[np.array([(a, b) for a, b, _, _ in links], np.int64).reshape(-1, 2)],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Hold what *state*, one of the same layout, says; only when still empty."""
+        self.columns.restore(state)
+        self.lexical.restore(state)
+        kinds, weights = state["link kinds"], state["link weights"]
+        for (a, b), kind, weight in zip(state["link ends"].tolist(), kinds, weights, strict=True):
+            self.graph.link(a, b, kind, weight)
+        for row in range(len(self.columns)):
+            self.graph.put(row, self.columns.entities(row))
+            for source in self.columns.derived_from(row):
+                if self.columns.row(source) is None:
+                    self._awaited.setdefault(source, set()).add(self.columns.id(row))
+
+    @property
+    def sparse(self) -> bool:
+        """True when so many rows are empty that it is time to number them anew."""
+        empty = self.columns.empty
+        return empty > max(FEW_EMPTY, len(self.columns) - empty)
+
+    def renumbered(self) -> Indexes:
+        """New ones without empty rows, which hold the same; the vectors are still to be taken."""
+        fresh = Indexes(self._index_text, self._troubles)
+        fresh.restore(self.state())
+        return fresh
+
+    def with_vectors_of(self, before: Indexes) -> Indexes:
+        """These, with the vectors of those that they are `renumbered` from, under their rows."""
+        self.vectors = before.vectors
+        if self.vectors is not None:
+            self.vectors.renumber(np.cumsum(before.columns.live, dtype=np.int64) - 1)
+        return self
+
+    @cached_property
+    def layout(self) -> str:
+        """What `state` is written by; another version of this program may do it otherwise."""
+        return index_state.layout(self._index_text)
+
+    def change(self, change: Change) -> None:
+        """Apply what a change says beyond the fields of one memory: accesses and links."""
+        if change.body is None:
+            return
+        try:
+            if change.kind == "access":
+                self._access(change.body)
+            elif change.kind == "link":
+                self._link(change.target, change.body)
+            elif change.kind == "put" and not _COUNTED.isdisjoint(change.body):
+                self._count(change.target, change.body)
+        except WRONG_VALUE as problem:
+            self._troubles.note(f"change {change.seq}", problem)
+
+    def _put_columns(self, memory: Memory) -> int:
+        try:
+            return self.columns.put(memory)
+        except (OverflowError, ValueError):
+            return self.columns.put(_tame(memory))
+
+    def _text(self, memory: Memory) -> str:
+        try:
+            return self._index_text(memory)
+        except WRONG_VALUE as problem:
+            self._troubles.note(memory.id, f"indexed by its text alone ({problem})")
+            return memory.text
+
+    def _link_sources(self, row: int, memory: Memory, before: tuple[str, ...]) -> None:
+        for source in (*before, *memory.derived_from):
+            origin = self.columns.row(source)
+            kept = source in memory.derived_from
+            if origin is not None:
+                self.graph.link(row, origin, DERIVED_FROM, float(kept))
+            elif kept:
+                self._awaited.setdefault(source, set()).add(memory.id)
+        for id in self._awaited.pop(memory.id, ()):
+            other = self.columns.row(id)
+            if other is not None and memory.id in self.columns.derived_from(other):
+                self.graph.link(other, row, DERIVED_FROM, 1.0)
+
+    def _access(self, body: Mapping[str, Any]) -> None:
+        for id, count, last in zip(body["ids"], body["counts"], body["last"], strict=True):
+            self.columns.set_access(id, min(count, _MOST), last)
+
+    def _count(self, id: str, body: Mapping[str, Any]) -> None:
+        row = self.columns.row(id)
+        if row is not None:
+            count = body.get("access_count", int(self.columns.access_count[row]))
+            last = body.get("last_accessed", float(self.columns.last_accessed[row]))
+            self.columns.set_access(id, min(count, _MOST), last)
+
+    def _link(self, target: str, body: Mapping[str, Any]) -> None:
+        a, b = self.columns.row(target), self.columns.row(body["b"])
+        if a is not None and b is not None:
+            self.graph.link(a, b, body["kind"], body["weight"])
+
+
+def _tame(memory: Memory) -> Memory:
+    """*memory* with values that the columns can hold."""
+    changed: dict[str, Any] = {
+        name: fallback
+        for name, (known, fallback) in _CHOICES.items()
+        if getattr(memory, name) not in known
+    }
+    for name in ("position", "access_count"):
+        if getattr(memory, name) > _MOST:
+            changed[name] = _MOST
+    return replace(memory, **changed)

@@ -1,0 +1,322 @@
+"""Nearest vectors by cosine: exact at first, by sign bits or inverted lists when there are many.
+
+Vectors are held once, in half precision; they lie in a mapped snapshot
+and in memory for what came later. Above `exact_limit` a scan picks candidates, which are then
+ranked by their exact similarity; a scan that misses too much on the store's own vectors is not
+used (`fallback` says why). Nothing here locks: FAISS crashes when one thread adds while another
+searches, so the store keeps writers and readers apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.errors import StorageError
+from memory_core.storage import manifest
+from memory_core.storage.index.vector_entries import Entries, Part
+from memory_core.storage.index.faiss_scans import CHUNK, Codes, Found, Lists, Scan, Signs, read_scan
+
+Mode = Literal["auto", "exact", "binary", "ivf"]
+
+RECALL_FLOOR = 0.99
+_SAMPLE = 32
+_NEIGHBOURS = 10
+_GROWTH = 2.0
+"""Recall is checked again when the index has grown by this factor."""
+_TRAINING, _AVERAGING = 100_000, 4_000
+_SUBSET = 5_000
+"""So few wanted vectors are compared exactly: reading scattered vectors takes 0.2 us each."""
+_DEAD_SHARE = 0.3
+_FEW_DEAD = 64
+_ENTRIES, _IDS = "entries.npy", "ids.txt"
+
+
+class VectorIndex:
+    """Vectors of rows (memories) by part: 0 the whole text, from 1 its passages, -1 its gist."""
+
+    def __init__(self, dimension: int, *, exact_limit: int = 20_000, mode: Mode = "auto") -> None:
+        """Start empty, for unit vectors of *dimension*.
+
+        Up to *exact_limit* vectors the search is exact. *mode*: auto (sign bits above the limit),
+        exact (always), binary (sign bits at any size), ivf (inverted lists above the limit; for
+        more than two million vectors).
+        """
+        self.dimension = dimension
+        self.fallback = ""
+        self._mode: Mode = mode
+        self._limit = 0 if mode == "binary" else exact_limit
+        self._entries = Entries()
+        self._codes = Codes(dimension)
+        self._scan: Scan | None = None
+        self._checked = 0
+
+    def __len__(self) -> int:
+        """Number of live vectors."""
+        return self._entries.live
+
+    @property
+    def tombstones(self) -> int:
+        """Number of removed vectors that still take room; at most 30 % of all, or 64."""
+        return self._entries.dead
+
+    @property
+    def rows_with_vectors(self) -> int:
+        """Number of rows that have at least one vector."""
+        return self._entries.rows_used
+
+    @property
+    def method(self) -> str:
+        """How searches are done now: exact, binary or ivf."""
+        return self._scan.method if self._scan else "exact"
+
+    def has(self, row: int) -> bool:
+        """True when *row* has a vector."""
+        return self._entries.has(row)
+
+    def put(self, row: int, parts: Sequence[int], vectors: NDArray[Any]) -> None:
+        """Give *row* these *vectors* (n, dimension), unit length, instead of what it had.
+
+        A text of one passage brings part 0 only, which then is its passage too. Raises StorageError
+        for another dimension and for values that are not finite.
+        """
+        rows = np.full(len(parts), row, np.int64)
+        if not parts:
+            self.remove(row)
+        self.put_many(rows, np.asarray(parts, np.int64), vectors)
+
+    def put_many(
+        self, rows: NDArray[np.int64], parts: NDArray[np.int64], vectors: NDArray[Any]
+    ) -> None:
+        """As `put` for many rows at once: vector i belongs to (rows[i], parts[i]), in any order."""
+        half = self._half(vectors, rows.size)
+        if self._entries.live:
+            self._entries.drop(rows)
+        if rows.size:
+            self._codes.add(half)
+            self._entries.append(rows, parts)
+            if self._scan:
+                self._scan.add(half)
+        self._settle()
+
+    def remove(self, row: int) -> None:
+        """Take *row* out of every answer; its bytes go at the next rebuild (over 30 % dead)."""
+        self._entries.drop(np.array([row]))
+        self._settle()
+
+    def renumber(self, place: NDArray[np.int64]) -> None:
+        """Call what was row n from now on *place*[n]; rows without a vector may have any place."""
+        entries, self._entries = self._entries, Entries()
+        rows = np.where(entries.alive(), place[entries.rows], -1)
+        self._entries.append(rows, entries.parts.astype(np.int64))
+
+    def search(
+        self,
+        query: NDArray[np.float32],
+        k: int,
+        *,
+        part: Part,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Found:
+        """The at most *k* rows nearest to the unit vector *query*, and their cosine, highest first.
+
+        A row counts once, with its best vector of this *part*. *allowed*, one value for each row,
+        is applied before the cut. Equal similarities are ordered by row.
+        """
+        wanted = self._entries.wanted(part, allowed)
+        total = int(np.count_nonzero(wanted))
+        point = self._point(query)
+        depth = k if part == "whole" else 3 * k
+        while total and k > 0:
+            entries, scores = self._nearest(point, wanted, total, min(depth, total))
+            rows, best = _distinct(self._entries.rows[entries], scores)
+            if rows.size >= k or depth >= total:
+                return rows[:k], best[:k]
+            depth *= 4
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+
+    def similarities(
+        self, query: NDArray[np.float32], rows: NDArray[np.int64], *, part: Part
+    ) -> NDArray[np.float32]:
+        """Exact cosine of *query* and the best vector (of *part*) of each of *rows*; NaN: none."""
+        result = np.full(rows.size, np.nan, np.float32)
+        places, entries = self._entries.find(rows, part)
+        if entries.size:
+            np.fmax.at(result, places, self._codes.scores(entries, self._point(query)))
+        return result
+
+    def wholes(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The whole vectors of *rows*, shape (n, dimension); a row of NaN where there is none."""
+        result = np.full((rows.size, self.dimension), np.nan, np.float32)
+        places, entries = self._entries.find(rows, "whole")
+        if entries.size:
+            result[places] = self._codes.take(entries)
+        return result
+
+    def save(
+        self,
+        folder: Path,
+        *,
+        sequence: int,
+        fingerprint: str,
+        ids: Sequence[str] | None = None,
+        beside: Sequence[str] = (),
+    ) -> None:
+        """Write the live vectors to *folder*, as of journal *sequence* and embedder *fingerprint*.
+
+        *ids* names every row: rows are numbers of this process only, ids are what lasts. Nothing
+        that was removed is written, and nothing changes in memory. *beside* names files in *folder*
+        that belong to the same snapshot. Raises StorageError (DiskFull, ReadOnly) when the disk
+        refuses.
+        """
+        manifest.begin(folder)
+        kept = np.flatnonzero(self._entries.alive())
+        rows, places = np.unique(self._entries.rows[kept], return_inverse=True)
+        names = [str(row) if ids is None else ids[row] for row in rows.tolist()]
+        pairs = np.stack((places, self._entries.parts[kept])).astype(np.int32)
+        with manifest.io_errors(folder):
+            self._codes.write(folder, kept)
+            np.save(folder / _ENTRIES, pairs)
+            (folder / _IDS).write_text("\n".join(names), encoding="utf-8")
+            scan_files = self._scan.write(folder, kept) if self._scan else ()
+        facts = {
+            "sequence": sequence,
+            "fingerprint": fingerprint,
+            "dimension": self.dimension,
+            "entries": int(kept.size),
+            "mode": self._mode,
+            "limit": self._limit,
+            "method": self.method,
+            "fallback": self.fallback,
+            "checked": self._checked,
+        }
+        manifest.finish(folder, [*Codes.files, _ENTRIES, _IDS, *scan_files, *beside], facts)
+
+    @classmethod
+    def load(
+        cls,
+        folder: Path,
+        *,
+        fingerprint: str,
+        exact_limit: int = 20_000,
+        mode: Mode = "auto",
+        row: Callable[[str], int | None] = int,
+    ) -> tuple[VectorIndex, int]:
+        """The index of the snapshot in *folder*, vectors mapped, and the sequence it stands for.
+
+        *row* gives the row of an id as of now, None when it is gone: its vectors are then left
+        out. (The default fits a snapshot that was saved without ids.) Raises StorageError when it
+        is missing, damaged or of another *fingerprint*: rebuild then.
+        """
+        facts = manifest.check(folder, fingerprint=fingerprint)
+        index = cls(int(facts["dimension"]), exact_limit=exact_limit, mode=mode)
+        with manifest.io_errors(folder):
+            places, parts = np.load(folder / _ENTRIES).astype(np.int64)
+            names = (folder / _IDS).read_text(encoding="utf-8").split("\n")
+            index._codes.map(folder)
+        known = [-1 if found is None else found for found in map(row, filter(None, names))]
+        rows = np.array(known, np.int64)[places]
+        if not rows.size == index._codes.total == facts["entries"]:
+            raise manifest.damaged(folder, "its parts are of different lengths")
+        index._entries.append(rows, parts)
+        if (facts["mode"], facts["limit"]) == (index._mode, index._limit):
+            index._checked, index.fallback = facts["checked"], facts["fallback"]
+            index._scan = read_scan(facts["method"], folder)
+        index._settle()
+        return index, int(facts["sequence"])
+
+    def _half(self, vectors: NDArray[Any], count: int) -> NDArray[np.float16]:
+        if vectors.shape != (count, self.dimension):
+            raise StorageError(
+                f"vectors of shape {vectors.shape} do not fit {(count, self.dimension)}",
+                "embed again with the store's model: anamnesis reembed",
+            )
+        half = np.ascontiguousarray(vectors, np.float16)
+        if (half.view(np.uint16) & 0x7C00 == 0x7C00).any():
+            raise StorageError("a vector holds values that are not finite", "embed the text again")
+        return half
+
+    def _point(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
+        point = np.ascontiguousarray(query, np.float32).reshape(1, -1)
+        if point.shape[1] != self.dimension:
+            raise StorageError(
+                f"a query of dimension {point.shape[1]} was asked of {self.dimension}",
+                "embed the query with the store's model",
+            )
+        return point
+
+    def _nearest(
+        self, point: NDArray[np.float32], wanted: NDArray[np.bool_], total: int, depth: int
+    ) -> Found:
+        if self._scan is None or total <= min(self._limit, _SUBSET):
+            return self._codes.search(point, wanted, depth)
+        candidates = self._scan.candidates(point, wanted, depth)
+        scores = self._codes.scores(candidates, point)
+        best = np.argsort(-scores, kind="stable")[:depth]
+        return candidates[best], scores[best]
+
+    def _settle(self) -> None:
+        """After a change: drop tombstones, choose the method, check its recall; all when due."""
+        entries = self._entries
+        if entries.dead > 64 and entries.dead > _DEAD_SHARE * entries.total:
+            self._rebuild()
+        if self._mode == "exact" or entries.live <= self._limit:
+            self._scan, self._checked, self.fallback = None, 0, ""
+        elif entries.total >= _GROWTH * self._checked:
+            self._choose()
+
+    def _choose(self) -> None:
+        """Build the scan and keep it if it finds what exact search finds."""
+        self._scan, self._checked, self.fallback = self._built(), self._entries.total, ""
+        recall = self._recall()
+        while recall < RECALL_FLOOR and self._scan.widen():
+            recall = self._recall()
+        if recall < RECALL_FLOOR:
+            self.fallback = f"recall@10 of the {self._scan.method} scan was {recall:.3f}"
+            self._scan = None
+
+    def _rebuild(self) -> None:
+        kept = np.flatnonzero(self._entries.alive())
+        rows, parts = self._entries.rows[kept], self._entries.parts[kept]
+        codes, self._entries = Codes(self.dimension), Entries()
+        codes.add(self._codes.halves(kept))
+        self._codes = codes
+        self._entries.append(rows.astype(np.int64), parts.astype(np.int64))
+        self._scan, self._checked = None, 0
+
+    def _built(self) -> Scan:
+        every = np.arange(self._entries.total)
+        live = np.flatnonzero(self._entries.alive())
+        ivf = self._mode == "ivf"
+        step = max(1, live.size // (_TRAINING if ivf else _AVERAGING))
+        sample = self._codes.take(live[::step])
+        scan: Scan = Lists.trained(sample, live.size) if ivf else Signs(sample.mean(axis=0))
+        for start in range(0, every.size, CHUNK):
+            scan.add(self._codes.halves(every[start : start + CHUNK]))
+        return scan
+
+    def _recall(self) -> float:
+        """Share of the exact ten nearest that the scan finds, for a sample of our own vectors."""
+        alive = self._entries.alive()
+        chosen = np.random.default_rng(alive.size).choice(np.flatnonzero(alive), _SAMPLE)
+        total = int(np.count_nonzero(alive))
+        found = wanted = 0
+        for point in self._codes.take(chosen)[:, None, :]:
+            depth = min(_NEIGHBOURS + 1, total)
+            exact = self._codes.search(point, alive, depth)[1]
+            scanned = self._nearest(point, alive, total, depth)[1]
+            found += min(int(np.count_nonzero(scanned >= exact[-1] - 1e-5)), depth) - 1
+            wanted += depth - 1
+        return found / max(1, wanted)
+
+
+def _distinct(rows: NDArray[np.int32], scores: NDArray[np.float32]) -> Found:
+    """Each row once with its best score, highest first, then by row."""
+    order = np.lexsort((rows, -scores))
+    _, first = np.unique(rows[order], return_index=True)
+    best = order[np.sort(first)]
+    return rows[best].astype(np.int64), scores[best]

@@ -1,0 +1,221 @@
+"""The journal's files: where they lie, who may read them, how to open what cannot be written."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from memory_core.errors import IncompatibleStore, ReadOnly
+from memory_core.storage import migrations
+from memory_core.storage.journal.errors import from_os_error
+from memory_core.storage.journal.format import APPLICATION_ID, FORMAT, SCHEMA, Connection, first
+from memory_core.storage.locks import open_private
+
+FILE = "journal.db"
+WRITE_LOCK = "write.lock"
+
+Signature: TypeAlias = tuple[tuple[int, int, int], ...]
+
+
+def prepare(directory: Path) -> None:
+    """Create *directory* (0700), its missing parents (0700) and an empty journal (0600).
+
+    What is there keeps its mode, except that a journal readable by others is closed to them. A
+    directory that cannot be written is left alone. Raises ReadOnly, DiskFull or StorageError.
+    """
+    try:
+        make_private(directory.absolute())
+        journal = directory / FILE
+        if not journal.exists():
+            if not _may_write(directory):
+                raise ReadOnly(
+                    f"there is no journal in {directory} and none can be created",
+                    "give this user write access to the data directory, or choose another",
+                )
+            os.close(open_private(journal))
+        elif _may_write(directory) and _open_to_others(journal):
+            journal.chmod(0o600)
+    except OSError as error:
+        raise from_os_error(error, f"create the journal in {directory}") from error
+
+
+def make_private(directory: Path) -> None:
+    """Create *directory* and its missing parents with mode 0700; raises OSError."""
+    if directory.is_dir():
+        return
+    make_private(directory.parent)
+    try:
+        directory.mkdir(mode=0o700)
+    except FileExistsError:
+        return
+    directory.chmod(0o700)
+    sync_directory(directory.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make the names in *directory* durable, where the system has a way to do so."""
+    if sys.platform != "win32":
+        file = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def _open_to_others(file: Path) -> bool:
+    status = file.stat()
+    return sys.platform != "win32" and bool(status.st_mode & 0o077) and status.st_uid == os.getuid()
+
+
+def _may_write(path: Path) -> bool:
+    return os.access(path, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
+def writable(directory: Path) -> bool:
+    """True when this process may change the journal and create the files beside it."""
+    return _may_write(directory) and _may_write(directory / FILE)
+
+
+@contextmanager
+def partial(target: Path) -> Iterator[Path]:
+    """A new private file to fill; it gets the name *target* at the end, or goes when that fails.
+
+    Raises ReadOnly, DiskFull or StorageError.
+    """
+    path = target.with_name(f"{target.name}.partial")
+    try:
+        path.unlink(missing_ok=True)
+        os.close(open_private(path))
+        yield path
+        path.rename(target)
+        sync_directory(target.parent)
+    except OSError as error:
+        raise from_os_error(error, f"write {target.name}") from error
+    finally:
+        path.unlink(missing_ok=True)
+
+
+class Source(NamedTuple):
+    """How SQLite has to open a journal that cannot be written."""
+
+    uri: str
+    vfs: str | None
+    alone: bool
+    """True: no shared memory, so the log is indexed in this process (locking_mode EXCLUSIVE)."""
+    live: bool
+    """True: SQLite itself sees what writers do; False: look at the signature before each read."""
+
+
+def reading_source(journal: Path) -> Source:
+    """How to read *journal* without writing anything, and without missing what its log holds.
+
+    The log needs an index in shared memory. While a writer lives that exists and can be shared.
+    Without it, and with a log, the index is built in memory. Without a log the file is complete
+    and may be read as it is.
+    """
+    uri = journal.absolute().as_uri()
+    shared = journal.with_name(f"{journal.name}-shm")
+    if not size(log_of(journal)):
+        return Source(f"{uri}?immutable=1", None, alone=False, live=False)
+    if shared.exists():
+        return Source(f"{uri}?mode=ro", None, alone=False, live=True)
+    vfs = "win32-none" if sys.platform == "win32" else "unix-none"
+    return Source(f"{uri}?mode=ro", vfs, alone=True, live=False)
+
+
+def size(path: Path) -> int:
+    """Bytes of a file, 0 when it does not exist."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def log_of(journal: Path) -> Path:
+    """The write-ahead log beside *journal*."""
+    return journal.with_name(f"{journal.name}-wal")
+
+
+def signature(journal: Path) -> Signature:
+    """Changes whenever the journal or its log does: inode, size and time of each."""
+    found = []
+    for path in (journal, log_of(journal)):
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            found.append((0, 0, 0))
+        else:
+            found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+    return tuple(found)
+
+
+_CLAIM = """
+SELECT (SELECT application_id FROM pragma_application_id),
+    (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)
+"""
+"""One statement, so one moment: another process may be creating the tables just now."""
+
+
+def claimed(connection: Connection) -> bool:
+    """True when the open file is a journal of ours, False when it is empty.
+
+    Raises IncompatibleStore for a file of another program and for a newer format.
+    """
+    application, version, tables = connection.execute(_CLAIM).fetchall()[0]
+    if not (application or version or tables):
+        return False
+    if application != APPLICATION_ID:
+        raise IncompatibleStore(
+            f"{FILE} belongs to another program (application id {application:#x})",
+            "choose another data directory; nothing was changed",
+        )
+    if version > FORMAT:
+        raise IncompatibleStore(
+            f"{FILE} has format {version}; this program reads up to {FORMAT}",
+            "upgrade anamnesis-mcp; nothing was changed",
+        )
+    return True
+
+
+def require_format(connection: Connection) -> None:
+    """Raise unless the open journal has the format of this program.
+
+    IncompatibleStore for a newer one, to which another program has brought it; ReadOnly for an
+    older one that cannot be migrated.
+    """
+    version = migrations.version_of(connection)
+    if version > FORMAT:
+        raise IncompatibleStore(
+            f"{FILE} has format {version} now; this program reads up to {FORMAT}",
+            "upgrade anamnesis-mcp; nothing was changed",
+        )
+    if version < FORMAT:
+        raise ReadOnly(
+            f"{FILE} has the older format {version}", "give this user write access to migrate it"
+        )
+
+
+def ready(connection: Connection) -> bool:
+    """True when the open file has our tables of this format and a write-ahead log.
+
+    Raises as claimed() does.
+    """
+    logged = claimed(connection) and first(connection, "PRAGMA journal_mode") == "wal"
+    return logged and migrations.version_of(connection) == FORMAT
+
+
+def lay_out(connection: Connection) -> None:
+    """Give the file a write-ahead log and, all of them or none, its tables; under the write lock.
+
+    A restored backup has the tables already, and no log; an older journal is migrated.
+    """
+    connection.execute("PRAGMA journal_mode = WAL").fetchall()
+    connection.execute("BEGIN IMMEDIATE")
+    if not claimed(connection):
+        connection.execute(SCHEMA).fetchall()
+    migrations.migrate(connection, to=FORMAT)
+    connection.execute("COMMIT")

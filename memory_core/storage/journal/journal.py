@@ -1,0 +1,392 @@
+"""The journal: every change, in order, durable before it is acknowledged. SQLite through apsw.
+
+Nothing here opens journal.db or its companions by other means than SQLite: closing such a handle
+would drop the locks that SQLite holds for the whole process.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from memory_core.errors import (
+    Busy,
+    DiskFull,
+    InvalidInput,
+    MemoryCoreError,
+    ReadOnly,
+    StorageError,
+)
+from memory_core.storage.journal import files
+from memory_core.storage.journal import reading
+from memory_core.storage.journal.errors import closed, from_sqlite, unwritable
+from memory_core.storage.journal.group_commit import Entry, GroupCommit
+from memory_core.storage.journal.format import Connection, DamagedChange, DamagedVectors
+from memory_core.storage.journal_queries import JournalQueries
+from memory_core.storage.locks import FileLock
+from memory_core.storage.journal.transaction import Transaction
+
+__all__ = ["DamagedChange", "DamagedVectors", "Journal", "Transaction"]
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+OLDEST_SQLITE = (3, 51, 3)
+"""3.7.0 to 3.51.2 can lose committed pages when a commit races a checkpoint (the WAL-reset bug)."""
+
+_READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+
+_SETTINGS = """
+PRAGMA synchronous = FULL;
+PRAGMA fullfsync = ON;
+PRAGMA checkpoint_fullfsync = ON;
+PRAGMA wal_autocheckpoint = 0;
+PRAGMA secure_delete = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA cache_size = -1024;
+PRAGMA cell_size_check = ON;
+PRAGMA trusted_schema = OFF;
+"""
+
+_TRUNCATE_WAIT_MS = 50
+"""How long a truncating checkpoint waits for readers; writers of all processes wait with it."""
+
+_ALONE = (apsw.ConstraintError, apsw.MismatchError, apsw.SQLError, apsw.TooBigError)
+"""Errors of one statement that leave the rest of the transaction whole."""
+
+
+class Journal(JournalQueries):
+    """The changes of one data directory, shared by any number of threads and processes."""
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        *,
+        clock: Callable[[], float],
+        lock_seconds: float = 2.0,
+        read_only: bool = False,
+    ) -> Journal:
+        """Open the journal in *directory*, creating both where they are missing.
+
+        The directory is created with mode 0700, files with 0600. Where the directory cannot be
+        written, or with *read_only*, which creates nothing, the journal opens for reading and
+        write() raises ReadOnly. *clock* gives the time of changes in seconds; *lock_seconds* bounds
+        every wait for another process.
+        Raises IncompatibleStore for a file of another program or of a newer format, Busy,
+        DiskFull, ReadOnly (nothing to read and no right to create it) or StorageError.
+        """
+        _require_sqlite()
+        return cls(directory, clock, lock_seconds, read_only)
+
+    def __init__(
+        self, directory: Path, clock: Callable[[], float], lock_seconds: float, read_only: bool
+    ) -> None:
+        """Use Journal.open."""
+        self.commits = 0
+        """Commits made by this object; fewer than writes when callers share them."""
+        self._path = directory / files.FILE
+        self._clock = clock
+        self._lock_seconds = lock_seconds
+        self._lock = FileLock(directory / files.WRITE_LOCK)
+        self._group = GroupCommit(self._exclusive, self._commit)
+        self._reading = threading.Lock()
+        self._writing = threading.Lock()
+        self._writer: apsw.Connection | None = None
+        self._doubtful = False
+        self._closed = False
+        if not read_only:
+            files.prepare(directory)
+        self.read_only = read_only or not files.writable(directory)
+        self._reader: apsw.Connection | None
+        self._reader, self._seen = self._open()
+
+    def _open(self) -> tuple[apsw.Connection, files.Signature | None]:
+        if self.read_only:
+            return self._open_unwritable()
+        try:
+            return self._open_writable(), None
+        except DiskFull:  # no room even for SQLite's shared memory: read what is there
+            with suppress(ReadOnly):
+                return self._open_unwritable()
+            raise
+
+    def _open_writable(self) -> apsw.Connection:
+        writer = self._connect()
+        with _or_close(writer, "open the journal"):
+            if not files.ready(writer):
+                with self._lock.hold(self._lock_seconds):
+                    files.lay_out(writer)
+            reader = self._connect()
+            self._sync_recovered(writer)
+        self._writer = writer
+        return reader
+
+    def _sync_recovered(self, writer: apsw.Connection) -> None:
+        """Make durable what a killed process left in the log without having synced it.
+
+        Recovery takes such a commit for committed; nobody was told so, but a repeated call would
+        be, on the word of what is found here. Copying the log syncs it. Skipped while another
+        process is busy writing: then it was not this one that recovered.
+        """
+        if files.size(files.log_of(self._path)) and self._lock.acquire(self._lock_seconds):
+            try:
+                writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except apsw.Error as error:
+                log.warning("the journal's log was not copied at open: %s", error)
+            finally:
+                self._lock.release()
+
+    def _open_unwritable(self) -> tuple[apsw.Connection, files.Signature | None]:
+        """A reading connection, and what to compare with if SQLite does not see changes itself."""
+        seen = files.signature(self._path)
+        source = files.reading_source(self._path)
+        reader = self._connect(source)
+        with _or_close(reader, "open the journal"):
+            if not files.claimed(reader):
+                raise ReadOnly("the journal is empty", "give this user write access once")
+            files.require_format(reader)
+        return reader, None if source.live else seen
+
+    def _connect(self, source: files.Source | None = None) -> apsw.Connection:
+        try:
+            if source is None:
+                connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+            else:
+                connection = apsw.Connection(source.uri, flags=_READ_ONLY, vfs=source.vfs)
+        except apsw.Error as error:
+            raise _failure(error, None, "open the journal") from error
+        with _or_close(connection, "open the journal"):
+            connection.set_busy_timeout(int(self._lock_seconds * 1000))
+            if source is not None and source.alone:
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
+            connection.execute(_SETTINGS).fetchall()
+        return connection
+
+    # Writing
+
+    def write(self, build: Callable[[Transaction], R]) -> R:
+        """What *build* returned, once its changes are durable; concurrent callers share a commit.
+
+        *build* gets a Transaction, runs in any thread that is writing at that moment, and must be
+        short: no embedding, no model, no other lock. When it raises, its changes alone are undone
+        and the exception comes out here. Raises Busy (lock), DiskFull, ReadOnly, StorageError; then
+        nothing was acknowledged to anybody in that commit.
+        """
+        if self.read_only:
+            raise unwritable()
+        return self._group.run(build, self._lock_seconds)
+
+    @contextmanager
+    def _exclusive(self, deadline: float) -> Iterator[None]:
+        if not self._writing.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise Busy("a commit or checkpoint of this process takes long", "repeat the call")
+        try:
+            if self._closed:
+                raise closed()
+            with self._lock.hold(max(0.0, deadline - time.monotonic())):
+                yield
+        finally:
+            self._writing.release()
+
+    def _commit(self, entries: list[Entry]) -> None:
+        writer = self._writer or self._reopen_writer()
+        try:
+            writer.execute("BEGIN IMMEDIATE")
+            files.require_format(writer)
+            for entry in entries:
+                self._run(writer, entry)
+            writer.execute("COMMIT")
+        except apsw.Error as error:
+            failure = _failure(error, writer, "write the journal")
+            self._roll_back(writer, discard=not isinstance(failure, Busy))
+            self._doubtful = not isinstance(error, apsw.FullError | apsw.BusyError)
+            raise failure from error
+        except BaseException:
+            self._roll_back(writer, discard=False)
+            raise
+        self.commits += 1
+
+    def _run(self, writer: apsw.Connection, entry: Entry) -> None:
+        writer.execute("SAVEPOINT entry")
+        try:
+            entry.result = entry.build(Transaction(writer, self._clock()))
+        except apsw.Error as error:
+            if not isinstance(error, _ALONE) or not writer.in_transaction:
+                raise
+            entry.error = _failure(error, writer, "write the journal")
+            entry.error.__cause__ = error
+        except Exception as error:  # handed to the caller whose function raised it
+            entry.error = error
+        if entry.error is not None:
+            writer.execute("ROLLBACK TO entry")
+        writer.execute("RELEASE entry")
+
+    def _roll_back(self, writer: apsw.Connection, *, discard: bool) -> None:
+        with suppress(apsw.Error):
+            if writer.in_transaction:
+                writer.execute("ROLLBACK")
+        if discard:
+            self._writer = None
+            writer.close(force=True)
+
+    def _reopen_writer(self) -> apsw.Connection:
+        """A new writing connection after a failure, under both locks.
+
+        Copying the log makes room in it on a full disk. After a failed sync it is needed: the log
+        may end in frames that look committed to a later recovery and are not on the disk.
+        """
+        writer = self._connect()
+        with _or_close(writer, "check the journal after a failed write"):
+            try:
+                writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            except apsw.Error:
+                if self._doubtful:
+                    raise
+            if self._doubtful:
+                reading.require_whole(writer)
+        self._doubtful = False
+        self._writer = writer
+        return writer
+
+    # Reading
+
+    def _read(self, query: Callable[[Connection], R]) -> R:
+        with self._reading:
+            reader = self._current_reader()
+            try:
+                return query(reader)
+            except apsw.Error as error:
+                raise _failure(error, reader, "read the journal") from error
+            except UnicodeDecodeError as error:
+                raise StorageError(
+                    "a text in the journal is damaged", "restore a backup"
+                ) from error
+
+    def _current_reader(self) -> apsw.Connection:
+        if self._reader is None:
+            raise closed()
+        if self._seen is not None and files.signature(self._path) != self._seen:
+            fresh, self._seen = self._open_unwritable()
+            self._reader.close(force=True)
+            self._reader = fresh
+        return self._reader
+
+    @contextmanager
+    def _extra_reader(self) -> Iterator[apsw.Connection]:
+        with self._reading:
+            self._current_reader()
+            shared = self._seen is None and not self.read_only
+            extra = self._connect() if shared else self._open_unwritable()[0]
+        try:
+            yield extra
+        finally:
+            extra.close(force=True)
+
+    # Upkeep
+
+    def checkpoint(self, *, truncate: bool = False) -> bool:
+        """Copy the write-ahead log into the database; False while a reader or writer is in the way.
+
+        With *truncate* the log is also emptied, which makes what was forgotten unreadable.
+        Raises DiskFull, ReadOnly or StorageError.
+        """
+        if self.read_only:
+            raise unwritable()
+        try:
+            with self._exclusive(time.monotonic() + self._lock_seconds):
+                return self._copy_log(self._writer or self._reopen_writer(), truncate)
+        except Busy:
+            return False
+
+    def _copy_log(self, writer: apsw.Connection, truncate: bool) -> bool:
+        mode = apsw.SQLITE_CHECKPOINT_TRUNCATE if truncate else apsw.SQLITE_CHECKPOINT_PASSIVE
+        writer.set_busy_timeout(_TRUNCATE_WAIT_MS)
+        try:
+            frames, copied = writer.wal_checkpoint(mode=mode)
+        except apsw.BusyError:
+            return False
+        except apsw.Error as error:
+            raise _failure(error, writer, "empty the write-ahead log") from error
+        finally:
+            writer.set_busy_timeout(int(self._lock_seconds * 1000))
+        return frames == copied
+
+    def backup(self, target: Path) -> None:
+        """Write a consistent copy to the file *target* (mode 0600) while writers go on.
+
+        Raises InvalidInput when *target* exists; DiskFull, ReadOnly or StorageError.
+        """
+        if target.exists():
+            raise InvalidInput(f"{target} exists", "name a file that does not exist")
+        with files.partial(target) as partial, self._extra_reader() as source:
+            copy = apsw.Connection(str(partial))
+            with _or_close(copy, "write the backup"):
+                with copy.backup("main", source, "main") as progress:
+                    progress.step()
+                copy.execute("PRAGMA journal_mode = DELETE").fetchall()
+            copy.close()
+
+    def check(self) -> list[str]:
+        """What quick_check and the checksums of all changes and vectors find; [] when all is well.
+
+        Reads everything, on a connection of its own, so that nobody waits for it.
+        """
+        with self._extra_reader() as reader:
+            try:
+                return reading.problems(reader)
+            except apsw.Error as error:
+                return [f"{_failure(error, reader, 'read the journal').problem}"]
+
+    def stats(self) -> dict[str, int]:
+        """`bytes` and `wal_bytes` on disk, number of `changes` and of `live` memories."""
+        sizes = {
+            "bytes": files.size(self._path),
+            "wal_bytes": files.size(files.log_of(self._path)),
+        }
+        return sizes | self._read(reading.counts)
+
+    def close(self) -> None:
+        """Wait for the commit under way and close; later calls raise StorageError. Idempotent."""
+        with self._writing, self._reading:
+            self._closed = True
+            for connection in (self._reader, self._writer):
+                if connection is not None:
+                    connection.close(force=True)
+            self._reader = self._writer = None
+
+
+def _require_sqlite() -> None:
+    version = tuple(int(each) for each in apsw.sqlite_lib_version().split("."))
+    if version < OLDEST_SQLITE:
+        raise StorageError(
+            f"SQLite {apsw.sqlite_lib_version()} can lose committed changes",
+            "install the pinned apsw: pip install --force-reinstall anamnesis-mcp",
+        )
+
+
+@contextmanager
+def _or_close(connection: apsw.Connection, doing: str) -> Iterator[None]:
+    """Close the connection when the block fails; translate the vendor's errors."""
+    try:
+        yield
+    except apsw.Error as error:
+        failure = _failure(error, connection, doing)
+        connection.close(force=True)
+        raise failure from error
+    except BaseException:
+        connection.close(force=True)
+        raise
+
+
+def _failure(error: apsw.Error, connection: apsw.Connection | None, doing: str) -> MemoryCoreError:
+    number = 0 if connection is None else connection.system_errno
+    return from_sqlite(getattr(error, "result", 0), number, doing, str(error))

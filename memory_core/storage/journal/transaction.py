@@ -1,0 +1,323 @@
+"""What a writer can read and change inside one transaction of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_core.errors import InvalidInput, NotFound
+from memory_core.records import Change, Memory, from_fields, repeat_key
+from memory_core.storage.journal import reading
+from memory_core.storage.journal import erasure as scrubbing
+from memory_core.storage.journal.format import (
+    COLUMNS,
+    FORMAT,
+    KINDS,
+    Connection,
+    encode,
+    first,
+    seal,
+    vectors_checksum,
+)
+
+_OWN_METHOD = {"vectors": "put_vectors", "forget": "forget"}
+
+_HEAD_FIELDS = frozenset(
+    {
+        "text",
+        "visibility",
+        "agent",
+        "team",
+        "session",
+        "speaker",
+        "position",
+        "superseded_by",
+        "replaced",
+        "access_count",
+        "last_accessed",
+    }
+)
+"""A put that names none of these leaves the head row as it is."""
+
+_INSERT = f"INSERT INTO changes({COLUMNS}, checksum) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
+
+_COLUMNS = {
+    "changes": f"{COLUMNS}, checksum",
+    "vectors": "seq, memory, fingerprint, parts, dimension, data, checksum, gone",
+    "heads": "id, repeat, thread, position, access_count, last_accessed",
+    "tombstones": "id, digest, at, reason",
+    "meta": "key, value",
+}
+
+_WEIGHT = """
+SELECT json_extract(body, '$.weight') FROM changes
+WHERE target = ?1 AND kind = 'link' AND scrubbed = 0 AND CASE WHEN json_valid(body)
+    THEN json_extract(body, '$.b') = ?2 AND json_extract(body, '$.kind') = ?3 END
+ORDER BY seq DESC LIMIT 1
+"""
+"""A memory that is recalled often has thousands of links in its history; the newest are near."""
+
+_HEAD = """
+INSERT INTO heads(id, repeat, thread, position, access_count, last_accessed) VALUES(?,?,?,?,?,?)
+ON CONFLICT(id) DO UPDATE SET repeat = excluded.repeat, thread = excluded.thread,
+    position = excluded.position, access_count = excluded.access_count,
+    last_accessed = excluded.last_accessed
+"""
+
+
+class Transaction:
+    """One caller's changes; all of them become durable together, or none does.
+
+    Given to the function passed to Journal.write and valid only while that runs. It sees what
+    earlier transactions of the same commit wrote. *now* is the time given to its changes.
+    """
+
+    def __init__(self, connection: Connection, now: float) -> None:
+        """Continue after the last change of *connection*, inside its open transaction."""
+        self.now = now
+        self._db = connection
+        self._seq = reading.last(connection)
+
+    # What is there
+
+    def find_repeat(self, key: str) -> str | None:
+        """The id of the live memory with that repeat key, or None."""
+        return first(self._db, "SELECT id FROM heads WHERE repeat = ?", (key,))
+
+    def fields(self, id: str) -> dict[str, Any] | None:
+        """Current fields of a live memory, this transaction's changes included; None if none."""
+        return reading.fold(self._db, [id]).get(id)
+
+    def next_position(self, thread: str) -> int:
+        """The position of the next memory in that thread; 0 in a new one."""
+        sql = "SELECT max(position) FROM heads WHERE thread = ? AND thread <> ''"
+        highest = first(self._db, sql, (thread,))
+        return 0 if highest is None else int(highest) + 1
+
+    def tombstones(self, digests: Sequence[str]) -> list[tuple[str, str, float]]:
+        """(tombstone id, digest, time) of every tombstone with one of *digests*, oldest first."""
+        sql = (
+            "SELECT id, digest, at FROM tombstones"
+            " WHERE digest IN (SELECT value FROM json_each(?)) ORDER BY rowid"
+        )
+        rows = self._db.execute(sql, (encode(list(digests)),)).fetchall()
+        return [(row[0], row[1], row[2]) for row in rows]
+
+    def receipt(self, key: str) -> dict[str, Any] | None:
+        """The answer stored under an idempotency key, or None."""
+        return reading.receipt(self._db, key)
+
+    def accesses(self, ids: Sequence[str]) -> dict[str, tuple[int, float | None]]:
+        """Access count and last access of those of *ids* that live."""
+        sql = (
+            "SELECT id, access_count, last_accessed FROM heads"
+            " WHERE id IN (SELECT value FROM json_each(?))"
+        )
+        rows = self._db.execute(sql, (encode(list(ids)),)).fetchall()
+        return {row[0]: (row[1], row[2]) for row in rows}
+
+    def weight(self, a: str, b: str, kind: str) -> float:
+        """The weight of the link from *a* to *b*, 0 when there is none."""
+        found = first(self._db, _WEIGHT, (a, b, kind))
+        return 0.0 if found is None else float(found)
+
+    def meta(self, key: str) -> Any | None:
+        """The value of a meta key, or None."""
+        return reading.meta(self._db, key)
+
+    def without_vectors(self, fingerprint: str, limit: int) -> list[str]:
+        """Ids of live memories, oldest first, that the model *fingerprint* has not embedded."""
+        return reading.without_vectors(self._db, fingerprint, limit)
+
+    def run_changes(self, run: str) -> list[Change]:
+        """Every change that names the run, in order."""
+        return reading.run_changes(self._db, run)
+
+    def history(self, target: str) -> list[Change]:
+        """Every change with that target, in order; scrubbed ones have no body."""
+        return reading.history(self._db, target)
+
+    def latest_writer(self, id: str, field: str) -> str:
+        """The run ("" for none) of the latest put that set *field* of that memory."""
+        for change in reversed(reading.history(self._db, id)):
+            if change.kind == "put" and field in (change.body or {}):
+                return change.run
+        return ""
+
+    # What changes
+
+    def append(self, change: Change) -> int:
+        """Add a change; returns its sequence number.
+
+        The journal sets seq, at, format and checksum; those of *change* are ignored. An access or
+        link change about memories that are gone is reduced to those that live; 0 is returned when
+        nothing is left of it. Raises NotFound for a partial put to a memory that does not live,
+        InvalidInput for an unknown kind, for vectors and forget (they have their own methods) and
+        for a new memory whose repeat key is taken.
+        """
+        if change.kind in _OWN_METHOD or change.kind not in KINDS:
+            way = _OWN_METHOD.get(change.kind)
+            raise InvalidInput(
+                f"a change of kind {change.kind!r} cannot be appended",
+                f"use {way}()" if way else f"use one of {', '.join(sorted(KINDS))}",
+            )
+        body: Mapping[str, Any] = change.body or {}
+        if change.kind == "put":
+            self._put_head(change.target, body)
+        elif change.kind == "access":
+            body = self._access_heads(body)
+            if not body["ids"]:
+                return 0
+        elif change.kind == "link" and len(self.accesses([change.target, body["b"]])) < 2:
+            return 0
+        elif change.kind == "meta":
+            sql = "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)"
+            self._db.execute(sql, (change.target, encode(body["value"])))
+        return self._insert(change, body)
+
+    def put_vectors(
+        self, id: str, fingerprint: str, parts: Sequence[int], vectors: NDArray[np.float16]
+    ) -> int:
+        """Store the vectors of a memory and append the change that says so; returns its sequence.
+
+        *vectors* is (n, d) float16, a row for each of *parts*; it replaces what the same model
+        (*fingerprint*) had given. Raises NotFound when the memory does not live (any more).
+        """
+        fits = vectors.ndim == 2 and 0 < len(vectors) == len(parts)
+        if not fits or vectors.dtype != np.float16:
+            raise InvalidInput(
+                f"vectors are {vectors.dtype} {vectors.shape} for {len(parts)} parts",
+                "give float16 with one row for each part",
+            )
+        if not self.accesses([id]):
+            raise NotFound(f"no memory {id}", "drop its vectors")
+        listed = [int(part) for part in parts]
+        body = {"fingerprint": fingerprint, "parts": listed}
+        seq = self._insert(Change("vectors", id, None), body)
+        key = (id, fingerprint)
+        scrubbing.erase_vectors(self._db, id, fingerprint)
+        data = vectors.astype("<f2", copy=False).tobytes()
+        text = encode(listed)
+        dimension = vectors.shape[1]
+        owner = (id.encode(), fingerprint.encode(), text.encode(), dimension)
+        row = (seq, *key, text, dimension, data, vectors_checksum(*owner, data))
+        self._db.execute("INSERT INTO vectors VALUES(?,?,?,?,?,?,?,0)", row)
+        return seq
+
+    def save_receipt(self, key: str, receipt: Mapping[str, Any], ids: Sequence[str]) -> None:
+        """Keep an answer under an idempotency key; it goes when one of the memories *ids* goes.
+
+        Raises InvalidInput when the key has an answer already.
+        """
+        if self.receipt(key) is not None:
+            raise InvalidInput("that idempotency key was used before", "return its receipt()")
+        sql = "INSERT INTO receipts(key, body, at) VALUES(?,?,?) RETURNING seq"
+        number = first(self._db, sql, (key, encode(receipt), self.now))
+        pairs = [(each, number) for each in sorted(set(ids))]
+        self._db.executemany("INSERT INTO receipt_ids VALUES(?,?)", pairs)
+
+    def forget(self, change: Change) -> int:
+        """Erase a memory and append *change*, whose body is {"digests": [...], "reason": str}.
+
+        Its changes lose body, before-image and source and get the mark `scrubbed`; its head is
+        deleted, its vectors and receipts are overwritten; access and link changes no longer name
+        it; the digests become tombstones. Returns the sequence number. Raises NotFound when the
+        memory does not live.
+        """
+        if not self.accesses([change.target]):
+            raise NotFound(f"no memory {change.target}", "it may be forgotten already")
+        body = change.body or {}
+        scrubbing.erase(self._db, change.target)
+        reason, digests = body.get("reason", ""), dict.fromkeys(body.get("digests", ()))
+        rows = [(change.target, each, self.now, reason) for each in digests]
+        self._db.executemany("INSERT INTO tombstones VALUES(?,?,?,?)", rows)
+        return self._insert(change, body)
+
+    def blank(
+        self, field: str, goes: Callable[[str, str], bool], known: Collection[int], after: int
+    ) -> None:
+        """Empty a text field in the history of all memories where *goes*(memory id, value).
+
+        *known* are the changes up to *after* that Journal.holding found, without the lock. For a
+        value that was taken from the text of another memory, which is being forgotten. It
+        announces nothing: append a put for the memories whose value of today it is.
+        """
+        for seq in (*known, *scrubbing.holding(self._db, field, goes, after)):
+            scrubbing.blank(self._db, field, goes, seq)
+
+    def copy(self, table: str, row: Sequence[Any]) -> None:
+        """Put a stored *row* of another journal into *table* as it is; for salvage alone."""
+        names = _COLUMNS[table]
+        marks = ", ".join("?" for _ in row)
+        self._db.execute(f"INSERT INTO {table}({names}) VALUES({marks})", row)
+        if table == "changes":
+            self._seq = int(row[0])
+
+    def lift(self, tombstone_id: str) -> bool:
+        """Remove a tombstone, so that its memory may be remembered again; False if unknown."""
+        if first(self._db, "SELECT 1 FROM tombstones WHERE id = ?", (tombstone_id,)) is None:
+            return False
+        self._db.execute("DELETE FROM tombstones WHERE id = ?", (tombstone_id,))
+        return True
+
+    # How
+
+    def _insert(self, change: Change, body: Mapping[str, Any]) -> int:
+        seq = self._seq + 1
+        row: tuple[Any, ...] = (
+            seq,
+            float(self.now),
+            change.kind,
+            change.target,
+            change.actor,
+            change.source,
+            change.scope,
+            change.run,
+            FORMAT,
+            encode(body),
+            None if change.before is None or change.kind == "forget" else encode(change.before),
+            0,
+        )
+        self._db.execute(_INSERT, (*row, seal(row)))
+        self._seq = seq
+        return seq
+
+    def _put_head(self, id: str, body: Mapping[str, Any]) -> None:
+        """Bring the head row in line with a put that is about to be appended."""
+        new = not self.accesses([id])
+        if new and "text" not in body:
+            raise NotFound(f"no memory {id}", "it may be forgotten; drop what was to be changed")
+        if not new and not _HEAD_FIELDS & body.keys():
+            return
+        current = {} if new else self.fields(id) or {}
+        memory = from_fields({**current, **body, "id": id})
+        key = self._free_repeat_key(memory, new=new)
+        row = (key, memory.thread, memory.position, memory.access_count, memory.last_accessed)
+        self._db.execute(_HEAD, (id, *row))
+
+    def _free_repeat_key(self, memory: Memory, *, new: bool) -> str | None:
+        """The key that the memory holds; None when it was replaced or another one has it."""
+        if memory.replaced and memory.superseded_by:
+            return None
+        key = repeat_key(memory)
+        holder = self.find_repeat(key)
+        if holder in (None, memory.id):
+            return key
+        if new:
+            raise InvalidInput(f"memory {memory.id} repeats {holder}", "use find_repeat() first")
+        return None
+
+    def _access_heads(self, body: Mapping[str, Any]) -> dict[str, list[Any]]:
+        known = self.accesses(body["ids"])
+        rows = [
+            row
+            for row in zip(body["ids"], body["counts"], body["last"], strict=True)
+            if row[0] in known
+        ]
+        sql = "UPDATE heads SET access_count = ?2, last_accessed = ?3 WHERE id = ?1"
+        self._db.executemany(sql, rows)
+        ids, counts, last = zip(*rows, strict=True) if rows else ((), (), ())
+        return {**body, "ids": list(ids), "counts": list(counts), "last": list(last)}

@@ -1,0 +1,230 @@
+"""Names that show by how they are written: capitals, acronyms, identifiers, handles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory_core.text.name_tokens import Token, bare_form, without_possessive
+from memory_core.text.names.lexicon import (
+    CONNECTORS,
+    NOT_NAMES,
+    PERSON_VERBS,
+    PLACES,
+    STREET_ENDINGS,
+    TITLES,
+    VERSIONED,
+)
+from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, listed
+
+_CAMEL = re.compile(r"[a-z]+[A-Z]|[A-Z][a-z0-9]+[A-Z]|[A-Z]{2,}[a-z]{2,}[A-Z]?")
+_SURNAME = re.compile(r"(?:Mc|Mac|De|Di|La|Le|O)[A-Z][a-z]+")
+_IDENTIFIER = re.compile(
+    r"[A-Za-z]\w*(?:_\w+)+|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*\.(?:py|js|ts|go|rs|md|toml|json|yaml"
+    r"|yml|txt|sh|sql|csv)"
+)
+_ACRONYM = re.compile(r"(?=[A-Z0-9&+/.-]*[A-Z])[A-Z][A-Z0-9&+./-]{1,9}s?")
+_NO_NAME_ENDINGS = (
+    "ing",
+    "ly",
+    "ed",
+    "tion",
+    "tions",
+    "ness",
+    "ment",
+    "ments",
+    "ful",
+    "ous",
+    "able",
+    "ive",
+)
+
+
+def written_names(tokens: list[Token]) -> Iterator[tuple[int, str]]:
+    """Names that the writing itself shows (capitals, digits inside, handles), with their places."""
+    words = [token.text for token in tokens if token.kind == "word"]
+    shouting = _is_shouting(words)
+    german = _is_german(words)
+    inside = {
+        bare_form(token.text)
+        for token in tokens
+        if token.kind == "word" and not token.first and token.text[0].isupper()
+    }
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        if token.kind == "handle":
+            yield token.start, token.text.rstrip(".-")
+            place += 1
+        elif token.kind == "word" and _is_coined(token.text, shouting):
+            yield from _coined(tokens, place)
+            place += 1
+        elif (
+            token.kind == "word"
+            and not shouting
+            and _opens_name(token, tokens[place + 1 : place + 3])
+        ):
+            end = _end_of_name(tokens, place)
+            yield from _sequence(tokens[place:end], tokens[end : end + 1], inside, german)
+            place = end
+        else:
+            place += 1
+
+
+def _is_shouting(words: list[str]) -> bool:
+    long = [word for word in words if len(word) > 1 and word[0].isalpha()]
+    return len(long) >= 3 and sum(word.isupper() for word in long) * 2 > len(long)
+
+
+def _is_german(words: list[str]) -> bool:
+    lower = [word.lower() for word in words]
+    german = sum(word in GERMAN_STOPWORDS for word in lower)
+    return german >= 2 and german > sum(word in STOPWORDS for word in lower)
+
+
+def _is_coined(word: str, shouting: bool) -> bool:
+    bare = without_possessive(word)
+    if bare.isalpha() and (bare.islower() or bare[1:].islower()):
+        return False
+    if _IDENTIFIER.fullmatch(bare):
+        return True
+    if any(mark in bare for mark in "'’"):
+        return False
+    if _CAMEL.search(bare) and not _SURNAME.fullmatch(bare):
+        return True
+    return not shouting and _ACRONYM.fullmatch(bare) is not None and bare.lower() not in NOT_NAMES
+
+
+def _coined(tokens: list[Token], place: int) -> Iterator[tuple[int, str]]:
+    token = tokens[place]
+    name = without_possessive(token.text)
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    if following is not None and following.kind == "version":
+        yield token.start, f"{name} {following.text}"
+    yield token.start, name
+
+
+def _opens_name(token: Token, ahead: list[Token]) -> bool:
+    word = token.text
+    bare = bare_form(word)
+    if len(word) == 1 and word.isupper() and len(ahead) == 2:
+        return ahead[0].text == "." and _continues(ahead[1])  # an initial
+    if word[0].isupper() and (
+        bare in _FIRST_PARTS or (bare in _NAME_PARTS and bare in NOT_NAMES and not token.first)
+    ):
+        return bool(ahead) and _continues(ahead[0]) and bare_form(ahead[0].text) not in NOT_NAMES
+    if bare in TITLES and not token.first:
+        return word[0].isupper()
+    return (
+        word[0].isupper()
+        and len(bare) > 1
+        and not (word.isupper() and len(word) > 3 and token.first)
+        and (bare not in NOT_NAMES or bare in TITLES)
+        and not bare.startswith(("i'", "i’"))
+    )
+
+
+def _end_of_name(tokens: list[Token], place: int) -> int:
+    """The place after the name that opens at *place*; connectors only between capitalised words."""
+    end = place + 1
+    if tokens[place].text.endswith(("'s", "’s")):
+        return end
+    while end < len(tokens) and end - place < 8:
+        token = tokens[end]
+        if token.kind == "stop" and token.text == "." and _is_shortened(tokens[end - 1].text):
+            end += 1
+            continue
+        if token.kind == "word" and _continues(token):
+            end += 1
+            if token.text.endswith(("'s", "’s")):
+                break
+            continue
+        ahead = tokens[end + 1 : end + 3]
+        joins = token.kind == "word" and token.text in CONNECTORS
+        if joins and ahead and ahead[0].kind == "word" and _continues(ahead[0]):
+            end += 2
+        elif joins and len(ahead) == 2 and ahead[0].text in CONNECTORS and _continues(ahead[1]):
+            end += 3
+        else:
+            break
+    return end
+
+
+def _is_shortened(word: str) -> bool:
+    return word.lower() in TITLES or (len(word) == 1 and word.isupper())
+
+
+def _continues(token: Token) -> bool:
+    bare = bare_form(token.text)
+    return (
+        token.kind == "word"
+        and token.text[0].isupper()
+        and (bare not in NOT_NAMES or bare in _NAME_PARTS)
+        and not token.first
+    )
+
+
+_FIRST_PARTS = frozenset(
+    listed(
+        """new old great north south east west central golden silver royal national
+        international saint"""
+    )
+)
+"""Ordinary words that begin a name when a name follows ("New York")."""
+
+_NAME_PARTS = frozenset(
+    listed(
+        """street road avenue lane park school college office city house bridge market river
+        lake mountain mountains store shop bay hall club museum library university hospital
+        station church beach island north south east west new old great big high central green
+        black white red blue data cloud studio code project team community health music art book
+        games care service support research security story world life day night time one two
+        garden gardens square university"""
+    )
+)
+"""Ordinary words that often end a name ("Central Park", "Data Cloud")."""
+
+
+def _sequence(
+    name: list[Token], following: list[Token], inside: set[str], german: bool
+) -> Iterator[tuple[int, str]]:
+    while name and name[-1].kind == "stop":
+        name = name[:-1]
+    if len(name) > 1 and name[0].first and bare_form(name[0].text).endswith(_NO_NAME_ENDINGS):
+        name = name[1:]  # "Visiting Lisbon"
+    if not name:
+        return
+    after = following[0] if following else None
+    if len(name) == 1 and not _is_supported(name[0], after, inside, german):
+        return
+    if len(name) == 1 and bare_form(name[0].text) in TITLES:
+        return
+    written = " ".join(token.text for token in name).replace(" .", ".")
+    last = bare_form(name[-1].text)
+    if after is not None and after.kind == "version" and _is_version(after.text, last):
+        yield name[0].start, f"{without_possessive(written)} {after.text}"
+    yield name[0].start, written
+
+
+def _is_version(number: str, product: str) -> bool:
+    return "." in number or number.startswith("v") or product in VERSIONED
+
+
+def _is_supported(token: Token, after: Token | None, inside: set[str], german: bool) -> bool:
+    """Whether a single capitalised word is a name, no sentence's first word and no German noun."""
+    bare = bare_form(token.text)
+    if bare in PLACES or (bare.endswith(STREET_ENDINGS) and len(bare) > 6) or bare in VERSIONED:
+        return True
+    if not token.first:
+        return not german
+    if bare in inside and not german:
+        return True
+    if bare.endswith(_NO_NAME_ENDINGS):
+        return False
+    if token.text != without_possessive(token.text) and not token.text.endswith(("'", "’")):
+        return True
+    if after is None or after.kind == "version":
+        return after is not None and _is_version(after.text, bare)
+    verb = after.text.replace("’", "'")
+    past = len(verb) > 4 and verb.islower() and verb.endswith("ed")
+    return after.kind == "word" and (past or verb in PERSON_VERBS)

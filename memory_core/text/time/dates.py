@@ -1,0 +1,200 @@
+"""Dates named in a text: made absolute when it is remembered, matched when it is asked for.
+
+Relative words count from the UTC day on which the text was said. Conventions: "last Friday" is the
+latest Friday before that day, "next Friday" the first after it, "this Friday" the first from it on;
+"last week" is the day seven days before (a cue asks for its whole calendar week, from Monday);
+a weekend is its Saturday; a season is its three months, northern hemisphere, the last one being
+the latest that is over; 3/4/2024 is 4 March (month first, unless that is no date), 3.4.2024 and
+3-4-2024 are 3 April; a couple is two, a few three. A day or month without a year goes by the
+tense of its clause: future, the next one; past, the latest; neither, the nearest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+
+from memory_core.text.time.mentions import Mention
+from memory_core.text.time.rules import mentions
+from memory_core.text.time.moments import day_of, day_words, iso, moment
+from memory_core.text.tense import tense
+
+__all__ = [
+    "DateCue",
+    "asks_when",
+    "day_words",
+    "iso",
+    "moment",
+    "query_dates",
+    "resolve",
+    "temporal_match",
+]
+
+MOST_DATES = 32
+"""Dates kept of one text."""
+
+SESSION_WEIGHT = 0.8
+MONTH_SCORE, YEAR_SCORE, SPAN_SCORE = 0.5, 0.4, 0.7
+_DAY_SCORES = (0.7, 0.4, 0.2, 0.2, 0.2)  # exact, one day off, up to four
+
+
+def resolve(text: str, said_at: float) -> tuple[str, ...]:
+    """The dates that *text* names, absolute, when it was said at epoch seconds *said_at*.
+
+    ISO 8601 by the precision named: "2024-05-07", "2024-05", "2024". In order of the text, without
+    repeats, at most 32. Understands English and the basics of German.
+    """
+    today = day_of(said_at)
+    found: dict[str, None] = {}
+    for place, mention in mentions(text, today):
+        if mention.year == 0:
+            mention = _with_year(mention, today, tense(text, place))
+        found[_written(mention)] = None
+        if len(found) >= MOST_DATES:
+            break
+    return tuple(found)
+
+
+def _written(mention: Mention) -> str:
+    if mention.day:
+        return f"{mention.year:04d}-{mention.month:02d}-{mention.day:02d}"
+    return f"{mention.year:04d}-{mention.month:02d}" if mention.month else f"{mention.year:04d}"
+
+
+def _with_year(mention: Mention, today: date, direction: int) -> Mention:
+    """*mention* in the year before, of or after *today* that the tense asks for."""
+    now = (today.year * 12 + today.month) * 31 + (today.day if mention.day else 0)
+    options = [
+        ((year * 12 + mention.month) * 31 + mention.day - now, year)
+        for year in (today.year - 1, today.year, today.year + 1, today.year + 2, today.year + 3)
+        if 1 <= year <= 9999 and _exists(year, mention)
+    ]
+    if direction > 0:
+        options = [option for option in options if option[0] >= 0] or options
+    elif direction < 0:
+        options = [option for option in options if option[0] <= 0] or options
+    nearest = min(options, key=lambda option: (abs(option[0]), option[0]), default=(0, today.year))
+    return Mention(nearest[1], mention.month, mention.day)
+
+
+def _exists(year: int, mention: Mention) -> bool:
+    return (mention.month, mention.day) != (2, 29) or _leap(year)
+
+
+def _leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DateCue:
+    """The dates that a question names; falsy when there are none.
+
+    *days* are (year, month, day), *months* (year, month), with year 0 where none is named; *years*
+    stand alone; *spans* are first and last day of a week or weekend as proleptic ordinals.
+    """
+
+    days: tuple[tuple[int, int, int], ...] = ()
+    months: tuple[tuple[int, int], ...] = ()
+    years: tuple[int, ...] = ()
+    spans: tuple[tuple[int, int], ...] = ()
+
+    def __bool__(self) -> bool:
+        """True when the question names a date."""
+        return bool(self.days or self.months or self.years or self.spans)
+
+
+def query_dates(query: str, now: float) -> DateCue:
+    """The dates that *query* names; relative ones count from epoch seconds *now*.
+
+    When exactly one year is named it also holds for days and months named without one.
+    """
+    today = day_of(now)
+    found = [mention for _, mention in mentions(query, today)]
+    spans = [
+        (mention.since.toordinal(), mention.through.toordinal())
+        for mention in found
+        if mention.since is not None and mention.through is not None
+    ]
+    plain = [mention for mention in found if mention.through is None]
+    years = tuple(dict.fromkeys(m.year for m in plain if not m.month))
+    shared = years[0] if len(years) == 1 else 0
+    bound = shared and any(m.month and not m.year for m in plain)
+    return DateCue(
+        days=tuple(dict.fromkeys((m.year or shared, m.month, m.day) for m in plain if m.day)),
+        months=tuple(
+            dict.fromkeys((m.year or shared, m.month) for m in plain if m.month and not m.day)
+        ),
+        years=() if bound else years,
+        spans=tuple(dict.fromkeys(spans)),
+    )
+
+
+_WHEN = re.compile(
+    r"^when\b|\bwhen (?:did|does|do|is|was|were|will|has|have|had|are|can|could|should|would)\b"
+    r"|\b(?:what|which|whose|on what|on which) (?:date|day|month|year|week|weekday|season|time)\b"
+    r"|\bhow long ago\b|\bwann\b|\b(?:an )?welche[mrsn]? (?:tag|datum|monat|jahr|woche)\b",
+    re.IGNORECASE,
+)
+
+
+def asks_when(query: str) -> bool:
+    """True when *query* asks for a date or a time, in English or German."""
+    return _WHEN.search(query) is not None
+
+
+def temporal_match(cue: DateCue, said_at: float, dates: Sequence[str]) -> float:
+    """How well a memory fits the dates of a question, 0 to 1.2; higher is better.
+
+    The maximum of 0.8 x the day on which it was said (epoch seconds *said_at*) and 1 x each of the
+    *dates* its text resolves to (as from resolve; others are skipped). A date scores 0.5 for the
+    month, with the year where one is named, plus 0.7 for the exact day, 0.4 one day off, 0.2 up to
+    four days off; 0.4 for a year named alone; 0.7 inside a named week or weekend.
+    """
+    if not cue:
+        return 0.0
+    day = day_of(said_at)
+    best = SESSION_WEIGHT * _score(cue, (day.year, day.month, day.day, day.toordinal()))
+    for written in dates:
+        best = max(best, _score(cue, _read(written)))
+    return best
+
+
+@lru_cache(maxsize=8192)
+def _read(written: str) -> tuple[int, int, int, int]:
+    """Year, month, day and ordinal of an ISO date; 0 for what is unset, year 0 for what is none."""
+    parts = written.split("-")
+    if not (written.isascii() and all(part.isdigit() for part in parts)) or len(written) > 10:
+        return 0, 0, 0, 0
+    year, month, day = (*map(int, parts[:3]), 0, 0)[:3]
+    try:
+        ordinal = date(year, month or 1, day or 1).toordinal()
+    except ValueError:
+        return 0, 0, 0, 0
+    return year, month, day, ordinal if day else 0
+
+
+def _score(cue: DateCue, named: tuple[int, int, int, int]) -> float:
+    year, month, day, ordinal = named
+    best = YEAR_SCORE if year in cue.years else 0.0
+    for cue_year, cue_month in cue.months:
+        if cue_month == month and cue_year in (0, year):
+            best = max(best, MONTH_SCORE)
+    for cue_year, cue_month, cue_day in cue.days:
+        score = MONTH_SCORE if cue_month == month and cue_year in (0, year) else 0.0
+        if day:
+            score += _day_score(cue_year or year, cue_month, cue_day, ordinal)
+        best = max(best, score)
+    for first, last in cue.spans:
+        if first <= ordinal <= last:
+            best = max(best, SPAN_SCORE)
+    return best
+
+
+def _day_score(year: int, month: int, day: int, ordinal: int) -> float:
+    if (month, day) == (2, 29) and not _leap(year):
+        day = 28
+    off = abs(date(year, month, day).toordinal() - ordinal)
+    return _DAY_SCORES[off] if off < len(_DAY_SCORES) else 0.0

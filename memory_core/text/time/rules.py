@@ -1,0 +1,377 @@
+"""Where a text names a date: rules from words to days, months, years and spans of days.
+
+Each rule is a linear regular expression and a reading of its match. Rules come from the most to
+the least specific; text that one has taken is closed to the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import MAXYEAR, MINYEAR, date
+
+from memory_core.text.time.lexicon import (
+    DIRECTIONS,
+    HOLIDAYS,
+    MONTHS,
+    NUMBERS,
+    RELATIVE_DAYS,
+    SEASONS,
+    UNITS,
+    WEEKDAYS,
+    alternatives,
+)
+from memory_core.text.time.mentions import (
+    Mention,
+    known,
+    month_from,
+    on_day,
+    real_day,
+    season_from,
+    shifted,
+    week,
+    weekday_near,
+    weekend,
+)
+from memory_core.text.tense import tells_of_past, tense
+
+Reading = Callable[[re.Match[str], date], "list[Mention]"]
+
+
+def mentions(text: str, today: date) -> Iterator[tuple[int, Mention]]:
+    """Each date that *text* names with the place where it is named, in order of the text.
+
+    Relative words count from *today*. A day or a month named without a year has year 0.
+    """
+    for start, _, read in sorted(_found(text, today), key=lambda item: item[0]):
+        for mention in read:
+            yield start, mention
+
+
+def undated(text: str, today: date) -> str:
+    """*text* with a space for each date that it names."""
+    for start, end, _ in _found(text, today):
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _found(text: str, today: date) -> list[tuple[int, int, list[Mention]]]:
+    """(start, end, dates) of each place of *text* that names dates, by rule."""
+    present = set(_LETTERS.findall(text.casefold()))
+    if _DIGIT.search(text):
+        present |= _DIGITS
+    found: list[tuple[int, int, list[Mention]]] = []
+    for needed, pattern, reading in _RULES:
+        if needed.isdisjoint(present):
+            continue
+        for match in pattern.finditer(text):
+            start, end = match.span()
+            if any(start < stop and begin < end for begin, stop, _ in found):
+                continue
+            read = reading(match, today)
+            if read:
+                found.append((start, end, read))
+            if len(found) >= MOST:
+                break
+    return found
+
+
+MOST = 64
+"""Matches kept of one text: a bound on the work, far above what conversation holds."""
+
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DIGIT = re.compile(r"[0-9]")
+
+
+def _plurals(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(form for name in names for form in (name, name + "s"))
+
+
+# One of these words must stand in the text before a rule is tried.
+_DIGITS = frozenset("0")
+_MONTH_WORDS = frozenset(MONTHS)
+_WEEKDAY_WORDS = _plurals(WEEKDAYS)
+_SEASON_WORDS = frozenset(SEASONS)
+_UNIT_WORDS = _plurals(UNITS)
+_HOLIDAY_WORDS = frozenset(name.split()[0].split("'")[0] for name in HOLIDAYS)
+_DAY_WORDS = frozenset(name.split()[-1] for name in RELATIVE_DAYS)
+
+
+def _rule(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+_MONTH = rf"(?P<month>{alternatives(MONTHS)})\b\.?"
+_WEEKDAY = rf"(?P<weekday>{alternatives(WEEKDAYS)})s?\b"
+_COUNT = rf"(?P<count>[0-9]{{1,3}}|{alternatives(NUMBERS)})"
+_UNIT = rf"(?P<unit>{alternatives(UNITS)})s?\b"
+_DIRECTION = rf"\b(?P<direction>{alternatives(DIRECTIONS)})"
+_YEAR = r"(?P<year>(?:19|20)[0-9]{2})(?![0-9]|[.,][0-9])"
+_HOLIDAYS = alternatives(HOLIDAYS).replace("'", "['’]")
+_AMBIGUOUS = frozenset({"may", "march", "mar", "mai"})  # also verbs; lower case alone is no month
+
+
+def _iso_day(match: re.Match[str], _today: date) -> list[Mention]:
+    return real_day(int(match["year"]), int(match["month"]), int(match["day"]))
+
+
+def _iso_month(match: re.Match[str], _today: date) -> list[Mention]:
+    return known(int(match["year"]), int(match["month"]))
+
+
+def _numeric(match: re.Match[str], _today: date) -> list[Mention]:
+    first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
+    if len(match["year"]) == 2:
+        if match["mark"] != "/":
+            return []
+        year += 2000
+    month_first = match["mark"] == "/" and first <= 12
+    return (
+        real_day(year, first, second)
+        if month_first and second <= 31
+        else real_day(year, second, first)
+    )
+
+
+def _day_and_month(match: re.Match[str], _today: date) -> list[Mention]:
+    if match["month"] in _AMBIGUOUS and not match["year"]:
+        return []
+    return real_day(int(match["year"] or 0), MONTHS[match["month"].lower()], int(match["day"]))
+
+
+def _month_and_year(match: re.Match[str], _today: date) -> list[Mention]:
+    year = int(match["year"]) if match["year"] else 2000 + int(match["short"])
+    return [Mention(year, MONTHS[match["month"].lower()])]
+
+
+def _directed_month(match: re.Match[str], today: date) -> list[Mention]:
+    month, direction = MONTHS[match["month"].lower()], DIRECTIONS[_key(match["direction"])]
+    if match["month"] in _AMBIGUOUS and direction == 0:
+        return []  # "this may help"
+    year = today.year
+    if direction < 0 and month >= today.month:
+        year -= 1
+    elif direction > 0 and month <= today.month:
+        year += 1
+    return known(year, month)
+
+
+def _month_alone(match: re.Match[str], _today: date) -> list[Mention]:
+    return [Mention(0, MONTHS[match["month"].lower()])]
+
+
+def _key(phrase: str) -> str:
+    return " ".join(phrase.lower().replace("’", "'").split())
+
+
+def _relative_day(match: re.Match[str], today: date) -> list[Mention]:
+    return on_day(shifted(today, RELATIVE_DAYS[_key(match["word"])]))
+
+
+def _ago(match: re.Match[str], today: date) -> list[Mention]:
+    return _moved(match, today, -1)
+
+
+def _ahead(match: re.Match[str], today: date) -> list[Mention]:
+    return _moved(match, today, 1)
+
+
+def _moved(match: re.Match[str], today: date, sign: int) -> list[Mention]:
+    word = _key(match["count"])
+    count = sign * (int(word) if word.isdigit() else NUMBERS[word])
+    unit = UNITS[match["unit"].lower()]
+    if unit == "year":
+        return known(today.year + count)
+    if unit == "month":
+        return month_from(today, count)
+    if unit == "weekend":
+        return weekend(today, count)
+    return on_day(shifted(today, count * {"day": 1, "week": 7, "fortnight": 14}[unit]))
+
+
+def _half_year_ago(_match: re.Match[str], today: date) -> list[Mention]:
+    return month_from(today, -6)
+
+
+def _directed_unit(match: re.Match[str], today: date) -> list[Mention]:
+    direction, unit = DIRECTIONS[_key(match["direction"])], UNITS[match["unit"].lower()]
+    if unit == "year":
+        return known(today.year + direction)
+    if unit == "month":
+        return month_from(today, direction)
+    if unit == "week":
+        return week(today, direction)
+    if unit == "weekend":
+        return weekend(today, direction)
+    return []
+
+
+def _before_last(match: re.Match[str], today: date) -> list[Mention]:
+    unit = match["unit"].lower()
+    if unit == "year":
+        return known(today.year - 2)
+    if unit == "month":
+        return month_from(today, -2)
+    return weekend(today, -2) if unit == "weekend" else week(today, -2)
+
+
+def _directed_weekday(match: re.Match[str], today: date) -> list[Mention]:
+    return weekday_near(
+        WEEKDAYS[match["weekday"].lower()], today, DIRECTIONS[_key(match["direction"])]
+    )
+
+
+def _weekdays_ago(match: re.Match[str], today: date) -> list[Mention]:
+    word = _key(match["count"])
+    count = int(word) if word.isdigit() else NUMBERS[word]
+    ahead = (WEEKDAYS[match["weekday"].lower()] - today.weekday()) % 7
+    return on_day(shifted(today, ahead - 7 * count)) if count else []
+
+
+def _weekday_by_tense(match: re.Match[str], today: date) -> list[Mention]:
+    direction = tense(match.string, match.start())
+    return weekday_near(WEEKDAYS[match["weekday"].lower()], today, direction) if direction else []
+
+
+def _directed_season(match: re.Match[str], today: date) -> list[Mention]:
+    first, direction = SEASONS[match["season"].lower()], DIRECTIONS[_key(match["direction"])]
+    now = today.year * 12 + today.month - 1
+    start = today.year * 12 + first - 1
+    if first == 12 and today.month <= 2:
+        start -= 12  # in January "this winter" began last December
+    if direction < 0 and start + 2 >= now:
+        start -= 12
+    elif direction > 0 and start <= now:
+        start += 12
+    return season_from(start)
+
+
+def _season_of(match: re.Match[str], _today: date) -> list[Mention]:
+    return season_from(int(match["year"]) * 12 + SEASONS[match["season"].lower()] - 1)
+
+
+def _holiday(match: re.Match[str], today: date) -> list[Mention]:
+    month, day = HOLIDAYS[_key(match["holiday"])]
+    if match["year"]:
+        return [Mention(int(match["year"]), month, day)]
+    if not match["direction"]:
+        return [Mention(0, month, day)]
+    direction = DIRECTIONS[_key(match["direction"])]
+    passed = (month, day) < (today.month, today.day)
+    year = today.year
+    if direction < 0 and not passed:
+        year -= 1
+    elif direction > 0 and passed:
+        year += 1
+    return [Mention(year, month, day)] if MINYEAR <= year <= MAXYEAR else []
+
+
+def _year_alone(match: re.Match[str], _today: date) -> list[Mention]:
+    return known(int(match["year"]))
+
+
+def _in_time(match: re.Match[str], today: date) -> list[Mention]:
+    """ "in two weeks" is a date ahead; in a clause about the past it is a duration."""
+    return [] if tells_of_past(match.string, match.start()) else _ahead(match, today)
+
+
+_NOT_A_YEAR_BEFORE = (
+    r"(?<![\w.,:/#$€£+@=-])(?<!port )(?<!room )(?<!number )(?<!no )(?<!no\. )(?<!id )(?<!code"
+    r" )(?<!error )"
+    r"(?<!pin )(?<!line )(?<!version )(?<!model )(?<!flight )(?<!about )(?<!over )(?<!under )"
+    r"(?<!than )(?<!nearly )(?<!exactly )(?<!to port )(?<!is )(?<!windows )(?<!server )"
+)
+_NOT_A_YEAR_AFTER = (
+    r"(?![\w/:%€$£=-])(?! (?:km|kg|mb|gb|kb|ms|mm|cm|m|g|usd|eur|euros?|dollars?|people|tokens?"
+    r"|words?"
+    r"|rows?|steps?|miles?|meters?|metres?|calories|kcal|hours?|minutes?|seconds?|items?|users?"
+    r"|pages?|lines?|points?|bytes?|pixels?|px|watts?|feet|times|memories|records|files)\b)"
+)
+_IN_MONTH = (
+    r"\b(?:in|during|since|until|till|early|late|mid|(?:end|beginning|start|middle|month"
+    r"|rest) of|im|seit"
+    r"|anfang|mitte|ende|every)[ -]"
+)
+
+_RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
+    (
+        _DIGITS,
+        _rule(
+            r"(?<![\w.\-/])(?P<year>[12][0-9]{3})(?P<mark>[-/])(?P<month>[0-9]{1,2})(?P=mark)"
+            r"(?P<day>[0-9]{1,2})(?![0-9])"
+        ),
+        _iso_day,
+    ),
+    (
+        _DIGITS,
+        _rule(
+            r"(?<![\w./-])(?P<first>[0-9]{1,2})(?P<mark>[./-])(?P<second>[0-9]{1,2})(?P=mark)"
+            r"(?P<year>[12][0-9]{3}|[0-9]{2})(?![\w/-]|[.,][0-9])"
+        ),
+        _numeric,
+    ),
+    (
+        _DIGITS,
+        _rule(r"(?<![\w.\-/])(?P<year>(?:19|20)[0-9]{2})-(?P<month>0[1-9]|1[0-2])(?![\w-])"),
+        _iso_month,
+    ),
+    (
+        _MONTH_WORDS,
+        _rule(
+            r"(?<![\w.,:/$€£#])(?P<day>[0-9]{1,2})(?:st|nd|rd|th|\.)? ?(?:of )?"
+            rf"{_MONTH}(?:,? ?(?:in )?{_YEAR})?"
+        ),
+        _day_and_month,
+    ),
+    (
+        _MONTH_WORDS,
+        _rule(
+            rf"\b{_MONTH} (?:the )?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?![.,:][0-9]|%"
+            rf"| ?(?:am|pm|years?"
+            rf"|days?|people|times|hours?|kids|percent)\b)(?:,? ?(?:in )?{_YEAR})?"
+        ),
+        _day_and_month,
+    ),
+    (
+        _MONTH_WORDS,
+        _rule(rf"\b{_MONTH},? ?(?:of |in )?(?:{_YEAR}|['’](?P<short>[0-9]{{2}})\b)"),
+        _month_and_year,
+    ),
+    (
+        _SEASON_WORDS,
+        _rule(rf"\b(?P<season>{alternatives(SEASONS)})(?: of| in)? {_YEAR}"),
+        _season_of,
+    ),
+    (
+        _HOLIDAY_WORDS,
+        _rule(rf"(?:{_DIRECTION} )?\b(?P<holiday>{_HOLIDAYS})\b(?: (?:of |in )?{_YEAR})?"),
+        _holiday,
+    ),
+    (_MONTH_WORDS, _rule(rf"{_DIRECTION} {_MONTH}"), _directed_month),
+    (_MONTH_WORDS, _rule(rf"{_IN_MONTH}{_MONTH}"), _month_alone),
+    (_UNIT_WORDS, _rule(r"\bthe (?P<unit>week|weekend|month|year) before last\b"), _before_last),
+    (_UNIT_WORDS, _rule(rf"\b{_COUNT} {_UNIT} from (?:now|today)\b"), _ahead),
+    (
+        _DAY_WORDS,
+        _rule(
+            r"(?<!guten )(?<!good )(?<!am )(?<!jeden )\b(?P<word>"
+            + alternatives(RELATIVE_DAYS)
+            + r")\b"
+        ),
+        _relative_day,
+    ),
+    (_UNIT_WORDS, _rule(r"\b(?:half a year ago|vor einem halben jahr)\b"), _half_year_ago),
+    (_UNIT_WORDS, _rule(rf"\b{_COUNT} {_UNIT} (?:ago|back|earlier)\b"), _ago),
+    (_UNIT_WORDS, _rule(rf"\bvor (?:etwa |rund |ungefähr )?{_COUNT} {_UNIT}"), _ago),
+    (_UNIT_WORDS, _rule(rf"\bin (?:about |etwa )?{_COUNT} {_UNIT}(?!['’])"), _in_time),
+    (_WEEKDAY_WORDS, _rule(rf"\b{_COUNT} {_WEEKDAY} ago\b"), _weekdays_ago),
+    (_WEEKDAY_WORDS, _rule(rf"{_DIRECTION} {_WEEKDAY}"), _directed_weekday),
+    (
+        _SEASON_WORDS,
+        _rule(rf"{_DIRECTION} (?P<season>{alternatives(SEASONS)})\b"),
+        _directed_season,
+    ),
+    (_UNIT_WORDS, _rule(rf"{_DIRECTION} (?P<unit>{alternatives(UNITS)})\b"), _directed_unit),
+    (_WEEKDAY_WORDS, _rule(rf"\b(?:on|by|until|till|am|bis) {_WEEKDAY}"), _weekday_by_tense),
+    (_DIGITS, _rule(rf"{_NOT_A_YEAR_BEFORE}{_YEAR}{_NOT_A_YEAR_AFTER}"), _year_alone),
+)

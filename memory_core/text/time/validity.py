@@ -1,0 +1,77 @@
+"""For how long a text says that something holds: "until Friday", "for two weeks", "from ... to",
+"bis 31. März"."""
+
+from __future__ import annotations
+
+import re
+
+from memory_core.text.time import dates
+from memory_core.text.time.moments import DAY, day_of, moment
+from memory_core.text.words import listed
+
+_END = re.compile(
+    r"\b(?:until|till|through|bis(?: zum| zur)?)\s+(?P<end>(?:[0-9]{1,2}\. )?[^.;!?\n]{2,40})",
+    re.IGNORECASE,
+)
+_SPAN = re.compile(
+    r"\bfrom\s+(?P<start>[^.;!?\n]{1,30}?)\s+(?:to|until|till|through)\s+(?P<end>[^.;!?\n]{2,40})",
+    re.IGNORECASE,
+)
+_LENGTH = re.compile(
+    r"\bfor (?:the next |the coming )?(?P<count>a|one|two|three|four|five|six|seven|eight|nine|ten"
+    r"|[0-9]{1,3}) (?P<unit>day|week|month)s?\b",
+    re.IGNORECASE,
+)
+_THIS = re.compile(
+    r"\b(?P<only>this week|today) only\b|\b(?:only|just) (?P<just>this week|today)\b"
+)
+_COUNTS = {word: n for n, word in enumerate(listed("one two three four five six seven"), 1)}
+_COUNTS |= {"a": 1, "eight": 8, "nine": 9, "ten": 10}
+_UNITS = {"day": 1, "week": 7, "month": 30}
+_HERE = re.compile(r"\b(?:is|are|am|'m|'s|'re|will|stay(?:s|ing)?|liv(?:e|es|ing)|until|till)\b")
+
+
+def bounds(text: str, said_at: float) -> tuple[float | None, float | None]:
+    """First and last moment for which *text*, said at epoch seconds *said_at*, says it holds.
+
+    None where it says nothing, and for what is told of the past.
+    """
+    start, end = _span(text, said_at)
+    if end is None:
+        end = _length(text, said_at)
+    if end is None or end <= said_at or (start is not None and start > end):
+        return None, None
+    return start, end
+
+
+def _span(text: str, said_at: float) -> tuple[float | None, float | None]:
+    span = _SPAN.search(text)
+    if span is not None:
+        start, end = _day(span["start"], said_at), _day(span["end"], said_at)
+        if start is not None and end is not None:
+            return start[0], end[1]
+    last = _END.search(text)
+    found = None if last is None else _day(last["end"], said_at)
+    return None, None if found is None else found[1]
+
+
+def _day(words: str, said_at: float) -> tuple[float, float] | None:
+    found = dates.resolve(f"until {words}", said_at)  # a bare "Friday" is no date
+    return moment(found[0], "until") if found else None
+
+
+def _length(text: str, said_at: float) -> float | None:
+    """The end of "for two weeks" and of "this week only", told of the present."""
+    if _HERE.search(text) is None:
+        return None
+    length = _LENGTH.search(text)
+    if length is not None:
+        word = length["count"].lower()
+        count = _COUNTS.get(word) or int(word)
+        return said_at + count * _UNITS[length["unit"].lower()] * DAY
+    this = _THIS.search(text.lower())
+    if this is None:
+        return None
+    today = day_of(said_at)
+    left = 1 if "today" in (this["only"] or this["just"]) else 7 - today.weekday()
+    return (said_at // DAY + left) * DAY - 1.0

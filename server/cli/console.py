@@ -1,0 +1,100 @@
+"""How answers look on a terminal, and without one. rich is imported when something is drawn."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from server.protocol import text as render
+
+Progress = Callable[[int, int, str], None]
+
+PLAIN_WIDTH = 100
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> str:
+    """A table as text, as wide as the terminal; numbers stand to the right."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(
+        title=title or None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD if any(columns) else None,
+        show_header=any(columns),
+        pad_edge=False,
+    )
+    for number, name in enumerate(columns):
+        numeric = all(isinstance(row[number], int | float) for row in rows) and bool(rows)
+        drawn.add_column(
+            name, justify="right" if numeric else "left", overflow="fold", no_wrap=numeric
+        )
+    for row in rows:
+        drawn.add_row(*(Text(_cell(value)) for value in row))
+    return drawing(drawn)
+
+
+def pairs(values: Mapping[str, Any], title: str = "") -> str:
+    """Names and values, one pair a line; a mapping inside becomes one line of name value, ..."""
+    return table(("", ""), [(name, _inline(value)) for name, value in values.items()], title)
+
+
+def drawing(renderable: Any) -> str:
+    """What rich makes of *renderable*: in colour on a terminal, plain text elsewhere."""
+    from rich.console import Console
+
+    terminal = sys.stdout.isatty()
+    out = io.StringIO()
+    console = Console(
+        file=out, force_terminal=terminal, width=None if terminal else PLAIN_WIDTH, highlight=False
+    )
+    console.print(renderable)
+    return "\n".join(text.rstrip() for text in out.getvalue().rstrip().split("\n"))
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Progress]:
+    """A callback that moves a bar on stderr; it does nothing when stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield _still
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task(label, total=None)
+
+        def move(done: int, total: int, message: str) -> None:
+            text = render.line(message)[:40].replace("[", "(").replace("]", ")")
+            bar.update(task, completed=done, total=total or None, description=text or label)
+
+        yield move
+
+
+def _still(_done: int, _total: int, _message: str) -> None:
+    """Progress that nobody sees."""
+
+
+def _cell(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else render.visible(str(value))
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_inline(inner)}" for name, inner in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(_inline(inner) for inner in value) or "none"
+    return _cell(value)

@@ -1,0 +1,239 @@
+"""The demo: the real server as a subprocess, a real client, a real conversation.
+
+Remembers every turn of the project's own dialogue, asks questions in other words, consolidates,
+looks at the health report, restarts the server and asks again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from server.protocol import text as render
+from server.cli.evaluate import OWN_DIALOGUE
+from server.outcome import Outcome
+
+Say = Callable[[str], None]
+
+TURN_SECONDS = 60.0
+"""Seconds between two turns; the dialogue dates its sessions only."""
+READY_SECONDS = 120.0
+SHOWN = 200
+QUESTIONS = (
+    "What argument settled the quarrel about where to keep the records?",
+    "Where does she lock up her bike at night so that no thief gets it again?",
+    "How often do the little birds get a meal?",
+    "What injury came from the digging?",
+    "Which mammal hardly needs any slumber?",
+    "What did the specialist recommend for the noisy joint?",
+)
+_ROOT = Path(__file__).parent.parent
+
+
+@dataclass
+class _Story:
+    """What happened, for the summary."""
+
+    say: Say
+    times: dict[str, float] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    turn_of: dict[str, str] = field(default_factory=dict)
+    """Memory id -> turn id."""
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        self.times[name] = time.perf_counter() - started
+
+    def expect(self, holds: bool, problem: str) -> None:
+        if not holds:
+            self.problems.append(problem)
+            self.say(f"  problem: {problem}")
+
+
+def run(keep: Path | None, questions: int, environment: Mapping[str, str], say: Say) -> Outcome:
+    """Play the demo in *keep*, or in a temporary folder; exit code 1 if anything failed."""
+    dialogue = json.loads(OWN_DIALOGUE.read_text("utf-8"))
+    with ExitStack() as stack:
+        folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="demo-")))
+        story = _Story(say)
+        asyncio.run(_play(dialogue, folder.absolute(), questions, environment, story))
+    data = {
+        "turns": len(story.turn_of),
+        "answers": story.answers,
+        "seconds": {name: round(seconds, 3) for name, seconds in story.times.items()},
+        "problems": story.problems,
+    }
+    lines = ["", "seconds: " + ", ".join(f"{n} {s:.2f}" for n, s in story.times.items())]
+    lines += [f"problem: {problem}" for problem in story.problems] or ["everything worked"]
+    return Outcome(data, "\n".join(lines), 1 if story.problems else 0)
+
+
+async def _play(
+    dialogue: Mapping[str, Any],
+    folder: Path,
+    count: int,
+    environment: Mapping[str, str],
+    story: _Story,
+) -> None:
+    asked = _chosen(dialogue["questions"], count)
+    story.say(f'"{dialogue["title"]}": {len(dialogue["sessions"])} conversations, real server')
+    with story.timed("first server"):
+        async with _server(folder, environment, story, "start") as client:
+            await _ready(client, story)
+            await _remember(client, dialogue, story)
+            await _ask(client, asked, story, "in other words")
+            await _consolidate(client, story)
+            await _health(client, story)
+    story.say("\nThe server was stopped and is started again.")
+    with story.timed("second server"):
+        async with _server(folder, environment, story, "restart") as client:
+            await _ready(client, story)
+            await _ask(client, asked[:2], story, "after the restart")
+
+
+def _chosen(questions: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """The questions shown, then others in other words than the dialogue; `evaluate` asks all."""
+    by_text = {q["question"]: q for q in questions if q["evidence"]}
+    shown = [by_text[text] for text in QUESTIONS if text in by_text]
+    others = [q for q in by_text.values() if q["category"] == "paraphrase" and q not in shown]
+    return (shown + others)[:count]
+
+
+@asynccontextmanager
+async def _server(
+    folder: Path, environment: Mapping[str, str], story: _Story, name: str
+) -> AsyncIterator[Any]:
+    from mcp import Client, StdioServerParameters
+
+    parameters = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "server", "--data-dir", str(folder)],
+        env={name: value for name, value in environment.items() if name != "ANAMNESIS_DATA_DIR"},
+        cwd=_ROOT,
+    )
+    started = time.perf_counter()
+    async with Client(parameters, read_timeout_seconds=READY_SECONDS) as client:
+        tools = await client.list_tools()
+        story.times[f"{name} to tools"] = time.perf_counter() - started
+        story.say(f"\n{name}: {', '.join(tool.name for tool in tools.tools)}")
+        yield client
+
+
+async def _ready(client: Any, story: _Story) -> None:
+    """Wait until recall is no longer lexical only, as a client would: by asking."""
+    with story.timed("model ready"):
+        end = time.monotonic() + READY_SECONDS
+        while time.monotonic() < end:
+            report = await client.call_tool("health", {})
+            checks = {
+                c["name"]: c["status"] for c in (report.structured_content or {}).get("checks", ())
+            }
+            if not report.is_error and "degraded" not in checks.values():
+                return
+            await asyncio.sleep(0.2)
+        story.expect(False, f"not everything was ready in time: {checks}")
+
+
+async def _remember(client: Any, dialogue: Mapping[str, Any], story: _Story) -> None:
+    failures = 0
+    with story.timed("remember"):
+        for session in dialogue["sessions"]:
+            for number, turn in enumerate(session["turns"]):
+                answer = await client.call_tool(
+                    "remember",
+                    {
+                        "text": turn["text"],
+                        "speaker": turn["speaker"],
+                        "session": session["id"],
+                        "when": _moment(session["date"], number),
+                    },
+                )
+                if answer.is_error:
+                    failures += 1
+                else:
+                    story.turn_of.setdefault(answer.structured_content["id"], turn["id"])
+    story.expect(failures == 0, f"{failures} turns were not remembered")
+    each = story.times["remember"] / max(1, len(story.turn_of)) * 1000
+    story.say(f"remembered {len(story.turn_of)} turns, {each:.0f} ms each, every one durable")
+
+
+def _moment(date: str, number: int) -> str:
+    from datetime import datetime
+
+    start = datetime.fromisoformat(date.replace("Z", "+00:00")).timestamp()
+    return render.iso(start + number * TURN_SECONDS)
+
+
+async def _ask(client: Any, questions: list[dict[str, Any]], story: _Story, name: str) -> None:
+    story.say(f"\nQuestions, {name}:")
+    hits = 0
+    started = time.perf_counter()
+    for question in questions:
+        answer = await client.call_tool(
+            "recall", {"query": question["question"], "k": 5, "context": 0}
+        )
+        if answer.is_error:
+            story.expect(False, answer.content[0].text)
+            continue
+        found = answer.structured_content
+        memories = [*found["memories"], *found.get("partial", [])]
+        turns = [story.turn_of.get(memory["id"], "") for memory in memories]
+        place = next((n for n, t in enumerate(turns, 1) if t in question["evidence"]), 0)
+        hits += bool(place)
+        story.answers.append({"question": question["question"], "place": place, "when": name})
+        story.say(_told(question, memories, place))
+        story.say(f"    (confidence {found['confidence']}, {found['feeling']})")
+    story.times[f"recall {name}"] = (time.perf_counter() - started) / max(1, len(questions))
+    story.expect(
+        2 * hits >= len(questions), f"only {hits} of {len(questions)} questions found their turn"
+    )
+
+
+def _told(question: Mapping[str, Any], memories: list[dict[str, Any]], place: int) -> str:
+    lines = [f"  ? {question['question']}"]
+    if not memories:
+        return "\n".join([*lines, "    nothing found"])
+    shown = memories[max(0, place - 1)]
+    text = render.line(shown["text"])[:SHOWN]
+    where = f"place {place}" if place else "not the turn that answers it"
+    lines.append(f"    {shown.get('speaker', '')}, {shown['when'][:10]}: {text} [{where}]")
+    return "\n".join(lines)
+
+
+async def _consolidate(client: Any, story: _Story) -> None:
+    for name, arguments in (("preview", {"dry_run": True}), ("completed", {})):
+        with story.timed(f"consolidate {name}"):
+            answer = await client.call_tool("consolidate", arguments)
+        if answer.is_error:
+            story.expect(False, answer.content[0].text)
+            continue
+        done = answer.structured_content
+        steps = ", ".join(f"{step['name']} {step['changed']}" for step in done["steps"])
+        story.say(f"\nconsolidate ({done['status']}): {steps or 'nothing to do'}")
+        story.expect(done["status"] == name, f"consolidate answered {done['status']}, not {name}")
+        for summary in done.get("summaries", [])[:2]:
+            sources = len(summary["derived_from"])
+            story.say(f"  {render.line(summary['text'])[:SHOWN]} (from {sources} memories)")
+
+
+async def _health(client: Any, story: _Story) -> None:
+    answer = await client.call_tool("health", {})
+    if answer.is_error:
+        story.expect(False, answer.content[0].text)
+        return
+    report = answer.structured_content
+    story.say(f"\nhealth: {report['status']}")
+    for check in report["checks"]:
+        story.say(f"  {check['name']}: {check['status']} {check.get('detail', '')}".rstrip())
+    story.expect(report["status"] == "ok", f"health is {report['status']}")

@@ -1,0 +1,55 @@
+"""POST /hook: the hooks of clients that call over HTTP, and of the thin client."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from memory_core.config import LimitSettings
+from memory_core.errors import MemoryCoreError
+from memory_core.records import Identity
+from server.http.tokens import caller
+from server.protocol.guard import Gate
+from server.hooks.settings import PATH
+from server.hooks.hooks import Answer, Hooks, silently
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory as Engine
+
+SECONDS = 5.0
+"""After which a client is told nothing; what it said is captured all the same, a little later."""
+
+
+def route(
+    engine: Engine,
+    owner: Identity,
+    limits: LimitSettings,
+    clock: Callable[[], float] = time.time,
+) -> Route:
+    """The route; a hook both captures and recalls, so its token must be allowed to read and write.
+
+    It answers 200 whatever happens behind the door: a hook must not stand in its client's way.
+    """
+    hooks = Hooks(engine, clock)
+    gate = Gate(limits.calls, min(SECONDS, limits.deadline_seconds))
+
+    async def hook(request: Request) -> Response:
+        answer: Answer = {}
+        try:
+            payload = json.loads(await request.body())
+            if isinstance(payload, dict):
+                caller(owner, "read")
+                who = caller(owner, "write")
+                work = lambda: silently(lambda: hooks.answer(who, payload))  # noqa: E731
+                answer = await gate.run(work, late="nothing is lost")
+        except (ValueError, RecursionError, MemoryCoreError):
+            answer = {}
+        return JSONResponse(answer)
+
+    return Route(PATH, hook, methods=["POST"])

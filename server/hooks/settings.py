@@ -1,0 +1,137 @@
+"""The hooks that `install --hooks` writes for Claude Code and for Cursor, and takes out again."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memory_core.errors import InvalidInput
+from server.clients.clients import User
+
+CLIENTS = ("claude-code", "cursor")
+"""Those that have hooks."""
+
+OVER_HTTP = ("claude-code",)
+"""Those whose hooks can call a server themselves; Claude Code's SessionStart alone cannot: it skips
+handlers of type http there (anthropics/claude-code issue 30170)."""
+
+PATH = "/hook"
+"""Where a server takes hooks."""
+
+SECONDS = 10
+"""How long the client waits for a hook."""
+
+_BESIDE = ("Stop", "PreCompact", "PostCompact")
+"""What the client goes on beside; at SessionEnd it ends what still runs beside it."""
+_COMMAND_ONLY = ("SessionStart",)
+_EVENTS = ("SessionStart", "UserPromptSubmit", *_BESIDE, "SessionEnd")
+_CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "sessionEnd")
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """How a client reaches us: a *command* it starts, and where it can the *url* of a server."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    token: str = ""
+
+
+def place(client: str, user: User) -> Path:
+    """Where *client* keeps its hooks. Raises InvalidInput for one that has none."""
+    if client == "claude-code":
+        return user.home / ".claude" / "settings.json"
+    if client == "cursor":
+        return user.home / ".cursor" / "hooks.json"
+    raise InvalidInput(f"{client} has no hooks", "leave --hooks out; its model calls the tools")
+
+
+def add(client: str, content: dict[str, Any], handler: Handler) -> None:
+    """Put our handlers into *content*, the parsed file of *client*, in place of earlier ones."""
+    remove(client, content)
+    if client == "cursor":
+        content.setdefault("version", 1)
+        command = {"command": _line(handler.command), "timeout": SECONDS}
+        for event in _CURSOR_EVENTS:
+            _events(content).setdefault(event, []).append(dict(command))
+        return
+    for event in _EVENTS:
+        _events(content).setdefault(event, []).append({"hooks": [_handler(event, handler)]})
+
+
+def remove(client: str, content: dict[str, Any]) -> None:
+    """Take our handlers out of *content*; events and groups that are then empty go too."""
+    if "hooks" not in content:
+        return
+    events = _events(content)
+    for event in list(events):
+        if not isinstance(events[event], list):
+            continue
+        kept = [each for each in map(_without_ours, events[event]) if each is not None]
+        if kept or not events[event]:
+            events[event] = kept
+        else:
+            del events[event]
+    if not events:
+        del content["hooks"]
+        if client == "cursor" and content == {"version": 1}:
+            content.clear()
+
+
+def _handler(event: str, handler: Handler) -> dict[str, Any]:
+    if handler.url and event not in _COMMAND_ONLY:
+        headers = {"Authorization": f"Bearer {handler.token}"}
+        return {"type": "http", "url": handler.url, "headers": headers, "timeout": SECONDS}
+    program, *words = handler.command
+    made = {"type": "command", "command": program, "args": words, "timeout": SECONDS}
+    return {**made, "async": True} if event in _BESIDE else made
+
+
+def _without_ours(entry: Any) -> Any | None:
+    """*entry* without our handlers; None when nothing of it is left."""
+    if not isinstance(entry, dict):
+        return entry
+    if isinstance(entry.get("hooks"), list):
+        kept = [each for each in entry["hooks"] if not _ours(each)]
+        return {**entry, "hooks": kept} if kept or not entry["hooks"] else None
+    return None if _ours(entry) else entry
+
+
+def _ours(handler: Any) -> bool:
+    if not isinstance(handler, Mapping):
+        return False
+    if str(handler.get("url", "")).endswith(PATH):
+        return True
+    words = [*_words(str(handler.get("command", ""))), *map(str, handler.get("args") or ())]
+    named = any("anamnesis" in Path(word).name or word == "server" for word in words)
+    return named and "hook" in words
+
+
+def _line(words: Sequence[str]) -> str:
+    """*words* as the shell of this system takes them on one line."""
+    if sys.platform != "win32":
+        return shlex.join(words)
+    from subprocess import list2cmdline  # 10 ms that no hook has to wait for
+
+    return list2cmdline(words)
+
+
+def _words(command: str) -> Sequence[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
+
+
+def _events(content: dict[str, Any]) -> dict[str, Any]:
+    events = content.setdefault("hooks", {})
+    if not isinstance(events, dict):
+        raise InvalidInput(
+            "hooks is no object; the file was left as it is",
+            "mend the file, or use --print and paste what is shown",
+        )
+    return events

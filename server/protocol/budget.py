@@ -1,0 +1,209 @@
+"""Keeping an answer within a budget of characters.
+
+Both channels are built from one selection, so they always carry the same facts; a selection fits
+when the compact JSON of the structure and the rendered text both fit. What goes first: what was
+rejected, from the end, then neighbours of the lowest hits, then the ends of long texts (the id to
+ask for more takes their place), then half-matches, trailing memories, the oldest recent turns, and
+at the very last the lesser fields of the one memory that is always given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from server.protocol import text as render
+
+Structure = dict[str, Any]
+Render = Callable[[Structure], str]
+
+DEFAULT_CHARS = 8_000
+"""What an answer other than recall's may take in each channel."""
+
+CLIP_TO = 240
+_LESSER = (
+    "why",
+    "affect",
+    "emotions",
+    "entities",
+    "topic",
+    "tags",
+    "gist",
+    "age",
+    "session",
+    "speaker",
+    "source",
+    "superseded_by",
+)
+_LONG_TEXTS = (
+    "texts that end with [clipped: ...] are not whole; recall the id given there, "
+    "or read memory://item/{id}"
+)
+
+
+def clip(text: str, limit: int, id: str) -> str:
+    """*text*, or its first *limit* characters and where the rest is when it is longer."""
+    rest = f"… [clipped: {id}]"
+    if len(text) <= limit + len(rest):
+        return text
+    return text[:limit].rstrip() + rest
+
+
+def fits(answer: Structure, budget: int, draw: Render) -> bool:
+    """True when *answer* takes at most *budget* characters as compact JSON and as text."""
+    return len(compact_json(answer)) <= budget and len(draw(answer)) <= budget
+
+
+def compact_json(answer: Mapping[str, Any]) -> str:
+    """*answer* as compact JSON, the form in which the structure's size counts."""
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+
+
+def fit_recall(answer: Structure, budget: int) -> Structure:
+    """*answer* reduced until both channels fit *budget* characters; one memory always stays."""
+    if fits(answer, budget, render.recall):
+        return answer
+    whole = answer | {"truncated": True}
+    for reduced in (
+        _with_fewer_rejected,
+        _without_neighbours,
+        _with_clipped_texts,
+        _with_fewer_entries,
+    ):
+        whole = reduced(whole, budget)
+        if fits(whole, budget, render.recall):
+            return whole
+    return _bare(whole, budget)
+
+
+def fit_lists(answer: Structure, lists: Sequence[str], draw: Render) -> Structure:
+    """*answer* with texts clipped and the ends of *lists* cut, the first-named list first."""
+    if fits(answer, DEFAULT_CHARS, draw):
+        return answer
+    answer = answer | {"truncated": True}
+    for name in lists:
+        answer[name] = [_clipped(item, CLIP_TO) for item in answer.get(name, [])]
+    for name in lists:
+        items = answer[name]
+        keep = _most(
+            len(items),
+            lambda n, name=name, items=items: fits(  # type: ignore[misc]
+                answer | {name: items[:n]}, DEFAULT_CHARS, draw
+            ),
+        )
+        answer[name] = items[:keep]
+    return answer
+
+
+def _with_fewer_rejected(answer: Structure, budget: int) -> Structure:
+    """An explanation loses what was rejected before anything that was found."""
+    rejected = answer.get("rejected", [])
+
+    def kept(count: int) -> Structure:
+        rest = {"rejected": rejected[:count]} if count else {}
+        return _without(answer, "rejected") | rest
+
+    return kept(_most(len(rejected), lambda n: fits(kept(n), budget, render.recall)))
+
+
+def _without_neighbours(answer: Structure, budget: int) -> Structure:
+    """Neighbours go hit by hit, the lowest first."""
+    hits = [*answer["memories"], *answer.get("partial", [])]
+
+    def stripped(keep: int) -> Structure:
+        kept = [hit if n < keep else _without(hit, "before", "after") for n, hit in enumerate(hits)]
+        return _with_hits(answer, kept)
+
+    return stripped(_most(len(hits), lambda n: fits(stripped(n), budget, render.recall)))
+
+
+def _with_clipped_texts(answer: Structure, budget: int) -> Structure:
+    """Every text is cut to the same length, the longest that fits and at least CLIP_TO."""
+
+    def cut(limit: int) -> Structure:
+        shorter = _with_hits(
+            answer, [_clipped(hit, limit) for hit in [*answer["memories"], *_partial(answer)]]
+        )
+        if "recent" in shorter:
+            shorter["recent"] = [_clipped(turn, limit) for turn in shorter["recent"]]
+        shorter["note"] = "; ".join(part for part in (answer.get("note"), _LONG_TEXTS) if part)
+        return shorter
+
+    extra = max(0, budget - CLIP_TO)
+    return cut(CLIP_TO + _most(extra, lambda n: fits(cut(CLIP_TO + n), budget, render.recall)))
+
+
+def _with_fewer_entries(answer: Structure, budget: int) -> Structure:
+    """Half-matches go, then memories from the end but one, then recent turns from the oldest."""
+    answer = _without(answer, "partial") if answer["memories"] else answer
+    recent = answer.get("recent", [])
+    memories = answer["memories"]
+
+    def kept(hits: int, turns: int) -> Structure:
+        shorter = answer | {"memories": memories[:hits]}
+        return shorter | {"recent": recent[len(recent) - turns :]} if recent else shorter
+
+    floor = min(1, len(memories))
+    hits = floor + _most(
+        len(memories) - floor,
+        lambda n: fits(kept(floor + n, len(recent)), budget, render.recall),
+    )
+    turns = _most(len(recent), lambda n: fits(kept(hits, n), budget, render.recall))
+    return kept(hits, turns)
+
+
+def _bare(answer: Structure, budget: int) -> Structure:
+    """One memory without lesser fields, its text as long as there is room; or a half-match."""
+    name = "memories" if answer["memories"] else "partial"
+    only = answer.get(name, [])[:1]
+    answer = _without(answer, "note", "recent", "partial")
+    if not only:
+        return answer
+    for field in _LESSER:
+        if fits(answer | {name: only}, budget, render.recall):
+            return answer | {name: only}
+        only = [_without(only[0], field)]
+    only[0]["derived_from"] = []
+    text = only[0]["text"]
+
+    def cut(limit: int) -> Structure:
+        return answer | {name: [only[0] | {"text": clip(text, limit, only[0]["id"])}]}
+
+    least = cut(_most(len(text), lambda n: fits(cut(n), budget, render.recall)))
+    return least if answer["memories"] or fits(least, budget, render.recall) else answer
+
+
+def _most(high: int, holds: Callable[[int], bool]) -> int:
+    """The largest number from 0 to *high* for which *holds*, by bisection; 0 when it never does."""
+    low = 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _clipped(item: Structure | str, limit: int) -> Any:
+    if isinstance(item, str) or "text" not in item:
+        return item
+    shorter = item | {"text": clip(item["text"], limit, item["id"])}
+    if item.get("gist"):
+        shorter["gist"] = clip(item["gist"], limit, item["id"])
+    return shorter
+
+
+def _with_hits(answer: Structure, hits: Sequence[Structure]) -> Structure:
+    count = len(answer["memories"])
+    changed = answer | {"memories": list(hits[:count])}
+    return changed | {"partial": list(hits[count:])} if "partial" in answer else changed
+
+
+def _partial(answer: Structure) -> list[Structure]:
+    return list(answer.get("partial", []))
+
+
+def _without(item: Structure, *names: str) -> Structure:
+    return {name: value for name, value in item.items() if name not in names}

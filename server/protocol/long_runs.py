@@ -1,0 +1,109 @@
+"""Consolidation runs that outlive the call that started them.
+
+A run is waited for until the deadline; then the caller is told that it goes on, and the same call
+made again waits for the same run and gets its report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Hashable
+from concurrent.futures import Future
+from contextlib import suppress
+
+import anyio
+
+from memory_core.records import RunReport, is_id
+from server.protocol.guard import Gate
+
+Progress = Callable[[int, int, str], None]
+Report = Callable[[int, int, str], Awaitable[None]]
+
+KEPT_SECONDS = 600.0
+"""How long the report of a run that ended after its call's deadline waits to be asked for."""
+
+
+class _Run:
+    """One run and who waits for it."""
+
+    def __init__(self, gate: Gate, start: Callable[[Progress], RunReport]) -> None:
+        self.id = ""
+        self.latest = (0, 0, "")
+        self.waiting: set[asyncio.Event] = set()
+        self._loop = asyncio.get_running_loop()
+        self._ended_at = 0.0
+        self.future: Future[RunReport] = gate.submit(lambda: start(self._progress))
+        self.future.add_done_callback(self._ended)
+
+    @property
+    def stale(self) -> bool:
+        """True when it ended so long ago that nobody will ask for it."""
+        return bool(self._ended_at) and time.monotonic() - self._ended_at > KEPT_SECONDS
+
+    def _progress(self, done: int, total: int, message: str) -> None:
+        self.id = self.id or next((word for word in message.split() if is_id(word)), "")
+        self.latest = (done, total, message)
+        self._wake()
+
+    def _ended(self, _: Future[RunReport]) -> None:
+        self._ended_at = time.monotonic()
+        self._wake()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self._tell)
+
+    def _tell(self) -> None:
+        for event in self.waiting:
+            event.set()
+
+
+class Runs:
+    """The runs of one server, by who asked for what."""
+
+    def __init__(self, gate: Gate, seconds: float) -> None:
+        """*seconds* is how long one call waits."""
+        self._gate = gate
+        self._seconds = seconds
+        self._runs: dict[Hashable, _Run] = {}
+
+    async def wait(
+        self, key: Hashable, start: Callable[[Progress], RunReport], report: Report
+    ) -> RunReport:
+        """The report of the run of *key*, which *start* starts unless one goes on; or "running".
+
+        *start* gets a progress callback whose first message may hold the run's id. *report* is
+        awaited with each step of progress, in rising order. Raises what the run raises, or Busy.
+        """
+        self._runs = {key: run for key, run in self._runs.items() if not run.stale}
+        run = self._runs.get(key)
+        if run is None:
+            run = self._runs[key] = _Run(self._gate, start)
+        with anyio.move_on_after(self._seconds):
+            await _follow(run, report)
+            self._runs.pop(key, None)
+            return run.future.result()
+        note = (
+            f"not finished after {self._seconds:g} s; it goes on. Make the same call again to wait "
+            "for it, or see last_run in health"
+        )
+        return RunReport(run=run.id, status="running", note=note)
+
+
+async def _follow(run: _Run, report: Report) -> None:
+    changed = asyncio.Event()
+    run.waiting.add(changed)
+    told = 0
+    try:
+        while True:
+            done, total, message = run.latest
+            if done > told:
+                told = done
+                await report(done, total, message)
+            if run.future.done():
+                return
+            await changed.wait()
+            changed.clear()
+    finally:
+        run.waiting.discard(changed)

@@ -1,0 +1,116 @@
+"""Two prompts a user can pick: a briefing of what is known, and a reflection on what to keep.
+
+Both are one message in the user's role. Memory text stands in a fenced block announced as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp import MCPError
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.prompts.base import Message, UserMessage
+from mcp.types import INVALID_PARAMS, GetPromptResult, InputRequiredResult
+from pydantic import Field
+
+from memory_core.errors import InvalidInput
+from memory_core.records import Hit, Identity, Recollection
+from server.protocol import arguments as checks
+from server.protocol import structure as packing
+from server.protocol import text as render
+from server.http.tokens import caller
+from server.protocol.guard import Gate, or_protocol_error
+from server.protocol.icon import ICONS
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory as Engine
+
+HITS = 12
+TOKENS = 1_800
+_LATE = "ask for the prompt again in a few seconds"
+
+
+class Server(MCPServer[Any]):
+    """The SDK's server, which says what is wrong with a request for a prompt.
+
+    The SDK answers an unknown prompt or argument as an internal error without a reason.
+    """
+
+    async def get_prompt(
+        self,
+        name: str,
+        arguments: dict[str, Any] | None = None,
+        context: Context[Any, Any] | None = None,
+    ) -> GetPromptResult | InputRequiredResult:
+        """The messages of the prompt *name*. Raises MCPError, -32602, for what it does not know."""
+        known = {prompt.name: prompt.arguments or [] for prompt in await self.list_prompts()}
+        try:
+            if name not in known:
+                raise InvalidInput(
+                    f"there is no prompt {checks.shown(name)}", f"use {', '.join(known)}"
+                )
+            properties: dict[str, Any] = {argument.name: {} for argument in known[name]}
+            checks.check({"properties": properties}, arguments or {})
+        except InvalidInput as problem:
+            raise MCPError(code=INVALID_PARAMS, message=str(problem)) from None
+        return await super().get_prompt(name, arguments, context)
+
+
+def add_prompts(
+    server: MCPServer[Any],
+    engine: Engine,
+    owner: Identity,
+    gate: Gate,
+    clock: Callable[[], float],
+) -> None:
+    """Register briefing and reflect."""
+
+    async def remembered(about: str, tag: str, session: str) -> str:
+        def work(who: Identity) -> Recollection:
+            if about.strip():
+                tags = (tag,) if tag else ()
+                return engine.recall(who, about, k=HITS, tags=tags, session=session)
+            newest = engine.listing(who, limit=HITS * 4 if tag else HITS, session=session)
+            fitting = [m for m in newest if not tag or tag in m.tags][:HITS]
+            hits = tuple(Hit(memory, 0.0) for memory in fitting)
+            return Recollection(bool(hits), 1.0, "high" if hits else "none", hits)
+
+        async def answered() -> Recollection:
+            who = caller(owner, "read")
+            return await gate.run(lambda: work(who), late=_LATE)
+
+        found = await or_protocol_error(answered(), "a prompt")
+        return render.recall(packing.recollection(found, clock(), TOKENS))
+
+    @server.prompt(
+        title="Briefing",
+        description="What is remembered about a topic, a tag or a conversation.",
+        icons=ICONS,
+    )
+    async def briefing(
+        about: Annotated[str, Field(description="topic or question; empty: the newest")] = "",
+        tag: Annotated[str, Field(description="only memories with this tag")] = "",
+        session: Annotated[str, Field(description="a conversation")] = "",
+    ) -> list[Message]:
+        task = (
+            "Brief me from the memories below: what matters now, what changed, what is open, and "
+            "where memories disagree. Name the date of each point. Say so if they are not enough."
+        )
+        return [UserMessage(f"{task}\n\n{await remembered(about, tag, session)}")]
+
+    @server.prompt(
+        title="Reflect",
+        description="Look at recent memories and decide what to keep for good.",
+        icons=ICONS,
+    )
+    async def reflect(
+        session: Annotated[str, Field(description="a conversation; empty: the newest")] = "",
+    ) -> list[Message]:
+        task = (
+            "Look at the memories below. Name lasting facts, preferences and decisions that no "
+            "memory states plainly yet, and pairs that contradict each other. After I agree, store "
+            "the first with remember, correct the second with replaces, then call consolidate."
+        )
+        return [UserMessage(f"{task}\n\n{await remembered('', '', session)}")]

@@ -1,0 +1,264 @@
+"""Memory as resources: recent, item, session, entity, topic, health; and completions of names.
+
+Each is JSON. Memory text in them is announced as data by `notice`, like in the tools.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp.types import (
+    Annotations,
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    PromptReference,
+    ResourceTemplateReference,
+)
+
+from memory_core.errors import NotFound
+from memory_core.records import Identity, Memory
+from server.protocol import budget as fitting
+from server.protocol import structure as packing
+from server.protocol import text as render
+from server.protocol import schemas
+from server.http.tokens import caller
+from server.protocol.guard import Gate, as_expected, or_protocol_error
+from server.protocol.icon import ICONS
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory as Engine
+
+T = TypeVar("T")
+
+RECENT = 20
+LISTED = 50
+LISTED_CHARS = 600
+LINKS = 50
+"""Of each text in a list; the item has the whole."""
+CHANGES = 50
+COMPLETIONS = 100
+_LATE = "read it again; if it stays slow, see memory://health"
+
+# Names are data and never become paths, so ".." or a leading "/" in them is harmless.
+_NAMES = ResourceSecurity(
+    reject_path_traversal=False, reject_absolute_paths=False, reject_null_bytes=True
+)
+
+
+def add_resources(
+    server: MCPServer[Any],
+    engine: Engine,
+    owner: Identity,
+    gate: Gate,
+    clock: Callable[[], float],
+) -> None:
+    """Register the six resources."""
+    reading = _Reading(engine, owner, gate, clock)
+
+    def add(uri: str, title: str, about: str, priority: float) -> Callable[[Any], Any]:
+        return server.resource(
+            uri,
+            name=uri.removeprefix("memory://").partition("/")[0],
+            title=title,
+            description=about,
+            mime_type="application/json",
+            icons=ICONS,
+            annotations=Annotations(audience=["user", "assistant"], priority=priority),
+            security=_NAMES,
+        )
+
+    add("memory://recent", "Recent memories", f"The {RECENT} newest memories you may read.", 0.8)(
+        reading.recent
+    )
+    add("memory://health", "Memory health", "The state of every part of the memory.", 0.2)(
+        reading.health
+    )
+    add(
+        "memory://item/{id}",
+        "One memory",
+        "Its whole text, its sources, its history, its links.",
+        0.6,
+    )(reading.item)
+    add("memory://session/{id}", "A conversation", "Its memories, oldest first.", 0.5)(
+        reading.session
+    )
+    add("memory://entity/{name}", "A person, place or thing", "What is remembered of it.", 0.5)(
+        reading.entity
+    )
+    add("memory://topic/{name}", "A topic", "The memories consolidation put under it.", 0.5)(
+        reading.topic
+    )
+
+
+class _Reading:
+    """What stands behind each resource."""
+
+    def __init__(
+        self, engine: Engine, owner: Identity, gate: Gate, clock: Callable[[], float]
+    ) -> None:
+        self._engine = engine
+        self._owner = owner
+        self._gate = gate
+        self._clock = clock
+
+    async def recent(self) -> str:
+        return _json(self._listing(await self._read(lambda e, who: e.listing(who, limit=RECENT))))
+
+    async def item(self, id: str) -> str:
+        memory = await self._read(lambda e, who: e.get(who, id))
+        history = await self._read(lambda e, who: e.history(who, id))
+        links = await self._read(lambda e, who: e.links(who, id))
+        shown = item(memory, self._clock(), history)
+        return _json({**shown, "links": [asdict(link) for link in links[:LINKS]]})
+
+    async def session(self, id: str) -> str:
+        found = await self._read(lambda e, who: e.listing(who, limit=LISTED, session=id))
+        mind = await self._read(lambda e, who: e.in_mind(who, id))
+        known = [(each, mind.tells(each)) for each in mind.hot]
+        in_mind = [{"id": each, **told} for each, told in known if told]
+        shown = self._listing(_some(found, "session")[::-1])
+        return _json({**shown, **({"in_mind": in_mind} if in_mind else {})})
+
+    async def entity(self, name: str) -> str:
+        found = await self._read(lambda e, who: e.listing(who, limit=LISTED, entity=name))
+        return _json(self._listing(_some(found, "entity")))
+
+    async def topic(self, name: str) -> str:
+        found = await self._read(lambda e, who: e.listing(who, limit=LISTED, topic=name))
+        edges = await self._read(lambda e, who: e.topic_edges(who))
+        near = {a if b == name else b: weight for (a, b), weight in edges.items() if name in (a, b)}
+        shown = self._listing(_some(found, "topic"))
+        return _json({**shown, **({"recalled_with": near} if near else {})})
+
+    async def health(self) -> str:
+        report = await self._read(lambda e, who: e.health(who))
+        return _json(packing.health_report(report))
+
+    async def _read(self, work: Callable[[Engine, Identity], T]) -> T:
+        """What *work* gives for the caller; every failure is a resource error with its code."""
+        try:
+            who = caller(self._owner, "read")
+            return await self._gate.run(lambda: work(self._engine, who), late=_LATE)
+        except NotFound as problem:
+            raise ResourceNotFoundError(str(problem)) from None
+        except Exception as problem:  # a read ends here
+            raise ResourceError(str(as_expected(problem, "a resource"))) from None
+
+    def _listing(self, memories: Sequence[Memory]) -> dict[str, Any]:
+        now = self._clock()
+        shown = [schemas.compact(packing.recalled(memory, now)) for memory in memories]
+        for entry in shown:
+            del entry["score"]
+            entry["text"] = fitting.clip(entry["text"], LISTED_CHARS, entry["id"])
+        return {"notice": schemas.NOTICE, "memories": shown}
+
+
+def item(memory: Memory, now: float, history: Sequence[Any]) -> dict[str, Any]:
+    """One memory whole: text, provenance and history."""
+    shown = schemas.compact(packing.recalled(memory, now))
+    for name in ("score", "derived_from", "source", "trust", "superseded_by"):
+        shown.pop(name, None)
+    provenance = {
+        "derived_from": list(memory.derived_from),
+        "run": memory.run,
+        "source": memory.source,
+        "client": memory.client,
+        "trust": memory.trust,
+        "agent": memory.agent,
+        "team": memory.team,
+    }
+    return {
+        "notice": schemas.NOTICE,
+        **shown,
+        "gist": memory.gist,
+        "provenance": {name: value for name, value in provenance.items() if value},
+        "history": _history(memory, history),
+    }
+
+
+def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
+    times = {
+        name: render.iso(getattr(memory, name))
+        for name in (
+            "recorded_at",
+            "valid_from",
+            "valid_until",
+            "superseded_at",
+            "retired_at",
+            "stale_since",
+            "last_accessed",
+        )
+    }
+    facts: dict[str, Any] = {name: value for name, value in times.items() if value}
+    if memory.superseded_by:
+        facts["superseded_by"] = memory.superseded_by
+        facts["replaced"] = memory.replaced
+    facts["access_count"] = memory.access_count
+    facts["tier"] = memory.tier
+    facts["changes"] = [
+        {
+            "at": render.iso(change.at),
+            "kind": change.kind,
+            **({"actor": change.actor} if change.actor else {}),
+            **({"run": change.run} if change.run else {}),
+        }
+        for change in changes[-CHANGES:]
+    ]
+    return facts
+
+
+def add_completions(server: MCPServer[Any], engine: Engine, owner: Identity, gate: Gate) -> None:
+    """Complete ids, sessions, entities, topics and tags where a template or a prompt asks."""
+    sources: dict[tuple[str, str], Callable[[Engine, Identity], list[str]]] = {
+        ("memory://item/{id}", "id"): lambda e, who: [m.id for m in e.listing(who, limit=LISTED)],
+        ("memory://session/{id}", "id"): lambda e, who: e.names(who, "session"),
+        ("memory://entity/{name}", "name"): lambda e, who: e.names(who, "entities"),
+        ("memory://topic/{name}", "name"): lambda e, who: e.names(who, "topic"),
+        ("briefing", "session"): lambda e, who: e.names(who, "session"),
+        ("briefing", "tag"): lambda e, who: e.names(who, "tags"),
+        ("reflect", "session"): lambda e, who: e.names(who, "session"),
+    }
+
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
+    async def complete(
+        ref: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
+        context: CompletionContext | None,
+    ) -> Completion:
+        del context  # no name depends on another argument
+        where = ref.name if isinstance(ref, PromptReference) else ref.uri
+        source = sources.get((where, argument.name))
+        if source is None:
+            return Completion(values=[], total=0, has_more=False)
+
+        async def answered() -> list[str]:
+            who = caller(owner, "read")
+            return await gate.run(lambda: source(engine, who), late=_LATE)
+
+        names = await or_protocol_error(answered(), "a completion")
+        begun = argument.value.casefold()
+        fitting = [name for name in names if name.casefold().startswith(begun)]
+        return Completion(
+            values=fitting[:COMPLETIONS],
+            total=len(fitting),
+            has_more=len(fitting) > COMPLETIONS,
+        )
+
+
+def _some(found: list[Memory], what: str) -> list[Memory]:
+    if not found:
+        raise ResourceNotFoundError(
+            f"not_found: no memory you may read belongs to this {what}; recall by words instead"
+        )
+    return found
+
+
+def _json(data: dict[str, Any]) -> str:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))

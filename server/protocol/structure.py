@@ -1,0 +1,231 @@
+"""From the engine's answers to the structures that both channels are built from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from memory_core.records import (
+    ForgetReport,
+    HealthReport,
+    Hit,
+    Memory,
+    Neighbour,
+    Receipt,
+    Recollection,
+    RunReport,
+)
+from server.protocol import text as render
+from server.protocol import schemas
+from server.protocol.budget import (
+    CLIP_TO,
+    DEFAULT_CHARS,
+    Structure,
+    clip,
+    fit_lists,
+    fit_recall,
+    fits,
+)
+
+CHARS_PER_TOKEN = 4
+
+COLOURED = 0.25
+"""From here on valence or arousal is shown: a single mild word ("leave") gives less."""
+COUNTED = 20
+"""Agents and other names that a health report counts one by one."""
+
+
+def recalled(memory: Memory, now: float) -> schemas.Recalled:
+    """*memory* as recall shows it, without what only a ranking knows."""
+    return schemas.Recalled(
+        id=memory.id,
+        text=memory.text,
+        gist="" if memory.gist == memory.text else memory.gist,
+        kind=memory.kind,
+        speaker=memory.speaker,
+        session=memory.session,
+        when=render.iso(memory.occurred_at),
+        age=render.age(memory.occurred_at, now),
+        scope=memory.scope,
+        source=memory.source,
+        trust=memory.trust,
+        tags=list(memory.tags),
+        importance=round(memory.importance, 3),
+        topic=memory.topic,
+        entities=list(memory.entities),
+        emotions=list(memory.emotions),
+        affect=_affect(memory),
+        agent="" if memory.visibility == "private" else memory.agent,
+        superseded_by=memory.superseded_by,
+        derived_from=list(memory.derived_from),
+    )
+
+
+def _affect(memory: Memory) -> str:
+    """Its emotional colour in words; "" for a text that nobody would call emotional."""
+    if max(abs(memory.valence), memory.arousal) < COLOURED:
+        return ""
+    return f"valence {memory.valence:+.2f}, arousal {memory.arousal:.2f}"
+
+
+def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
+    """The structure of a recall answer, at most *max_tokens* x 4 characters in each channel."""
+    return fit_recall(_recollection(found, now), max_tokens * CHARS_PER_TOKEN)
+
+
+def whole(found: Recollection, now: float) -> Structure:
+    """The structure of a memory that was asked for by its id: nothing of its text is clipped.
+
+    Its neighbours come too where there is room for all of them.
+    """
+    answer = _recollection(found, now)
+    if fits(answer, schemas.MAX_TOKENS * CHARS_PER_TOKEN, render.recall):
+        return answer
+    alone = tuple(replace(hit, before=(), after=()) for hit in found.hits)
+    return _recollection(replace(found, hits=alone), now)
+
+
+def _recollection(found: Recollection, now: float) -> Structure:
+    shown = found.hits or found.partial or found.recent or found.rejected
+    answer = schemas.RecallResult(
+        found=found.found,
+        confidence=round(found.confidence, 3),
+        feeling=found.feeling,
+        memories=[_hit(hit, now) for hit in found.hits],
+        recent=[_turn(turn) for turn in found.recent],
+        partial=[_hit(hit, now) for hit in found.partial],
+        rejected=[_rejected(hit) for hit in found.rejected],
+        notice=schemas.NOTICE if shown else "",
+        note=found.note,
+    )
+    return schemas.compact(answer)
+
+
+def receipt(done: Receipt, warnings: Sequence[str] = ()) -> Structure:
+    """The structure of a remember answer, at most DEFAULT_CHARS in each channel."""
+    answer = _receipt(done, warnings, CLIP_TO)
+    return (
+        answer
+        if fits(answer, DEFAULT_CHARS, render.remember)
+        else _receipt(done, warnings, CLIP_TO // 4)  # texts of what JSON has to escape
+    )
+
+
+def _receipt(done: Receipt, warnings: Sequence[str], limit: int) -> Structure:
+    answer = schemas.RememberResult(
+        id=done.id,
+        status=done.status,
+        kind=done.kind,
+        importance=round(done.importance, 3),
+        gist=clip(done.gist, 2 * limit, done.id),
+        similar=[
+            schemas.Related(id=s.id, text=clip(s.text, limit, s.id), relation=s.relation)
+            for s in done.similar
+        ],
+        replaced=list(done.replaced),
+        warnings=[*done.warnings, *warnings],
+        notice=schemas.NOTICE if done.similar else "",
+    )
+    return schemas.compact(answer)
+
+
+def run_report(done: RunReport) -> Structure:
+    """The structure of a consolidate answer, at most DEFAULT_CHARS in each channel."""
+    answer = schemas.ConsolidateResult(
+        run=done.run,
+        status=done.status,
+        steps=[
+            schemas.StepDone(name=s.name, changed=s.changed, detail=s.detail) for s in done.steps
+        ],
+        summaries=[
+            schemas.Summarised(id=s.id, text=s.text, derived_from=list(s.derived_from))
+            for s in done.summaries
+        ],
+        contradictions=[
+            schemas.Contradicting(
+                ids=[c.older, c.newer],
+                relation=c.relation,
+                subject=c.subject,
+                detail=c.detail,
+                agents=[agent for agent in c.agents if agent],
+            )
+            for c in done.contradictions
+        ],
+        retired=list(done.retired),
+        kept=list(done.kept),
+        notice=schemas.NOTICE if done.summaries or done.contradictions else "",
+        note=done.note,
+    )
+    lists = ("kept", "retired", "contradictions", "summaries")
+    return fit_lists(schemas.compact(answer), lists, render.consolidate)
+
+
+def forget_report(done: ForgetReport) -> Structure:
+    """The structure of a forget answer, at most DEFAULT_CHARS in each channel."""
+    answer = schemas.ForgetResult(
+        status=done.status,
+        removed=[schemas.Removed(id=r.id, text=r.text) for r in done.removed],
+        derived=[schemas.Removed(id=r.id, text=r.text) for r in done.derived],
+        notice=schemas.NOTICE if done.removed or done.derived else "",
+        note=done.note,
+    )
+    return fit_lists(schemas.compact(answer), ("derived", "removed"), render.forget)
+
+
+def health_report(report: HealthReport) -> Structure:
+    """The structure of a health answer; of each kind of count the COUNTED largest."""
+    answer = schemas.HealthResult(
+        status=report.status,
+        checks=[
+            schemas.CheckDone(
+                name=c.name,
+                status=c.status,
+                detail=c.detail,
+                fix=c.fix,
+            )
+            for c in report.checks
+        ],
+        counts={name: _largest(value) for name, value in report.counts.items()},
+        storage=dict(report.storage),
+        model=dict(report.model),
+        encoder=dict(report.encoder),
+        jobs=dict(report.jobs),
+        last_run=dict(report.last_run),
+        versions=dict(report.versions),
+    )
+    return schemas.compact(answer)
+
+
+def _largest(counts: Any) -> Any:
+    """*counts* with its COUNTED largest numbers; the rest is summed under "others"."""
+    if not isinstance(counts, Mapping) or len(counts) <= COUNTED:
+        return counts
+    order = sorted(counts, key=lambda name: -counts[name])
+    others = sum(counts[name] for name in order[COUNTED:])
+    return {**{name: counts[name] for name in order[:COUNTED]}, "others": others}
+
+
+def _hit(hit: Hit, now: float) -> schemas.Recalled:
+    shown = recalled(hit.memory, now)
+    shown.score = round(hit.score, 3)
+    shown.before = [_turn(turn) for turn in hit.before]
+    shown.after = [_turn(turn) for turn in hit.after]
+    shown.why = _why(hit)
+    return shown
+
+
+def _rejected(hit: Hit) -> schemas.Rejected:
+    text = clip(hit.memory.text, CLIP_TO, hit.memory.id)
+    return schemas.Rejected(id=hit.memory.id, text=text, score=round(hit.score, 3), why=_why(hit))
+
+
+def _why(hit: Hit) -> dict[str, float | str]:
+    return {
+        name: round(value, 3) if isinstance(value, float) else value
+        for name, value in hit.why.items()
+    }
+
+
+def _turn(turn: Neighbour) -> schemas.Turn:
+    return schemas.Turn(id=turn.id, speaker=turn.speaker, text=turn.text)

@@ -1,0 +1,286 @@
+"""The five tools (design, section 6): from arguments to the engine and back to both channels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+
+from memory_core.errors import InvalidInput
+from memory_core.records import Identity, is_id
+from server.protocol import structure as packing
+from server.protocol import text as render
+from server.protocol import schemas
+from server.http.tokens import caller
+from server.protocol.guard import Gate, GuardedTool
+from server.protocol.long_runs import Runs
+from server.stdio.messages import replaced_surrogates
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory as Engine
+
+_TRY_AGAIN = "call again; if it stays slow, see health"
+_REPEAT = "repeat the same call: what is already stored is not stored twice"
+_LOOK = "preview again to see whether it is gone; repeating the call is safe"
+
+
+class Tools:
+    """The tool functions over one engine. Names and defaults of arguments are the contract."""
+
+    def __init__(
+        self, engine: Engine, owner: Identity, gate: Gate, runs: Runs, clock: Callable[[], float]
+    ) -> None:
+        """*owner* is who asks where no token says otherwise; *clock* gives epoch seconds."""
+        self._engine = engine
+        self._owner = owner
+        self._gate = gate
+        self._runs = runs
+        self._clock = clock
+
+    async def remember(
+        self,
+        ctx: Context[Any, Any],
+        text: schemas.Text,
+        kind: schemas.KindOf = "",
+        importance: schemas.Importance = 0.0,
+        tags: schemas.Tags = (),
+        when: schemas.When = "",
+        speaker: schemas.Speaker = "",
+        session: schemas.Session = "",
+        scope: schemas.WriteScope = "",
+        source: schemas.Source = "",
+        replaces: schemas.Replaces = "",
+    ) -> Annotated[CallToolResult, schemas.RememberResult]:
+        """Store one memory."""
+        who = caller(self._owner, "write")
+        client = _client_name(ctx)
+        done = await self._gate.run(
+            lambda: self._engine.remember(
+                who,
+                text,
+                kind=kind,
+                importance=importance,
+                tags=tags,
+                when=when,
+                speaker=speaker,
+                session=session,
+                scope=scope,
+                source=source,
+                replaces=replaces,
+                trust="agent",
+                client=client,
+            ),
+            late=_REPEAT,
+        )
+        count = replaced_surrogates(ctx.request_context.params)
+        warnings = [f"{count} characters that are no text became U+FFFD"] if count else []
+        return _answer(packing.receipt(done, warnings), render.remember)
+
+    async def recall(
+        self,
+        query: schemas.Query,
+        k: schemas.Hits = 8,
+        max_tokens: schemas.Tokens = schemas.DEFAULT_TOKENS,
+        scope: schemas.ReadScope = "",
+        kinds: schemas.Kinds = (),
+        tags: schemas.Tags = (),
+        speaker: schemas.Speaker = "",
+        session: schemas.Session = "",
+        since: schemas.Since = "",
+        until: schemas.Until = "",
+        as_of: schemas.AsOf = "",
+        context: schemas.Neighbours = 1,
+        explain: schemas.Explain = False,
+    ) -> Annotated[CallToolResult, schemas.RecallResult]:
+        """Find memories."""
+        who = caller(self._owner, "read")
+        found = await self._gate.run(
+            lambda: self._engine.recall(
+                who,
+                query,
+                k=k,
+                scope=scope,
+                kinds=kinds,
+                tags=tags,
+                speaker=speaker,
+                session=session,
+                since=since,
+                until=until,
+                as_of=as_of,
+                context=context,
+                explain=explain,
+            ),
+            late=_TRY_AGAIN,
+        )
+        if is_id(query.strip()) and max_tokens == schemas.DEFAULT_TOKENS:
+            return _answer(packing.whole(found, self._clock()), render.recall)
+        return _answer(packing.recollection(found, self._clock(), max_tokens), render.recall)
+
+    async def consolidate(
+        self,
+        ctx: Context[Any, Any],
+        mode: schemas.Mode = "sleep",
+        session: schemas.Session = "",
+        dry_run: schemas.DryRun = False,
+        undo: schemas.Undo = "",
+    ) -> Annotated[CallToolResult, schemas.ConsolidateResult]:
+        """Turn episodes into knowledge."""
+        who = caller(self._owner, "write")
+        done = await self._runs.wait(
+            (who, mode, session, dry_run, undo),
+            lambda progress: self._engine.consolidate(
+                who, mode=mode, session=session, dry_run=dry_run, undo=undo, progress=progress
+            ),
+            ctx.report_progress,
+        )
+        return _answer(packing.run_report(done), render.consolidate)
+
+    async def forget(
+        self,
+        ids: schemas.Ids = (),
+        query: schemas.ForgetQuery = "",
+        source: schemas.ForgetSource = "",
+        reason: str = "",
+        never_again: schemas.NeverAgain = True,
+        confirm: schemas.Confirm = False,
+    ) -> Annotated[CallToolResult, schemas.ForgetResult]:
+        """Delete memories for good."""
+        who = caller(self._owner, "write")
+        asked = {"ids": ids, "query": query, "source": source}
+        given = [name for name, value in asked.items() if value]
+        if len(given) > 1:
+            raise InvalidInput(f"{' and '.join(given)} were both given", "give one of them")
+        done = await self._gate.run(
+            lambda: self._engine.forget(
+                who,
+                ids=ids,
+                query=query,
+                source=source,
+                reason=reason,
+                never_again=never_again,
+                confirm=confirm,
+            ),
+            late=_LOOK,
+        )
+        return _answer(packing.forget_report(done), render.forget)
+
+    async def health(
+        self, repair: schemas.Repair = False
+    ) -> Annotated[CallToolResult, schemas.HealthResult]:
+        """Report the state of every part."""
+        who = caller(self._owner, "admin" if repair else "read")
+        done = await self._gate.run(
+            lambda: self._engine.health(who, repair=repair), late=_TRY_AGAIN
+        )
+        return _answer(packing.health_report(done), render.health)
+
+
+DESCRIPTIONS = {
+    "remember": (
+        "When the user states a fact, preference, plan, decision or correction worth keeping, or "
+        "asks you to remember: stores it verbatim, at once and durably. Do not store what recall "
+        "gave you. To correct a memory pass its id as replaces."
+    ),
+    "recall": (
+        "Before answering anything that may rest on earlier conversations, people, preferences or "
+        "decisions: finds memories by meaning, words, names and dates, with a confidence. "
+        "Ask a whole question; narrow with filters. An id as query gives that memory whole."
+    ),
+    "consolidate": (
+        "At the end of a long session or when asked to tidy up: groups related memories, writes "
+        "summaries that name their sources, finds contradictions and repeats. Nothing is lost; "
+        "every run can be previewed and undone."
+    ),
+    "forget": (
+        "Only when the user asks to delete something: without confirm it shows what would go; with "
+        "ids or source and confirm it deletes for good, with everything derived only from it."
+    ),
+    "health": (
+        "When a memory tool failed or seems slow or incomplete: checks every part with a real "
+        "write, search and delete, and names the fix."
+    ),
+}
+
+_TITLES = {
+    "remember": "Remember",
+    "recall": "Recall",
+    "consolidate": "Consolidate memories",
+    "forget": "Forget",
+    "health": "Memory health",
+}
+_ANSWERS: dict[str, type[schemas.Answer]] = {
+    "remember": schemas.RememberResult,
+    "recall": schemas.RecallResult,
+    "consolidate": schemas.ConsolidateResult,
+    "forget": schemas.ForgetResult,
+    "health": schemas.HealthResult,
+}
+_HINTS = {
+    "remember": ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    ),
+    "recall": ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    "consolidate": ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+    ),
+    "forget": ToolAnnotations(
+        read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+    ),
+    "health": ToolAnnotations(
+        read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    ),
+}
+
+
+def build_tools(tools: Tools) -> list[GuardedTool]:
+    """The tools in the order in which they are listed, with schemas as short as they can be."""
+    return [_tool(getattr(tools, name), name) for name in DESCRIPTIONS]
+
+
+def _tool(function: Callable[..., Any], name: str) -> GuardedTool:
+    tool = GuardedTool.from_function(
+        function,
+        name=name,
+        title=_TITLES[name],
+        description=DESCRIPTIONS[name],
+        annotations=_HINTS[name],
+        meta={"anthropic/alwaysLoad": True},
+        structured_output=False,
+    )
+    assert isinstance(tool, GuardedTool)
+    tool.parameters = _lean(tool.parameters, ("title",))
+    tool.publish(lambda: _output_schema(_ANSWERS[name]))
+    return tool
+
+
+def _output_schema(answer: type[schemas.Answer]) -> dict[str, Any]:
+    schema = answer.model_json_schema(mode="validation")
+    lean = _lean(schema, ("title", "default", "description", "additionalProperties"))
+    return dict(lean)
+
+
+def _lean(schema: Any, without: tuple[str, ...]) -> Any:
+    """*schema* without the keywords *without*: what pydantic adds and nobody needs costs tokens."""
+    if isinstance(schema, list):
+        return [_lean(item, without) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: {key: _lean(inner, without) for key, inner in value.items()}
+        if name in ("properties", "$defs")
+        else _lean(value, without)
+        for name, value in schema.items()
+        if name not in without
+    }
+
+
+def _answer(structure: dict[str, Any], draw: Callable[[dict[str, Any]], str]) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=draw(structure))], structured_content=structure)
+
+
+def _client_name(ctx: Context[Any, Any]) -> str:
+    """What the client calls itself; "" when it does not say."""
+    said = ctx.session.client_params
+    return said.client_info.name[:100] if said is not None else ""
