@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.lifecycle import topics
 from memory_core.errors import StorageError
-from memory_core.text.importance import BANDS, band
+from memory_core.lifecycle import topics
 from memory_core.records import KINDS, Identity, Link, Memory
 from memory_core.relations import duplicates
 from memory_core.storage.index.graph import SYMMETRIC
@@ -21,6 +20,7 @@ from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table.table import Filter
+from memory_core.text.importance import BANDS, band
 
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
@@ -129,7 +129,7 @@ def _ids(store: MemoryStore, who: Identity, wanted: Wanted) -> list[str]:
 
 
 def weightiest(store: MemoryStore, who: Identity, wanted: Weighty) -> list[Memory]:
-    """The most important of the newest memories of *store* that are *wanted*; see Knowing.
+    """The most important of the newest memories of *store* that are *wanted*; see Memory.
 
     By the columns: somebody waits for it at the beginning of a conversation.
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
-from memory_core import validation as checks
+from memory_core import validation
 from memory_core.errors import InvalidInput, ScopeDenied
 from memory_core.records import (
     Change,
@@ -34,7 +34,7 @@ def history(store: MemoryStore, who: Identity, id: str) -> list[Change]:
     """Every change of the memory *id*, oldest first. Raises NotFound where *who* may not read."""
     store.catch_up()
     if not store.may_read(who, id):
-        raise checks.unknown(id)
+        raise validation.unknown(id)
     return store.journal.history(id)
 
 

@@ -7,40 +7,46 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from memory_core import health
-from memory_core import browse as catalogue
-from memory_core import validation as checks
-from memory_core.remember import draft as intake
-from memory_core.recall.answer import Cues
-from memory_core.remember.capture import Observation
+from memory_core import browse, health, history, records, validation
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Embedder
-from memory_core.runtime import Engine
-from memory_core.gist.encoder import GistEncoder
-from memory_core.text.importance import ImportanceScorer
-from memory_core.interchange import jsonl
+from memory_core.consolidate.run import MODES
+from memory_core.embedding.base import Embedder
 from memory_core.enrichment.worker import EncodeReport, Progress
-from memory_core.knowing import Knowing
-from memory_core.lifecycle import LifeCycle
+from memory_core.gist.base import GistEncoder
+from memory_core.interchange import jsonl
+from memory_core.lifecycle import topics
+from memory_core.lifecycle.tiers import Swept
+from memory_core.lifecycle.working_memory import Mind
+from memory_core.maintenance.reembedding import Reembedding
+from memory_core.recall.query import Cues
 from memory_core.records import (
     KINDS,
     VISIBILITIES,
+    Change,
     ConversationTurn,
+    ForgetReport,
     HealthReport,
     Identity,
+    Link,
     Receipt,
     Recollection,
+    RunReport,
     is_id,
 )
-from memory_core.maintenance.reembedding import Reembedding
+from memory_core.remember import draft as intake
+from memory_core.remember.capture import Observation
+from memory_core.runtime import Engine, Parts
 from memory_core.storage.index.indexes import DERIVED_FROM as FROM
-from memory_core.lifecycle.tiers import Swept
+from memory_core.text import secrets
+from memory_core.text.importance import ImportanceScorer
 
 K_MOST = 50
+LISTING_MOST = 1000
+FORGET_CANDIDATES = 10  # that forget by query offers for choice
 CONTEXT_MOST = 5
 
 
-class Memory(Knowing, LifeCycle):
+class Memory:
     """A long-term memory in one data directory, thread-safe; many processes may share it.
 
     The constructor returns at once; the store opens and the model loads in the background. Calls
@@ -171,7 +177,7 @@ class Memory(Knowing, LifeCycle):
         observed = self.observe(who, turn, tags=tags, **given)
         itself = (observed.receipt.id,) if observed.receipt is not None else ()
         most = self.settings.limits.query_chars
-        cues = Cues(turn.content[:most], checks.whole(k, "k", 1, K_MOST), session=turn.session)
+        cues = Cues(turn.content[:most], validation.whole(k, "k", 1, K_MOST), session=turn.session)
         return observed, self._recalled(who, replace(cues, besides=itself))
 
     # Reading
@@ -204,24 +210,25 @@ class Memory(Knowing, LifeCycle):
         Without *rehearse* the recall is read-only: it leaves no trace in any memory. With
         *elsewhere* nothing of the *session* itself is an answer: it is in sight already.
         """
-        happened, known = checks.period(since, until), checks.span(as_of, "as_of")
+        happened, known = validation.period(since, until), validation.span(as_of, "as_of")
         cues = Cues(
             query=self._query(query),
-            k=checks.whole(k, "k", 1, K_MOST),
-            scope=checks.one_of(scope, "scope", VISIBILITIES),
+            k=validation.whole(k, "k", 1, K_MOST),
+            scope=validation.one_of(scope, "scope", VISIBILITIES),
             kinds=tuple(
-                checks.one_of(kind, "kinds", KINDS) for kind in checks.labels(kinds, "kinds")
+                validation.one_of(kind, "kinds", KINDS)
+                for kind in validation.labels(kinds, "kinds")
             ),
-            tags=checks.labels(tags, "tags"),
-            speaker=checks.label(speaker, "speaker"),
-            session=checks.label(session, "session"),
+            tags=validation.labels(tags, "tags"),
+            speaker=validation.label(speaker, "speaker"),
+            session=validation.label(session, "session"),
             since=happened[0],
             until=happened[1],
             as_of=None if known is None else known[1],
-            context=checks.whole(context, "context", 0, CONTEXT_MOST),
-            explain=checks.flag(explain, "explain"),
-            rehearse=checks.flag(rehearse, "rehearse"),
-            elsewhere=checks.flag(elsewhere, "elsewhere"),
+            context=validation.whole(context, "context", 0, CONTEXT_MOST),
+            explain=validation.flag(explain, "explain"),
+            rehearse=validation.flag(rehearse, "rehearse"),
+            elsewhere=validation.flag(elsewhere, "elsewhere"),
         )
         return self._recalled(who, cues)
 
@@ -235,7 +242,108 @@ class Memory(Knowing, LifeCycle):
             parts.sessions.told(who, [*ids, *(hit.memory.id for hit in found.partial)])
         return found
 
-    # Sleeping and forgetting
+    # Consolidating and forgetting
+
+    def consolidate(
+        self,
+        who: Identity,
+        *,
+        mode: str = "sleep",
+        session: str = "",
+        dry_run: bool = False,
+        undo: str = "",
+        progress: Callable[[int, int, str], None] | None = None,
+    ) -> RunReport:
+        """Turn episodes into knowledge, as one journalled run; or *undo* an earlier run by its id.
+
+        *mode* is one of MODES; *dry_run* shows what would change and changes nothing. *progress*
+        is called with (done, total, message). Undo of a run that is at work stops it. Raises Busy
+        while another run is at work.
+        """
+        mode = validation.one_of(mode, "mode", tuple(MODES)) or "sleep"
+        session, undo = validation.label(session, "session"), validation.label(undo, "undo")
+        dry_run = validation.flag(dry_run, "dry_run")
+        parts = self._engine.parts()
+        parts.store.catch_up()
+        if undo:
+            return parts.consolidator.undo(who, undo)
+        return parts.consolidator.run(
+            who, mode=mode, session=session, dry_run=dry_run, progress=progress
+        )
+
+    def end_session(self, who: Identity, session: str, *, wait: bool = False) -> None:
+        """The conversation *session* is over: it is summed up soon, nothing of it stays in mind.
+
+        With *wait* it is summed up when this returns.
+        """
+        session, parts = validation.label(session, "session"), self._engine.parts()
+        parts.sessions.end(who, session)
+        parts.sleeper.end_session(who, session, wait=wait)
+
+    def history(self, who: Identity, id: str) -> list[Change]:
+        """Every change of the memory *id*, oldest first. Raises NotFound like get."""
+        return history.history(self._engine.parts().store, who, validation.reference(id, "id"))
+
+    def undo_change(self, who: Identity, id: str, change: int) -> tuple[Change, str]:
+        """Take back one *change* (its sequence number) of the memory *id*; it, and what was done.
+
+        What was merged at remember becomes a memory of its own, what a run merged or somebody
+        corrected stands again, and is not merged or corrected so again by itself. Raises NotFound,
+        ScopeDenied, or InvalidInput for a change that cannot be taken back.
+        """
+        number = validation.whole(change, "change", 1, 2**62)
+        return history.undo(self._engine.parts().store, who, validation.reference(id, "id"), number)
+
+    def forget(
+        self,
+        who: Identity,
+        *,
+        ids: Sequence[str] = (),
+        query: str = "",
+        source: str = "",
+        reason: str = "",
+        never_again: bool = True,
+        confirm: bool = False,
+    ) -> ForgetReport:
+        """Show what would be forgotten; with *confirm*, forget *ids* or a *source* for good.
+
+        *query* only previews; *source* is everything of the caller's that carries exactly this
+        source. Derived memories that rest on nothing else go too. With *never_again* the values
+        are recognised and refused later. Raises NotFound, ScopeDenied.
+        """
+        wanted = validation.labels(ids, "ids", validation.IDS_MOST)
+        reason = validation.text(reason, "reason", self.settings.limits.source_chars)
+        source = validation.text(source, "source", self.settings.limits.source_chars)
+        source = secrets.mask(source)[0]  # as it was stored
+        never_again = validation.flag(never_again, "never_again")
+        confirm = validation.flag(confirm, "confirm") and bool(wanted or source)
+        if sum(map(bool, (wanted, query, source))) != 1:
+            raise validation.invalid(
+                "ids", "give ids, a query or a source, and one of them", "recall first for the ids"
+            )
+        parts = self._engine.parts()
+        parts.store.catch_up()
+        if source:
+            wanted = browse.of_source(parts.store, who, source)
+        elif not wanted:
+            wanted = self._near(parts, who, query)
+        report = parts.forgetting.forget(
+            who, wanted, reason=reason, never_again=never_again, confirm=confirm
+        )
+        if confirm:
+            parts.maintenance.nudge()
+        return report
+
+    def clear(self, who: Identity) -> int:
+        """Forget everything that *who* owns, without tombstones; how many memories went.
+
+        Batch by batch. When one fails, what went before it stays gone; repeat it for the rest.
+        """
+        parts = self._engine.parts()
+        gone = parts.forgetting.clear(who, browse.owned(parts.store, who))
+        if gone:
+            parts.maintenance.nudge()
+        return gone
 
     def sweep(self, who: Identity) -> Swept:
         """Move what *who* owns through the tiers now; it happens by itself every few minutes."""
@@ -243,7 +351,89 @@ class Memory(Knowing, LifeCycle):
         parts.maintenance.accesses.flush()
         return parts.tiers.sweep(who)
 
-    # Knowing
+    # Looking up
+
+    def in_mind(self, who: Identity, session: str) -> Mind:
+        """What the conversation has in mind in this process: recalled last, working, primed."""
+        return self._engine.parts().sessions.mind(who, validation.label(session, "session"))
+
+    def topic_edges(self, who: Identity) -> dict[tuple[str, str], float]:
+        """Edges between topics that *who* may read, the strongest first; see topics.edges."""
+        store = self._engine.parts().store
+        store.catch_up()
+        with store.reading():
+            return topics.edges(store, store.readable(who))
+
+    def links(self, who: Identity, id: str) -> list[Link]:
+        """The links of the memory *id* to others that *who* may read. Raises NotFound like get."""
+        self.get(who, id)
+        return browse.links(self._engine.parts().store, who, id)
+
+    def get(self, who: Identity, id: str) -> records.Memory:
+        """The memory *id*. Raises NotFound when there is none that *who* may read."""
+        id = validation.text(id, "id", validation.LABEL_CHARS)
+        store = self._engine.parts().store
+        store.catch_up()
+        found = store.memories([id]) if store.may_read(who, id) else {}
+        if id not in found:
+            raise validation.unknown(id)
+        return found[id]
+
+    def listing(
+        self,
+        who: Identity,
+        *,
+        limit: int = 20,
+        session: str = "",
+        kind: str = "",
+        entity: str = "",
+        topic: str = "",
+    ) -> list[records.Memory]:
+        """The newest memories that *who* may read and that fit the filters, newest first.
+
+        Without those that were replaced or retired. *limit* is 1 to LISTING_MOST.
+        """
+        wanted = browse.Wanted(
+            validation.whole(limit, "limit", 1, LISTING_MOST),
+            validation.text(session, "session", validation.LABEL_CHARS),
+            validation.one_of(kind, "kind", KINDS),
+            validation.text(entity, "entity", self.settings.limits.query_chars),
+            validation.text(topic, "topic", self.settings.limits.query_chars),
+        )
+        return browse.listing(self._engine.parts().store, who, wanted)
+
+    def weightiest(
+        self, who: Identity, *, limit: int, among: int, tag: str = "", but: str = ""
+    ) -> list[records.Memory]:
+        """The *limit* most important of the newest *among* memories, the most important first.
+
+        Only those with *tag*, if it is given, and none with a tag that begins with *but*. Without
+        those that were replaced or retired. Both numbers are 1 to LISTING_MOST.
+        """
+        wanted = browse.Weighty(
+            validation.whole(limit, "limit", 1, LISTING_MOST),
+            validation.whole(among, "among", 1, LISTING_MOST),
+            validation.text(tag, "tag", validation.LABEL_CHARS),
+            validation.text(but, "but", validation.LABEL_CHARS),
+        )
+        return browse.weightiest(self._engine.parts().store, who, wanted)
+
+    def stats(self, who: Identity) -> dict[str, Any]:
+        """Counts of live memories that *who* may read; needs no model."""
+        return browse.stats(self._engine.parts().store, who)
+
+    def names(self, who: Identity, column: str) -> list[str]:
+        """Names in what *who* may read, in order; *column*: session, entities, topic or tags."""
+        return browse.names(self._engine.parts().store, who, column)
+
+    def changed(self, who: Identity, after: int | None = None) -> browse.Changed:
+        """What any process changed after journal sequence *after* in what *who* may read.
+
+        None gives only the sequence to begin from. Cheap when nothing changed.
+        """
+        return browse.changed(self._engine.parts().store, who, after)
+
+    # Upkeep
 
     @property
     def reembedding(self) -> Reembedding:
@@ -252,12 +442,12 @@ class Memory(Knowing, LifeCycle):
 
     def health(self, who: Identity, *, repair: bool = False) -> HealthReport:
         """A real round trip and the state of every part; *repair* rebuilds what can be rebuilt."""
-        repair = checks.flag(repair, "repair")
+        repair = validation.flag(repair, "repair")
         return health.report(self, self._engine, who, repair=repair, now=self._clock())
 
     def encode(self, who: Identity, since: str = "", tell: Progress | None = None) -> EncodeReport:
         """Let the model do now what is due, and again what was said *since*; see Jobs.encode."""
-        span = checks.span(since, "since")
+        span = validation.span(since, "since")
         return self._engine.parts().jobs.encode(who, None if span is None else span[0], tell)
 
     # Interchange
@@ -268,8 +458,8 @@ class Memory(Knowing, LifeCycle):
         A memory that is linked with others has `links` too: a, b, kind and weight of each.
         """
         store = self._engine.parts().store
-        for memory in catalogue.readable(store, who):
-            found = catalogue.links(store, who, memory.id)
+        for memory in browse.readable(store, who):
+            found = browse.links(store, who, memory.id)
             links = [asdict(link) for link in found if link.kind != FROM]
             yield jsonl.to_record(memory) | ({"links": links} if links else {})
 
@@ -280,7 +470,7 @@ class Memory(Knowing, LifeCycle):
         belongs to another agent or team; else it becomes the caller's own. Raises InvalidInput,
         which names the field, TooLarge, ScopeDenied or a StorageError.
         """
-        links = intake.links(checks.mapping(record, "record").get("links", ()))
+        links = intake.links(validation.mapping(record, "record").get("links", ()))
         record = {name: value for name, value in record.items() if name != "links"}
         memory, warnings = jsonl.from_record(record)
         if "occurred_at" not in record:
@@ -290,4 +480,16 @@ class Memory(Knowing, LifeCycle):
         return replace(receipt, warnings=(*receipt.warnings, *warnings))
 
     def _query(self, query: str) -> str:
-        return checks.prose(query, "query", self.settings.limits.query_chars, checks.SHORTEN)[0]
+        return validation.prose(
+            query, "query", self.settings.limits.query_chars, validation.SHORTEN
+        )[0]
+
+    def _near(self, parts: Parts, who: Identity, query: str) -> tuple[str, ...]:
+        """What *query* brings to mind of what *who* may forget."""
+        most = self.settings.limits.query_chars
+        cleaned = validation.prose(query, "query", most, validation.SHORTEN)[0]
+        found = parts.reader.recall(
+            who, Cues(cleaned, k=FORGET_CANDIDATES, context=0, rehearse=False)
+        )
+        near = [hit.memory for hit in (*found.hits, *found.partial)]
+        return tuple(m.id for m in near if who.admin or m.agent == who.agent)

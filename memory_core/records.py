@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 import re
 import secrets
 import unicodedata
@@ -396,3 +397,27 @@ class HealthReport:
     jobs: Mapping[str, Any]
     last_run: Mapping[str, Any]
     versions: Mapping[str, str]
+
+
+def elapsed(since: float, now: float) -> float:
+    """Seconds from *since* to *now*, both of the wall clock; infinite when *since* lies ahead.
+
+    That is so after the clock was set back: nobody can say how long ago it was, and what is done
+    after some time must not wait for years until the clock has caught up. Never negative.
+    """
+    return now - since if now >= since else math.inf
+
+
+DERIVED = ("summary", "concept")
+
+
+def scope(memory: Memory) -> tuple[str, str, str]:
+    """What memories must share to be compared: visibility, owner and, for a team's, the team."""
+    return memory.visibility, memory.agent, memory.team if memory.visibility == "team" else ""
+
+
+def owner_of(memory: Memory) -> str:
+    """Whose memory a scope is: one string a scope, so that tombstones do not cross scopes."""
+    if memory.visibility == "private":
+        return f"private:{memory.agent}"
+    return f"team:{memory.team}" if memory.visibility == "team" else "shared"

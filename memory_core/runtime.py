@@ -14,27 +14,28 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from memory_core.lifecycle import turn_pairs as pairs
-from memory_core.remember.capture import Capture
 from memory_core.config import Settings
 from memory_core.consolidate.run import Consolidator
-from memory_core.embedding.embedder import Embedder, EmbedderGate, choose
+from memory_core.consolidate.scheduler import Sleeper
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import EmbedderGate, choose
+from memory_core.enrichment.worker import Jobs
 from memory_core.errors import Busy, StorageError
 from memory_core.forget import Forgetting
 from memory_core.gist import encoder as gist_encoder
-from memory_core.gist.encoder import GistEncoder
+from memory_core.gist.base import GistEncoder
 from memory_core.gist.passthrough import PassthroughEncoder
-from memory_core.text.importance import ImportanceScorer, Rules
-from memory_core.enrichment.worker import Jobs
-from memory_core.maintenance.loop import Maintenance
-from memory_core.recall.reader import Reader
-from memory_core.maintenance.reembedding import Reembedding
-from memory_core.lifecycle.working_memory import Sessions
-from memory_core.consolidate.scheduler import Sleeper
-from memory_core.storage.store import EMBEDDING, MemoryStore
+from memory_core.lifecycle import turn_pairs
 from memory_core.lifecycle.tiers import Tiers
-from memory_core.representation import embed, index_text
+from memory_core.lifecycle.working_memory import Sessions
+from memory_core.maintenance.loop import Maintenance
+from memory_core.maintenance.reembedding import Reembedding
+from memory_core.recall.reader import Reader
+from memory_core.remember.capture import Capture
 from memory_core.remember.writer import Writer
+from memory_core.representation import embed, index_text
+from memory_core.storage.store import EMBEDDING, MemoryStore
+from memory_core.text.importance import ImportanceScorer, Rules
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +140,7 @@ class Engine:
         gate.start()
         with _no_collection():
             store.catch_up()
-        late = pairs.kept(store, embed)
+        late = turn_pairs.kept(store, embed)
         reembedding = Reembedding(store, gate, self._load, clock, late, lambda: self._closed)
         encoder = self._encoder or gist_encoder.choose(settings)
         jobs = Jobs(store, gate, encoder, settings, clock)

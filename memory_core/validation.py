@@ -10,8 +10,8 @@ from typing import Any
 from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied, TooLarge
 from memory_core.records import VISIBILITIES, Identity, Memory, is_id
+from memory_core.text import normalise
 from memory_core.text.time import moments
-from memory_core.text import normalise as visible
 
 LABEL_CHARS = 200
 """Longest speaker, session or tag."""
@@ -57,7 +57,7 @@ def text(value: str, argument: str, most: int, next_step: str = SHORTEN) -> str:
     """*value* when it is a str of at most *most* characters, lone surrogates made U+FFFD."""
     if not isinstance(value, str):
         raise invalid(argument, f"must be text, got {type(value).__name__}", "pass a string")
-    cleaned = visible.clean(value)[0]
+    cleaned = normalise.clean(value)[0]
     if len(cleaned) > most:
         raise TooLarge(
             f"{argument} has {len(cleaned):,} characters, at most {most:,} are allowed", next_step
@@ -68,9 +68,9 @@ def text(value: str, argument: str, most: int, next_step: str = SHORTEN) -> str:
 def prose(value: str, argument: str, most: int, next_step: str) -> tuple[str, tuple[str, ...]]:
     """*value* as text that says something, with a warning for each kind of odd character in it."""
     repaired = text(value, argument, most, next_step)
-    if visible.is_blank(repaired):
+    if normalise.is_blank(repaired):
         raise invalid(argument, "it is empty", "pass some words")
-    warnings = visible.clean(value)[1]
+    warnings = normalise.clean(value)[1]
     if "\0" in repaired:
         warnings.append(f"{argument} holds NUL characters, which are kept as they are")
     return repaired, tuple(warnings)

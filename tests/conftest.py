@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from memory_core.config import Settings
 from memory_core.embedding.acquisition import locate
-from memory_core.embedding.embedder import Profile
+from memory_core.embedding.base import Profile
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable
 from memory_core.evaluation.cached import Cached

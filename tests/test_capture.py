@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from memory_core.remember.capture import Observation
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput, TooLarge
 from memory_core.memory import Memory
 from memory_core.records import ConversationTurn, Identity
+from memory_core.remember.capture import Observation
 
 ME = Identity("me")
 OTHER = Identity("other")

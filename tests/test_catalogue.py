@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_core import browse as catalogue
+from memory_core import browse
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity
@@ -69,11 +69,11 @@ def test_table_and_columns_list_alike(filled: Memory) -> None:
         ("", "people"),
         (1, 5, 100),
     ):
-        wanted = catalogue.Wanted(limit, session, kind, entity, topic)
+        wanted = browse.Wanted(limit, session, kind, entity, topic)
         assert not store.behind
-        table = list(catalogue._from_table(store, who, wanted).values())
-        assert [memory.id for memory in table] == catalogue._ids(store, who, wanted)
-        assert table == catalogue.listing(store, who, wanted)
+        table = list(browse._from_table(store, who, wanted).values())
+        assert [memory.id for memory in table] == browse._ids(store, who, wanted)
+        assert table == browse.listing(store, who, wanted)
 
 
 def test_a_table_that_hides_or_invents_rows_changes_no_listing(
@@ -126,7 +126,7 @@ def test_a_table_that_fails_is_not_an_empty_listing(
     monkeypatch.setattr(store.table, "listing", fail)
     monkeypatch.setattr(store.table, "get", fail)
     with caplog.at_level(logging.WARNING):
-        assert catalogue.listing(store, ME, catalogue.Wanted(100)) == wanted
+        assert browse.listing(store, ME, browse.Wanted(100)) == wanted
     assert "a block is lost" in caplog.text
 
 
@@ -172,7 +172,7 @@ def test_names_come_in_order_without_repeats(filled: Memory) -> None:
 def test_an_export_is_in_order_of_storing_and_survives_forgetting_meanwhile(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "BATCH", 4)
+    monkeypatch.setattr(browse, "BATCH", 4)
     ids = [memory.remember(ME, f"Entry {n}.", when=f"{2030 - n}").id for n in range(12)]
     walk = memory.export(ME)
     seen = [next(walk)["id"] for _ in range(2)]

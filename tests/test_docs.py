@@ -20,9 +20,9 @@ from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from server import __version__
-from server.cli import main as cli
-from server.protocol.server import build_server
+from server.cli import main
 from server.cli.parser import Parser, build_parser
+from server.protocol.server import build_server
 from server.protocol.tools import DESCRIPTIONS
 
 ROOT = Path(__file__).parent.parent
@@ -133,7 +133,7 @@ class Shell:
             words = shlex.split(command.rpartition("|")[0])
             assert words[0] == "echo"
             self._patch.setattr("sys.stdin", io.StringIO(" ".join(words[1:]) + "\n"))
-        code = cli.main(argv)
+        code = main.main(argv)
         said, errors = self._capsys.readouterr()
         assert code == 0, errors
         found = _ID.search(said)
@@ -165,7 +165,7 @@ def shell(
     }
     monkeypatch.setattr("os.environ", environment)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "_engine", lambda settings: Memory(settings, embedder=minilm))
+    monkeypatch.setattr(main, "_engine", lambda settings: Memory(settings, embedder=minilm))
     pairs = [{"query": "Where is the tea?", "relevant_texts": ["The tea is in the tin."]}]
     (tmp_path / "my_questions.json").write_text(json.dumps(pairs))
     (tmp_path / "talk.txt").write_text("The ferry to Bergen leaves at nine.\nok\n")

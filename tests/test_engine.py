@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from memory_core import runtime as engine
+from memory_core import runtime
 from memory_core.config import LimitSettings, Settings, StorageSettings
 from memory_core.errors import Busy, DiskFull, IncompatibleStore, StorageError
 from memory_core.memory import Memory
@@ -218,7 +218,7 @@ def test_the_model_of_the_store_is_used_and_not_the_one_of_the_settings(
         asked.append(settings.embedder)
         return toy
 
-    monkeypatch.setattr(engine, "choose", choose)
+    monkeypatch.setattr(runtime, "choose", choose)
     for embedder in ("ollama:one", "ollama:two"):
         with Memory(Settings(data_dir=tmp_path, embedder=embedder)) as memory:
             assert memory.wait_ready(10.0)

@@ -13,6 +13,7 @@ import pytest
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied, StorageError
 from memory_core.forget import Forgetting
+from memory_core.lifecycle.tombstones import SECRET, digests
 from memory_core.records import (
     Change,
     ForgetReport,
@@ -22,9 +23,8 @@ from memory_core.records import (
     new_id,
     to_fields,
 )
-from memory_core.storage.store import MemoryStore
-from memory_core.lifecycle.tombstones import SECRET, digests
 from memory_core.representation import index_text
+from memory_core.storage.store import MemoryStore
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))

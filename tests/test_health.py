@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from memory_core import health, surroundings
+from memory_core import health
 from memory_core.config import Settings
 from memory_core.errors import DiskFull
 from memory_core.maintenance.loop import Maintenance
@@ -271,7 +271,7 @@ def test_who_keeps_the_store_how_far_behind_it_is_and_since_when_are_told(
     applied_at = clock()
     clock.pass_by(90.0)
     other.remember(ME, HERON)
-    check = surroundings.upkeep(store, upkeep(memory), clock())
+    check = health.upkeep(store, upkeep(memory), clock())
     lag = store.journal.last() - store.applied
     assert lag > 0
     assert store.applied_at == applied_at
@@ -302,7 +302,7 @@ def test_a_disk_that_is_nearly_full_is_told(
     open_memory: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = open_memory()
-    monkeypatch.setattr(surroundings, "HEADROOM", 2**62)
+    monkeypatch.setattr(health, "HEADROOM", 2**62)
     report = memory.health(ME)
     check = checks(report)["disk"]
     assert (report.status, check.status, check.fix) == ("degraded", "degraded", "free some space")
@@ -311,14 +311,14 @@ def test_a_disk_that_is_nearly_full_is_told(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads what Linux has mounted")
-@pytest.mark.parametrize("system", sorted(surroundings.NETWORK))
+@pytest.mark.parametrize("system", sorted(health.NETWORK))
 def test_a_network_file_system_is_told(
     open_memory: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, system: str
 ) -> None:
     memory = open_memory()
     root = "21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/root rw"
     mounts = tmp_path / "mountinfo"
-    monkeypatch.setattr(surroundings, "_MOUNTS", mounts)
+    monkeypatch.setattr(health, "_MOUNTS", mounts)
     mounts.write_text(f"{root}\n36 35 98:0 / {tmp_path} rw - {system} server:/share rw\n", "utf-8")
     check = checks(memory.health(ME))["disk"]
     assert (check.status, check.fix) == ("degraded", "move it to a local disk")

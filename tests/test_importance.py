@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from memory_core.config import Settings
-from memory_core.text.importance import NOVEL, Rules, band
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.text.importance import NOVEL, Rules, band
 
 ME = Identity("me")
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from memory_core.embedding.minilm import MiniLM
-from memory_core.recall.confidence import is_cue
 from memory_core.memory import Memory
+from memory_core.recall.confidence import is_cue
 from memory_core.records import Identity
 
 ME = Identity("me")

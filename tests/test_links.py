@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core.recall import spreading as links
 from memory_core.config import Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
+from memory_core.recall import spreading
 from memory_core.records import Change, Hit, Identity
 
 ME = Identity("me")
@@ -171,17 +171,19 @@ def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) ->
     cue, near, far = (row for row in rows if row is not None)
     parent, likeness = 0.8, 0.3
     with store.reading():
-        reached = links._spread(store, {cue: parent}, {cue: likeness}, store.readable(ME), ())
+        reached = spreading._spread(store, {cue: parent}, {cue: likeness}, store.readable(ME), ())
         assert store.vectors is not None
         whole = store.vectors.wholes(np.arange(len(store.columns)))
-    by_name = parent * links.SPREAD * links.ENTITY_BOOST  # two hold it: the name is rare
+    by_name = parent * spreading.SPREAD * spreading.ENTITY_BOOST  # two hold it: the name is rare
     assert reached[near].activation == pytest.approx(by_name)
-    assert reached[far].activation == pytest.approx(by_name * links.SPREAD * links.ENTITY_BOOST)
+    assert reached[far].activation == pytest.approx(
+        by_name * spreading.SPREAD * spreading.ENTITY_BOOST
+    )
     alike = {row: link.activation for row, link in reached.items() if link.how == "like"}
     assert alike
     for row, activation in alike.items():
         cosine = float(whole[row] @ whole[cue])
-        assert activation == pytest.approx(parent * links.SPREAD * likeness * cosine, abs=1e-3)
+        assert activation == pytest.approx(parent * spreading.SPREAD * likeness * cosine, abs=1e-3)
 
 
 def test_a_topic_links_its_members(memory: Memory) -> None:
@@ -194,7 +196,7 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
     row = store.columns.row(cue)
     assert row is not None
     with store.reading():
-        steps = list(links._near(store, row, store.readable(ME), 0.0, ()))
+        steps = list(spreading._near(store, row, store.readable(ME), 0.0, ()))
     assert [(store.columns.id(each), how) for each, _, how in steps if each != row] == [
         (other, "same topic (crafts) as")
     ]
@@ -220,7 +222,9 @@ def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> Non
         row = store.columns.row(ids[0])
         assert row is not None
         assert store.graph.holders("Tannery Row") == 11
-        shares = [share for _, share, how in links._noted(store, row) if how.startswith("shares")]
+        shares = [
+            share for _, share, how in spreading._noted(store, row) if how.startswith("shares")
+        ]
     assert shares
     assert set(shares) == {1.0}
 
@@ -254,7 +258,7 @@ def test_what_is_reached_stays_behind_the_best_hit_and_is_bounded(memory: Memory
     assert found[0].memory.id == cue
     assert all(hit.score < found[0].score for hit in found[1:])
     reached = [hit for hit in found if np.asarray(hit.why.get("links", 0.0)) > 0]
-    assert 0 < len(reached) <= links.REACHED
+    assert 0 < len(reached) <= spreading.REACHED
 
 
 def test_a_long_text_brings_less_to_mind(memory: Memory) -> None:
@@ -270,7 +274,7 @@ def test_a_long_text_brings_less_to_mind(memory: Memory) -> None:
         row = {id: columns.row(id) for id in (short, long, by_short, by_long)}
         everything = np.ones(len(columns), np.bool_)
         seeds = {row[short]: 1.0, row[long]: 1.0}
-        reached = links._spread(store, seeds, {}, everything, ())  # type: ignore[arg-type]
+        reached = spreading._spread(store, seeds, {}, everything, ())  # type: ignore[arg-type]
         words = int(columns.words[row[long]])
     assert words > 60
     whole, part = (reached[row[id]].activation for id in (by_short, by_long))  # type: ignore[index]

@@ -18,9 +18,9 @@ import pytest
 
 from memory_core import config
 from server import __version__
-from server.hooks import settings as hook_settings
-from server.clients.clients import User
 from server.cli.parser import build_parser
+from server.clients.clients import User
+from server.hooks import settings
 from server.protocol.tools import DESCRIPTIONS
 
 ROOT = Path(__file__).parents[1]
@@ -78,10 +78,10 @@ def test_the_registry_entry_starts_the_server_with_settings_that_exist() -> None
 
 
 def test_the_plugins_hooks_are_those_that_install_writes(tmp_path: Path) -> None:
-    place = hook_settings.place("claude-code", User(tmp_path, "linux", {}))
+    place = settings.place("claude-code", User(tmp_path, "linux", {}))
     assert place.name == "settings.json"
     held: dict[str, Any] = {}
-    hook_settings.add("claude-code", held, hook_settings.Handler(("anamnesis", "hook")))
+    settings.add("claude-code", held, settings.Handler(("anamnesis", "hook")))
     assert read("integrations/claude-code/hooks/hooks.json") == held
 
 

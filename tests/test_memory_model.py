@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from numpy.typing import NDArray
 
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Profile
+from memory_core.embedding.base import Profile
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.memory import Memory
 from memory_core.records import Identity, normalised

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from memory_core.recall.answer import LEXICAL_ONLY
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
+from memory_core.recall.answer import LEXICAL_ONLY
 from memory_core.records import Change, Hit, Identity, Recollection
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))

@@ -15,19 +15,18 @@ import pytest
 from numpy.typing import NDArray
 
 from memory_core.config import ConsolidationSettings, Settings
-from memory_core.embedding.embedder import Embedder
+from memory_core.embedding.base import Embedder
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.data import DIALOGUE
 from memory_core.evaluation.readers import read
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.storage.index.analysis import analyse
-from memory_core.storage.index.vocabulary import Spelling
-from memory_core.storage.thesaurus import TABLE
+from memory_core.storage.index.vocabulary import TABLE, Spelling
 from memory_core.text import passages
-from memory_core.text.time import dates
 from memory_core.text.names.entities import entities
-from memory_core.text.order import order_asked
+from memory_core.text.question import order_asked
+from memory_core.text.time import dates
 
 ME = Identity("me")
 DAY = 86_400.0

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_core.lifecycle import turn_pairs as pairs
 from memory_core.config import Settings, StorageSettings
-from memory_core.embedding.embedder import Profile
+from memory_core.embedding.base import Profile
 from memory_core.errors import EncoderUnavailable
+from memory_core.lifecycle import turn_pairs
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import Identity
@@ -125,13 +125,13 @@ def test_a_pair_keeps_its_vector(opened: Open, models: Models, quiet: None) -> N
     turns = [("user", "Which paint did we choose?"), ("assistant", "The green one, two litres.")]
     asked, answered = (memory.remember(ME, text, role=role, session="s").id for role, text in turns)
     store = memory._engine.parts().store
-    made = pairs.vectors(store, models["a"], [(asked, answered)])
-    store.commit(lambda tx: pairs.write(tx, asked, answered, made, "a-1", "sweep"))
+    made = turn_pairs.vectors(store, models["a"], [(asked, answered)])
+    store.commit(lambda tx: turn_pairs.write(tx, asked, answered, made, "a-1", "sweep"))
     memory.reembedding.begin("ollama:b")
     rounds(memory, 3)
     assert working_with(memory) == "b-1"
     parts, vectors = store.journal.vectors([asked, answered], "b-1")[asked]
-    assert parts == [0, pairs.PART]
+    assert parts == [0, turn_pairs.PART]
     text = f"User: {turns[0][1]} / Agent: {turns[1][1]}"
     assert np.allclose(vectors[-1], models["b"].query(text), atol=1e-3)
     assert store.journal.vectors([answered], "b-1")[answered][0] == [0]

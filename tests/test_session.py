@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.config import SessionSettings
-from memory_core.records import Identity
 from memory_core.lifecycle.working_memory import (
     CONVERSATIONS,
     NOTHING,
@@ -16,6 +15,7 @@ from memory_core.lifecycle.working_memory import (
     Session,
     Sessions,
 )
+from memory_core.records import Identity
 
 ME, OTHER = Identity("me"), Identity("other")
 SETTINGS = SessionSettings()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core.recall.signals import cognitive as cognition
-from memory_core.lifecycle import turn_pairs as pairs
+from memory_core.lifecycle import turn_pairs
 from memory_core.memory import Memory
+from memory_core.recall.signals import cognitive
 from memory_core.records import Change, ConversationTurn, Identity
 
 ME, OTHER = Identity("me"), Identity("other")
@@ -204,7 +204,7 @@ def test_a_turn_and_its_answer_become_a_pair_when_they_go_cold(memory: Memory, c
     swept = memory.sweep(ME)
     assert (swept.cold, swept.pairs) == (2, 1)
     store = memory._engine.parts().store
-    found = pairs.of(store, [asked, answered])
+    found = turn_pairs.of(store, [asked, answered])
     assert found[asked] == found[answered]
     pair = found[asked]
     assert pair.text == (
@@ -224,12 +224,12 @@ def test_a_pair_keeps_its_vector_beside_those_of_the_turn(
     before = store.journal.vectors([asked], toy.fingerprint)[asked]
     memory.sweep(ME)
     parts, vectors = store.journal.vectors([asked], toy.fingerprint)[asked]
-    assert parts == [*before[0], pairs.PART]
+    assert parts == [*before[0], turn_pairs.PART]
     assert np.array_equal(vectors[:-1], before[1])
-    text = pairs.of(store, [asked])[asked].text
+    text = turn_pairs.of(store, [asked])[asked].text
     assert np.allclose(vectors[-1], toy.query(text), atol=1e-3)
     memory.forget(ME, ids=[answered], confirm=True)
-    assert pairs.of(store, [asked]) == {}
+    assert turn_pairs.of(store, [asked]) == {}
 
 
 def test_what_comes_back_from_below_is_the_pair(memory: Memory, clock: Any, toy: Any) -> None:
@@ -241,9 +241,9 @@ def test_what_comes_back_from_below_is_the_pair(memory: Memory, clock: Any, toy:
     memory.recall(ME, cue, session="now", k=1)
     mind = memory.in_mind(ME, "now")
     assert set(mind.hot) == set(mind.promoted) == {asked, answered}
-    vector = toy.query(pairs.of(store, [asked])[asked].text)
+    vector = toy.query(turn_pairs.of(store, [asked])[asked].text)
     with store.reading():
-        rows = cognition.hot(store, mind, vector, 0.99)  # nothing but the pair's own vector is
+        rows = cognitive.hot(store, mind, vector, 0.99)  # nothing but the pair's own vector is
         assert [store.columns.id(row) for row in rows.tolist()] == [asked]
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.storage.index.analysis import analyse
-from memory_core.text import number_words
-from memory_core.text.time import lexicon as calendar_words
+from memory_core.text import numerals
+from memory_core.text.time import lexicon
 from memory_core.text.words import STOPWORDS
 
 FILE = Path(__file__).parents[1] / "memory_core" / "storage" / "data" / "near_words.npz"
@@ -32,12 +32,12 @@ less than 1 % of all pairs."""
 
 _ALONE = (
     set(STOPWORDS)
-    | set(calendar_words.MONTHS)
-    | set(calendar_words.WEEKDAYS)
-    | set(calendar_words.NUMBERS)
-    | set(calendar_words.UNITS)
-    | set(calendar_words.DIRECTIONS)
-    | set(number_words.VALUES)
+    | set(lexicon.MONTHS)
+    | set(lexicon.WEEKDAYS)
+    | set(lexicon.NUMBERS)
+    | set(lexicon.UNITS)
+    | set(lexicon.DIRECTIONS)
+    | set(numerals.VALUES)
 )
 
 Vectors = NDArray[np.float32]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.config import PREFIX
-from server.hooks import settings as hook_settings
 from server.clients.clients import NAME
+from server.hooks import settings
 from server.hooks.settings import Handler
 
 ROOT = Path(__file__).parents[1]
@@ -166,7 +166,7 @@ def plugin(project: Mapping[str, Any]) -> dict[str, Any]:
 def hooks() -> dict[str, Any]:
     """The hooks that `install claude-code --hooks` writes, with the program on the PATH."""
     content: dict[str, Any] = {}
-    hook_settings.add("claude-code", content, Handler((NAME, "hook")))
+    settings.add("claude-code", content, Handler((NAME, "hook")))
     return content
 
 

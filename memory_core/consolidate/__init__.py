@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""The walk of `consolidate`: one journalled run, previewed, applied or undone."""

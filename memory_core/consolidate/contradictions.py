@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memory_core.relations.corrections import Correction, Said, correction, extends, said
-from memory_core.records import Contradiction, Memory
-from memory_core.scoring import clusters
-from memory_core.relations import duplicates
-from memory_core.consolidate.steps import DERIVED, NO_MODEL, Scene, grouped, scope
 from memory_core.consolidate.plan import Plan
+from memory_core.consolidate.steps import NO_MODEL, Scene, grouped
+from memory_core.records import DERIVED, Contradiction, Memory, scope
+from memory_core.relations import duplicates
 from memory_core.relations.claims import opposed
+from memory_core.relations.corrections import Correction, Said, correction, extends, said
 from memory_core.relations.english import corrects
+from memory_core.scoring import clusters
 
 UNCLEAR = "unclear"
 """Two memories may not both hold, but no rule tells; reported, and nothing is changed."""

@@ -14,23 +14,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.relations import corrections
-from memory_core.consolidate import contradictions as relations
-from memory_core.consolidate import steps as sleep
-from memory_core.consolidate import summaries
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Embedder, EmbedderGate
-from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
-from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id
-from memory_core.relations import duplicates
-from memory_core.consolidate.steps import Relate, Scene, Summarise
-from memory_core.storage import process_memory as heap
-from memory_core.storage.index.indexes import DERIVED_FROM
+from memory_core.consolidate import contradictions, summaries
+from memory_core.consolidate import steps as sleep
 from memory_core.consolidate.plan import SOURCE, Plan
 from memory_core.consolidate.run_log import Asked, Runs
-from memory_core.storage.store import MemoryStore
-from memory_core.lifecycle.tombstones import owner_of
+from memory_core.consolidate.steps import Relate, Scene, Summarise
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import EmbedderGate
+from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
+from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id, owner_of
+from memory_core.relations import corrections, duplicates
 from memory_core.representation import embed
+from memory_core.storage import process_memory
+from memory_core.storage.index.indexes import DERIVED_FROM
+from memory_core.storage.store import MemoryStore
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +37,12 @@ Progress = Callable[[int, int, str], None]
 STEPS: dict[str, Callable[[Scene], None]] = {
     "settle": sleep.settle,
     "topics": sleep.topics,
-    "contradictions": relations.contradictions,
+    "contradictions": contradictions.contradictions,
     "refresh": summaries.refresh,
     "summaries": summaries.summaries,
     "sessions": summaries.sessions,
     "concepts": summaries.concepts,
-    "duplicates": relations.repetitions,
+    "duplicates": contradictions.repetitions,
     "prune": sleep.prune_faded,
 }
 """In the order in which one run takes them."""
@@ -131,7 +129,7 @@ class Consolidator:
             return self._preview(asked) if dry_run else self._run_alone(asked)
         finally:
             corrections.let_go()
-            heap.give_back()
+            process_memory.give_back()
 
     def undo(self, who: Identity, run: str) -> RunReport:
         """Take back the run *run* of *who*; what was changed since stays and is listed as kept.

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from memory_core.consolidate.plan import Action, Plan, plain
 from memory_core.errors import Busy, InvalidInput, NotFound
 from memory_core.records import (
     Change,
@@ -22,7 +23,6 @@ from memory_core.records import (
 )
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.locks import FileLock
-from memory_core.consolidate.plan import Action, Plan, plain
 from memory_core.storage.store import MemoryStore
 
 BATCH = 256

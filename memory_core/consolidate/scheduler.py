@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from memory_core.config import ConsolidationSettings
 from memory_core.consolidate.run import Consolidator
 from memory_core.errors import Busy, MemoryCoreError, NotFound
-from memory_core.records import KINDS, Identity, RunReport
-from memory_core.consolidate.steps import DERIVED
+from memory_core.records import DERIVED, KINDS, Identity, RunReport
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Profile
-from memory_core.records import TIERS, Memory
-from memory_core.scoring import clusters, decay, prune, tiers
 from memory_core.consolidate.plan import Plan
+from memory_core.embedding.base import Profile
+from memory_core.lifecycle.topics import beginning
+from memory_core.records import DERIVED, TIERS, Memory, scope
 from memory_core.relations.claims import Claims, claims
+from memory_core.scoring import clusters, decay, tiers
 
 K = TypeVar("K", bound=Hashable)
 
@@ -33,12 +34,10 @@ Relate = Callable[[Memory, Memory], tuple[str, str]]
 SESSION_ENDED_S = 3600.0
 """A conversation in which nothing was said for an hour is over; sleep then sums it up."""
 
-LABEL_CHARS = 80
 """A topic is called by the beginning of its first member's text."""
 
 NO_MODEL = "the embedding model is not ready"
 
-DERIVED = ("summary", "concept")
 """Kinds that a run makes of other memories."""
 
 STANDS_FOR = 0.5
@@ -192,11 +191,6 @@ def topics(scene: Scene) -> None:
                 scene.plan.put(scene.plan.begin("topics"), memory.id, topic=label)
 
 
-def beginning(memory: Memory) -> str:
-    """What a topic is called that begins with *memory*."""
-    return " ".join(memory.text.split())[:LABEL_CHARS]
-
-
 # Prune
 
 
@@ -217,7 +211,7 @@ def prune_faded(scene: Scene) -> None:
     fresh |= scene.left | {memory.superseded_by for memory in plan.memories.values()}
     members = [m for m in scene.spoken() if m.tier != "active" and m.id not in fresh]
     low = settings.consolidation.prune_retention, settings.consolidation.prune_importance
-    gone = prune.faded(
+    gone = tiers.faded(
         _retention(scene, members),
         np.array([memory.importance for memory in members]),
         least_retention=low[0],
@@ -266,11 +260,6 @@ def _retention(scene: Scene, members: Sequence[Memory]) -> NDArray[np.float64]:
 
 
 # Groups
-
-
-def scope(memory: Memory) -> tuple[str, str, str]:
-    """What memories must share to be compared: visibility, owner and, for a team's, the team."""
-    return memory.visibility, memory.agent, memory.team if memory.visibility == "team" else ""
 
 
 def grouped(memories: Iterable[Memory], key: Callable[[Memory], K]) -> list[list[Memory]]:

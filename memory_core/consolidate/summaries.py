@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from memory_core.gist.passthrough import telling
-from memory_core.records import TRUSTS, Memory, content_hash, new_id, repeat_key
-from memory_core.relations import duplicates
-from memory_core.consolidate.steps import DERIVED, NO_MODEL, Scene, grouped, scope
 from memory_core.consolidate.plan import Action
-from memory_core.text.time.moments import day_words
+from memory_core.consolidate.steps import NO_MODEL, Scene, grouped
+from memory_core.gist.passthrough import telling
+from memory_core.records import DERIVED, TRUSTS, Memory, content_hash, new_id, repeat_key, scope
+from memory_core.relations import duplicates
 from memory_core.text.passages import sentences
+from memory_core.text.time.moments import day_words
 from memory_core.text.words import content_words, count_words, is_plain, words
 
 SESSION_PREFIX = "Session summary:"

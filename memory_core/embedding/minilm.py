@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory_core.embedding.acquisition import PACKAGED, PUBLIC_INDEX, acquire
-from memory_core.embedding.embedder import PROFILES, Profile, fingerprint_of, profile_of
-from memory_core.embedding.sanity import prefixed, unit_rows
+from memory_core.embedding.base import (
+    PROFILES,
+    Profile,
+    fingerprint_of,
+    prefixed,
+    profile_of,
+    unit_rows,
+)
 from memory_core.embedding.weights import FILES, MODEL, TOKENIZER
 from memory_core.errors import EncoderUnavailable
 

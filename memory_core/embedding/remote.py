@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory_core.embedding.embedder import fingerprint_of, profile_of
-from memory_core.embedding.sanity import SAMPLES, prefixed, unit_rows
+from memory_core.embedding.base import SAMPLES, fingerprint_of, prefixed, profile_of, unit_rows
 from memory_core.errors import EncoderUnavailable
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory_core.embedding.embedder import fingerprint_of, profile_of
+from memory_core.embedding.base import fingerprint_of, prefixed, profile_of, unit_rows
 from memory_core.embedding.minilm import BASE_FINGERPRINT, MAX_PIECES, PROBE, is_minilm
-from memory_core.embedding.sanity import prefixed, unit_rows
 from memory_core.errors import EncoderUnavailable
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""The work of a language model, behind the calls and within a budget."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 
 from memory_core.config import GistSettings
 from memory_core.errors import EncoderUnavailable, MemoryCoreError
-from memory_core.gist.encoder import AnswerFailure, GistEncoder, ServiceFailure, Usage
+from memory_core.gist.base import AnswerFailure, GistEncoder, ServiceFailure, Usage
 from memory_core.records import Change
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore

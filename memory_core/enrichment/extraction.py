@@ -13,34 +13,32 @@ from typing import Any
 
 import numpy as np
 
-from memory_core.remember import commit as recording
-from memory_core.config import GistSettings, Settings
-from memory_core.embedding.embedder import Embedder
-from memory_core.gist.encoder import Encoded, Fact, Gist, Turn
+from memory_core.embedding.base import Embedder
+from memory_core.enrichment import grounding
+from memory_core.gist.base import Encoded, Fact, Gist, Turn
 from memory_core.gist.passthrough import PassthroughEncoder
-from memory_core.remember.commit import Entry
+from memory_core.lifecycle.tombstones import forms
 from memory_core.records import (
     FAILED,
-    JOBS,
-    NEVER,
     TRUSTS,
     Change,
     Identity,
     Memory,
     content_hash,
     normalised,
+    owner_of,
 )
+from memory_core.relations import claims
+from memory_core.remember import commit
+from memory_core.remember.commit import Entry
+from memory_core.representation import embed
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
-from memory_core.text import echo, secrets
-from memory_core.relations import claims
-from memory_core.text.time import dates
-from memory_core.enrichment import grounding
+from memory_core.text import relevance, secrets
+from memory_core.text.importance import NORMAL
 from memory_core.text.names.entities import entities
-from memory_core.text.salience import FILLER, NORMAL
-from memory_core.lifecycle.tombstones import forms, owner_of
-from memory_core.representation import embed
+from memory_core.text.time import dates
 
 SOURCE = "encoder"
 """Where these changes come from, as the history of a memory shows it."""
@@ -53,42 +51,15 @@ _rules = PassthroughEncoder()
 # What goes in
 
 
-def due(memory: Memory, *, judged: bool) -> tuple[str, ...]:
-    """The jobs that a model has to do for a new *memory*; *judged*: the caller gave the importance.
-
-    None for what is derived, and for what systems and tools print. Importance that rules are sure
-    of (a correction, an instruction, a decision) stays.
-    """
-    if memory.derived_from or memory.role in ("system", "tool"):
-        return ()
-    sure = judged or memory.importance > NORMAL or memory.importance < FILLER
-    return tuple(job for job in JOBS if job != "importance-judge" or not sure)
-
-
-def allowed(memory: Memory, settings: GistSettings) -> bool:
-    """True when *settings* and whoever wrote *memory* let a model see it."""
-    return (
-        memory.agent not in settings.forbid_agents
-        and memory.visibility not in settings.forbid_scopes
-        and memory.encoded != NEVER
-    )
-
-
-def due_late(memory: Memory, settings: Settings) -> tuple[str, ...]:
-    """The jobs for a *memory* that leaves the ring and that no model was asked about (row A2.6)."""
-    late = settings.encoder != "passthrough" and not (memory.encoded or memory.due)
-    return due(memory, judged=True) if late and allowed(memory, settings.gist) else ()
-
-
 def turn(memory: Memory) -> Turn:
     """*memory* as a model may see it: without secrets and without recalled text."""
-    shown = secrets.mask(echo.without_recalled(memory.text))[0]
+    shown = secrets.mask(relevance.without_recalled(memory.text))[0]
     return Turn(shown, memory.speaker, memory.role, memory.occurred_at)
 
 
 def is_echo(memory: Memory) -> bool:
     """True when nothing is left of *memory* without the recalled text in it."""
-    return not echo.without_recalled(memory.text)
+    return not relevance.without_recalled(memory.text)
 
 
 # What comes out
@@ -162,7 +133,7 @@ class Extraction:
         for id in outcome.outdated:
             if tx.accesses([id]):  # not forgotten meanwhile; what is made again comes back
                 tx.append(Change("put", id, {"retired_at": tx.now}, source=SOURCE))
-        return sum(bool(recording.take_fact(tx, entry, known)) for entry, known in outcome.facts)
+        return sum(bool(commit.take_fact(tx, entry, known)) for entry, known in outcome.facts)
 
     def _judged(
         self, tx: Transaction, id: str, fields: dict[str, Any], values: dict[str, Any]
@@ -291,7 +262,7 @@ def _unfit(fact: Fact, sources: Sequence[Memory]) -> str:
 
 def said(memories: Sequence[Memory]) -> list[grounding.Said]:
     """*memories* as sources of what a model says about them; recalled text is not theirs."""
-    return [(m.speaker, echo.without_recalled(m.text), m.occurred_at) for m in memories]
+    return [(m.speaker, relevance.without_recalled(m.text), m.occurred_at) for m in memories]
 
 
 def _together(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:

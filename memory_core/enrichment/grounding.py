@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from memory_core.text.time import dates
-from memory_core.text.time import moments
-from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
-from memory_core.text.time.rules import undated
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
 from memory_core.text.numerals import is_number_word, numbers
+from memory_core.text.time import dates, moments
+from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
+from memory_core.text.time.rules import undated
 from memory_core.text.words import STOPWORDS, words
 
 Said = tuple[str, str, float]

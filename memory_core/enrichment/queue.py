@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.enrichment import extraction
 from memory_core.config import GistSettings
+from memory_core.enrichment import extraction
+from memory_core.lifecycle import model_work
 from memory_core.records import (
     FAILED,
     JOBS,
@@ -18,12 +19,12 @@ from memory_core.records import (
     Change,
     Identity,
     Memory,
+    elapsed,
+    owner_of,
 )
-from memory_core.storage.ages import elapsed
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
-from memory_core.lifecycle.tombstones import owner_of
 
 CONTEXT_TURNS, CONTEXT_WORDS = 4, 500
 """Turns before a batch that go along, so that a model can tell who "she" is, and their words."""
@@ -170,7 +171,7 @@ class Backlog:
 
     def may_see(self, memory: Memory) -> bool:
         """True when the settings and whoever wrote it let a model see *memory*."""
-        return extraction.allowed(memory, self._settings)
+        return model_work.allowed(memory, self._settings)
 
     def _open(self, columns: Columns) -> NDArray[np.bool_]:
         """Rows that are due and that the settings let a model see."""
@@ -190,13 +191,13 @@ def _spoken(trust: int) -> int:
 def _wants(memory: Memory, version: str) -> bool:
     done = memory.encoded == version or memory.due
     fresh = memory.encoded == FAILED or not done
-    return fresh and bool(extraction.due(memory, judged=True))
+    return fresh and bool(model_work.due(memory, judged=True))
 
 
 def _make_due(tx: Transaction, memories: Sequence[Memory]) -> None:
     for memory in memories:
         if tx.accesses([memory.id]):  # not forgotten meanwhile
-            body: dict[str, object] = {"due": list(extraction.due(memory, judged=True))}
+            body: dict[str, object] = {"due": list(model_work.due(memory, judged=True))}
             if memory.encoded == FAILED:
                 body["encoded"] = ""
             scope = owner_of(memory)

@@ -16,23 +16,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory_core.enrichment.queue import Backlog, Group
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Embedder, EmbedderGate
-from memory_core.errors import EncoderUnavailable
-from memory_core.enrichment.extraction import Extraction, Outcome, is_echo, said, turn
-from memory_core.gist.encoder import (
-    AnswerFailure,
-    Encoded,
-    GistEncoder,
-    Related,
-    ServiceFailure,
-)
-from memory_core.records import FAILED, JOBS, Check, Identity, Memory
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import EmbedderGate
+from memory_core.enrichment import grounding
 from memory_core.enrichment.budget import BudgetUsed, ModelService
+from memory_core.enrichment.extraction import Extraction, Outcome, is_echo, said, turn
+from memory_core.enrichment.queue import Backlog, Group
+from memory_core.errors import EncoderUnavailable
+from memory_core.gist.base import AnswerFailure, Encoded, GistEncoder, Related, ServiceFailure
+from memory_core.records import FAILED, JOBS, Check, Identity, Memory
 from memory_core.storage.locks import FileLock
 from memory_core.storage.store import MemoryStore
-from memory_core.enrichment import grounding
 
 log = logging.getLogger(__name__)
 

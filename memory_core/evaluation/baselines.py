@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation, dated_text, labelled_text
@@ -23,12 +22,12 @@ from memory_core.evaluation.earlier_systems import (
     SimpleMemory,
     Told,
 )
+from memory_core.scoring.arrays import Scores
 from memory_core.storage.index.bm25 import LexicalIndex
 
 if TYPE_CHECKING:
-    from memory_core.embedding.embedder import Embedder
+    from memory_core.embedding.base import Embedder
 
-Scores = NDArray[np.float64]
 
 EARLIER_SYSTEMS: dict[str, SimpleMemory | CognitiveMemoryModel | AgentMemory] = {
     "simple_memory": SimpleMemory(),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from memory_core.embedding.embedder import Embedder
+    from memory_core.embedding.base import Embedder
 
 
 class Cached:

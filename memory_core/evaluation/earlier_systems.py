@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.text.importance import salience
 from memory_core.text.names.entities import entities
-from memory_core.text.salience import salience
 
 Floats = NDArray[np.float64]
 

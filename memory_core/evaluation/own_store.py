@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation import report
-from memory_core.evaluation.metrics import without_repeats
+from memory_core.evaluation.metrics import Answer, score, without_repeats
 from memory_core.evaluation.readers.pairs import CATEGORY, Pair
 from memory_core.evaluation.report import PRODUCT, Report
-from memory_core.evaluation.scorecard import Answer, score
 from memory_core.records import Identity, Recollection, normalised
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation
-from memory_core.gist.encoder import Encoded, Fact, Gist, Related, Summarised, Turn
+from memory_core.gist.base import Encoded, Fact, Gist, Related, Summarised, Turn
 from memory_core.records import FACT_KINDS
 
 FACTS = Path(__file__).parent / "data" / "facts.json"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from memory_core.evaluation import metrics
-from memory_core.evaluation.scorecard import Answer
+from memory_core.evaluation.metrics import Answer
 
 PRODUCT = "recall"
 """Name of the ranking that the public recall gave; baselines have their own names."""
@@ -226,4 +226,37 @@ def _plain(value: Answer | Abstention | Calibration) -> dict[str, Any]:
         name: list(v) if isinstance(v, tuple) else dict(v) if isinstance(v, Mapping) else v
         for name in value.__slots__
         for v in (getattr(value, name),)
+    }
+
+
+SHOWN = 3
+"""Of what was given instead, that many are shown."""
+
+
+def misses(report: Report, most: int, k: int = 10) -> list[dict[str, Any]]:
+    """At most *most* questions without evidence among the first *k*, spread over the whole file.
+
+    Each has the question, its category and conversation, found and confidence, the evidence (id,
+    text, rank in the list or None), and the first three that were given (id, text).
+    """
+    missed = report.misses(k)
+    step = max(1, len(missed) / max(1, most))
+    chosen = [missed[int(n * step)] for n in range(min(most, len(missed)))]
+    return [_read(report, answer) for answer in chosen]
+
+
+def _read(report: Report, answer: Answer) -> dict[str, Any]:
+    texts = report.texts.get(answer.conversation, {})
+    ranks = {turn: rank for rank, turn in enumerate(answer.ranking, 1)}
+    return {
+        "question": answer.question,
+        "category": answer.category,
+        "conversation": answer.conversation,
+        "found": answer.found,
+        "confidence": answer.confidence,
+        "evidence": [
+            {"id": turn, "text": texts.get(turn, turn), "rank": ranks.get(turn)}
+            for turn in answer.evidence
+        ],
+        "given": [{"id": turn, "text": texts.get(turn, turn)} for turn in answer.ranking[:SHOWN]],
     }

@@ -16,13 +16,12 @@ from memory_core.evaluation import report
 from memory_core.evaluation.baselines import Baselines
 from memory_core.evaluation.baselines import check as check_baseline
 from memory_core.evaluation.conversation import Conversation, Turn
-from memory_core.evaluation.metrics import without_repeats
+from memory_core.evaluation.metrics import Answer, score, without_repeats
 from memory_core.evaluation.report import PRODUCT, Report
-from memory_core.evaluation.scorecard import Answer, score
 from memory_core.records import Identity
 
 if TYPE_CHECKING:
-    from memory_core.embedding.embedder import Embedder
+    from memory_core.embedding.base import Embedder
     from memory_core.memory import Memory
 
 Progress = Callable[[int, int, str], None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memory_core.config import Settings
 from memory_core.gist import prompts, wire
-from memory_core.gist.encoder import Encoded, Fact, Gist, Related, Summarised, Turn, Usage
+from memory_core.gist.base import Encoded, Fact, Gist, Related, Summarised, Turn, Usage
 from memory_core.gist.wire import Ask
 
 if TYPE_CHECKING:

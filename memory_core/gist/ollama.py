@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from memory_core.gist import wire
-from memory_core.gist.encoder import Usage
+from memory_core.gist.base import Usage
 from memory_core.gist.prompts import Request
 from memory_core.gist.wire import Reply
 

@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from memory_core.gist.encoder import Encoded, Gist, Related, Summarised, Turn
-from memory_core.text import passages
+from memory_core.gist.base import Encoded, Gist, Related, Summarised, Turn
 from memory_core.relations.claims import agree, claims
+from memory_core.text import passages
+from memory_core.text.importance import keywords, salience
 from memory_core.text.names.entities import entities
-from memory_core.text.salience import keywords, salience
 from memory_core.text.words import content_words, count_words
 
 SHORT_WORDS = 30

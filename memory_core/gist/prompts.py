@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memory_core.gist.encoder import Turn
+from memory_core.gist.base import Turn
 
 VERSION = "1"
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memory_core.errors import EncoderUnavailable
-from memory_core.gist.encoder import AnswerFailure, ServiceFailure, Usage
+from memory_core.gist.base import AnswerFailure, ServiceFailure, Usage
 from memory_core.gist.prompts import Request
 from memory_core.text import secrets
 

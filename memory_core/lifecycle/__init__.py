@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""What happens to a memory with time: tiers, topics, tombstones, working memory."""

@@ -17,21 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.recall.signals import cognitive as cognition
-from memory_core.enrichment import extraction
-from memory_core.lifecycle import turn_pairs as pairs
-from memory_core.lifecycle import topics
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Embedder, EmbedderGate
-from memory_core.records import Change, Identity, Memory, from_fields, thread_key
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import EmbedderGate
+from memory_core.lifecycle import model_work, retention, topics, turn_pairs
+from memory_core.records import Change, Identity, Memory, elapsed, from_fields, owner_of, thread_key
 from memory_core.scoring import tiers
-from memory_core.storage.ages import elapsed
+from memory_core.scoring.arrays import Rows
 from memory_core.storage.index.graph import Graph
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
-from memory_core.lifecycle.tombstones import owner_of
-
-Rows = NDArray[np.int64]
 
 SOURCE = "sweep"
 """Where a sweep's changes come from, with why, as the history of a memory shows it."""
@@ -139,7 +134,7 @@ class Tiers:
                 plan = self._plan(who, {thread_key(*each) for each in ended})
             if not (plan.moves or plan.pairs):
                 return Swept()
-            vectors = pairs.vectors(self._store, embedder, plan.pairs)
+            vectors = turn_pairs.vectors(self._store, embedder, plan.pairs)
             return self._store.commit(lambda tx: self._write(tx, plan, vectors))
 
     def _embedder(self) -> Embedder | None:
@@ -165,7 +160,7 @@ class Tiers:
                 for row, move in zip(rows.tolist(), moves.tolist(), strict=True)
             },
             self._topics(lasting),
-            pairs.found(self._store, lasting, 60.0 * self._settings.pair_minutes),
+            turn_pairs.found(self._store, lasting, 60.0 * self._settings.pair_minutes),
         )
 
     def _held(self, rows: Rows, ended: Collection[str]) -> tiers.Held:
@@ -174,7 +169,7 @@ class Tiers:
         return tiers.Held(
             tier=columns.tier[rows],
             importance=columns.importance[rows],
-            retention=cognition.retention(self._store, rows, self._decay, now),
+            retention=retention.retention(self._store, rows, self._decay, now),
             age_s=now - columns.recorded_at[rows],
             recorded_at=columns.recorded_at[rows],
             ringed=self._ringed(rows, ended, now),
@@ -238,7 +233,7 @@ class Tiers:
 
     # Writing it
 
-    def _write(self, tx: Transaction, plan: _Plan, vectors: pairs.Vectors) -> Swept:
+    def _write(self, tx: Transaction, plan: _Plan, vectors: turn_pairs.Vectors) -> Swept:
         """Write *plan* as far as its memories are as they were when it was made."""
         done: Counter[str] = Counter()
         for id, move in plan.moves.items():
@@ -246,7 +241,7 @@ class Tiers:
             if now is None or not _still(from_fields(now), move):
                 continue
             body = dict(_FIELDS[move])
-            if move == tiers.KEPT and (due := extraction.due_late(from_fields(now), self._all)):
+            if move == tiers.KEPT and (due := model_work.due_late(from_fields(now), self._all)):
                 body["due"] = list(due)
             if "retired_at" in body:
                 body["retired_at"] = tx.now
@@ -258,7 +253,7 @@ class Tiers:
             tx.append(Change("put", id, body, actor=memory.agent, source=source, scope=scope))
             done[_NAMES[move]] += 1
         for turn, answer in plan.pairs:
-            linked = pairs.write(tx, turn, answer, vectors, self._store.fingerprint, SOURCE)
+            linked = turn_pairs.write(tx, turn, answer, vectors, self._store.fingerprint, SOURCE)
             done["pairs"] += linked
         return Swept(**done)
 

@@ -5,24 +5,16 @@ from __future__ import annotations
 import hmac
 from collections.abc import Iterable
 
-from memory_core.records import Memory
-from memory_core.text import normalise as visible
+from memory_core.text import normalise
 
 SECRET = "tombstone_key"
 """The meta key that holds the key of the tombstones' keyed hashes."""
 
 
-def owner_of(memory: Memory) -> str:
-    """Whose memory a scope is: one string a scope, so that tombstones do not cross scopes."""
-    if memory.visibility == "private":
-        return f"private:{memory.agent}"
-    return f"team:{memory.team}" if memory.visibility == "team" else "shared"
-
-
 def forms(text: str) -> tuple[str, ...]:
     """What is hashed of *text*: its whole and each telling sentence, in the form that forgets."""
-    parts = (text, *visible.telling_sentences(text))
-    return tuple(dict.fromkeys(filter(None, map(visible.forgetting_form, parts))))
+    parts = (text, *normalise.telling_sentences(text))
+    return tuple(dict.fromkeys(filter(None, map(normalise.forgetting_form, parts))))
 
 
 def sealed(secret: str, owner: str, forms: Iterable[str]) -> list[str]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.records import Memory
 from memory_core.scoring import clusters
+from memory_core.scoring.arrays import Rows
 from memory_core.storage.accesses import CO_RECALL
 from memory_core.storage.store import MemoryStore
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +81,11 @@ def sizes(store: MemoryStore, allowed: NDArray[np.bool_]) -> dict[str, int]:
         "topics_of_one": sum(count == 1 for count in members.values()),
         "without_topic": len(named) - members.total(),
     }
+
+
+LABEL_CHARS = 80
+
+
+def beginning(memory: Memory) -> str:
+    """What a topic is called that begins with *memory*."""
+    return " ".join(memory.text.split())[:LABEL_CHARS]

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.embedding.embedder import Embedder
+from memory_core.embedding.base import Embedder
 from memory_core.records import ROLES, TIERS, Change, Memory
+from memory_core.scoring.arrays import Rows
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
-Rows = NDArray[np.int64]
 Vectors = dict[str, tuple[list[int], NDArray[np.float16]]]
 Embed = Callable[[Embedder, Memory], tuple[list[int], NDArray[np.float32]]]
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from memory_core.config import SessionSettings
 from memory_core.records import Identity
-from memory_core.scoring import priming
+from memory_core.scoring import decay
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class Mind:
         """What explains that *id* is in mind: priming, turns left in working memory, promotion."""
         told: dict[str, float | str] = {}
         if id in self.primed:
-            told["priming"] = round(priming.boost(self.primed[id]), 4)
+            told["priming"] = round(decay.boost(self.primed[id]), 4)
         if id in self.working:
             told["working_memory_turns"] = self.working[id]
         if id in self.promoted:
@@ -120,7 +120,7 @@ class Session:
         return Mind(
             tuple(self._hot),
             {id: until - self.turn for id, (_, until) in self._working.items()},
-            {id: priming.share(self.turn - at, rate) for id, at in self._primed.items()},
+            {id: decay.share(self.turn - at, rate) for id, at in self._primed.items()},
             dict(self._promoted),
             frozenset(self._topics),
         )

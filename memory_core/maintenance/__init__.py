@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""Upkeep in the background: the table, snapshots, vectors that are still missing."""

@@ -9,10 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.embedding.embedder import Embedder
+from memory_core.embedding.base import Embedder
 from memory_core.errors import EncoderUnavailable
-from memory_core.records import Memory
-from memory_core.storage.ages import elapsed
+from memory_core.records import Memory, elapsed
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 

@@ -13,19 +13,20 @@ import threading
 import time
 from collections.abc import Callable
 
-from memory_core.maintenance.backfill import Backfill, Embed
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Embedder, EmbedderGate
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy
-from memory_core.records import Change
-from memory_core.maintenance.reembedding import Reembedding
-from memory_core.storage import process_memory as heap
-from memory_core.storage.accesses import Accesses
+from memory_core.maintenance.backfill import Backfill, Embed
 from memory_core.maintenance.inspection import Inspection
+from memory_core.maintenance.reembedding import Reembedding
+from memory_core.maintenance.snapshots import Snapshots
+from memory_core.maintenance.table_sync import Mirror
+from memory_core.records import Change
+from memory_core.storage import process_memory
+from memory_core.storage.accesses import Accesses
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.locks import FileLock
-from memory_core.maintenance.table_sync import Mirror
-from memory_core.maintenance.snapshots import Snapshots
 from memory_core.storage.store import MemoryStore
 
 log = logging.getLogger(__name__)
@@ -233,7 +234,7 @@ class Maintenance:
 
     def _close_ranks(self) -> None:
         if self._store.close_ranks():
-            heap.give_back()
+            process_memory.give_back()
 
     def _take(self) -> None:
         if not self._lock.held and self._lock.acquire(0.0):

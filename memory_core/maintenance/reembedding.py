@@ -12,9 +12,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from memory_core.maintenance.backfill import Backfill, Embed
-from memory_core.embedding.embedder import Embedder, EmbedderGate
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
+from memory_core.maintenance.backfill import Backfill, Embed
 from memory_core.records import Change
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.locks import FileLock

@@ -13,12 +13,12 @@ from typing import Any
 from memory_core.config import StorageSettings
 from memory_core.errors import StorageError
 from memory_core.records import Change
-from memory_core.storage import process_memory as heap
-from memory_core.storage.index import files as index_state
+from memory_core.storage import process_memory
 from memory_core.storage.generations import Generations
+from memory_core.storage.index import files
+from memory_core.storage.index.vector_source import INDEX, SNAPSHOT
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
-from memory_core.storage.index.vector_source import INDEX, SNAPSHOT
 
 
 class Snapshots:
@@ -67,7 +67,7 @@ class Snapshots:
                     self._folders.remove_others(self._current(), set_aside=True)
         self._mended = True
         self._folders.remove_others(generation)
-        heap.give_back()
+        process_memory.give_back()
 
     def _save(self, generation: int) -> int:
         with self._store.reading():
@@ -78,8 +78,8 @@ class Snapshots:
             folder, fingerprint = self._folders.path(generation), self._store.fingerprint
             state = self._store.state()
             if state is not None:
-                index_state.write(folder, state)
-            beside = () if state is None else (index_state.FILE,)
+                files.write(folder, state)
+            beside = () if state is None else (files.FILE,)
             index.save(folder, sequence=sequence, fingerprint=fingerprint, ids=ids, beside=beside)
         return sequence
 

@@ -16,11 +16,11 @@ import numpy as np
 from memory_core.config import StorageSettings
 from memory_core.errors import DiskFull, IncompatibleStore, StorageError
 from memory_core.records import Change
-from memory_core.storage import process_memory as heap
+from memory_core.storage import process_memory
 from memory_core.storage.generations import Generations
 from memory_core.storage.journal.journal import Transaction
-from memory_core.storage.table.lance import DamagedTable, damaged
 from memory_core.storage.store import EMBEDDING, MemoryStore
+from memory_core.storage.table.lance import DamagedTable, damaged
 from memory_core.storage.table.table import Table
 
 log = logging.getLogger(__name__)
@@ -197,7 +197,7 @@ class Mirror:
         if meta is not None:
             self._open(meta)
             self._folders.remove_others(meta["generation"])
-            heap.give_back()
+            process_memory.give_back()
 
     def _current(self) -> int | None:
         meta = self._meta()
@@ -239,7 +239,7 @@ class Mirror:
             self._folders.remove_others(None, set_aside=True)
             raise
         self._commits = 0
-        heap.give_back()
+        process_memory.give_back()
 
     def tidy(self, *, set_aside: bool = False) -> None:
         """Remove generations that a killed holder left behind. Raises StorageError.

@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""The walk of `recall`: from a query to ranked memories with their context."""

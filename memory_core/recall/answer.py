@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memory_core.records import KINDS, VISIBILITIES, Hit, Memory, Neighbour, Recollection
+from memory_core.lifecycle.working_memory import Activation
+from memory_core.recall.query import Cues
+from memory_core.records import Hit, Memory, Neighbour, Recollection
 from memory_core.scoring import confidence as metamemory
-from memory_core.lifecycle.working_memory import NOTHING, Activation, Mind
+from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.store import MemoryStore
-from memory_core.text.periods import Period, names_day
-
-Mask = NDArray[np.bool_]
 
 RECENT_TURNS = 5
 """Turns of the current conversation that are offered verbatim (seed row A4.2)."""
@@ -24,33 +22,6 @@ MOST_REJECTED = 8
 """Rejected memories that an explanation shows."""
 
 LEXICAL_ONLY = "the embedding model is not ready: this answer is lexical only"
-
-
-@dataclass(frozen=True, slots=True)
-class Cues:
-    """What is asked, checked and in our terms; times are inclusive epoch seconds or None."""
-
-    query: str
-    k: int = 8
-    scope: str = ""
-    kinds: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    speaker: str = ""
-    session: str = ""
-    since: float | None = None
-    until: float | None = None
-    as_of: float | None = None
-    context: int = 1
-    explain: bool = False
-    rehearse: bool = True
-    elsewhere: bool = False
-    """Nothing of the session itself is an answer."""
-    besides: tuple[str, ...] = ()
-    """Ids that are no answer, such as the turn that asks."""
-    period: Period | None = None
-    """The time that is the whole question ("what did I say last week?")."""
-    mind: Mind = NOTHING
-    """What the conversation has in mind while it asks."""
 
 
 Why = dict[str, float | str]
@@ -101,48 +72,6 @@ class Located:
     after: list[list[str]] = field(default_factory=list)
     recent: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
-
-
-def valid(columns: Columns, as_of: float | None) -> Mask:
-    """True for rows that had not been replaced; with *as_of*, for what was known at that moment."""
-    if as_of is None:
-        return ~columns.replaced
-    standing = ~columns.replaced | (columns.superseded_at > as_of)
-    return standing & (columns.recorded_at <= as_of)
-
-
-def narrowing(columns: Columns, cues: Cues) -> dict[str, Mask]:
-    """What each filter of *cues* lets through, by the argument's name; without those unset."""
-    fitting: dict[str, Mask] = {}
-    if cues.scope:
-        fitting["scope"] = columns.visibility == VISIBILITIES.index(cues.scope)
-    if cues.kinds:
-        fitting["kinds"] = np.isin(columns.kind, [KINDS.index(kind) for kind in cues.kinds])
-    if cues.speaker:
-        fitting["speaker"] = columns.speaker == columns.code(cues.speaker, "speaker")
-    if cues.since is not None:
-        fitting["since"] = columns.occurred_at >= cues.since
-    if cues.until is not None:
-        fitting["until"] = columns.occurred_at <= cues.until
-    if cues.period is not None:
-        fitting["period"] = _within(columns, cues.period)
-    if cues.tags:
-        fitting["tags"] = np.all([columns.tagged(tag) for tag in cues.tags], axis=0)
-    if cues.besides:
-        besides = np.ones(len(columns), np.bool_)
-        besides[[row for row in map(columns.row, cues.besides) if row is not None]] = False
-        fitting["besides"] = besides
-    return fitting
-
-
-def _within(columns: Columns, period: Period) -> Mask:
-    """True for what was said in *period*, or, if it asks what happened, names a day of it."""
-    at = columns.occurred_at
-    within: Mask = (at >= period.first) & (at <= period.last)
-    if not period.said:
-        for row in np.flatnonzero(~within).tolist():
-            within[row] = any(names_day(date, period) for date in columns.dates(row))
-    return within
 
 
 def locate(columns: Columns, agent: str, cues: Cues, chosen: Chosen, shown: Mask) -> Located:

@@ -9,19 +9,18 @@ import re
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memory_core.recall import answer as attachment
-from memory_core.recall.scoring import Candidates, Question, similarities
-from memory_core.scoring import confidence as metamemory
+from memory_core.recall import query as query_module
+from memory_core.recall.evidence import Candidates, similarities
+from memory_core.recall.query import Question
+from memory_core.scoring import confidence
+from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index.columns import Columns
-from memory_core.storage.store import MemoryStore
 from memory_core.storage.index.vector_entries import Part
-from memory_core.text import periods
+from memory_core.storage.store import MemoryStore
+from memory_core.text import question
 from memory_core.text.words import CJK, FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Content = tuple[Mask, float]
 
 NOTHING = 1e-6
@@ -61,25 +60,25 @@ def judge(store: MemoryStore, asked: Question, found: Candidates, folded: Rows) 
     *folded* are the places of those that another candidate stands for.
     """
     query = asked.cues.query
-    filters = attachment.narrowing(store.columns, asked.cues)
-    if asked.cues.period or (filters and periods.asks_anything(query)):
-        return metamemory.FILTERED
+    filters = query_module.narrowing(store.columns, asked.cues)
+    if asked.cues.period or (filters and question.asks_anything(query)):
+        return confidence.FILTERED
     seen = measure(store, asked, found, folded)
-    sure = metamemory.confidence(seen)
+    sure = confidence.confidence(seen)
     if not is_cue(query):
         return sure
-    return max(sure, metamemory.association(seen, len(store.columns)))
+    return max(sure, confidence.association(seen, len(store.columns)))
 
 
 def measure(
     store: MemoryStore, asked: Question, found: Candidates, folded: Rows
-) -> metamemory.Evidence:
+) -> confidence.Evidence:
     """What the confidence rests on; the lead is that over other things said, not over *folded*."""
     best = np.argsort(-found.score, kind="stable")
     best = best[~np.isin(best, folded)]
     content = _content(asked)
     lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])
-    return metamemory.Evidence(
+    return confidence.Evidence(
         cosine=_closest(store, asked, found, content),
         coverage=_coverage(asked, found, best[:LOOKED_AT], content),
         lead=lead if len(best) >= FEW else float("nan"),
@@ -120,7 +119,7 @@ def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
 
     Whatever passes a filter that was asked for is spoken for.
     """
-    if attachment.narrowing(columns, asked.cues) or periods.asks_anything(asked.cues.query):
+    if query_module.narrowing(columns, asked.cues) or question.asks_anything(asked.cues.query):
         return np.ones(len(found.rows), np.bool_)
     near = np.fmax(np.nan_to_num(found.passage, nan=-1.0), np.nan_to_num(found.whole, nan=-1.0))
     speaks: Mask = (near >= UNRELATED) | (found.nearby > 0)

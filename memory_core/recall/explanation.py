@@ -12,21 +12,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memory_core.recall import answer as attachment
-from memory_core.recall.signals import cognitive as cognition
-from memory_core.recall import spreading as links
-from memory_core.recall.answer import MOST_REJECTED, Chosen, Cues, Rejected, Why
 from memory_core.config import DecaySettings
-from memory_core.scoring import activation, decay
+from memory_core.lifecycle import retention
 from memory_core.lifecycle.working_memory import Mind
+from memory_core.recall import query, spreading
+from memory_core.recall.answer import MOST_REJECTED, Chosen, Rejected, Why
+from memory_core.recall.query import Cues
+from memory_core.scoring import activation, decay
+from memory_core.scoring.arrays import Rows
 from memory_core.storage.store import MemoryStore
 
 if TYPE_CHECKING:
-    from memory_core.recall.scoring import Candidates
+    from memory_core.recall.evidence import Candidates
 
-Rows = NDArray[np.int64]
 
 RECENCY_HALF_LIFE_DAYS = 30.0
 """Of the recency that is shown (seed row C3.2); ranking does not use it (design rule 4)."""
@@ -88,7 +87,7 @@ class Reasons:
             "fused": found.fused[place],
             **{name: values[place] for name, values in found.added.items()},
             "recency": 0.5 ** (age / decay.DAY / RECENCY_HALF_LIFE_DAYS),
-            "retention": cognition.retention(self._store, row, self._settings, self._now)[0],
+            "retention": retention.retention(self._store, row, self._settings, self._now)[0],
             "importance": self._columns.importance[row[0]],
         }
         known: Why = {n: round(float(v), 4) for n, v in signals.items() if v == v}
@@ -103,8 +102,8 @@ class Reasons:
 
     def outside(self, cues: Cues) -> Iterator[Rejected]:
         """The best of candidates that the recall of *cues* did not look at, with the reason."""
-        narrowing = attachment.narrowing(self._columns, cues)
-        valid = attachment.valid(self._columns, cues.as_of)
+        narrowing = query.narrowing(self._columns, cues)
+        valid = query.valid(self._columns, cues.as_of)
         for place in np.argsort(-self._found.score, kind="stable")[:MOST_OUTSIDE].tolist():
             row = int(self._found.rows[place])
             reason = next((f"not {name}" for name, fits in narrowing.items() if not fits[row]), "")
@@ -118,7 +117,7 @@ class Reasons:
         """From where most of what spread to *place* came, step by step; "" when nothing did."""
         offset = max(self._gains, key=lambda each: float(self._gains[each][place]))
         gained = float(self._gains[offset][place])
-        steps = links.path(self._found.links, int(self._found.rows[place]))
+        steps = spreading.path(self._found.links, int(self._found.rows[place]))
         if steps and (gained <= 0 or self._found.added["links"][place] >= gained):
             return " <- ".join(f"{how} {self._columns.id(row)}" for how, row in steps)
         if gained <= 0:

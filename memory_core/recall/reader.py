@@ -13,42 +13,35 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.recall import answer as attachment
-from memory_core import validation as checks
-from memory_core.recall.signals import cognitive as cognition
-from memory_core.recall import scoring as evidence
-from memory_core.recall import explanation
-from memory_core.recall import confidence as judgement
-from memory_core.recall.signals import facts as lending
-from memory_core.recall import spreading as links
-from memory_core.recall import selection
-from memory_core.recall.signals import preferences as standing
-from memory_core.recall.answer import Chosen, Cues, Why
+from memory_core import validation
 from memory_core.config import Settings
-from memory_core.embedding.embedder import EmbedderGate, Profile
+from memory_core.embedding.base import Profile
+from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
-from memory_core.recall.scoring import Candidates, Question
-from memory_core.records import Identity, Recollection
-from memory_core.scoring import fusion
-from memory_core.scoring import confidence as metamemory
 from memory_core.lifecycle.working_memory import Mind, Sessions
-from memory_core.storage.index import bm25 as lexical_index
+from memory_core.recall import answer as attachment
+from memory_core.recall import confidence, explanation, scoring, selection, spreading
+from memory_core.recall import query as query_module
+from memory_core.recall.answer import Chosen, Why
+from memory_core.recall.evidence import Candidates
+from memory_core.recall.query import Cues, Question
+from memory_core.recall.signals import cognitive, facts, preferences
+from memory_core.records import Identity, Recollection
+from memory_core.scoring import confidence as metamemory
+from memory_core.scoring import fusion
+from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.accesses import Accesses
+from memory_core.storage.index import bm25
 from memory_core.storage.index.analysis import analyse
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
-from memory_core.text import periods
-from memory_core.text.time import dates
+from memory_core.text import question
 from memory_core.text.names.entities import entities
-from memory_core.text.first_person import in_first_person
-from memory_core.text.order import order_asked
-from memory_core.text.question import asks_what_was_answered
+from memory_core.text.question import asks_what_was_answered, in_first_person, order_asked
+from memory_core.text.time import dates
 
 log = logging.getLogger(__name__)
 
-Rows = NDArray[np.int64]
-Scores = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Vector = NDArray[np.float32] | None
 
 
@@ -88,14 +81,14 @@ class Reader:
                 vector = told = None
             columns = self._store.columns
             seen = self._store.readable(who)
-            shown = seen & attachment.valid(columns, cues.as_of)
+            shown = seen & query_module.valid(columns, cues.as_of)
             cues = replace(cues, period=self._period(cues, seen))
             asked = replace(self._question(cues, vector, shown), told=told)
             chosen, among = self._choose(asked, self._narrowed(cues, shown))
             if cues.explain:
                 chosen = self._with_outsiders(asked, chosen, seen & ~among)
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
-            stale = cognition.similarities(self._store, cues.mind.working, vector)
+            stale = cognitive.similarities(self._store, cues.mind.working, vector)
         answer = attachment.attach(
             self._store,
             chosen,
@@ -120,14 +113,14 @@ class Reader:
             columns, seen = self._store.columns, self._store.readable(who)
             row = columns.row(id)
             if row is None or not seen[row]:
-                raise checks.unknown(id)
+                raise validation.unknown(id)
             why: list[Why] = [{"id": 1.0}] if cues.explain else []
             chosen = Chosen([row], [1.0], why, confidence=1.0)
-            shown = seen & attachment.valid(columns, cues.as_of)
+            shown = seen & query_module.valid(columns, cues.as_of)
             found = attachment.locate(columns, who.agent, cues, chosen, shown)
         answer = attachment.attach(self._store, chosen, found, lexical_only=False, replaced=True)
         if not answer.hits:  # forgotten by another process at this moment
-            raise checks.unknown(id)
+            raise validation.unknown(id)
         if cues.rehearse:
             self._accesses.note([id])
         return answer
@@ -176,8 +169,8 @@ class Reader:
             dates.asks_when(cues.query),
             names=names,
             order=0 if days else order_asked(cues.query),
-            facts=lending.lenders(self._store, cues, shown),
-            standing=standing.wishes(self._store, cues.query, shown),
+            facts=facts.lenders(self._store, cues, shown),
+            standing=preferences.wishes(self._store, cues.query, shown),
             answered=asks_what_was_answered(cues.query),
             named=frozenset(self._speakers(called, shown)),
         )
@@ -190,18 +183,18 @@ class Reader:
             if code > 0 and bool(np.any(shown & (columns.speaker == code))):
                 yield code
 
-    def _period(self, cues: Cues, seen: Mask) -> periods.Period | None:
+    def _period(self, cues: Cues, seen: Mask) -> question.Period | None:
         """The time that is the whole question, if it is; people who are *seen* may be named."""
         now = self._clock()
         if not dates.query_dates(cues.query, now):
             return None
         names = self._store.columns.names("speaker", seen)
-        return periods.period_asked(cues.query, now, {name.casefold() for name in names})
+        return question.period_asked(cues.query, now, {name.casefold() for name in names})
 
     def _narrowed(self, cues: Cues, shown: Mask) -> Mask:
         """Those of the rows *shown* that fit what the caller asks for."""
         columns, mask = self._store.columns, shown.copy()
-        for fitting in attachment.narrowing(columns, cues).values():
+        for fitting in query_module.narrowing(columns, cues).values():
             mask &= fitting
         if cues.elsewhere and cues.session:
             mask &= columns.session != columns.code(cues.session, "session")
@@ -250,27 +243,27 @@ class Reader:
         rows = self._candidates(asked, mask)
         if not len(rows):
             return Chosen()
-        texts = lending.without(self._store, asked, mask)
-        found = links.follow(self._store, asked, self._weigh(asked, rows), texts)
+        texts = facts.without(self._store, asked, mask)
+        found = spreading.follow(self._store, asked, self._weigh(asked, rows), texts)
         return self._select(asked, found)
 
     def _candidates(self, asked: Question, mask: Mask) -> Rows:
         """The best of each search and their neighbours in the thread, ascending, within *mask*."""
         most = max(self._settings.recall.candidates, 2 * asked.cues.k)
-        lent = lending.reached(self._store, asked, mask, most)
-        mask = lending.without(self._store, asked, mask)
-        found = [lexical_index.best(asked.words.scores, most, mask)[0]]
+        lent = facts.reached(self._store, asked, mask, most)
+        mask = facts.without(self._store, asked, mask)
+        found = [bm25.best(asked.words.scores, most, mask)[0]]
         if asked.vector is not None:
             assert self._store.vectors is not None
             for part in ("whole", "passage"):
                 nearest = self._store.vectors.search(asked.vector, most, part=part, allowed=mask)
                 found.append(nearest[0])
-            found.append(standing.reached(self._store, asked, mask))
+            found.append(preferences.reached(self._store, asked, mask))
             found.append(
-                cognition.hot(self._store, asked.cues.mind, asked.vector, self._profile.related)
+                cognitive.hot(self._store, asked.cues.mind, asked.vector, self._profile.related)
             )
         hits = np.unique(np.concatenate(found))
-        around = [self._store.columns.neighbours_many(hits, offset) for offset in evidence.OFFSETS]
+        around = [self._store.columns.neighbours_many(hits, offset) for offset in scoring.OFFSETS]
         rows = np.unique(np.concatenate([hits, *around]))
         rows = rows[rows >= 0]
         allowed: Rows = np.union1d(rows[mask[rows]], lent)
@@ -279,7 +272,7 @@ class Reader:
     # fuse and spread
 
     def _weigh(self, asked: Question, rows: Rows) -> Candidates:
-        return evidence.weigh(self._store, self._settings, asked, rows, self._clock())
+        return scoring.weigh(self._store, self._settings, asked, rows, self._clock())
 
     # select and judge
 
@@ -291,7 +284,7 @@ class Reader:
         order = selection.ranked(self._store, found.rows, found.score, cues.k, lambda_, alike)
         order = selection.broadened(self._store, found.rows, found.score, order, cues.k)
         order = selection.newest_first(self._store, found.rows, order, cues.as_of, self._clock())
-        speaks = judgement.supported(self._store.columns, asked, found)[order]
+        speaks = confidence.supported(self._store.columns, asked, found)[order]
         order, silent = order[speaks], order[~speaks]
         kept, folded = selection.folded(self._store, found.rows[order], cues.k, threshold)
         chosen = order[kept]
@@ -299,15 +292,15 @@ class Reader:
         answer = Chosen(
             [int(row) for row in found.rows[chosen]],
             [float(score) for score in found.score[chosen]],
-            confidence=judgement.judge(self._store, asked, found, same),
-            active=cognition.activated(
+            confidence=confidence.judge(self._store, asked, found, same),
+            active=cognitive.activated(
                 self._store,
                 found.rows[chosen],
                 found.whole[chosen],
                 found.lexical[chosen],
                 self._profile.related,
             ),
-            together=cognition.together(
+            together=cognitive.together(
                 self._store, found.rows, found.whole, self._profile.related
             ),
             folded=[int(found.rows[order[p]]) for places in folded.values() for p in places],

@@ -7,28 +7,21 @@ cognition are added. Call inside store.reading().
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.recall.signals import cognitive as cognition
-from memory_core.recall.signals import facts as lending
-from memory_core.recall.answer import Cues
 from memory_core.config import Settings
+from memory_core.lifecycle import retention
+from memory_core.lifecycle.working_memory import Mind
+from memory_core.recall.evidence import Candidates, similarities
+from memory_core.recall.query import Question
+from memory_core.recall.signals import cognitive, facts
 from memory_core.records import KINDS, ROLES
 from memory_core.scoring import activation, decay, fusion
-from memory_core.lifecycle.working_memory import Mind
+from memory_core.scoring.arrays import Rows, Scores
 from memory_core.storage.index.columns import Columns
-from memory_core.storage.index.bm25 import Match
 from memory_core.storage.store import MemoryStore
-from memory_core.storage.index.vector_entries import Part
 from memory_core.text.time import dates
-
-Rows = NDArray[np.int64]
-Scores = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 OFFSETS = tuple(activation.KERNEL)
 """Thread neighbours that join the candidates and take part in the kernel."""
@@ -64,66 +57,6 @@ _ASSISTANT = ROLES.index("assistant")
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, with all that can be told of it before looking at a single memory.
-
-    *words* is how its words fit every row, *names* which of them belong to a name; *dates* are
-    those that it names, *asks_when* whether it asks for one; *order* is 1 when it asks for the
-    latest, -1 for the first; *vector* is None while there is no model. *facts* are the rows of
-    extracted facts that lend to their sources, None when none do. *told* is the vector of the
-    question as those whom it names would put it, None where it names nobody who speaks. *standing*
-    are the rows that say how the user wants things done, None unless help is asked for; *answered*
-    is True when it asks what the assistant said; *named* are the codes of speakers whom it names.
-    """
-
-    cues: Cues
-    vector: NDArray[np.float32] | None
-    words: Match
-    dates: dates.DateCue
-    asks_when: bool
-    names: frozenset[str] = frozenset()
-    order: int = 0
-    facts: Mask | None = None
-    told: NDArray[np.float32] | None = None
-    standing: Mask | None = None
-    answered: bool = False
-    named: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """How a row was reached: with which *activation* (0-1), *how*, and from which row."""
-
-    activation: float
-    how: str
-    source: int
-
-
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """Rows that may answer and every signal about them, one value a row; NaN is no evidence.
-
-    *lexical* is BM25 of the text alone, *nearby* with the turns around it and with words near those
-    of the question, and *trust* (0-1) the share of their weight that words have for this question.
-    *score* is *fused* and what was *added* to it, by name. *neighbours* says at which place of the
-    rows the turn at an offset of the thread stands, -1 where it is no candidate; *links* how rows
-    were reached from the best of them.
-    """
-
-    rows: Rows
-    passage: Scores
-    whole: Scores
-    lexical: Scores
-    nearby: Scores
-    trust: float
-    fused: Scores
-    added: dict[str, Scores]
-    score: Scores
-    neighbours: dict[int, Rows]
-    links: Mapping[int, Link] = field(default_factory=dict)
-
-
 def weigh(
     store: MemoryStore, settings: Settings, asked: Question, rows: Rows, now: float
 ) -> Candidates:
@@ -153,7 +86,7 @@ def weigh(
         added["standing"] = STANDING * asked.standing[rows].astype(np.float64)
     if asked.order:
         added["order"] = ORDER * asked.order * _lateness(store.columns, rows)
-    by_facts = lending.lent(store, asked, rows, whole, lexical)
+    by_facts = facts.lent(store, asked, rows, whole, lexical)
     if by_facts is not None:
         added["facts"] = weights.fact_weight * by_facts
     score = fused + sum(added.values())
@@ -180,13 +113,6 @@ def _in_dialogue(columns: Columns, rows: Rows) -> NDArray[np.bool_]:
     unnamed = (high == 0) & asks & (words < DOCUMENT_WORDS)
     talks: NDArray[np.bool_] = ((high > low) | unnamed)[group]
     return talks
-
-
-def similarities(store: MemoryStore, asked: Question, rows: Rows, part: Part) -> Scores:
-    """The cosine of the question and the best *part* of each of *rows*; NaN without a vector."""
-    if asked.vector is None or store.vectors is None:
-        return np.full(len(rows), np.nan)
-    return store.vectors.similarities(asked.vector, rows, part=part).astype(np.float64)
 
 
 def _trust(asked: Question, exact: Scores) -> float:
@@ -261,8 +187,8 @@ def _cognition(
     Direct hits and what spreading brought are treated alike (seed row B3.7).
     """
     spread = float(score.max() - score.min())
-    retained = cognition.retention(store, rows, settings.decay, now)
-    liking = cognition.liking(store, rows, retained, mind)
+    retained = retention.retention(store, rows, settings.decay, now)
+    liking = cognitive.liking(store, rows, retained, mind)
     return settings.recall.cognition_bound * spread * liking
 
 

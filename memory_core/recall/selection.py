@@ -12,14 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.records import KINDS, Memory
-from memory_core.scoring import succession
-from memory_core.relations import duplicates
-from memory_core.scoring import reranking as mmr
+from memory_core.relations import claims, duplicates
+from memory_core.scoring import reranking
+from memory_core.scoring.arrays import Rows
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
-from memory_core.relations import claims
-
-Rows = NDArray[np.int64]
 
 SURE, BREADTH = 10, 0.3
 """So many places go by the score alone; behind them each turn of the same conversation that is
@@ -47,7 +44,9 @@ def ranked(
     if lambda_ >= 1.0 or store.vectors is None:
         return order
     first = order[: _window(k)]
-    gained = mmr.select(score[first], store.vectors.wholes(rows[first]), len(first), lambda_, alike)
+    gained = reranking.select(
+        score[first], store.vectors.wholes(rows[first]), len(first), lambda_, alike
+    )
     return np.concatenate([first[gained], order[len(first) :]])
 
 
@@ -94,7 +93,7 @@ def newest_first(
             newer[place] = -1 if successor is None else places.get(successor, -1)
     if not newer:
         return order
-    return np.array(succession.behind(order.tolist(), newer), dtype=np.int64)
+    return np.array(reranking.behind(order.tolist(), newer), dtype=np.int64)
 
 
 def _updated(store: MemoryStore, places: dict[int, int], at: float) -> dict[int, int]:

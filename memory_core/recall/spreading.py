@@ -15,13 +15,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.recall.scoring import Candidates, Link, Question, similarities
+from memory_core.recall.evidence import Candidates, Reached, similarities
+from memory_core.recall.query import Question
 from memory_core.records import KINDS
 from memory_core.scoring.activation import length_gate
+from memory_core.scoring.arrays import Rows, Scores
 from memory_core.storage.store import MemoryStore
-
-Rows = NDArray[np.int64]
-Scores = NDArray[np.float64]
 
 SEEDS, HOPS, FAN_OUT, REACHED = 3, 2, 8, 32
 """First hits that spread, steps, what each step reaches at most from one memory, and in all."""
@@ -65,7 +64,7 @@ _KINDS = {
 }
 
 
-Links = dict[int, Link]
+Links = dict[int, Reached]
 Step = tuple[int, float, str]
 """Another row, the share of activation that reaches it, and how it is told."""
 
@@ -95,7 +94,7 @@ def follow(
     return replace(found, added=added, score=found.score + gained, links=links)
 
 
-def path(links: Mapping[int, Link], row: int) -> list[tuple[str, int]]:
+def path(links: Mapping[int, Reached], row: int) -> list[tuple[str, int]]:
     """The steps by which *row* was reached, last first: (how, from which row); [] when it was not.
 
     A step back to a row that the path has already passed ends it.
@@ -144,7 +143,7 @@ def _spread(
                 value = given * share
                 best = links[other].activation if other in links else FLOOR
                 if other != row and mask[other] and value > best:
-                    links[other] = Link(value, how, row)
+                    links[other] = Reached(value, how, row)
                     reached[other] = value
         strongest = sorted(reached, key=lambda row: (-reached[row], row))[:FAN_OUT]
         front = {row: reached[row] for row in strongest if row not in seeds}

@@ -10,9 +10,9 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
+from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import listed, words
 
 _NUMBER = re.compile(

@@ -12,9 +12,9 @@ from functools import lru_cache
 
 from memory_core.records import Memory
 from memory_core.relations import duplicates
+from memory_core.relations.english import SELF, Statement, corrects, statements, verdict
 from memory_core.text.time import validity
 from memory_core.text.time.moments import iso
-from memory_core.relations.english import SELF, Statement, corrects, statements, verdict
 from memory_core.text.words import content_words
 
 __all__ = ["Correction", "Said", "correction", "corrects", "extends", "said"]

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memory_core.relations import german as statements_german
-from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
-from memory_core.text.passages import sentences
 from memory_core.relations.german import Clause
+from memory_core.text.passages import sentences
+from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import STOPWORDS, listed, words
 
 SELF = "\x01"

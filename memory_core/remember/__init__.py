@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""The walk of `remember`: from what a caller gives to a durable memory."""

@@ -10,14 +10,13 @@ import logging
 from dataclasses import dataclass, replace
 
 from memory_core.errors import MemoryCoreError
-from memory_core.records import Identity, Receipt
-from memory_core.lifecycle.working_memory import Sessions
-from memory_core.storage.store import MemoryStore
-from memory_core.text import echo
-from memory_core.text import normalise as visible
-from memory_core.text.relevance import gate
 from memory_core.lifecycle.tiers import Tiers
+from memory_core.lifecycle.working_memory import Sessions
+from memory_core.records import Identity, Receipt
 from memory_core.remember.writer import Draft, Writer
+from memory_core.storage.store import MemoryStore
+from memory_core.text import normalise, relevance
+from memory_core.text.relevance import gate
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +65,8 @@ class Capture:
         said = draft.memory.text
         if draft.memory.role in ("", "user"):
             self._sessions.heard(who, draft.memory.session)
-        text = echo.without_recalled(said)
-        if visible.is_blank(text):
+        text = relevance.without_recalled(said)
+        if normalise.is_blank(text):
             return _skipped(said, ECHO)
         if reason := gate(text):
             return _skipped(said, reason)
@@ -103,7 +102,7 @@ class Capture:
         self._store.catch_up()
         lately = [id for id in self._sessions.lately(who) if self._store.may_read(who, id)]
         sources = list(self._store.indexed(lately).values())
-        place = echo.echoed(text, [source.text for source in sources])
+        place = relevance.echoed(text, [source.text for source in sources])
         return "" if place is None else sources[place].id
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import history as undoing
-from memory_core.relations.corrections import Correction
+from memory_core import history
 from memory_core.errors import NotFound, ScopeDenied
+from memory_core.lifecycle.tombstones import SECRET, forms, sealed
 from memory_core.records import (
     TRUSTS,
     Change,
@@ -26,12 +26,15 @@ from memory_core.records import (
     Similar,
     from_fields,
     new_id,
+    owner_of,
     repeat_key,
     to_fields,
 )
+from memory_core.relations.corrections import Correction
+from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.store import MemoryStore
 from memory_core.text.time import moments
-from memory_core.lifecycle.tombstones import SECRET, forms, owner_of, sealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +211,7 @@ def _reinforce(tx: Transaction, first: str, entry: Entry) -> Receipt:
     fields = tx.fields(first) or {}
     told: dict[str, Any] = {"actor": entry.who.agent, "scope": owner_of(from_fields(fields))}
     if fields.get("text") != entry.memory.text:  # other words are kept, to be taken apart again
-        body = {undoing.MERGED: undoing.merged(entry.memory, fields)}
+        body = {history.MERGED: history.merged(entry.memory, fields)}
         tx.append(Change("put", first, body, source="merge", **told))
     if fields.get("retired_at") is not None:
         tx.append(Change("put", first, {"retired_at": None}, **told))
@@ -347,3 +350,38 @@ def _from_kept(tx: Transaction, body: Mapping[str, Any]) -> Receipt:
         tuple(body["replaced"]),
         tuple(body["warnings"]),
     )
+
+
+def mark(store: MemoryStore, actor: str, corrected: Sequence[str], now: float) -> None:
+    """Mark everything that rests on the memories *corrected* as stale since *now*.
+
+    A kill before this is no loss: sleep finds what rests on something superseded by itself.
+    """
+    if not corrected:
+        return
+    with store.reading():
+        found = [id for id in corrected for id in resting_on(store, id)]
+    if not found:
+        return
+
+    def build(tx: Transaction) -> None:
+        for id in dict.fromkeys(found):
+            fields = tx.fields(id)
+            if fields is not None and fields.get("stale_since") is None:
+                body = {"stale_since": now}
+                tx.append(Change("put", id, body, actor=actor, source="correction"))
+
+    store.commit(build)
+
+
+def resting_on(store: MemoryStore, id: str) -> list[str]:
+    """What rests on the memory *id*, however far; call inside store.reading()."""
+    columns, graph = store.columns, store.graph
+    found: dict[int, None] = {}
+    row = columns.row(id)
+    frontier = [] if row is None else [row]
+    while frontier:
+        reached = [other for row in frontier for other in graph.origins(row, DERIVED_FROM)]
+        frontier = [row for row in dict.fromkeys(reached) if row not in found]
+        found |= dict.fromkeys(frontier)
+    return [columns.id(row) for row in found]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from memory_core import validation as checks
+from memory_core import validation
 from memory_core.config import LimitSettings
 from memory_core.records import KINDS, ROLES, TRUSTS, ConversationTurn, Identity, Link, Memory
 from memory_core.remember.writer import Draft
@@ -33,29 +33,29 @@ def draft(
     key: str = "",
 ) -> Draft:
     """The draft of a memory of *who*; see Memory.remember for the arguments and the errors."""
-    cleaned, warnings = checks.prose(text, "text", limits.text_chars, checks.SPLIT)
+    cleaned, warnings = validation.prose(text, "text", limits.text_chars, validation.SPLIT)
     memory = Memory(
         id="",
         text=cleaned,
-        visibility=checks.write_scope(who, scope),
+        visibility=validation.write_scope(who, scope),
         agent=who.agent,
         team=who.team,
-        session=checks.label(session, "session"),
-        speaker=checks.label(speaker, "speaker"),
-        role=checks.one_of(role, "role", ROLES),
-        kind=checks.one_of(kind, "kind", KINDS) or "episode",
-        tags=checks.labels(tags, "tags"),
-        importance=checks.number(importance, "importance", 0.0, 1.0),
-        occurred_at=checks.when(when, "when", now),
-        source=checks.text(source, "source", limits.source_chars),
-        trust=checks.one_of(trust, "trust", TRUSTS) or "agent",
-        client=checks.text(client, "client", checks.LABEL_CHARS),
+        session=validation.label(session, "session"),
+        speaker=validation.label(speaker, "speaker"),
+        role=validation.one_of(role, "role", ROLES),
+        kind=validation.one_of(kind, "kind", KINDS) or "episode",
+        tags=validation.labels(tags, "tags"),
+        importance=validation.number(importance, "importance", 0.0, 1.0),
+        occurred_at=validation.when(when, "when", now),
+        source=validation.text(source, "source", limits.source_chars),
+        trust=validation.one_of(trust, "trust", TRUSTS) or "agent",
+        client=validation.text(client, "client", validation.LABEL_CHARS),
     )
     return Draft(
         memory,
         judged=importance > 0.0,
-        replaces=checks.reference(replaces, "replaces"),
-        key=checks.label(key, "key"),
+        replaces=validation.reference(replaces, "replaces"),
+        key=validation.label(key, "key"),
         warnings=warnings,
     )
 
@@ -95,11 +95,11 @@ def imported(who: Identity, memory: Memory, limits: LimitSettings) -> Memory:
 
     Only an admin can bring in what belongs to another agent or team. Its trust is import, or web.
     """
-    checks.imported(memory, limits)
+    validation.imported(memory, limits)
     own = memory.agent == who.agent and memory.visibility != "team"
     if not (own or (who.admin and memory.agent)):
         memory = replace(memory, agent=who.agent, team=who.team)
-    checks.write_scope(replace(who, team=memory.team), memory.visibility)
+    validation.write_scope(replace(who, team=memory.team), memory.visibility)
     return replace(memory, trust=memory.trust if memory.trust == "web" else "import")
 
 
@@ -108,11 +108,13 @@ def links(given: Any) -> list[Link]:
     try:
         return [_link(one["a"], one["b"], one["kind"], one["weight"]) for one in given]
     except (TypeError, KeyError) as problem:
-        raise checks.invalid(
+        raise validation.invalid(
             "links", f"is no list of links ({problem})", "give them as they were exported"
         ) from None
 
 
 def _link(a: Any, b: Any, kind: Any, weight: Any) -> Link:
-    ends = checks.reference(a, "links"), checks.reference(b, "links")
-    return Link(*ends, checks.label(kind, "links"), checks.number(weight, "links", 0.0, 1e9))
+    ends = validation.reference(a, "links"), validation.reference(b, "links")
+    return Link(
+        *ends, validation.label(kind, "links"), validation.number(weight, "links", 0.0, 1e9)
+    )

@@ -13,34 +13,36 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import staleness
-from memory_core import validation as checks
-from memory_core.relations import corrections
-from memory_core.enrichment import extraction
-from memory_core.remember import commit as recording
-from memory_core.consolidate import steps as sleep
-from memory_core.lifecycle import tombstones
+from memory_core import records, validation
 from memory_core.config import Settings
-from memory_core.relations.corrections import Correction
-from memory_core.embedding.embedder import EmbedderGate, Profile
+from memory_core.embedding.base import Profile
+from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
-from memory_core.remember.known_names import Gazetteer
-from memory_core.gist.encoder import GistEncoder, Turn
-from memory_core.text.importance import ImportanceScorer
+from memory_core.gist.base import GistEncoder, Turn
+from memory_core.lifecycle import model_work, tombstones
+from memory_core.records import (
+    NEVER,
+    Identity,
+    Link,
+    Memory,
+    Receipt,
+    Similar,
+    content_hash,
+    elapsed,
+)
+from memory_core.relations import claims, corrections, duplicates
+from memory_core.relations.corrections import Correction
+from memory_core.remember import commit
 from memory_core.remember.commit import Entry
-from memory_core.records import NEVER, Identity, Link, Memory, Receipt, Similar, content_hash
-from memory_core.relations import duplicates
-from memory_core.storage.ages import elapsed
+from memory_core.remember.known_names import Gazetteer
+from memory_core.representation import embed
 from memory_core.storage.store import MemoryStore
 from memory_core.text import secrets
-from memory_core.relations import claims
-from memory_core.text.time import dates
-from memory_core.text.time import validity
-from memory_core.text.sentiment import affect
+from memory_core.text.importance import NORMAL, ImportanceScorer
 from memory_core.text.names.entities import MOST, known_names
-from memory_core.text.salience import NORMAL
 from memory_core.text.names.spacy import SpacyNames
-from memory_core.representation import embed
+from memory_core.text.sentiment import affect
+from memory_core.text.time import dates, validity
 
 log = logging.getLogger(__name__)
 
@@ -128,10 +130,10 @@ class Writer:
             warnings=(*draft.warnings, *warnings),
         )
         twin = self._twin(entry) if draft.passive else ""
-        receipt = self._store.commit(lambda tx: recording.remember(tx, entry, twin))
+        receipt = self._store.commit(lambda tx: commit.remember(tx, entry, twin))
         if receipt.status in ("stored", "replaced"):
             corrected_ids = (*receipt.replaced, *corrected)
-            staleness.mark(self._store, who.agent, corrected_ids, self._clock())
+            commit.mark(self._store, who.agent, corrected_ids, self._clock())
         return receipt
 
     def bring_in(self, who: Identity, memory: Memory, links: Sequence[Link] = ()) -> Receipt:
@@ -151,7 +153,7 @@ class Writer:
         entry = entry if known else self._embed(entry)
         ends = [(link, link.b if link.a == memory.id else link.a) for link in links]
         there = [link for link, other in ends if self._store.may_read(who, other)]
-        return self._store.commit(lambda tx: recording.take_in(tx, entry, there))
+        return self._store.commit(lambda tx: commit.take_in(tx, entry, there))
 
     # check
 
@@ -162,7 +164,7 @@ class Writer:
         if not kinds:
             return memory, ()
         if self._settings.limits.secrets == "refuse":
-            raise checks.invalid("text", f"it holds a secret ({kinds})", "leave it out")
+            raise validation.invalid("text", f"it holds a secret ({kinds})", "leave it out")
         text, gist, source = (clean for clean, _ in masked)
         clean = replace(memory, text=text, gist=gist, source=source)
         return clean, (f"secrets were masked: {kinds}",)
@@ -192,16 +194,16 @@ class Writer:
         if not who.encode:
             return replace(memory, encoded=NEVER)
         chosen = self._settings.encoder != "passthrough"
-        if not (chosen and extraction.allowed(memory, self._settings.gist)):
+        if not (chosen and model_work.allowed(memory, self._settings.gist)):
             return memory
-        return replace(memory, due=extraction.due(memory, judged=judged))
+        return replace(memory, due=model_work.due(memory, judged=judged))
 
     def _leaving(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """*ids*, each with what a model is to do for it then."""
         late = self._settings.encoder != "passthrough"
         known = self._store.indexed(ids) if ids and late else {}
         return {
-            id: extraction.due_late(known[id], self._settings) if id in known else () for id in ids
+            id: model_work.due_late(known[id], self._settings) if id in known else () for id in ids
         }
 
     def _named(self, who: Identity, memory: Memory) -> Memory:
@@ -322,7 +324,7 @@ class Writer:
         newer = corrections.said(memory)
         found = {}
         for id, other in self._store.indexed(self._earlier(who, memory, close)).items():
-            if sleep.scope(other) == sleep.scope(memory) and not other.superseded_by:
+            if records.scope(other) == records.scope(memory) and not other.superseded_by:
                 what = corrections.correction(corrections.said(other), newer)
                 if what is not None and what.clear:
                     found[id] = what

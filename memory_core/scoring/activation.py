@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Scores = NDArray[np.float64]
+from memory_core.scoring.arrays import Scores
 
 KERNEL = {-1: 0.1, 1: 0.2, -2: 0.2, 2: 0.1}
 """Share of a neighbour's score that reaches a turn, by the neighbour's offset in the thread."""

@@ -6,6 +6,8 @@ design rule 4.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,3 +34,20 @@ def retention(
     age = np.maximum(np.asarray(age_s, dtype=np.float64), 0.0)
     slowed = np.asarray(half_life_s) * (1.0 + rehearsal_weight * np.log1p(accesses))
     return np.asarray(np.exp2(-age / slowed), dtype=np.float64)
+
+
+STRENGTH = 0.3
+"""The boost at activation is 1.3 (seed row B3.6)."""
+
+
+def share(turns: int, rate: float) -> float:
+    """e^(-rate x turns): what is left of priming *turns* after activation, from 1 towards 0.
+
+    This is what ranking takes of it, inside the bound of design rule 4.
+    """
+    return math.exp(-rate * turns)
+
+
+def boost(share: float) -> float:
+    """1 + 0.3 x *share*: 1.3 at activation, falling to 1, as an explanation shows it."""
+    return 1.0 + STRENGTH * share

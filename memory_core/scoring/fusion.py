@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Scores = NDArray[np.float64]
+from memory_core.scoring.arrays import Scores
 
 
 def z_scores(signal: NDArray[np.floating]) -> Scores:

@@ -94,3 +94,19 @@ def ringed(
     inside = np.zeros(len(thread), dtype=np.bool_)
     inside[order] = (rank < most) & (ranked >= 0)
     return inside
+
+
+def faded(
+    retention: NDArray[np.floating],
+    importance: NDArray[np.floating],
+    *,
+    least_retention: float,
+    most_importance: float,
+) -> NDArray[np.bool_]:
+    """True where retention is below *least_retention* and importance at most *most_importance*.
+
+    Corrections and instructions (importance from 0.85) stay whatever the settings say (seed row
+    B5.7). One value a memory; all between 0 and 1.
+    """
+    little = (importance <= most_importance) & (importance < PROTECTED_IMPORTANCE)
+    return np.asarray((retention < least_retention) & little, dtype=np.bool_)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 
 from memory_core.errors import MemoryCoreError
-from memory_core.records import Change
-from memory_core.storage.ages import elapsed
+from memory_core.records import Change, elapsed
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 

@@ -22,17 +22,17 @@ from numpy.typing import NDArray
 from memory_core.config import StorageSettings
 from memory_core.errors import IncompatibleStore, MemoryCoreError, StorageError
 from memory_core.records import Change, Identity, Memory, content_hash
+from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
 from memory_core.storage.index.indexes import Indexes
+from memory_core.storage.index.vector_source import VectorSource, put_vectors
+from memory_core.storage.index.vectors import VectorIndex
 from memory_core.storage.journal.journal import Journal, Transaction
-from memory_core.storage.index.bm25 import LexicalIndex
+from memory_core.storage.journal.replay import Slice, SliceReader, Troubles
 from memory_core.storage.locks import RWLock
 from memory_core.storage.reserve import Reserve
-from memory_core.storage.journal.replay import Slice, SliceReader, Troubles
 from memory_core.storage.table.table import Table
-from memory_core.storage.index.vectors import VectorIndex
-from memory_core.storage.index.vector_source import VectorSource, put_vectors
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,11 @@ from pathlib import Path
 from memory_core.config import Settings
 from memory_core.storage.backup import backup as backups
 from memory_core.storage.backup import salvage as salvaging
+from server.cli import console
+from server.cli.console import Outcome
+from server.http.tokens import Tokens
+from server.protocol import text
 from server.protocol import text as render
-from server.outcome import Outcome
 
 
 def backup(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
@@ -48,3 +51,36 @@ def _told(backup: backups.Backup) -> str:
 
 def _path(args: Namespace) -> Path:
     return Path(args.folder).expanduser()
+
+
+def setup(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
+    """Fetch and check the model's weights."""
+    del args
+    from memory_core.embedding import acquisition
+
+    with console.progress("fetch the model") as move:
+        folder = acquisition.acquire(
+            settings,
+            acquisition.indexes(environment),
+            progress=lambda done, total: move(done, total, "fetch the model"),
+        )
+    return Outcome({"model": str(folder)}, f"the embedding model is in {folder}")
+
+
+def token(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
+    """Add, list or revoke tokens."""
+    del environment
+    tokens = Tokens(settings.data_dir)
+    if args.action == "add":
+        rights = [right.strip() for right in args.rights.split(",") if right.strip()]
+        secret = tokens.add(settings.agent, settings.team, rights)
+        grant = tokens.find(secret)
+        assert grant is not None
+        return Outcome({"id": grant.id, "token": secret}, secret)
+    if args.action == "revoke":
+        gone = tokens.revoke(args.id)
+        return Outcome({"revoked": gone.id}, f"token {gone.id} of {gone.agent} revoked")
+    rows = [(g.id, g.agent, g.team, ",".join(g.rights), text.iso(g.created)) for g in tokens.all()]
+    columns = ("id", "agent", "team", "rights", "created")
+    data = [dict(zip(columns, row, strict=True)) for row in rows]
+    return Outcome(data, console.table(columns, rows) if rows else "no tokens yet")

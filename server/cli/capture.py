@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from memory_core.errors import InvalidInput, ScopeDenied
 from memory_core.records import ConversationTurn, Identity
 from server.cli import console
-from server.protocol import text as render
+from server.cli.console import Outcome
 from server.cli.import_export import READY_SECONDS, read_lines
-from server.outcome import Outcome
+from server.protocol import text as render
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine

@@ -11,21 +11,31 @@ from memory_core.config import Settings
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity, Receipt
 from server.cli import console
-from server.protocol import structure as packing
-from server.protocol import text as render
+from server.cli.admin import backup, restore, salvage, setup, token
 from server.cli.capture import observe, seed
+from server.cli.console import Outcome
 from server.cli.doctor import doctor
+from server.cli.evaluate import evaluate
 from server.cli.import_export import bring_in, export
 from server.cli.install import install, uninstall
-from server.cli.evaluate import evaluate
-from server.outcome import Outcome
-from server.past import history
-from server.reembed import reembed
-from server.cli.admin import backup, restore, salvage
-from server.upkeep import setup, token
+from server.protocol import structure
+from server.protocol import text as render
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
+from typing import TYPE_CHECKING
+
+from memory_core.records import Change
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory as Engine
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memory_core.maintenance.reembedding import Reembedding
+    from memory_core.memory import Memory as Engine
+
 
 READY_SECONDS = 60.0
 """How long a command waits for the model; without it recall is lexical and says so."""
@@ -58,7 +68,7 @@ def remember(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     done = store(args.replaces)
     if done.status == "refused" and args.again:
         done = store(done.id)
-    answer = packing.receipt(done)
+    answer = structure.receipt(done)
     return Outcome(answer, render.remember(answer), 1 if done.status == "refused" else 0)
 
 
@@ -82,7 +92,7 @@ def recall(engine: Engine, who: Identity, args: Namespace) -> Outcome:
         context=args.context,
         explain=args.explain,
     )
-    answer = packing.recollection(found, time.time(), _ENOUGH_TOKENS)
+    answer = structure.recollection(found, time.time(), _ENOUGH_TOKENS)
     return Outcome(answer, _recalled(answer, explain=args.explain))
 
 
@@ -132,7 +142,7 @@ def consolidate(engine: Engine, who: Identity, args: Namespace) -> Outcome:
             undo=args.undo,
             progress=move,
         )
-    answer = packing.run_report(done)
+    answer = structure.run_report(done)
     return Outcome(answer, render.consolidate(answer), 1 if done.status == "failed" else 0)
 
 
@@ -151,7 +161,7 @@ def forget(engine: Engine, who: Identity, args: Namespace) -> Outcome:
         never_again=not args.allow_again,
         confirm=args.yes,
     )
-    answer = packing.forget_report(done)
+    answer = structure.forget_report(done)
     hint = (
         "\ngive the ids (or --source) and --yes to delete for good"
         if done.status == "preview"
@@ -163,7 +173,7 @@ def forget(engine: Engine, who: Identity, args: Namespace) -> Outcome:
 def health(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     """Check every part; failing is exit code 1."""
     engine.wait_ready(READY_SECONDS)
-    answer = packing.health_report(engine.health(who, repair=args.repair))
+    answer = structure.health_report(engine.health(who, repair=args.repair))
     checks = [
         (c["name"], c["status"], "; fix: ".join(filter(None, (c.get("detail"), c.get("fix")))))
         for c in answer["checks"]
@@ -209,6 +219,96 @@ def clear(engine: Engine, who: Identity, args: Namespace) -> Outcome:
         )
     count = engine.clear(who)
     return Outcome({"removed": count}, f"removed: {count}")
+
+
+SHOWN_CHARS = 60
+
+
+def history(engine: Engine, who: Identity, args: Namespace) -> Outcome:
+    """Show every change of a memory, or take one back."""
+    if args.undo:
+        change, done = engine.undo_change(who, args.id, args.undo)
+        told = {"memory": args.id, "change": change.seq, "done": done}
+        return Outcome(told, f"change {change.seq} of {args.id} is taken back; {done}")
+    rows = [_row(change) for change in engine.history(who, args.id)]
+    columns = ("change", "when", "who", "how", "what")
+    cells = [tuple(row[name] for name in columns) for row in rows]
+    return Outcome(rows, console.table(columns, cells))
+
+
+def _row(change: Change) -> dict[str, Any]:
+    how = " ".join(filter(None, (change.source, f"run {change.run}" if change.run else "")))
+    return {
+        "change": change.seq,
+        "when": render.iso(change.at),
+        "who": change.actor,
+        "how": how,
+        "what": _what(change),
+        "kind": change.kind,
+        "values": dict(change.body or {}),
+    }
+
+
+def _what(change: Change) -> str:
+    """The change in words: what was set to what, shortened."""
+    body: Mapping[str, Any] = change.body or {}
+    if change.body is None:
+        return f"{change.kind}, erased"
+    if change.kind == "link":
+        return f"{body['kind']} {body['b']}" if body["weight"] >= 0.5 else f"not {body['kind']}"
+    if change.kind == "vectors":
+        return f"{len(body['parts'])} vectors"
+    if change.kind != "put":
+        return change.kind
+    if "id" in body:
+        return f"begins: {_short(body['text'])}"
+    if "merged" in body:
+        return f"said again: {_short(body['merged'].get('text', ''))}"
+    return ", ".join(f"{name} = {_short(value)}" for name, value in body.items())
+
+
+def _short(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
+
+
+POLL_SECONDS = 0.2
+STALLED_SECONDS = 120.0
+"""How long the command waits without any progress, here or by a server, before it lets go."""
+
+
+def reembed(engine: Engine, who: Identity, args: Namespace) -> Outcome:
+    """Begin the change and, unless told otherwise, see it through; left undone is exit code 1."""
+    del who
+    name = args.model or engine.settings.embedder
+    change = engine.reembedding
+    change.begin(name)
+    if not args.no_wait:
+        with console.progress("reembed") as move:
+            _see_through(change, move)
+    left, under_way = change.left(), change.target is not None
+    data = {"model": name, "changed": not under_way, "left": left}
+    if under_way:
+        text = f"{left} memories to go; a server on this memory goes on, or repeat the command"
+        return Outcome(data, text, 0 if args.no_wait else 1)
+    if left:
+        return Outcome(
+            data, f"the store works with {name}; {left} memories get their vectors later"
+        )
+    return Outcome(data, f"the store works with {name}")
+
+
+def _see_through(change: Reembedding, move: console.Progress) -> None:
+    """Work, or watch another process work, until nothing is left or nothing moves."""
+    total = least = left = change.left()
+    moved = time.monotonic()
+    while (change.target is not None or left) and time.monotonic() - moved < STALLED_SECONDS:
+        if not change.step():
+            time.sleep(POLL_SECONDS)
+        left = change.left()
+        move(max(0, total - left), total, "reembed")
+        if left < least:
+            least, moved = left, time.monotonic()
 
 
 WITH_ENGINE: dict[str, Callable[[Any, Identity, Namespace], Outcome]] = {

@@ -6,6 +6,7 @@ import io
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from server.protocol import text as render
@@ -98,3 +99,12 @@ def _inline(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_inline(inner) for inner in value) or "none"
     return _cell(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command found: *data* for --json, *text* for people, and the exit *code*."""
+
+    data: Any
+    text: str
+    code: int = 0

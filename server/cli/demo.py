@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from server.protocol import text as render
+from server.cli.console import Outcome
 from server.cli.evaluate import OWN_DIALOGUE
-from server.outcome import Outcome
+from server.protocol import text as render
 
 Say = Callable[[str], None]
 
@@ -35,7 +35,7 @@ QUESTIONS = (
     "Which mammal hardly needs any slumber?",
     "What did the specialist recommend for the noisy joint?",
 )
-_ROOT = Path(__file__).parent.parent
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass

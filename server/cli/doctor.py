@@ -5,8 +5,10 @@ It also says something when the memory cannot be opened at all, and when there i
 
 from __future__ import annotations
 
+import json
 import re
 import stat
+import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
@@ -16,12 +18,10 @@ from typing import Any
 from memory_core.config import Settings
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Check, Identity
-from server import trying
+from server.cli import console, install
+from server.cli.console import Outcome
 from server.clients import clients
-from server.cli import console
-from server.cli import install as installing
 from server.clients.clients import Client
-from server.outcome import Outcome
 
 READY_SECONDS = 60.0
 """How long the model may take to load before it is reported as it is."""
@@ -108,7 +108,7 @@ def _clients(environment: Mapping[str, str]) -> list[Check]:
     checks = []
     for client in clients.CLIENTS.values():
         try:
-            entry = installing.installed(client, user)
+            entry = install.installed(client, user)
         except MemoryCoreError as problem:
             checks.append(Check(client.name, "degraded", problem.problem, problem.next_step))
             continue
@@ -118,12 +118,12 @@ def _clients(environment: Mapping[str, str]) -> list[Check]:
 
 
 def _client(client: Client, entry: Mapping[str, Any], environment: Mapping[str, str]) -> Check:
-    problem = trying.problem(entry, environment)
-    if not problem:
+    trouble = problem(entry, environment)
+    if not trouble:
         return Check(client.name, "ok", "its entry starts" if "command" in entry else "it answers")
     if "url" in entry:
-        return Check(client.name, "degraded", problem, "`anamnesis serve --transport http`")
-    return Check(client.name, "degraded", problem, f"`anamnesis install {client.name}`")
+        return Check(client.name, "degraded", trouble, "`anamnesis serve --transport http`")
+    return Check(client.name, "degraded", trouble, f"`anamnesis install {client.name}`")
 
 
 def _parts(settings: Settings) -> list[Check]:
@@ -136,3 +136,78 @@ def _parts(settings: Settings) -> list[Check]:
             return list(memory.health(Identity(settings.agent, settings.team)).checks)
     except MemoryCoreError as problem:
         return [Check("memory", "failing", problem.problem, problem.next_step)]
+
+
+SECONDS = 30.0
+"""Clients give a server a minute to answer `initialize`."""
+
+_PASSED_ON = {
+    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "APPDATA", "HOMEDRIVE", "HOMEPATH"),
+    *("LOCALAPPDATA", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"),
+}
+"""What clients give to the servers they start; other variables stay with the shell."""
+
+_HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "anamnesis doctor", "version": "1"},
+    },
+}
+
+
+def problem(entry: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+    """Why a client with *entry* gets no answer to `initialize`; "" when it gets one."""
+    try:
+        answer = _asked(entry) if "url" in entry else _started(entry, environment)
+        name = json.loads(answer)["result"]["serverInfo"]["name"]
+    except _Unanswered as said:
+        return str(said)
+    except (ValueError, LookupError, TypeError):
+        return "what answers is no MCP server"
+    return "" if name == "anamnesis" else f"what answers is {name!r:.60}"
+
+
+class _Unanswered(Exception):
+    pass
+
+
+def _started(entry: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+    """The first line that the command of *entry* answers."""
+    passed = {name: value for name, value in environment.items() if name.upper() in _PASSED_ON}
+    try:
+        command = [str(entry["command"]), *map(str, entry.get("args", ()))]
+        done = subprocess.run(
+            command,
+            input=json.dumps(_HELLO) + "\n",
+            env={**passed, **dict(entry.get("env") or {})},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise _Unanswered(f"nothing came within {SECONDS:.0f} s") from None
+    except (OSError, LookupError, TypeError, ValueError) as problem:
+        raise _Unanswered(f"it cannot be started ({problem})") from None
+    if not done.stdout.strip():
+        last = done.stderr.strip().splitlines()[-1:] or ["without a word"]
+        raise _Unanswered(f"it ended with status {done.returncode}: {last[0]:.200}")
+    return done.stdout.splitlines()[0]
+
+
+def _asked(entry: Mapping[str, Any]) -> str:
+    """What the server at the URL of *entry* answers."""
+    import httpx2
+
+    headers = {**dict(entry.get("headers") or {}), "Accept": "application/json, text/event-stream"}
+    try:
+        answer = httpx2.post(str(entry["url"]), json=_HELLO, headers=headers, timeout=SECONDS)
+    except httpx2.HTTPError as problem:
+        raise _Unanswered(f"{entry['url']} does not answer ({problem})") from None
+    if answer.status_code != 200:
+        raise _Unanswered(f"{entry['url']} answers {answer.status_code}")
+    return answer.text.partition("data: ")[2] or answer.text

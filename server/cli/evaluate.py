@@ -11,16 +11,21 @@ from memory_core.config import Settings
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity
 from server.cli import console
-from server.outcome import Outcome
+from server.cli.console import Outcome
 
 if TYPE_CHECKING:
     from memory_core.evaluation.report import Report
     from memory_core.evaluation.runner import OpenMemory
     from memory_core.memory import Memory
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-OWN_DIALOGUE = (
-    Path(__file__).parent.parent / "memory_core" / "evaluation" / "data" / "dialogue.json"
-)
+if TYPE_CHECKING:
+    from memory_core.evaluation.life import Lived
+    from memory_core.memory import Memory
+
+
+OWN_DIALOGUE = Path(__file__).parents[2] / "memory_core" / "evaluation" / "data" / "dialogue.json"
 
 MMR = 0.7
 """The diversity whose price is shown (seed row C3.3)."""
@@ -48,11 +53,11 @@ def evaluate(settings: Settings, args: Namespace, environment: Mapping[str, str]
     """Measure recall in fresh stores, or, read-only, in the user's own."""
     del environment
     if args.ablation or args.plot:
-        from server.living import live
+        pass
 
         return live(settings, args, [Path(name) for name in args.files] or [OWN_DIALOGUE])
     report = _own_store(settings, args) if args.own_store else _fresh_stores(settings, args)
-    from memory_core.evaluation.reading import misses
+    from memory_core.evaluation.report import misses
 
     data = report.to_dict(details=args.details)
     data["command"] = _command(args)
@@ -237,3 +242,71 @@ def _markdown(data: Mapping[str, Any]) -> str:
 
 def _cells(values: Sequence[object]) -> str:
     return f"| {' | '.join(str(value) for value in values)} |"
+
+
+def live(settings: Settings, args: Namespace, files: list[Path]) -> Outcome:
+    """A simulated life; with --ablation one for each feature left out, with --plot its course."""
+    from memory_core.embedding.embedder import choose
+    from memory_core.evaluation import life, readers
+    from memory_core.evaluation.cached import Cached
+    from memory_core.memory import Memory
+
+    conversations = [found for file in files for found in readers.read(file, args.format)]
+    embedder = Cached(choose(settings))
+
+    def open_memory(folder: Path, own: Settings, clock: Callable[[], float]) -> Memory:
+        del folder
+        return Memory(own, clock=clock, embedder=embedder)
+
+    given = conversations, settings, open_memory
+    with console.progress("life") as move:
+        if args.ablation:
+            found = life.ablation(*given, days=args.days, progress=move)
+        else:
+            lived = life.live(*given, life.Habits(), days=args.days, progress=move)
+            found = {"": {"life": lived}}
+    if args.plot:
+        from memory_core.evaluation import plot
+
+        plot.draw(found[""]["life"].course, Path(args.plot))
+    data: dict[str, Any] = {"days": args.days, "lives": _told(found)}
+    topics = console.pairs(data["lives"][-1 if len(found) == 1 else 1]["topics"], title="topics")
+    text = f"{_life_table(data['lives'])}\n\n{topics}"
+    return Outcome(data, "\n".join([text, f"written to {args.plot}"] if args.plot else [text]))
+
+
+def _told(found: Mapping[str, Mapping[str, Lived]]) -> list[dict[str, Any]]:
+    """One row for each life; *change* is in points of recall@10 against the life with all."""
+    return [
+        {
+            "without": without or "nothing",
+            "life": name,
+            "questions": len(lived.recalls),
+            "recall@10": lived.recall,
+            "change": 100 * (lived.recall - found[""][name].recall),
+            "active": lived.active,
+            "rows": lived.rows,
+            "skipped": lived.skipped,
+            "topics": lived.topics,
+        }
+        for without, lives in found.items()
+        for name, lived in lives.items()
+    ]
+
+
+def _life_table(rows: list[dict[str, Any]]) -> str:
+    cells = [
+        [
+            row["without"],
+            row["life"],
+            row["questions"],
+            f"{100 * row['recall@10']:.1f}",
+            f"{row['change']:+.1f}",
+            row["active"],
+            row["rows"],
+            row["skipped"],
+        ]
+        for row in rows
+    ]
+    heads = ("without", "life", "n", "recall@10", "change", "active rows", "rows", "skipped")
+    return console.table(heads, cells, title="recall@10 with each feature left out")

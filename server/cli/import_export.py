@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from memory_core.errors import InvalidInput, NotFound, StorageError
 from memory_core.records import Identity
 from server.cli import console
-from server.outcome import Outcome
+from server.cli.console import Outcome
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine

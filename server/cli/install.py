@@ -13,14 +13,13 @@ from urllib.parse import quote
 
 from memory_core.config import PREFIX, Settings
 from memory_core.errors import InvalidInput
-from server.clients import clients
-from server.clients import config_files as foreign_files
-from server.hooks import settings as hook_settings
-from server.http.tokens import Tokens
+from server.cli.console import Outcome
+from server.clients import clients, config_files
 from server.clients.clients import NAME, Client, User
 from server.clients.config_files import Edited
+from server.hooks import settings as hook_settings
 from server.hooks.settings import Handler
-from server.outcome import Outcome
+from server.http.tokens import Tokens
 
 _SAID = ("data_dir", "agent", "team", "config")
 _PATHS = {f"{PREFIX}DATA_DIR", f"{PREFIX}CONFIG", f"{PREFIX}MODEL_DIR"}
@@ -41,12 +40,12 @@ def install(settings: Settings, args: Namespace, environment: Mapping[str, str])
     if args.print:
         entry = _entry(settings, args, environment, client, None)
         return _shown(client, path, entry, hooked, _handler(client, entry, args, environment))
-    edited = [foreign_files.edit(path, add)]
+    edited = [config_files.edit(path, add)]
     if hooked is not None:
         entry = json.loads(edited[0].after or "{}")[client.key][NAME]
         handler = _handler(client, entry, args, environment)
         edited.append(
-            foreign_files.edit(hooked, lambda held: hook_settings.add(client.name, held, handler))
+            config_files.edit(hooked, lambda held: hook_settings.add(client.name, held, handler))
         )
     return _written(client, edited, f"restart: {client.after}")
 
@@ -61,11 +60,11 @@ def uninstall(settings: Settings, args: Namespace, environment: Mapping[str, str
         if client.key in content:
             gone.append(_section(content, client, path).pop(NAME, None))
 
-    edited = [foreign_files.edit(path, remove)]
+    edited = [config_files.edit(path, remove)]
     if client.name in hook_settings.CLIENTS:
         hooked = hook_settings.place(client.name, user)
         edited.append(
-            foreign_files.edit(hooked, lambda held: hook_settings.remove(client.name, held))
+            config_files.edit(hooked, lambda held: hook_settings.remove(client.name, held))
         )
     done = _written(client, edited, "the memories were left as they are")
     for entry in gone:
@@ -85,7 +84,7 @@ def installed(client: Client, user: User) -> dict[str, Any] | None:
         entry = _section(content, client, path).get(NAME) if client.key in content else None
         found.extend([entry] if isinstance(entry, dict) else [])
 
-    foreign_files.edit(path, look)
+    config_files.edit(path, look)
     return found[0] if found else None
 
 
@@ -195,7 +194,7 @@ def _written(client: Client, edited: Sequence[Edited], note: str) -> Outcome:
     """Write all of *edited*, each whole, once all of them could be made."""
     files, lines = [], []
     for each in edited:
-        backup = foreign_files.write(each) if each.changes else None
+        backup = config_files.write(each) if each.changes else None
         files.append(
             {
                 "file": str(each.path),

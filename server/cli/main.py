@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, NoReturn, cast
 from memory_core import config
 from memory_core.errors import InvalidInput, MemoryCoreError, TooLarge
 from memory_core.records import Identity
-from server import logs
 from server.cli.parser import Parser, build_parser
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
-    from server.outcome import Outcome
+    from server.cli.console import Outcome
+import traceback
+from types import TracebackType
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _parsed(parser, sys.argv[1:] if argv is None else list(argv))
     try:
         settings = config.load(os.environ, {name: getattr(args, name, None) for name in _FLAGS})
-        logs.configure(settings.log_level)
+        configure(settings.log_level)
         for warning in settings.warnings:
             log.warning("%s", warning)
         if args.command == "serve":
@@ -80,7 +81,7 @@ def _parsed(parser: Parser, argv: list[str]) -> Namespace:
 
 def _run(settings: config.Settings, args: Namespace) -> Outcome:
     from server.cli import commands
-    from server.outcome import Outcome
+    from server.cli.console import Outcome
 
     if args.command in _ON_ENGINE:
         who = Identity(settings.agent, settings.team)
@@ -92,10 +93,10 @@ def _run(settings: config.Settings, args: Namespace) -> Outcome:
         keep = settings.data_dir if hasattr(args, "data_dir") else None
         return demo.run(keep, args.questions, _with_model(settings), _say(args))
     if args.command == "hook":  # with a flag before it; without, it does not come here
-        from server.hooks import command as hook_command
+        from server.hooks import command
 
         flags = {name: getattr(args, name) for name in _FLAGS if getattr(args, name, None)}
-        return Outcome({}, "", hook_command.answered(flags))
+        return Outcome({}, "", command.answered(flags))
     return commands.WITHOUT_ENGINE[args.command](settings, args, dict(os.environ))
 
 
@@ -136,9 +137,9 @@ def _engine(settings: config.Settings) -> Engine:
 
 
 def _serve(settings: config.Settings, args: Namespace) -> NoReturn:
-    from memory_core.storage import process_memory as heap
+    from memory_core.storage import process_memory
 
-    heap.share()
+    process_memory.share()
     if args.transport == "stdio":
         _serve_stdio(settings)
     _serve_http(settings, args)
@@ -151,8 +152,8 @@ def _serve_stdio(settings: config.Settings) -> NoReturn:
     if sys.stdin is not None and sys.stdin.isatty():
         print("serving MCP over stdio: a client should start this", file=sys.stderr)
     pipes = Pipes()
-    from server.protocol.server import build_server
     from server.protocol.lazy_engine import LateEngine
+    from server.protocol.server import build_server
 
     engine = LateEngine(lambda: _engine(settings), settings.limits.deadline_seconds)
     server = build_server(
@@ -170,14 +171,14 @@ def _serve_stdio(settings: config.Settings) -> NoReturn:
 
 
 def _serve_http(settings: config.Settings, args: Namespace) -> NoReturn:
-    from server.hooks import route as hook_route
-    from server.http import listener as listening
-    from server.protocol.server import build_server
-    from server.http.tokens import Tokens
+    from server.hooks import route
     from server.hooks.client import ADDRESS
-    from server.protocol.lazy_engine import LateEngine
-    from server.stdio.server import leave
+    from server.http import listener as listening
     from server.http.app import build_app
+    from server.http.tokens import Tokens
+    from server.protocol.lazy_engine import LateEngine
+    from server.protocol.server import build_server
+    from server.stdio.server import leave
 
     engine = LateEngine(lambda: _engine(settings), settings.limits.deadline_seconds)
     owner = Identity(settings.agent, settings.team)
@@ -187,7 +188,7 @@ def _serve_http(settings: config.Settings, args: Namespace) -> NoReturn:
         limits=settings.limits,
     )
     tokens = None if args.no_token else Tokens(settings.data_dir)
-    hooks = hook_route.route(cast("Engine", engine), owner, settings.limits)
+    hooks = route.route(cast("Engine", engine), owner, settings.limits)
     app = build_app(
         server, tokens=tokens, host=settings.host, allowed_hosts=args.allow_host, more=[hooks]
     )
@@ -204,3 +205,33 @@ def _serve_http(settings: config.Settings, args: Namespace) -> NoReturn:
     with listening.announced(settings.data_dir / ADDRESS, said):
         listening.run(app, listener)
     leave(engine.close)
+
+
+_TALKATIVE = (
+    "mcp", "uvicorn", "sse_starlette", "asyncio",
+    "anthropic", "ollama", "httpx", "httpx2", "httpcore", "httpcore2",
+)  # fmt: skip
+
+
+class DiscreetFormatter(logging.Formatter):
+    """Shows where an exception came from and its type, not its message."""
+
+    def formatException(
+        self,
+        ei: tuple[type[BaseException], BaseException, TracebackType | None]
+        | tuple[None, None, None],
+    ) -> str:
+        """Type and places in the code of *ei*."""
+        kind, _, places = ei
+        if kind is None:
+            return ""
+        return "".join(traceback.format_tb(places)) + kind.__name__
+
+
+def configure(level: str) -> None:
+    """Log from *level* on to stderr. Libraries that log requests whole stay at WARNING."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(DiscreetFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=level, handlers=[handler], force=True)
+    for name in _TALKATIVE:
+        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelName(level)))

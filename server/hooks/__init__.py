@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""Hooks: a client reports its conversation and gets what helps with the next prompt."""

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from server.hooks import client as hook_client
+from server.hooks import client
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,9 +66,7 @@ def answered(flags: Mapping[str, str], apart: Callable[[], bool] = lambda: True)
         flags = {**_from_file(flags), **flags}
         who = _said(flags, "agent") or "me", _said(flags, "team")
         payload = _with_last_turn(_payload())
-        told = hook_client.run(
-            _folder(flags), who, payload, lambda given: _here(flags, given, apart)
-        )
+        told = client.run(_folder(flags), who, payload, lambda given: _here(flags, given, apart))
         if told:
             sys.stdout.buffer.write(told.encode("utf-8") + b"\n")
             sys.stdout.buffer.flush()
@@ -97,9 +95,9 @@ def _with_last_turn(payload: bytes) -> bytes:
     """Before a compaction, *payload* with what the assistant said last; else as it is."""
     if b'"PreCompact"' not in payload:
         return payload
-    from server import hook_transcript
+    from server.hooks import transcript
 
-    return hook_transcript.with_last_turn(payload)
+    return transcript.with_last_turn(payload)
 
 
 def _flags(argv: Sequence[str]) -> dict[str, str]:

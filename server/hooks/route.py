@@ -14,10 +14,10 @@ from starlette.routing import Route
 from memory_core.config import LimitSettings
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Identity
-from server.http.tokens import caller
-from server.protocol.guard import Gate
-from server.hooks.settings import PATH
+from server.gate import Gate
 from server.hooks.hooks import Answer, Hooks, silently
+from server.hooks.settings import PATH
+from server.identity import caller
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine

@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""Streamable HTTP and SSE, with bearer tokens."""

@@ -29,8 +29,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_core.errors import InvalidInput, MemoryCoreError
-from server.stdio import messages as wire
 from server.http.tokens import Grant, Tokens
+from server.stdio import messages
 
 MAX_BODY = 1024 * 1024
 """Bytes of one request. A call with the longest text, all escaped, takes 240 kB."""
@@ -214,7 +214,7 @@ class _Repairing:
                 scope, receive, send
             )
             return
-        text = wire.readable(body)
+        text = messages.readable(body)
         await self._app(scope, _replaying(text.encode("utf-8"), receive), send)
 
 

@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""The MCP server: tools, resources and prompts, the same over every transport."""

@@ -7,17 +7,10 @@ its place among the calls in flight until it has ended.
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-import logging
-import threading
-import traceback
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
-import anyio
 from mcp import MCPError
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
@@ -25,51 +18,11 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CallToolResult, TextContent
 from pydantic import PrivateAttr, ValidationError
 
-from memory_core.errors import Busy, InvalidInput, MemoryCoreError, NotFound, StorageError
+from memory_core.errors import InvalidInput, MemoryCoreError, NotFound
+from server.gate import T, as_expected
 from server.protocol import arguments as checks
 
-T = TypeVar("T")
-
-log = logging.getLogger(__name__)
-
 _MAX_ERROR_CHARS = 2_000
-
-
-class Gate:
-    """At most *calls* pieces of work at a time; each is waited for *seconds* at most."""
-
-    def __init__(self, calls: int, seconds: float) -> None:
-        """Nothing runs yet; threads start with the first work."""
-        self._calls = calls
-        self._seconds = seconds
-        self._running = 0
-        self._lock = threading.Lock()
-        self._threads = ThreadPoolExecutor(max_workers=calls, thread_name_prefix="call")
-
-    def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Start *work* in a thread, in the caller's context. Raises Busy when no place is free."""
-        with self._lock:
-            if self._running >= self._calls:
-                raise Busy(
-                    f"{self._calls} calls are in flight",
-                    "nothing was done; repeat the call shortly",
-                )
-            self._running += 1
-        future = self._threads.submit(contextvars.copy_context().run, work)
-        future.add_done_callback(self._ended)
-        return future
-
-    async def run(self, work: Callable[[], T], *, late: str) -> T:
-        """What *work* returns or raises; after the deadline Busy whose next step is *late*."""
-        future = self.submit(work)
-        with anyio.move_on_after(self._seconds):
-            return await asyncio.wrap_future(future)
-        future.add_done_callback(_log_late)
-        raise Busy(f"the call was not finished after {self._seconds:g} s and goes on", late)
-
-    def _ended(self, _: Future[Any]) -> None:
-        with self._lock:
-            self._running -= 1
 
 
 class GuardedTool(Tool):
@@ -122,22 +75,3 @@ def failed(problem: MemoryCoreError) -> CallToolResult:
     """The error result whose text is *problem*'s."""
     text = str(problem)[:_MAX_ERROR_CHARS]
     return CallToolResult(is_error=True, content=[TextContent(text=text)])
-
-
-def as_expected(problem: BaseException, call: str) -> MemoryCoreError:
-    """*problem* if it was raised on purpose; else a StorageError without its text, which is logged.
-
-    The log gets the type and the places in the code, not the message: that may quote a memory.
-    """
-    if isinstance(problem, MemoryCoreError):
-        return problem
-    places = "".join(traceback.format_tb(problem.__traceback__))
-    log.error("%s failed with %s at\n%s", call, type(problem).__name__, places)
-    return StorageError(
-        f"internal error ({type(problem).__name__})", "see the server's log, then call health"
-    )
-
-
-def _log_late(future: Future[Any]) -> None:
-    if not future.cancelled() and (problem := future.exception()) is not None:
-        as_expected(problem, "a call after its deadline")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memory_core.errors import Busy, StorageError
-from server.protocol.guard import as_expected
+from server.gate import as_expected
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine

@@ -15,7 +15,7 @@ from contextlib import suppress
 import anyio
 
 from memory_core.records import RunReport, is_id
-from server.protocol.guard import Gate
+from server.gate import Gate
 
 Progress = Callable[[int, int, str], None]
 Report = Callable[[int, int, str], Awaitable[None]]

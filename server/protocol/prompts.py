@@ -17,11 +17,11 @@ from pydantic import Field
 
 from memory_core.errors import InvalidInput
 from memory_core.records import Hit, Identity, Recollection
+from server.gate import Gate
+from server.identity import caller
 from server.protocol import arguments as checks
-from server.protocol import structure as packing
-from server.protocol import text as render
-from server.http.tokens import caller
-from server.protocol.guard import Gate, or_protocol_error
+from server.protocol import structure, text
+from server.protocol.guard import or_protocol_error
 from server.protocol.icon import ICONS
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def add_prompts(
             return await gate.run(lambda: work(who), late=_LATE)
 
         found = await or_protocol_error(answered(), "a prompt")
-        return render.recall(packing.recollection(found, clock(), TOKENS))
+        return text.recall(structure.recollection(found, clock(), TOKENS))
 
     @server.prompt(
         title="Briefing",

@@ -24,12 +24,10 @@ from mcp.types import (
 
 from memory_core.errors import NotFound
 from memory_core.records import Identity, Memory
-from server.protocol import budget as fitting
-from server.protocol import structure as packing
-from server.protocol import text as render
-from server.protocol import schemas
-from server.http.tokens import caller
-from server.protocol.guard import Gate, as_expected, or_protocol_error
+from server.gate import Gate, as_expected
+from server.identity import caller
+from server.protocol import budget, schemas, structure, text
+from server.protocol.guard import or_protocol_error
 from server.protocol.icon import ICONS
 
 if TYPE_CHECKING:
@@ -139,7 +137,7 @@ class _Reading:
 
     async def health(self) -> str:
         report = await self._read(lambda e, who: e.health(who))
-        return _json(packing.health_report(report))
+        return _json(structure.health_report(report))
 
     async def _read(self, work: Callable[[Engine, Identity], T]) -> T:
         """What *work* gives for the caller; every failure is a resource error with its code."""
@@ -153,16 +151,16 @@ class _Reading:
 
     def _listing(self, memories: Sequence[Memory]) -> dict[str, Any]:
         now = self._clock()
-        shown = [schemas.compact(packing.recalled(memory, now)) for memory in memories]
+        shown = [schemas.compact(structure.recalled(memory, now)) for memory in memories]
         for entry in shown:
             del entry["score"]
-            entry["text"] = fitting.clip(entry["text"], LISTED_CHARS, entry["id"])
+            entry["text"] = budget.clip(entry["text"], LISTED_CHARS, entry["id"])
         return {"notice": schemas.NOTICE, "memories": shown}
 
 
 def item(memory: Memory, now: float, history: Sequence[Any]) -> dict[str, Any]:
     """One memory whole: text, provenance and history."""
-    shown = schemas.compact(packing.recalled(memory, now))
+    shown = schemas.compact(structure.recalled(memory, now))
     for name in ("score", "derived_from", "source", "trust", "superseded_by"):
         shown.pop(name, None)
     provenance = {
@@ -185,7 +183,7 @@ def item(memory: Memory, now: float, history: Sequence[Any]) -> dict[str, Any]:
 
 def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
     times = {
-        name: render.iso(getattr(memory, name))
+        name: text.iso(getattr(memory, name))
         for name in (
             "recorded_at",
             "valid_from",
@@ -204,7 +202,7 @@ def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
     facts["tier"] = memory.tier
     facts["changes"] = [
         {
-            "at": render.iso(change.at),
+            "at": text.iso(change.at),
             "kind": change.kind,
             **({"actor": change.actor} if change.actor else {}),
             **({"run": change.run} if change.run else {}),

@@ -16,12 +16,12 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from memory_core.config import LimitSettings
 from memory_core.records import Identity
 from server import __version__
-from server.protocol.subscriptions import Changes
-from server.protocol.guard import Gate
+from server.gate import Gate
 from server.protocol.icon import ICONS
+from server.protocol.long_runs import Runs
 from server.protocol.prompts import Server, add_prompts
 from server.protocol.resources import add_completions, add_resources
-from server.protocol.long_runs import Runs
+from server.protocol.subscriptions import Changes
 from server.protocol.tools import Tools, build_tools
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from memory_core.records import (
     Recollection,
     RunReport,
 )
-from server.protocol import text as render
 from server.protocol import schemas
+from server.protocol import text as render
 from server.protocol.budget import (
     CLIP_TO,
     DEFAULT_CHARS,

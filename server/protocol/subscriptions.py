@@ -30,8 +30,9 @@ from mcp.types import (
 
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Identity, Memory
-from server.http.tokens import caller
-from server.protocol.guard import Gate, or_protocol_error
+from server.gate import Gate
+from server.identity import caller
+from server.protocol.guard import or_protocol_error
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine

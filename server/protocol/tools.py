@@ -10,11 +10,12 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity, is_id
+from server.gate import Gate
+from server.identity import caller
+from server.protocol import schemas
 from server.protocol import structure as packing
 from server.protocol import text as render
-from server.protocol import schemas
-from server.http.tokens import caller
-from server.protocol.guard import Gate, GuardedTool
+from server.protocol.guard import GuardedTool
 from server.protocol.long_runs import Runs
 from server.stdio.messages import replaced_surrogates
 

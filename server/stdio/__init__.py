@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""MCP over stdin and stdout."""

@@ -32,8 +32,7 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from memory_core.errors import InvalidInput
-from server.stdio import parents as ancestry
-from server.stdio import messages as wire
+from server.stdio import messages, parents
 
 log = logging.getLogger(__name__)
 
@@ -138,9 +137,9 @@ class _Life:
         async with inbox, answers:
             while (line := await lines.next()) is not None:
                 if len(line) > MAX_LINE:
-                    await self._answer(wire.too_long(line), answers, len(line))
+                    await self._answer(messages.too_long(line), answers, len(line))
                     continue
-                text = wire.readable(line)
+                text = messages.readable(line)
                 try:
                     message = jsonrpc_message_adapter.validate_json(text, by_name=False)
                 except ValidationError:
@@ -161,7 +160,7 @@ class _Life:
                 self._open_calls.discard(message.params.get("requestId", ""))
 
     async def _refuse(self, text: str, answers: MemoryObjectSendStream[SessionMessage]) -> None:
-        await self._answer(wire.refusal(text), answers, len(text))
+        await self._answer(messages.refusal(text), answers, len(text))
 
     async def _answer(
         self,
@@ -236,7 +235,7 @@ class _Lines:
         """Read a line that is too long to its end; only its last bytes are kept."""
         kept = b""
         while piece := self._stream.readline(MAX_LINE):
-            kept = (kept + piece)[-wire.TAIL :]
+            kept = (kept + piece)[-messages.TAIL :]
             if piece.endswith(b"\n"):
                 break
         return kept
@@ -256,7 +255,7 @@ def _on_signals(end: Callable[[], None]) -> None:
 
 async def _watch_parent(end: asyncio.Event) -> None:
     """Set *end* when the process that this one was started for is gone."""
-    line = ancestry.Line()
+    line = parents.Line()
     while not line.broken():
         await anyio.sleep(PARENT_SECONDS)
     log.warning("the process that started this one is gone")

@@ -31,7 +31,7 @@ from memory_core.evaluation.conversation import Conversation, Question
 from memory_core.evaluation.readers import read
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.scoring import confidence as metamemory
+from memory_core.scoring import confidence
 from memory_core.scoring.confidence import Evidence
 
 ME = Identity("calibration")
@@ -56,7 +56,7 @@ class Case:
     def lead(self) -> float:
         """The lead, or what stands for it among few candidates."""
         known = self.evidence.lead
-        return metamemory.USUAL_LEAD if math.isnan(known) else known
+        return confidence.USUAL_LEAD if math.isnan(known) else known
 
 
 class Asker:
@@ -85,17 +85,17 @@ class Asker:
     @contextmanager
     def _seen(self) -> Iterator[list[Evidence]]:
         seen: list[Evidence] = []
-        known = metamemory.confidence
+        known = confidence.confidence
 
         def see(evidence: Evidence) -> float:
             seen.append(evidence)
             return 1.0  # nothing is cut while it is measured
 
-        metamemory.confidence = see
+        confidence.confidence = see
         try:
             yield seen
         finally:
-            metamemory.confidence = known
+            confidence.confidence = known
 
     @contextmanager
     def _without(self, ids: set[str]) -> Iterator[None]:
@@ -171,7 +171,7 @@ def signals(asked: Sequence[Case], vectors: bool) -> Floats:
     """One row a case: 1, cosine, backed lead; without *vectors* 1 and coverage."""
     if not vectors:
         return np.array([(1.0, case.evidence.coverage) for case in asked])
-    seen = [(case.evidence, metamemory.backed(case.evidence, case.lead)) for case in asked]
+    seen = [(case.evidence, confidence.backed(case.evidence, case.lead)) for case in asked]
     return np.array([(1.0, e.cosine, lead) for e, lead in seen])
 
 
@@ -207,7 +207,7 @@ def report(title: str, asked: Sequence[Case], b: Floats, vectors: bool = True) -
             f"{feel} {share:.3f}" for feel, share in zip(FEELINGS, shares, strict=True)
         )
         print(f"  {name:8}{told}")
-    lost = [value < metamemory.LOW for value, case in pairs if case.right]
+    lost = [value < confidence.LOW for value, case in pairs if case.right]
     print(f"  right and yet not found {np.mean(lost):.4f}")
     weight, right = weights(asked), np.array([float(case.right) for case in asked])
     error = 0.0
@@ -224,10 +224,10 @@ def report(title: str, asked: Sequence[Case], b: Floats, vectors: bool = True) -
 
 FEELINGS = ("none", "low", "moderate", "high")
 BANDS = (
-    (0.0, metamemory.LOW),
-    (metamemory.LOW, metamemory.MODERATE),
-    (metamemory.MODERATE, metamemory.HIGH),
-    (metamemory.HIGH, 1.01),
+    (0.0, confidence.LOW),
+    (confidence.LOW, confidence.MODERATE),
+    (confidence.MODERATE, confidence.HIGH),
+    (confidence.HIGH, 1.01),
 )
 
 
@@ -242,7 +242,7 @@ def show(asked: Sequence[Case]) -> None:
     print(f"WITH_WORDS = {tuple(fitted(asked, vectors=False).round(2).tolist())}")
     leads = [case.evidence.lead for case in asked if not math.isnan(case.evidence.lead)]
     print(f"USUAL_LEAD = {np.median(leads):.1f}")
-    now = metamemory.WITH_VECTORS
+    now = confidence.WITH_VECTORS
     report("the numbers in use", asked, np.array(now))
 
 

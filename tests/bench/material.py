@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Embedder, choose
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import choose
 from memory_core.memory import Memory
 from memory_core.records import Identity
 

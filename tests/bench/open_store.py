@@ -114,8 +114,8 @@ def fill(folder: Path, number: int) -> None:
 
 def opened(folder: Path) -> Any:
     from memory_core.config import StorageSettings
-    from memory_core.storage.store import MemoryStore
     from memory_core.representation import index_text
+    from memory_core.storage.store import MemoryStore
 
     return MemoryStore(folder, clock=time.time, settings=StorageSettings(), index_text=index_text)
 
@@ -133,20 +133,20 @@ def snapshot(folder: Path) -> None:
 def measure(folder: Path) -> dict[str, float]:
     """Milliseconds of each part of opening, of the first lexical search and of an idle round."""
     begun = time.perf_counter()
-    from memory_core import representation as wording
+    from memory_core import representation
     from memory_core.storage import store as store_module
     from memory_core.storage.index import vector_source
+    from memory_core.storage.index.bm25 import LexicalIndex
     from memory_core.storage.index.columns import Columns
     from memory_core.storage.index.graph import Graph
     from memory_core.storage.journal.journal import Journal
-    from memory_core.storage.index.bm25 import LexicalIndex
 
     spent = {"imports": time.perf_counter() - begun}
     parts: list[tuple[str, Any, str]] = [
         ("journal read", Journal, "changes"),
         ("columns", Columns, "put"),
         ("graph", Graph, "put"),
-        ("index text", wording, "index_text"),
+        ("index text", representation, "index_text"),
         ("lexical", LexicalIndex, "put"),
         ("vectors", vector_source.VectorSource, "load"),
         ("slices", store_module.SliceReader, "outcome"),

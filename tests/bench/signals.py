@@ -25,13 +25,13 @@ import numpy as np
 from material import Prepared, machine, notes, questions
 from numpy.typing import NDArray
 
-from memory_core.recall import spreading as links
-from memory_core.recall.signals import preferences as standing
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
+from memory_core.recall import spreading
+from memory_core.recall.signals import preferences
 from memory_core.records import Identity
 from memory_core.scoring import activation
-from memory_core.storage.index import bm25 as lexical_index
+from memory_core.storage.index import bm25
 from memory_core.text.time import dates
 
 ME = Identity("me")
@@ -69,11 +69,11 @@ def plain(terms: NDArray[np.floating], _: Any) -> NDArray[np.float64]:
 def without(memory: Memory, question: str) -> float:
     """The same recall, its added signals left out."""
     with (
-        patch.object(links, "follow", lambda store, asked, found, mask: found),
+        patch.object(spreading, "follow", lambda store, asked, found, mask: found),
         patch.object(activation, "nearby_words", plain),
         patch.object(dates, "asks_when", lambda query: False),
-        patch.object(lexical_index, "near_terms", lambda term: []),
-        patch.object(standing, "asks_for_help", lambda query: False),
+        patch.object(bm25, "near_terms", lambda term: []),
+        patch.object(preferences, "asks_for_help", lambda query: False),
     ):
         return cost(memory, question)
 

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.config import ConsolidationSettings, Settings
-from memory_core.embedding.embedder import Embedder, choose
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import choose
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.readers import read
 from memory_core.scoring import clusters

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.maintenance import loop as maintenance
 from memory_core.config import Settings, StorageSettings
-from memory_core.embedding.embedder import Profile
+from memory_core.embedding.base import Profile
 from memory_core.errors import EncoderUnavailable, MemoryCoreError
+from memory_core.maintenance import loop
 from memory_core.memory import Memory
 from memory_core.records import Identity
 
@@ -147,9 +147,9 @@ class _Child:
             return {"crash": f"{order['call']}: {type(problem).__name__}: {problem}"}
 
     def _open(self, directory: str, keeps: bool) -> None:
-        maintenance.HEAD_START = 0.0
+        loop.HEAD_START = 0.0
         if not keeps:
-            maintenance.Maintenance.start = lambda self: None  # type: ignore[method-assign]
+            loop.Maintenance.start = lambda self: None  # type: ignore[method-assign]
         settings = Settings(data_dir=Path(directory), storage=STORAGE)
         self._memory = Memory(settings, clock=lambda: self._now, embedder=Hashing())
         self._memory.wait_ready(SECONDS)
@@ -186,7 +186,6 @@ class _Child:
 
 
 def _mother(address: str) -> None:
-    import memory_core.storage.index.vectors
 
     warnings.filterwarnings("ignore")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -14,10 +14,9 @@ import numpy as np
 
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Change, Memory, new_id, to_fields
-from memory_core.storage import migrations
-from memory_core.storage.journal import files as journal_files
-from memory_core.storage.journal.journal import Journal, Transaction
+from memory_core.storage.journal import files
 from memory_core.storage.journal.format import FORMAT
+from memory_core.storage.journal.journal import Journal, Transaction
 
 Say = Callable[..., None]
 MODEL = "toy"
@@ -250,8 +249,8 @@ def migrate(directory: Path, say: Say) -> None:
     """Open the journal in *directory* with a program that is one format on."""
     following = FORMAT + 1
     with (
-        mock.patch.object(journal_files, "FORMAT", following),
-        mock.patch.object(migrations.migrate, "__defaults__", ({FORMAT: add_colour}, following)),
+        mock.patch.object(files, "FORMAT", following),
+        mock.patch.object(files.migrate, "__defaults__", ({FORMAT: add_colour}, following)),
     ):
         journal = Journal.open(directory, clock=time.time, lock_seconds=60.0)
         say("whole", *journal.check())

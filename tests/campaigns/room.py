@@ -26,7 +26,7 @@ from soak import RAM, WORDS, on_disk
 
 from memory_core import records
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Profile
+from memory_core.embedding.base import Profile
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity
 from memory_core.storage.journal.journal import Transaction

@@ -16,11 +16,11 @@ from unittest import mock
 from memory_scenarios import shared
 
 from memory_core.config import ConsolidationSettings, Settings
+from memory_core.consolidate import run_log
 from memory_core.errors import InvalidInput
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import ConversationTurn, Identity
-from memory_core.consolidate import run_log as runs
 
 Say = Callable[..., None]
 ME = Identity("me")
@@ -34,7 +34,7 @@ DERIVED = ("summary", "concept")
 
 def open_memory(directory: Path, clock: Callable[[], float] = lambda: NOW) -> Memory:
     """A memory at a fixed time, without upkeep and without runs that begin by themselves."""
-    runs.BATCH = FEW
+    run_log.BATCH = FEW
     with mock.patch.object(Maintenance, "start"):
         settings = Settings(data_dir=directory, consolidation=STILL)
         memory = Memory(settings, clock=clock, embedder=shared.ToyEmbedder())

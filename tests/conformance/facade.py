@@ -44,8 +44,8 @@ from pydantic import BaseModel, Field
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from server.http import listener as listening
-from server.protocol.server import build_server
 from server.http.app import build_app
+from server.protocol.server import build_server
 
 PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5E"

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from memory_core.config import Settings
 from memory_core.consolidate.run import Consolidator, no_model
-from memory_core.embedding.embedder import EmbedderGate, Profile
+from memory_core.embedding.base import Profile
+from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.records import Change, Identity, Memory, RunReport, content_hash, new_id, to_fields
-from memory_core.storage.store import MemoryStore
 from memory_core.representation import index_text
+from memory_core.storage.store import MemoryStore
 
 ME = Identity("me", "crew")
 START = 1_700_000_000.0

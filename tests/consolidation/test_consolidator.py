@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from memory_core.consolidate.run import MODES
+from memory_core.consolidate.run_log import Runs
 from memory_core.errors import Busy, InvalidInput, NotFound
 from memory_core.records import Change, Identity, new_id
 from memory_core.storage.locks import FileLock
-from memory_core.consolidate.run_log import Runs
 
 ME = Identity("me", "crew")
 OTHER = Identity("other", "crew")

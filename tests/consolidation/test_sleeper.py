@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from memory_core.consolidate.run import Consolidator
-from memory_core.records import Identity, Memory, from_fields
-from memory_core.consolidate.scheduler import Sleeper
-from memory_core.storage.locks import FileLock
 from memory_core.consolidate.run_log import Runs
+from memory_core.consolidate.scheduler import Sleeper
+from memory_core.records import Identity, Memory, from_fields
+from memory_core.storage.locks import FileLock
 
 ME = Identity("me", "crew")
 OTHER = Identity("other", "crew")

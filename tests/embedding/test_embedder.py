@@ -9,15 +9,8 @@ from typing import cast
 import pytest
 
 from memory_core.config import EmbedderSettings, Settings
-from memory_core.embedding.embedder import (
-    PROFILES,
-    Embedder,
-    EmbedderGate,
-    Profile,
-    choose,
-    fingerprint_of,
-    profile_of,
-)
+from memory_core.embedding.base import PROFILES, Embedder, Profile, fingerprint_of, profile_of
+from memory_core.embedding.embedder import EmbedderGate, choose
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable, InvalidInput
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from memory_core.config import Settings
 from memory_core.embedding import acquisition, weights
-from memory_core.embedding.embedder import Profile, choose
+from memory_core.embedding.base import Profile
+from memory_core.embedding.embedder import choose
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable, InvalidInput
 

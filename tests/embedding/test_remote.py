@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from memory_core.config import EmbedderSettings, Settings
-from memory_core.embedding.embedder import Embedder, choose
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import choose
 from memory_core.errors import EncoderUnavailable, InvalidInput
 
 DIMENSION = 8

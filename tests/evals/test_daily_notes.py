@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_core.config import ConsolidationSettings, Settings
-from memory_core.embedding.embedder import Embedder
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.records import Hit, Identity
 

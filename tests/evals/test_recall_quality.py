@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.embedder import Embedder
+from memory_core.embedding.base import Embedder
 from memory_core.evaluation.data import DIALOGUE
 from memory_core.evaluation.readers import read
 from memory_core.evaluation.report import PRODUCT, Report

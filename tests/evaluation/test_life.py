@@ -14,7 +14,7 @@ from memory_core.evaluation import life, plot
 from memory_core.evaluation.cached import Cached
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.memory import Memory
-from server import living
+from server.cli import evaluate
 from server.cli.parser import build_parser
 
 START = 1_717_200_000.0
@@ -93,10 +93,10 @@ def test_questions_without_an_answer_make_no_life(opener: life.OpenMemory) -> No
 def test_the_table_has_a_row_for_each_feature_left_out(opener: life.OpenMemory) -> None:
     found = life.ablation([TALK], Settings(), opener, days=2)
     assert list(found) == ["", *life.FEATURES, "never sleeps"]
-    rows = living._told(found)
+    rows = evaluate._told(found)
     assert len(rows) == 2 * len(found)
     assert {row["recall@10"] for row in rows} == {1.0}
-    text = living._table(rows)
+    text = evaluate._life_table(rows)
     assert "without" in text
     assert "priming" in text
 

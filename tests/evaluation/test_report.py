@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from memory_core.evaluation import metrics
-from memory_core.evaluation.reading import misses
-from memory_core.evaluation.report import Report, Row, machine, versions
-from memory_core.evaluation.scorecard import Answer, score
+from memory_core.evaluation.metrics import Answer, score
+from memory_core.evaluation.report import Report, Row, machine, misses, versions
 
 SESSIONS = {"a": "1", "b": "1", "c": "2"}
 

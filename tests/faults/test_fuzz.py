@@ -17,14 +17,13 @@ from memory_core import config
 from memory_core.errors import MemoryCoreError
 from memory_core.evaluation import readers
 from memory_core.interchange import jsonl
-from memory_core.storage.backup import backup as backups
+from memory_core.storage.backup import backup
 from memory_core.storage.index.vectors import VectorIndex
-from memory_core.text import passages, salience, secrets
-from memory_core.text.time import dates
+from memory_core.text import importance, normalise, passages, secrets
 from memory_core.text.names import entities
-from memory_core.text import normalise as visible
-from server.stdio import messages as wire
+from memory_core.text.time import dates
 from server.http.tokens import Tokens
+from server.stdio import messages
 
 CALLS = 60
 TIMES = 150
@@ -64,8 +63,8 @@ def test_a_damaged_message(tmp_path: Path) -> None:
     message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"a": list(STRINGS)}}
 
     def parse(data: bytes) -> None:
-        text = wire.readable(data)
-        for answer in (wire.refusal(text), wire.too_long(data)):
+        text = messages.readable(data)
+        for answer in (messages.refusal(text), messages.too_long(data)):
             assert answer is None or answer["error"]["message"]
 
     survives(parse, json.dumps(message).encode(), 1)
@@ -135,7 +134,7 @@ def test_a_damaged_backup_manifest(tmp_path: Path) -> None:
 
     def parse(broken: bytes) -> None:
         (tmp_path / "backup.json").write_bytes(broken)
-        backups.read(tmp_path)
+        backup.read(tmp_path)
 
     survives(parse, data, 6)
 
@@ -168,12 +167,12 @@ def test_any_text_can_be_read() -> None:
     for _ in range(TIMES):
         text = "".join(draw.choices(STRINGS, k=3))[:3000]
         text = damaged(text.encode("utf-8", "replace"), draw).decode("utf-8", "replace")
-        text, _ = visible.clean(text)
+        text, _ = normalise.clean(text)
         dates.resolve(text, 1.7e9)
         dates.query_dates(text, 1.7e9)
         entities.entities(text)
         passages.passages(text, packed=False)
-        salience.salience(text)
+        importance.salience(text)
         secrets.mask(text)
 
 
@@ -182,4 +181,4 @@ def test_standard_input_of_any_bytes_is_imported_line_by_line(tmp_path: Path) ->
     for _ in range(20):
         stream = io.BytesIO(damaged(b'{"text": "a"}\n' * 30, draw))
         for line in stream:
-            wire.readable(line)
+            messages.readable(line)

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from memory_core.config import GistSettings, Settings
-from memory_core.gist.encoder import GistEncoder, choose
+from memory_core.gist.base import GistEncoder
+from memory_core.gist.encoder import choose
 from memory_core.memory import Memory
 
 BACKENDS = ("claude", "ollama", "openai")

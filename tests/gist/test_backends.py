@@ -13,15 +13,8 @@ import pytest
 
 from memory_core.config import Settings
 from memory_core.gist import prompts, wire
-from memory_core.gist.encoder import (
-    AnswerFailure,
-    Fact,
-    GistEncoder,
-    ServiceFailure,
-    Turn,
-    Usage,
-    choose,
-)
+from memory_core.gist.base import AnswerFailure, Fact, GistEncoder, ServiceFailure, Turn, Usage
+from memory_core.gist.encoder import choose
 
 TURNS = [
     Turn("The staging database moved to port 5433.", "Lena", "user", 1_717_200_000.0),

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from memory_core import config
-from memory_core.remember import commit as recording
 from memory_core.errors import DiskFull
 from memory_core.memory import Memory
 from memory_core.records import JOBS, ConversationTurn, Identity
+from memory_core.remember import commit
 
 ME = Identity("me")
 ROOT = Path(__file__).parents[2]
@@ -60,7 +60,7 @@ def test_what_follows_from_a_turn_is_written_in_one_commit(
     memory = opened()
     id = memory.remember(ME, PORT).id
     before = memory.get(ME, id)
-    take, taken = recording.take_fact, []
+    take, taken = commit.take_fact, []
 
     def breaks(*given: Any) -> str:
         taken.append(given)
@@ -68,7 +68,7 @@ def test_what_follows_from_a_turn_is_written_in_one_commit(
             raise DiskFull("the disk is full", "make room")
         return take(*given)
 
-    monkeypatch.setattr(recording, "take_fact", breaks)
+    monkeypatch.setattr(commit, "take_fact", breaks)
     with pytest.raises(DiskFull):
         memory.encode(ME)
     assert facts_of(memory) == []

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.gist import prompts
-from memory_core.gist.encoder import GistEncoder, Turn
+from memory_core.gist.base import GistEncoder, Turn
 from memory_core.memory import Memory
 from memory_core.records import Identity
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from memory_core.enrichment.budget import USAGE
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
 from memory_core.records import JOBS, NEVER, HealthReport, Identity
-from memory_core.enrichment.budget import USAGE
 
 ME = Identity("me")
 OTHER = Identity("other")

@@ -14,7 +14,7 @@ import pytest
 from memory_core.gist import wire
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server import logs
+from server.cli import main
 
 ME = Identity("me")
 PORT = "Tomasz keeps a sticky note with the number 5433 at the staging screen."
@@ -41,7 +41,7 @@ def log() -> Iterator[io.StringIO]:
     level, handlers = root.level, list(root.handlers)
     names = ("anthropic", "ollama", "httpx", "httpx2", "httpcore", "httpcore2")
     levels = {name: logging.getLogger(name).level for name in names}
-    logs.configure("DEBUG")
+    main.configure("DEBUG")
     written = io.StringIO()
     for handler in root.handlers:
         assert isinstance(handler, logging.StreamHandler)

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_core.config import Settings
-from memory_core.gist.encoder import Gist, GistEncoder, Turn, choose
+from memory_core.gist.base import Gist, GistEncoder, Turn
+from memory_core.gist.encoder import choose
 from memory_core.gist.passthrough import SHORT_WORDS, PassthroughEncoder, summarise
 
 LONG = (

@@ -13,8 +13,8 @@ from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance
 from memory_core.records import Change, Memory, content_hash, new_id, to_fields
-from memory_core.storage.store import MemoryStore
 from memory_core.representation import embed, index_text
+from memory_core.storage.store import MemoryStore
 
 START = 1_700_000_000.0
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from memory_core.maintenance import loop as maintenance
 from memory_core.errors import DiskFull, StorageError
+from memory_core.maintenance import loop
 from memory_core.storage.generations import Generations
 from memory_core.storage.table.table import Table
 
@@ -50,7 +50,7 @@ def test_the_thread_touches_the_table_for_many_changes_at_once(
         room.upkeep.round(hurry=False)
         assert room.upkeep.erasing
         assert (room.upkeep.mirror.since, room.store.settled) == (built, settled)
-    later = time.monotonic() + maintenance.FILES_SECONDS
+    later = time.monotonic() + loop.FILES_SECONDS
     monkeypatch.setattr(time, "monotonic", lambda: later)
     room.upkeep.round(hurry=False)
     assert not room.upkeep.erasing

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from memory_core.maintenance.backfill import RETRY_SECONDS
 from memory_core.errors import Busy, DiskFull, StorageError
+from memory_core.maintenance.backfill import RETRY_SECONDS
 from memory_core.maintenance.loop import MOST_SKIPPED
 from memory_core.records import new_id
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from memory_core.scoring import reranking as mmr
+from memory_core.scoring import reranking
 
 
 def naive(
@@ -47,27 +47,27 @@ def test_each_choice_maximises_the_marginal_relevance(
     vectors = random.normal(size=(count, 4))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     relevance = random.normal(size=count)
-    found = mmr.select(relevance, vectors, k, lambda_, alike)
+    found = reranking.select(relevance, vectors, k, lambda_, alike)
     assert found == naive(relevance, vectors, k, lambda_, alike)
 
 
 def test_lambda_one_is_plain_order_with_ties_in_order_given() -> None:
     relevance = np.array([1.0, 3.0, 1.0, 2.0])
-    assert mmr.select(relevance, np.zeros((4, 2)), 3, 1.0) == [1, 3, 0]
+    assert reranking.select(relevance, np.zeros((4, 2)), 3, 1.0) == [1, 3, 0]
 
 
 def test_a_repetition_comes_after_something_else() -> None:
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    assert mmr.select(np.array([1.0, 0.9, 0.5]), vectors, 3, 0.5) == [0, 2, 1]
+    assert reranking.select(np.array([1.0, 0.9, 0.5]), vectors, 3, 0.5) == [0, 2, 1]
 
 
 def test_a_memory_without_a_vector_is_like_nothing() -> None:
     vectors = np.array([[1.0, 0.0], [np.nan, np.nan], [1.0, 0.0]])
-    assert mmr.select(np.array([1.0, 0.6, 0.9]), vectors, 3, 0.5) == [0, 1, 2]
+    assert reranking.select(np.array([1.0, 0.6, 0.9]), vectors, 3, 0.5) == [0, 1, 2]
 
 
 @pytest.mark.parametrize("lambda_", [0.5, 1.0])
 def test_nothing_and_one_are_chosen_from_safely(lambda_: float) -> None:
-    assert mmr.select(np.array([]), np.zeros((0, 3)), 5, lambda_) == []
-    assert mmr.select(np.array([2.0]), np.ones((1, 3)), 5, lambda_) == [0]
-    assert mmr.select(np.array([2.0, 2.0]), np.eye(2), 1, lambda_) == [0]
+    assert reranking.select(np.array([]), np.zeros((0, 3)), 5, lambda_) == []
+    assert reranking.select(np.array([2.0]), np.ones((1, 3)), 5, lambda_) == [0]
+    assert reranking.select(np.array([2.0, 2.0]), np.eye(2), 1, lambda_) == [0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.scoring.succession import behind
+from memory_core.scoring.reranking import behind
 
 
 def test_what_is_newer_moves_up_to_just_before_the_older() -> None:

@@ -16,6 +16,7 @@ from mcp import Client
 from memory_core.browse import Changed
 from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput, NotFound, TooLarge
+from memory_core.lifecycle.working_memory import Mind
 from memory_core.records import (
     Change,
     Check,
@@ -35,7 +36,6 @@ from memory_core.records import (
     new_id,
     normalised,
 )
-from memory_core.lifecycle.working_memory import Mind
 from server.protocol.server import build_server
 
 NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z

@@ -13,7 +13,8 @@ from mcp.server.auth.middleware.auth_context import AuthenticatedUser, auth_cont
 from memory_core.errors import Busy, IncompatibleStore, InvalidInput, NotFound, ReadOnly
 from memory_core.records import Identity
 from memory_core.storage.locks import FileLock
-from server.http.tokens import Tokens, caller
+from server.http.tokens import Tokens
+from server.identity import caller
 
 NOW = 1_717_200_000.0
 

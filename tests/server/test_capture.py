@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_core.memory import Memory
-from server.cli import main as cli
+from server.cli import main
 
 
 @pytest.fixture
@@ -19,12 +19,12 @@ def shell(
 ) -> Any:
     monkeypatch.setattr("os.environ", {"ANAMNESIS_DATA_DIR": str(tmp_path / "data")})
     monkeypatch.setattr(
-        cli, "_engine", lambda settings: Memory(settings, clock=clock, embedder=toy)
+        main, "_engine", lambda settings: Memory(settings, clock=clock, embedder=toy)
     )
 
     def run(*argv: str, stdin: str = "") -> tuple[int, Any]:
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        code = cli.main([*argv, "--json"])
+        code = main.main([*argv, "--json"])
         return code, json.loads(capsys.readouterr().out)
 
     return run

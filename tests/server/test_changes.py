@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPDeprecationWarning, MCPError
 
 from memory_core.records import Identity, Memory
-from server.protocol import subscriptions as changes
+from server.protocol import subscriptions
 from server.protocol.server import build_server
 
 pytestmark = [
@@ -37,7 +37,7 @@ def mode(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "SECONDS", 0.01)
+    monkeypatch.setattr(subscriptions, "SECONDS", 0.01)
 
 
 async def test_a_call_of_the_same_client_is_heard(engine: Any, subscribed: Any, mode: str) -> None:
@@ -116,7 +116,7 @@ async def test_an_unsubscribed_resource_is_not_heard_any_more(engine: Any, subsc
 async def test_too_many_subscriptions_of_one_connection_are_refused(
     engine: Any, subscribed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(changes, "URIS", 2)
+    monkeypatch.setattr(subscriptions, "URIS", 2)
     async with subscribed(build_server(engine), "legacy", "memory://a", "memory://b") as (
         client,
         _,
@@ -171,7 +171,7 @@ def test_the_store_tells_what_changed_and_for_whom(open_memory: Callable[..., An
 
 def test_a_changed_memory_touches_the_resources_that_show_it() -> None:
     memory = Memory(id="0" * 20, text="x", session="a/b", topic="", entities=("Ann",))
-    assert set(changes.touched((memory,), ("1" * 20,))) == {
+    assert set(subscriptions.touched((memory,), ("1" * 20,))) == {
         "memory://recent",
         "memory://health",
         f"memory://item/{'0' * 20}",

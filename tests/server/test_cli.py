@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memory_core.records import Receipt
-from server.cli import main as cli
+from server.cli import main
 from server.cli.parser import build_parser
 
 COMMANDS = [
@@ -53,12 +53,12 @@ def run(
     monkeypatch.setattr(kind, "__enter__", lambda self: self, raising=False)
     monkeypatch.setattr(kind, "__exit__", lambda self, *_: None, raising=False)
     monkeypatch.setattr(kind, "wait_ready", lambda self, seconds: True, raising=False)
-    monkeypatch.setattr(cli, "_engine", lambda settings: engine)
+    monkeypatch.setattr(main, "_engine", lambda settings: engine)
     monkeypatch.setattr("os.environ", {"ANAMNESIS_DATA_DIR": str(tmp_path / "data")})
 
     def running(*argv: str) -> tuple[int, str, str]:
         try:
-            code = cli.main(argv)
+            code = main.main(argv)
         except SystemExit as end:
             code = int(end.code or 0)
         said = capsys.readouterr()

@@ -10,7 +10,7 @@ import pytest
 
 from memory_core.config import LimitSettings
 from memory_core.errors import Busy, StorageError
-from server.protocol.guard import Gate
+from server.gate import Gate
 
 pytestmark = pytest.mark.anyio
 

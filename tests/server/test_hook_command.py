@@ -28,14 +28,13 @@ from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server import hook_transcript
-from server.hooks import client as hook_client
+from server.hooks import client, transcript
 from server.hooks import command as hook_command
 from server.hooks import route as hook_route
 from server.http import listener as listening
-from server.protocol.server import build_server
-from server.http.tokens import Tokens
 from server.http.app import build_app
+from server.http.tokens import Tokens
+from server.protocol.server import build_server
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
@@ -371,7 +370,7 @@ def test_a_server_that_is_somebody_elses_or_gone_is_not_asked(
         if not said:
             address.pop("team")
         (tmp_path / "http.json").write_text(json.dumps(address))
-        assert hook_client.forwarded(str(tmp_path), ("me", ""), b"{}") is None
+        assert client.forwarded(str(tmp_path), ("me", ""), b"{}") is None
         taker.settimeout(0.01)
         with pytest.raises(TimeoutError):
             taker.accept()
@@ -392,7 +391,7 @@ def test_what_no_server_of_ours_says_is_no_answer(
     tmp_path: Path, answer: bytes | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """None: it says nothing, and is not waited for."""
-    monkeypatch.setattr(hook_client, "SECONDS", 0.2 if answer is None else 30)
+    monkeypatch.setattr(client, "SECONDS", 0.2 if answer is None else 30)
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def speak() -> None:
@@ -410,7 +409,7 @@ def test_what_no_server_of_ours_says_is_no_answer(
         speaking.start()
         address = {"url": f"http://127.0.0.1:{listener.getsockname()[1]}", "agent": "me"}
         (tmp_path / "http.json").write_text(json.dumps(address | {"team": ""}))
-        assert hook_client.forwarded(str(tmp_path), ("me", ""), b"{}") is None
+        assert client.forwarded(str(tmp_path), ("me", ""), b"{}") is None
         over.set()
         speaking.join(60)
 
@@ -509,7 +508,7 @@ def test_before_a_compaction_the_transcript_tells_what_was_said_last(tmp_path: P
         {"type": "user", "message": {"content": "Go on, please."}},
         {"type": "assistant", "isSidechain": True, "message": {"content": [aside]}},
     ]
-    padding = "x" * hook_transcript.TAIL_BYTES
+    padding = "x" * transcript.TAIL_BYTES
     text = "\n".join([padding, *(json.dumps(line) for line in lines), ""])
     (tmp_path / "talk").write_text(text)
     given = event("PreCompact", transcript_path=str(tmp_path / "talk"))
@@ -521,12 +520,12 @@ def test_before_a_compaction_the_transcript_tells_what_was_said_last(tmp_path: P
 def test_a_transcript_that_says_nothing_adds_nothing(tmp_path: Path, line: str) -> None:
     (tmp_path / "talk").write_text(line)
     payload = json.dumps(event("PreCompact", transcript_path=str(tmp_path / "talk"))).encode()
-    assert hook_transcript.with_last_turn(payload) == payload
+    assert transcript.with_last_turn(payload) == payload
 
 
 @pytest.mark.parametrize("payload", [b"", b"[]", b'{"hook_event_name": "Stop"}', b"\xff"])
 def test_only_a_compaction_reads_a_transcript(payload: bytes) -> None:
-    assert hook_transcript.with_last_turn(payload) == payload
+    assert transcript.with_last_turn(payload) == payload
 
 
 def test_the_thin_client_imports_none_of_the_vendors_and_little_else() -> None:

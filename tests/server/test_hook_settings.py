@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from server.hooks import settings as hook_settings
+from server.hooks import settings
 from server.hooks.settings import Handler
 
 OURS = Handler(("/opt/anamnesis", "hook"))
@@ -18,7 +18,7 @@ def test_settings_are_added_once_and_taken_out_without_a_trace() -> None:
     held: dict[str, Any] = {"model": "x", "hooks": {"Stop": [OTHER], "PreToolUse": []}}
     begun = json.loads(json.dumps(held))
     for _ in range(2):
-        hook_settings.add("claude-code", held, OURS)
+        settings.add("claude-code", held, OURS)
     assert [len(held["hooks"][name]) for name in ("Stop", "SessionStart")] == [2, 1]
     waited = held["hooks"]["UserPromptSubmit"][0]["hooks"][0]
     assert waited == {
@@ -28,14 +28,14 @@ def test_settings_are_added_once_and_taken_out_without_a_trace() -> None:
         "timeout": 10,
     }
     assert held["hooks"]["Stop"][1]["hooks"][0]["async"] is True
-    hook_settings.remove("claude-code", held)
+    settings.remove("claude-code", held)
     assert held == begun
 
 
 def test_settings_over_http() -> None:
     held: dict[str, Any] = {}
     handler = Handler(OURS.command, "http://127.0.0.1:7832/hook", "t")
-    hook_settings.add("claude-code", held, handler)
+    settings.add("claude-code", held, handler)
     assert held["hooks"]["Stop"][0]["hooks"] == [
         {
             "type": "http",
@@ -44,16 +44,16 @@ def test_settings_over_http() -> None:
             "timeout": 10,
         }
     ]
-    hook_settings.remove("claude-code", held)
+    settings.remove("claude-code", held)
     assert held == {}
 
 
 def test_settings_of_cursor() -> None:
     held: dict[str, Any] = {"version": 1, "hooks": {"stop": [{"command": "/usr/bin/notify"}]}}
-    hook_settings.add("cursor", held, Handler(("/opt/my tools/anamnesis", "hook")))
+    settings.add("cursor", held, Handler(("/opt/my tools/anamnesis", "hook")))
     command = {"command": "'/opt/my tools/anamnesis' hook", "timeout": 10}
     assert held["hooks"]["beforeSubmitPrompt"] == [command]
-    hook_settings.remove("cursor", held)
+    settings.remove("cursor", held)
     assert held == {"version": 1, "hooks": {"stop": [{"command": "/usr/bin/notify"}]}}
 
 
@@ -62,9 +62,9 @@ def test_settings_of_cursor_on_windows_are_quoted_for_its_shell(
 ) -> None:
     monkeypatch.setattr("sys.platform", "win32")
     held: dict[str, Any] = {}
-    hook_settings.add("cursor", held, Handler((r"C:\My Tools\anamnesis.exe", "hook")))
+    settings.add("cursor", held, Handler((r"C:\My Tools\anamnesis.exe", "hook")))
     assert held["hooks"]["sessionStart"][0]["command"] == r'"C:\My Tools\anamnesis.exe" hook'
-    hook_settings.remove("cursor", held)
+    settings.remove("cursor", held)
     assert held == {}
 
 
@@ -76,7 +76,7 @@ CLAUDE_CODE = (
 @pytest.mark.parametrize("url", ["", "http://127.0.0.1:7832/hook"])
 def test_every_event_has_its_handler(url: str) -> None:
     held: dict[str, Any] = {}
-    hook_settings.add("claude-code", held, Handler(OURS.command, url, "t"))
+    settings.add("claude-code", held, Handler(OURS.command, url, "t"))
     assert tuple(held["hooks"]) == CLAUDE_CODE
     handlers = {name: groups[0]["hooks"][0] for name, groups in held["hooks"].items()}
     kinds = {name: handler["type"] for name, handler in handlers.items()}
@@ -85,5 +85,5 @@ def test_every_event_has_its_handler(url: str) -> None:
     assert kinds == expected
     beside = [name for name, handler in handlers.items() if handler.get("async")]
     assert beside == ([] if url else ["Stop", "PreCompact", "PostCompact"])
-    hook_settings.remove("claude-code", held)
+    settings.remove("claude-code", held)
     assert held == {}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.config import LimitSettings, Settings
-from memory_core.embedding.embedder import Embedder
+from memory_core.embedding.base import Embedder
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Identity

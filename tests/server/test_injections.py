@@ -20,9 +20,9 @@ from mcp import Client, MCPError
 
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from server.hooks.hooks import Hooks
 from server.protocol import schemas
 from server.protocol.server import build_server
-from server.hooks.hooks import Hooks
 
 pytestmark = pytest.mark.anyio
 

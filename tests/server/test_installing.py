@@ -15,11 +15,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from memory_core.errors import InvalidInput
-from server import trying
-from server.cli import main as cli
+from server.cli import doctor, main
 from server.clients import clients
-from server.http.tokens import Tokens
 from server.clients.clients import CLIENTS, User
+from server.http.tokens import Tokens
 
 INSTALLED = Path(__file__).with_name("installed.json")
 PLACES = {
@@ -55,7 +54,7 @@ class Desk:
         self._out = out
 
     def run(self, *words: str) -> tuple[int, str, str]:
-        code = cli.main([*words, "--data-dir", str(self.data)])
+        code = main.main([*words, "--data-dir", str(self.data)])
         said = self._out.readouterr()
         return code, said.out, said.err
 
@@ -117,7 +116,7 @@ def test_a_written_entry_starts_and_is_written_once(desk: Desk, name: str) -> No
     entry = desk.entry(name)
     assert entry["env"] == {"ANAMNESIS_AGENT": "zoe", "ANAMNESIS_DATA_DIR": str(desk.data)}
     assert Path(entry["command"]).is_absolute()
-    assert trying.problem(entry, os.environ) == ""
+    assert doctor.problem(entry, os.environ) == ""
     before = desk.file(name).read_bytes()
     assert "no change" in desk.run("install", name, "--agent", "zoe")[1]
     assert desk.file(name).read_bytes() == before
@@ -156,7 +155,7 @@ def test_written_configurations_are_those_of_the_snapshot(
             home.mkdir()
             monkeypatch.setenv("USERPROFILE" if windows else "HOME", str(home))
             data = ("--data-dir", str(tmp_path / "data"))
-            code = cli.main(["install", name, *flags, *data])
+            code = main.main(["install", name, *flags, *data])
             files = [path for path in sorted(home.rglob("*")) if path.is_file()]
             assert bool(files) is (code == 0), capsys.readouterr().err
             written[f"{name}, {way}"] = {
@@ -327,9 +326,9 @@ def test_doctor_starts_what_the_clients_would_start(desk: Desk) -> None:
 
 def test_what_does_not_answer_is_told_apart(tmp_path: Path) -> None:
     def said(code: str) -> str:
-        return trying.problem({"command": sys.executable, "args": ["-c", code]}, os.environ)
+        return doctor.problem({"command": sys.executable, "args": ["-c", code]}, os.environ)
 
-    assert "cannot be started" in trying.problem({"command": str(tmp_path / "no")}, {})
+    assert "cannot be started" in doctor.problem({"command": str(tmp_path / "no")}, {})
     assert "ended with status 3: oh" in said(
         "import sys; sys.exit(print('oh', file=sys.stderr) or 3)"
     )
@@ -339,7 +338,7 @@ def test_what_does_not_answer_is_told_apart(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
-    assert "does not answer" in trying.problem({"url": url}, {})
+    assert "does not answer" in doctor.problem({"url": url}, {})
 
 
 def test_doctor_asks_a_running_server(tmp_path: Path) -> None:
@@ -354,8 +353,8 @@ def test_doctor_asks_a_running_server(tmp_path: Path) -> None:
         assert "token in" in server.stderr.readline()
         secret = (data / "token").read_text().strip()
         entry = {"url": url, "headers": {"Authorization": f"Bearer {secret}"}}
-        assert trying.problem(entry, {}) == ""
-        assert "answers 401" in trying.problem({"url": url}, {})
+        assert doctor.problem(entry, {}) == ""
+        assert "answers 401" in doctor.problem({"url": url}, {})
     finally:
         server.terminate()
         server.wait(60)

@@ -13,7 +13,7 @@ from memory_core.config import Settings
 from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server.cli import evaluate as measuring
+from server.cli import evaluate
 from server.cli.parser import build_parser
 
 
@@ -38,7 +38,7 @@ def test_figures_show_categories_of_the_product_and_overall_of_all() -> None:
         "versions": {"python": "3"},
         "machine": {"processors": 2},
     }
-    text = measuring._figures(data)
+    text = evaluate._figures(data)
     by_category, overall = text.split("over all questions")
     assert [part for part in by_category.split() if part == "0.250"] == ["0.250"] * 3
     assert "0.375" in overall
@@ -48,7 +48,7 @@ def test_figures_show_categories_of_the_product_and_overall_of_all() -> None:
 
 
 def test_the_own_dialogue_is_shipped_and_labelled() -> None:
-    dialogue = json.loads(measuring.OWN_DIALOGUE.read_text("utf-8"))
+    dialogue = json.loads(evaluate.OWN_DIALOGUE.read_text("utf-8"))
     turns = [turn for session in dialogue["sessions"] for turn in session["turns"]]
     assert len(turns) >= 150
     assert dialogue["questions"]
@@ -86,7 +86,7 @@ def settings(weights_available: bool, tmp_path: Path) -> Settings:
 def test_a_file_is_measured_beside_everything_it_is_compared_with(
     settings: Settings, chats: Path
 ) -> None:
-    outcome = measuring.evaluate(settings, arguments(str(chats), "--misses", "1"), {})
+    outcome = evaluate.evaluate(settings, arguments(str(chats), "--misses", "1"), {})
     assert list(outcome.data["rankings"]) == [
         "recall", "recall, mmr 0.7", "dense", "bm25", "rrf",
         "simple_memory", "cognitive-memory-model", "agent-memory",
@@ -102,7 +102,7 @@ def test_a_file_is_measured_beside_everything_it_is_compared_with(
 
 def test_the_table_to_keep_says_how_it_was_made(settings: Settings, chats: Path) -> None:
     words = (str(chats), "--pooled", "--no-baselines", "--seed", "3", "--markdown")
-    text = measuring.evaluate(settings, arguments(*words), {}).text
+    text = evaluate.evaluate(settings, arguments(*words), {}).text
     command = "anamnesis evaluate chats.json --pooled --no-baselines --seed 3"
     assert text.startswith(f"`{command}`, seed 3, 20")
     assert "1 conversations, 4 turns, 4 questions" in text
@@ -121,9 +121,9 @@ def test_the_own_store_answers_and_keeps_nothing(settings: Settings, tmp_path: P
     file = tmp_path / "mine.json"
     pairs = [{"query": "what is the boiler code?", "relevant_texts": ["The boiler code is 27."]}]
     file.write_text(json.dumps(pairs), encoding="utf-8")
-    outcome = measuring.evaluate(settings, arguments("--own-store", str(file)), {})
+    outcome = evaluate.evaluate(settings, arguments("--own-store", str(file)), {})
     assert outcome.data["rankings"]["recall"][-1]["recall@1"] == 1.0
     with Memory(settings) as memory:
         assert memory.get(me, id).access_count == 0
     with pytest.raises(InvalidInput, match="no file of questions"):
-        measuring.evaluate(settings, arguments("--own-store"), {})
+        evaluate.evaluate(settings, arguments("--own-store"), {})

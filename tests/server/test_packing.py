@@ -28,10 +28,9 @@ from memory_core.records import (
     Summary,
     new_id,
 )
-from server.protocol import budget as fitting
+from server.protocol import budget, schemas
 from server.protocol import structure as packing
 from server.protocol import text as render
-from server.protocol import schemas
 
 NOW = 1_717_200_000.0
 
@@ -109,7 +108,7 @@ def test_both_channels_fit_the_budget_and_carry_the_same_facts(
     structure = packing.recollection(found, NOW, max_tokens)
     text = render.recall(structure)
     assert len(text) <= max_tokens * 4
-    assert len(fitting.compact_json(structure)) <= max_tokens * 4
+    assert len(budget.compact_json(structure)) <= max_tokens * 4
     for fact in facts(structure):
         assert fact in text
     schemas.RecallResult.model_validate(structure)
@@ -232,9 +231,9 @@ def altered(structure: Any, path: tuple[Any, ...]) -> Any:
 @given(answers, st.data())
 def test_no_fact_is_in_one_channel_only(answer: Any, data: st.DataObject) -> None:
     structure, draw = answer
-    assert len(fitting.compact_json(structure)) <= fitting.DEFAULT_CHARS
+    assert len(budget.compact_json(structure)) <= budget.DEFAULT_CHARS
     text = draw(structure, lambda: "recalled-00000000")
-    assert len(text) <= fitting.DEFAULT_CHARS
+    assert len(text) <= budget.DEFAULT_CHARS
     paths = list(leaves(structure))
     for path in data.draw(st.lists(st.sampled_from(paths), max_size=20, unique=True)):
         other = altered(structure, path)
@@ -332,7 +331,7 @@ def test_one_memory_is_given_even_in_the_smallest_budget(hit: Any) -> None:
     )
     (memory,) = structure["memories"]
     assert memory["id"] == tall.memory.id
-    assert len(fitting.compact_json(structure)) <= schemas.MIN_TOKENS * 4
+    assert len(budget.compact_json(structure)) <= schemas.MIN_TOKENS * 4
     assert len(render.recall(structure)) <= schemas.MIN_TOKENS * 4
     assert structure["notice"] == schemas.NOTICE
 
@@ -357,8 +356,8 @@ def test_large_reports_are_cut_to_the_default_size() -> None:
     structure = packing.forget_report(ForgetReport("preview", many, many, "note"))
     assert structure["truncated"] is True
     assert 0 < len(structure["removed"]) < 100
-    assert len(fitting.compact_json(structure)) <= fitting.DEFAULT_CHARS
-    assert len(render.forget(structure)) <= fitting.DEFAULT_CHARS
+    assert len(budget.compact_json(structure)) <= budget.DEFAULT_CHARS
+    assert len(render.forget(structure)) <= budget.DEFAULT_CHARS
     schemas.ForgetResult.model_validate(structure)
 
 

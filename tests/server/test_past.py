@@ -10,8 +10,7 @@ import pytest
 from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server.cli.commands import forget
-from server.past import history
+from server.cli.commands import forget, history
 
 ME = Identity("me")
 

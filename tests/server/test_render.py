@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.records import Recollection
+from server.protocol import schemas
 from server.protocol import structure as packing
 from server.protocol import text as render
-from server.protocol import schemas
 
 NOW = 1_717_200_000.0
 ATTACKS = [

@@ -12,8 +12,7 @@ import pytest
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Check, Identity
-from server.cli import main as cli
-from server.cli import doctor
+from server.cli import doctor, main
 from server.cli.parser import build_parser
 
 ME = Identity("me")
@@ -33,7 +32,7 @@ def run(tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("os.environ", {"ANAMNESIS_DATA_DIR": str(tmp_path / "data")})
 
     def running(*argv: str) -> tuple[int, str, str]:
-        code = cli.main(argv)
+        code = main.main(argv)
         said = capsys.readouterr()
         return code, said.out, said.err
 
@@ -187,7 +186,7 @@ def test_reembed_without_waiting_leaves_it_to_the_next(run: Any, data: Path) -> 
 def test_reembed_lets_go_when_nothing_moves(
     run: Any, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("server.reembed.STALLED_SECONDS", 0.0)
+    monkeypatch.setattr("server.cli.commands.STALLED_SECONDS", 0.0)
     code, out, _ = run("reembed", "ollama:other")
     assert code == 1
     assert "repeat the command" in out

@@ -17,8 +17,8 @@ from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from server.protocol.server import build_server
 from server.hooks.hooks import Hooks
+from server.protocol.server import build_server
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 

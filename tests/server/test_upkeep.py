@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from server import upkeep
+from server.cli import admin
 
 
 def test_setup_finds_a_model_that_is_there(weights_available: bool) -> None:
@@ -10,6 +10,6 @@ def test_setup_finds_a_model_that_is_there(weights_available: bool) -> None:
         pytest.skip("no weights on this machine")
     from memory_core.config import Settings
 
-    outcome = upkeep.setup(Settings(offline=True), None, {})  # type: ignore[arg-type]
+    outcome = admin.setup(Settings(offline=True), None, {})  # type: ignore[arg-type]
     assert outcome.code == 0
     assert outcome.data["model"] in outcome.text

@@ -20,10 +20,10 @@ from memory_core.errors import InvalidInput
 from memory_core.records import Identity
 from server.hooks import route as hook_route
 from server.http import app as web
-from server.protocol.server import build_server
-from server.http.tokens import Tokens
-from server.protocol.tools import DESCRIPTIONS
 from server.http.app import MAX_BODY, build_app, is_loopback
+from server.http.tokens import Tokens
+from server.protocol.server import build_server
+from server.protocol.tools import DESCRIPTIONS
 
 pytestmark = pytest.mark.anyio
 

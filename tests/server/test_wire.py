@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.types import jsonrpc_message_adapter
 
-from server.stdio import messages as wire
+from server.stdio import messages
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters()),
@@ -26,27 +26,27 @@ def call(arguments: dict[str, Any]) -> bytes:
 
 
 def test_a_lone_surrogate_becomes_a_replacement_character_and_is_counted() -> None:
-    text = wire.readable(call({"text": "a\ud800b\udfff"}))
+    text = messages.readable(call({"text": "a\ud800b\udfff"}))
     message = jsonrpc_message_adapter.validate_json(text)
     assert message.params["arguments"] == {"text": "a\ufffdb\ufffd"}
-    assert wire.replaced_surrogates(message.params) == 2
+    assert messages.replaced_surrogates(message.params) == 2
 
 
 def test_a_surrogate_pair_is_left_alone() -> None:
     message = call({"text": "\U0001f600"})
     assert b"\\ud83d\\ude00" in message
-    assert wire.readable(message) == message.decode()
-    assert wire.replaced_surrogates(json.loads(message)["params"]) == 0
+    assert messages.readable(message) == message.decode()
+    assert messages.replaced_surrogates(json.loads(message)["params"]) == 0
 
 
 @given(st.dictionaries(st.text(st.characters(), max_size=5), values, max_size=4))
 def test_every_message_with_surrogates_can_be_parsed_afterwards(arguments: dict[str, Any]) -> None:
-    message = jsonrpc_message_adapter.validate_json(wire.readable(call(arguments)))
+    message = jsonrpc_message_adapter.validate_json(messages.readable(call(arguments)))
     assert message.id == 7
 
 
 def test_bad_utf8_becomes_a_replacement_character() -> None:
-    assert json.loads(wire.readable(b'{"a":"\xff\xed\xa0\x80"}'))["a"].startswith("\ufffd")
+    assert json.loads(messages.readable(b'{"a":"\xff\xed\xa0\x80"}'))["a"].startswith("\ufffd")
 
 
 @pytest.mark.parametrize(
@@ -60,10 +60,10 @@ def test_bad_utf8_becomes_a_replacement_character() -> None:
     ],
 )
 def test_a_request_that_cannot_be_parsed_is_answered_under_its_id(line: str, id: Any) -> None:
-    answer = wire.refusal(line)
+    answer = messages.refusal(line)
     assert answer is not None
     assert answer["id"] == id
-    assert answer["error"]["code"] == wire.INVALID_REQUEST
+    assert answer["error"]["code"] == messages.INVALID_REQUEST
     jsonrpc_message_adapter.validate_python(answer)
 
 
@@ -72,4 +72,4 @@ def test_a_request_that_cannot_be_parsed_is_answered_under_its_id(line: str, id:
     ["", "hello", "[]", "{}", '{"id":1}', '{"method":"x","id":null}', '{"method":"x","id":true}'],
 )
 def test_what_has_no_id_gets_no_answer(line: str) -> None:
-    assert wire.refusal(line) is None
+    assert messages.refusal(line) is None

@@ -13,13 +13,14 @@ import pytest
 from numpy.typing import NDArray
 
 from memory_core.config import Settings, StorageSettings
-from memory_core.embedding.embedder import Embedder, EmbedderGate
+from memory_core.embedding.base import Embedder
+from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance
-from memory_core.records import Change, Identity, Memory, content_hash, new_id, to_fields
 from memory_core.maintenance.table_sync import Mirror
-from memory_core.storage.store import MemoryStore
+from memory_core.records import Change, Identity, Memory, content_hash, new_id, to_fields
 from memory_core.representation import index_text
+from memory_core.storage.store import MemoryStore
 
 DIMENSION = 8
 FINGERPRINT = "toy-1"

@@ -13,7 +13,7 @@ import pytest
 
 from memory_core.errors import DiskFull, IncompatibleStore, InvalidInput, StorageError
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage.backup import backup as backups
+from memory_core.storage.backup import backup
 from memory_core.storage.journal.journal import Journal
 
 NOW = 1_717_200_000.0
@@ -47,17 +47,17 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_what_was_backed_up_comes_back(store: Path, tmp_path: Path) -> None:
-    made = backups.take(store, tmp_path / "copy", lambda: NOW)
+    made = backup.take(store, tmp_path / "copy", lambda: NOW)
     assert (made.memories, made.sequence, made.at, made.damaged) == (3, 3, NOW, ())
-    assert backups.bring_back(tmp_path / "copy", tmp_path / "again") == made
+    assert backup.bring_back(tmp_path / "copy", tmp_path / "again") == made
     assert held(tmp_path / "again") == held(store)
 
 
 def test_a_backup_holds_two_private_files(store: Path, tmp_path: Path) -> None:
     umask = os.umask(0)
     try:
-        backups.take(store, tmp_path / "deep" / "copy", lambda: NOW)
-        backups.bring_back(tmp_path / "deep" / "copy", tmp_path / "again")
+        backup.take(store, tmp_path / "deep" / "copy", lambda: NOW)
+        backup.bring_back(tmp_path / "deep" / "copy", tmp_path / "again")
     finally:
         os.umask(umask)
     folders = {tmp_path / "deep", tmp_path / "deep" / "copy", tmp_path / "again"}
@@ -78,7 +78,7 @@ def test_a_copy_made_while_others_write_is_one_moment(store: Path, tmp_path: Pat
 
     writer = threading.Thread(target=write)
     writer.start()
-    made = [backups.take(store, tmp_path / f"copy{n}", lambda: NOW) for n in range(5)]
+    made = [backup.take(store, tmp_path / f"copy{n}", lambda: NOW) for n in range(5)]
     stop.set()
     writer.join()
     journal.close()
@@ -86,22 +86,22 @@ def test_a_copy_made_while_others_write_is_one_moment(store: Path, tmp_path: Pat
     assert [one.sequence for one in made] == sorted(one.sequence for one in made)
     assert made[-1].sequence > made[0].sequence
     for number, one in enumerate(made):
-        backups.bring_back(tmp_path / f"copy{number}", tmp_path / f"again{number}")
+        backup.bring_back(tmp_path / f"copy{number}", tmp_path / f"again{number}")
         assert held(tmp_path / f"again{number}") == everything[: one.sequence]
 
 
 def test_a_backup_goes_to_an_empty_folder_only(store: Path, tmp_path: Path) -> None:
-    backups.take(store, tmp_path / "copy", lambda: NOW)
+    backup.take(store, tmp_path / "copy", lambda: NOW)
     before = (tmp_path / "copy" / "journal.db").read_bytes()
     for target in (tmp_path / "copy", store, store / "journal.db"):
         with pytest.raises(InvalidInput, match="not an empty folder"):
-            backups.take(store, target, lambda: NOW)
+            backup.take(store, target, lambda: NOW)
     assert (tmp_path / "copy" / "journal.db").read_bytes() == before
 
 
 def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no memory"):
-        backups.take(tmp_path / "nowhere", tmp_path / "copy", lambda: NOW)
+        backup.take(tmp_path / "nowhere", tmp_path / "copy", lambda: NOW)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,47 +109,47 @@ def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
 def test_a_restore_refuses_where_anything_of_a_memory_is(
     store: Path, tmp_path: Path, name: str
 ) -> None:
-    backups.take(store, tmp_path / "copy", lambda: NOW)
+    backup.take(store, tmp_path / "copy", lambda: NOW)
     there = tmp_path / "there"
     there.mkdir()
     (there / name).write_bytes(b"mine")
     with pytest.raises(InvalidInput, match="holds a memory already"):
-        backups.bring_back(tmp_path / "copy", there)
+        backup.bring_back(tmp_path / "copy", there)
     assert {path.name: path.read_bytes() for path in there.iterdir()} == {name: b"mine"}
 
 
 def test_a_restore_does_not_replace_what_came_meanwhile(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backups.take(store, tmp_path / "copy", lambda: NOW)
-    copy = backups._copy
+    backup.take(store, tmp_path / "copy", lambda: NOW)
+    copy = backup._copy
 
     def slow(source: Path, target: Path) -> str:
         (tmp_path / "there" / "journal.db").write_bytes(b"mine")
         return copy(source, target)
 
-    monkeypatch.setattr(backups, "_copy", slow)
+    monkeypatch.setattr(backup, "_copy", slow)
     with pytest.raises(InvalidInput, match="just created"):
-        backups.bring_back(tmp_path / "copy", tmp_path / "there")
+        backup.bring_back(tmp_path / "copy", tmp_path / "there")
     assert [p.read_bytes() for p in (tmp_path / "there").iterdir()] == [b"mine"]
 
 
 def test_other_files_in_the_folder_do_not_matter(store: Path, tmp_path: Path) -> None:
-    backups.take(store, tmp_path / "copy", lambda: NOW)
+    backup.take(store, tmp_path / "copy", lambda: NOW)
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "tokens.json").write_text("[]")
-    backups.bring_back(tmp_path / "copy", tmp_path / "there")
+    backup.bring_back(tmp_path / "copy", tmp_path / "there")
     assert held(tmp_path / "there") == held(store)
 
 
 def test_a_damaged_backup_is_not_restored(store: Path, tmp_path: Path) -> None:
-    backups.take(store, tmp_path / "copy", lambda: NOW)
+    backup.take(store, tmp_path / "copy", lambda: NOW)
     file = tmp_path / "copy" / "journal.db"
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
     with pytest.raises(StorageError, match="damaged"):
-        backups.bring_back(tmp_path / "copy", tmp_path / "again")
+        backup.bring_back(tmp_path / "copy", tmp_path / "again")
     assert list((tmp_path / "again").iterdir()) == []
 
 
@@ -159,43 +159,43 @@ def test_damage_in_the_source_is_told_and_copied_all_the_same(store: Path, tmp_p
     connection = apsw.Connection(str(store / "journal.db"))
     connection.execute("UPDATE changes SET body = replace(body, 'number 1', 'number 7')")
     connection.close()
-    made = backups.take(store, tmp_path / "copy", lambda: NOW)
+    made = backup.take(store, tmp_path / "copy", lambda: NOW)
     assert len(made.damaged) == 1
     assert "change 2" in made.damaged[0]
-    assert backups.read(tmp_path / "copy").damaged == made.damaged
+    assert backup.read(tmp_path / "copy").damaged == made.damaged
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "{}", '{"version": 1}', '{"version": "x"}', "[" * 100_000]
 )
 def test_a_bad_manifest_is_said_so(store: Path, tmp_path: Path, text: str) -> None:
-    backups.take(store, tmp_path / "copy", lambda: NOW)
+    backup.take(store, tmp_path / "copy", lambda: NOW)
     (tmp_path / "copy" / "backup.json").write_text(text)
     with pytest.raises(InvalidInput, match="damaged"):
-        backups.bring_back(tmp_path / "copy", tmp_path / "again")
+        backup.bring_back(tmp_path / "copy", tmp_path / "again")
 
 
 def test_a_newer_backup_and_a_newer_journal_are_refused(store: Path, tmp_path: Path) -> None:
-    backups.take(store, tmp_path / "copy", lambda: NOW)
+    backup.take(store, tmp_path / "copy", lambda: NOW)
     manifest = tmp_path / "copy" / "backup.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": 2}))
     with pytest.raises(InvalidInput, match="upgrade"):
-        backups.bring_back(tmp_path / "copy", tmp_path / "again")
+        backup.bring_back(tmp_path / "copy", tmp_path / "again")
     import apsw
 
     connection = apsw.Connection(str(store / "journal.db"))
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(IncompatibleStore, match="99"):
-        backups.take(store, tmp_path / "newer", lambda: NOW)
+        backup.take(store, tmp_path / "newer", lambda: NOW)
     assert not list((tmp_path / "newer").iterdir())
 
 
 def test_without_a_manifest_it_is_no_backup(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no complete backup"):
-        backups.bring_back(store, tmp_path / "again")
+        backup.bring_back(store, tmp_path / "again")
     with pytest.raises(InvalidInput, match="no complete backup"):
-        backups.bring_back(tmp_path / "nowhere", tmp_path / "again")
+        backup.bring_back(tmp_path / "nowhere", tmp_path / "again")
 
 
 def test_a_backup_that_finds_no_room_leaves_nothing(
@@ -207,7 +207,7 @@ def test_a_backup_that_finds_no_room_leaves_nothing(
 
     monkeypatch.setattr(Journal, "backup", full)
     with pytest.raises(DiskFull):
-        backups.take(store, tmp_path / "copy", lambda: NOW)
+        backup.take(store, tmp_path / "copy", lambda: NOW)
     assert list((tmp_path / "copy").iterdir()) == []
 
 

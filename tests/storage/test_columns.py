@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Memory
-from memory_core.storage.index.columns import Columns
-from memory_core.storage.threads import Threads
+from memory_core.storage.index.columns import Columns, Threads
 
 
 def memory(id: str, **fields: Any) -> Memory:

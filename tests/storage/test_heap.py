@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_core.storage import process_memory as heap
+from memory_core.storage import process_memory
 
 CODE = """
 import re, sys, threading
@@ -72,5 +72,5 @@ def test_freed_memory_goes_back_to_the_system() -> None:
 
 def test_another_system_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert not heap.share()
-    assert not heap.give_back()
+    assert not process_memory.share()
+    assert not process_memory.give_back()

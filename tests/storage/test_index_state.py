@@ -11,12 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory_core.maintenance.snapshots import Snapshots
 from memory_core.records import Change
-from memory_core.storage.index import files as index_state
-from memory_core.storage.index import indexes
+from memory_core.storage.index import files, indexes
 from memory_core.storage.index.indexes import Indexes
 from memory_core.storage.journal.journal import Journal
-from memory_core.maintenance.snapshots import Snapshots
 from memory_core.storage.store import MemoryStore
 
 WORDS = ("heron", "weir", "mill", "5432", "Graz", "?")
@@ -35,7 +34,7 @@ def write(shop: Any, store: MemoryStore) -> None:
 
 
 def state_file(shop: Any) -> Path:
-    (path,) = shop.directory.glob(f"index/*[0-9]/{index_state.FILE}")
+    (path,) = shop.directory.glob(f"index/*[0-9]/{files.FILE}")
     assert isinstance(path, Path)
     return path
 
@@ -183,9 +182,11 @@ def test_what_another_version_wrote_is_not_taken(
     store = shop.open()
     shop.put(store, "heron")
     write(shop, store)
-    monkeypatch.setattr(index_state, "LAYOUT", 2)
+    monkeypatch.setattr(files, "LAYOUT", 2)
     taken: list[object] = []
-    monkeypatch.setattr("memory_core.storage.index.indexes.Indexes.restore", lambda *a: taken.append(a))
+    monkeypatch.setattr(
+        "memory_core.storage.index.indexes.Indexes.restore", lambda *a: taken.append(a)
+    )
     assert shop.words(shop.open(), "heron") == ["heron"]
     assert taken == []
 
@@ -231,5 +232,5 @@ def test_what_could_not_be_used_is_found_again_at_the_next_start(shop: Any) -> N
     shop.change(store, odd.id, importance="very")
     assert store.troubles.count == 1
     write(shop, store)
-    assert list(shop.directory.glob(f"index/*[0-9]/{index_state.FILE}")) == []
+    assert list(shop.directory.glob(f"index/*[0-9]/{files.FILE}")) == []
     assert shop.open().troubles.count == 1

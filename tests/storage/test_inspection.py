@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from memory_core.errors import StorageError
+from memory_core.maintenance.inspection import EVERY_SECONDS, FILE, HEAD_START, Inspection
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.maintenance.inspection import EVERY_SECONDS, FILE, HEAD_START, Inspection
 from memory_core.storage.table.table import Table
 
 ME = Identity("me")

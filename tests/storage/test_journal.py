@@ -18,10 +18,10 @@ import pytest
 
 from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, StorageError
 from memory_core.records import Change, Memory, repeat_key, to_fields
+from memory_core.storage.journal import files
 from memory_core.storage.journal import journal as journal_module
-from memory_core.storage.journal import files as journal_files
-from memory_core.storage.journal.journal import DamagedChange, DamagedVectors, Journal, Transaction
 from memory_core.storage.journal.format import APPLICATION_ID
+from memory_core.storage.journal.journal import DamagedChange, DamagedVectors, Journal, Transaction
 
 ROOT = Path(__file__).parents[2]
 A, B, C = ("a" * 20, "b" * 20, "c" * 20)
@@ -55,7 +55,7 @@ class BesideAnother:
         rows = self.mine.execute(*arguments).fetchall()
         if self.waiting:
             self.waiting = False
-            journal_files.lay_out(self.other)
+            files.lay_out(self.other)
         return SimpleNamespace(fetchall=lambda: rows)
 
 
@@ -63,8 +63,8 @@ def test_a_journal_that_another_process_creates_just_now_is_no_foreign_file(tmp_
     """Found by the kill campaign: read in three statements it had no application id and tables."""
     (tmp_path / "journal.db").touch()
     connection = BesideAnother(tmp_path / "journal.db")
-    assert not journal_files.claimed(connection)
-    assert journal_files.claimed(connection)
+    assert not files.claimed(connection)
+    assert files.claimed(connection)
     connection.mine.close()
     connection.other.close()
 

@@ -14,9 +14,9 @@ import apsw
 import numpy as np
 import pytest
 
+from memory_core.forget import PastValues
 from memory_core.records import Change, Memory, to_fields
 from memory_core.storage.journal.journal import Journal, Transaction
-from memory_core.storage.past_values import PastValues
 
 ROOT = Path(__file__).parents[2]
 A, B, C = ("a" * 20, "b" * 20, "c" * 20)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.storage.index import bm25 as lexical_index
+from memory_core.storage.index import bm25
 from memory_core.storage.index.bm25 import LexicalIndex
 
 WORDS = ["basil", "river", "stone", "cloud", "amber", "lemon", "tiger"]
@@ -47,13 +47,13 @@ _CHANGE = st.tuples(st.integers(0, 9), st.none() | _TEXT)
     query=_TEXT,
     k=st.integers(0, 12),
     masked=st.sets(st.integers(0, 9)),
-    few=st.sampled_from([0, 3, lexical_index.FEW_TERMS]),
+    few=st.sampled_from([0, 3, bm25.FEW_TERMS]),
 )
 def test_any_sequence_of_changes_scores_as_the_naive_formula(
     changes: list[tuple[int, str | None]], query: str, k: int, masked: set[int], few: int
 ) -> None:
     index, texts = LexicalIndex(), dict[int, str]()
-    with mock.patch.object(lexical_index, "FEW_TERMS", few):
+    with mock.patch.object(bm25, "FEW_TERMS", few):
         for row, text in changes:
             if text is None:
                 index.remove(row)
@@ -168,9 +168,9 @@ def test_numbers_and_identifiers_are_found_exactly() -> None:
 
 def test_terms_that_only_old_texts_held_are_dropped() -> None:
     index = LexicalIndex()
-    for number in range(5 * lexical_index.FEW_TERMS):
+    for number in range(5 * bm25.FEW_TERMS):
         index.put(number % 10, f"heron {number}")
-    assert len(index._numbers) < 2 * lexical_index.FEW_TERMS
+    assert len(index._numbers) < 2 * bm25.FEW_TERMS
     assert index.document_frequency("heron") == 10
     assert index.all_scores("hreon").min() > 0  # misspelt words are still understood
-    assert index.all_scores(str(5 * lexical_index.FEW_TERMS - 1)).argmax() == 9
+    assert index.all_scores(str(5 * bm25.FEW_TERMS - 1)).argmax() == 9

@@ -12,10 +12,9 @@ import pytest
 
 from memory_core.errors import IncompatibleStore, ReadOnly
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage import migrations
-from memory_core.storage.journal import files as journal_files
-from memory_core.storage.journal.journal import Journal
+from memory_core.storage.journal import files
 from memory_core.storage.journal.format import FORMAT
+from memory_core.storage.journal.journal import Journal
 
 GOLDEN = Path(__file__).parent / "golden"
 NEXT = FORMAT + 1
@@ -37,8 +36,8 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def newer(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """This program, one format on."""
-    monkeypatch.setattr(journal_files, "FORMAT", NEXT)
-    monkeypatch.setattr(migrations.migrate, "__defaults__", ({FORMAT: step}, NEXT))
+    monkeypatch.setattr(files, "FORMAT", NEXT)
+    monkeypatch.setattr(files.migrate, "__defaults__", ({FORMAT: step}, NEXT))
     return monkeypatch
 
 
@@ -60,7 +59,7 @@ def write(journal: Journal) -> None:
 
 
 def test_every_older_format_has_its_step_and_every_format_its_golden_directory() -> None:
-    assert set(migrations.STEPS) == set(range(1, FORMAT))
+    assert set(files.STEPS) == set(range(1, FORMAT))
     names = {path.name for path in GOLDEN.glob("format_*")}
     assert names == {f"format_{number}" for number in range(1, FORMAT + 1)}
 
@@ -89,12 +88,12 @@ def test_a_migration_that_is_interrupted_leaves_the_old_format(
         raise OSError("the power went")
 
     before = asked(data, "SELECT sql FROM sqlite_schema ORDER BY name")
-    newer.setattr(migrations.migrate, "__defaults__", ({FORMAT: fails}, NEXT))
+    newer.setattr(files.migrate, "__defaults__", ({FORMAT: fails}, NEXT))
     with pytest.raises(OSError, match="power"):
         opened(data)
     assert asked(data, "PRAGMA user_version") == [(FORMAT,)]
     assert asked(data, "SELECT sql FROM sqlite_schema ORDER BY name") == before
-    newer.setattr(migrations.migrate, "__defaults__", ({FORMAT: step}, NEXT))
+    newer.setattr(files.migrate, "__defaults__", ({FORMAT: step}, NEXT))
     opened(data).close()
     assert asked(data, "PRAGMA user_version") == [(NEXT,)]
 
@@ -103,12 +102,12 @@ def test_an_older_program_that_is_running_writes_nothing_more(
     data: Path, newer: pytest.MonkeyPatch
 ) -> None:
     with newer.context() as now:
-        now.setattr(journal_files, "FORMAT", FORMAT)
+        now.setattr(files, "FORMAT", FORMAT)
         old = opened(data)
     opened(data).close()
     last = old.last()
     with newer.context() as now:
-        now.setattr(journal_files, "FORMAT", FORMAT)
+        now.setattr(files, "FORMAT", FORMAT)
         with pytest.raises(IncompatibleStore, match=f"format {NEXT}"):
             write(old)
         old.close()

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from memory_core.errors import DiskFull
-from memory_core.records import Change
-from memory_core.maintenance.table_sync import Mirror
 from memory_core.maintenance.snapshots import Snapshots
+from memory_core.maintenance.table_sync import Mirror
+from memory_core.records import Change
 from memory_core.storage.table.table import Table
 
 Damage = Callable[[Path], None]

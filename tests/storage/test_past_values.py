@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory_core.forget import PastValues
 from memory_core.records import Change, Memory, to_fields
 from memory_core.storage.journal.journal import Journal
-from memory_core.storage.past_values import PastValues
 
 IDS = [letter * 20 for letter in "abc"]
 TOPICS = st.sampled_from(["", "a weir", "a vault", "the vault 2", "Straße"])

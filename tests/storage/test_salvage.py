@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.records import Change
-from memory_core.storage.journal.journal import Journal
 from memory_core.storage.backup.salvage import salvage
 from memory_core.storage.backup.sqlite_pages import Pages
+from memory_core.storage.journal.journal import Journal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "campaigns"))
 

@@ -19,20 +19,18 @@ import pyarrow
 import pytest
 
 from memory_core.errors import DiskFull, ReadOnly, StorageError
-from memory_core.records import Change, Memory, to_fields
-from memory_core.storage import accesses, locks, manifest
-from memory_core.storage.backup import backup as backups
-from memory_core.storage.index import files as index_state
-from memory_core.storage.journal import files as journal_files
-from memory_core.storage.backup import sqlite_pages
-from memory_core.storage import reserve as reserves
-from memory_core.storage.accesses import Accesses
-from memory_core.storage.journal.group_commit import Entry, GroupCommit
 from memory_core.maintenance.inspection import Inspection
+from memory_core.maintenance.snapshots import Snapshots
+from memory_core.records import Change, Memory, to_fields
+from memory_core.storage import accesses, locks, reserve
+from memory_core.storage.accesses import Accesses
+from memory_core.storage.backup import backup, sqlite_pages
+from memory_core.storage.backup.salvage import salvage
+from memory_core.storage.index import files
+from memory_core.storage.journal import files as journal_files
+from memory_core.storage.journal.group_commit import Entry, GroupCommit
 from memory_core.storage.journal.journal import DamagedVectors, Journal
 from memory_core.storage.reserve import Reserve
-from memory_core.storage.backup.salvage import salvage
-from memory_core.maintenance.snapshots import Snapshots
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
 LONG = 30.0
@@ -238,15 +236,15 @@ def test_backups_say_what_the_disk_refuses(tmp_path: Path, monkeypatch: pytest.M
     journal.close()
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="write the backup"):
-        backups.take(tmp_path / "store", tmp_path / "file" / "copy", lambda: 0.0)
-    backups.take(tmp_path / "store", tmp_path / "copy", lambda: 0.0)
+        backup.take(tmp_path / "store", tmp_path / "file" / "copy", lambda: 0.0)
+    backup.take(tmp_path / "store", tmp_path / "copy", lambda: 0.0)
 
     def refuse(*_: Any) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(StorageError, match="restore the backup"):
-        backups.bring_back(tmp_path / "copy", tmp_path / "again")
+        backup.bring_back(tmp_path / "copy", tmp_path / "again")
     assert list((tmp_path / "again").iterdir()) == []
 
 
@@ -493,22 +491,22 @@ def snapshot(shop: Any) -> tuple[MemoryStore, Path]:
 
 def test_a_manifest_that_is_no_object_is_damage(shop: Any, snapshot: Any) -> None:
     _, folder = snapshot
-    (folder / manifest.MANIFEST).write_text("[]")
+    (folder / files.MANIFEST).write_text("[]")
     with pytest.raises(StorageError, match="not a manifest"):
-        manifest.check(folder)
+        files.check(folder)
     assert shop.words(shop.open(), "heron") == ["a heron"]
 
 
 def test_a_state_that_no_version_reads_is_damage(shop: Any, snapshot: Any) -> None:
     """Whole by its checksum, and yet not what this program writes."""
     _, folder = snapshot
-    facts = manifest.check(folder)
+    facts = files.check(folder)
     names = list(facts.pop("files"))
     facts = {name: value for name, value in facts.items() if name != "format"}
-    (folder / index_state.FILE).write_bytes(b"no archive")
-    manifest.finish(folder, names, facts)
+    (folder / files.FILE).write_bytes(b"no archive")
+    files.finish(folder, names, facts)
     with pytest.raises(StorageError, match="cannot be read"):
-        index_state.read(folder)
+        files.read(folder)
     assert shop.words(shop.open(), "heron") == ["a heron"]
 
 
@@ -530,7 +528,7 @@ def test_a_reserve_that_the_disk_cuts_short_is_taken_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.write
-    monkeypatch.setattr(reserves.os, "write", lambda file, body: real(file, body[:100]))
+    monkeypatch.setattr(reserve.os, "write", lambda file, body: real(file, body[:100]))
     with pytest.raises(StorageError, match="a part of the reserve"):
         Reserve(tmp_path).keep()
     assert list(tmp_path.iterdir()) == []

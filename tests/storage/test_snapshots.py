@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from memory_core.errors import DiskFull
-from memory_core.records import Change, to_fields
 from memory_core.maintenance.snapshots import Snapshots
-from memory_core.storage.store import MemoryStore
-from memory_core.storage.index.vectors import VectorIndex
+from memory_core.records import Change, to_fields
 from memory_core.storage.index.vector_source import SNAPSHOT
+from memory_core.storage.index.vectors import VectorIndex
+from memory_core.storage.store import MemoryStore
 
 
 def filled(shop: Any, number: int = 12) -> tuple[MemoryStore, list[str]]:

@@ -11,8 +11,8 @@ import pytest
 
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage.store import SLICE, MemoryStore
 from memory_core.representation import index_text
+from memory_core.storage.store import SLICE, MemoryStore
 
 
 def test_a_write_of_one_store_is_read_by_the_other_at_its_next_call(shop: Any) -> None:

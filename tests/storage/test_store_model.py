@@ -12,12 +12,12 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from memory_core.errors import InvalidInput
 from memory_core.records import Change, Identity, Memory, from_fields, to_fields
+from memory_core.representation import index_text
+from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
-from memory_core.storage.index.bm25 import LexicalIndex
-from memory_core.storage.store import MemoryStore
 from memory_core.storage.index.vectors import VectorIndex
-from memory_core.representation import index_text
+from memory_core.storage.store import MemoryStore
 
 ME = Identity("me")
 WORDS = ("heron", "weir", "mill", "5432", "likes", "not", "Graz", "Birch", "Lane", "?")

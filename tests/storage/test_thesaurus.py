@@ -12,7 +12,7 @@ import pytest
 from memory_core.embedding.minilm import MiniLM
 from memory_core.storage.index.analysis import analyse
 from memory_core.storage.index.bm25 import MISSPELT, NEAR, LexicalIndex
-from memory_core.storage.thesaurus import TABLE, near_terms
+from memory_core.storage.index.vocabulary import TABLE, near_terms
 
 PAIRS = [("dog", "puppy"), ("hobby", "leisure"), ("car", "vehicle"), ("sister", "sibling")]
 

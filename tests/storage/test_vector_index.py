@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput, StorageError
-from memory_core.storage.index import faiss_scans as vector_scans
+from memory_core.storage.index import faiss_scans
 from memory_core.storage.index.vectors import VectorIndex
 
 Vectors = NDArray[np.float32]
@@ -358,11 +358,11 @@ def test_a_mapped_snapshot_answers_as_the_index_did(tmp_path: Path, mode: Any, m
     assert _search_all(index, vectors[:20]) == before
 
 
-@pytest.mark.parametrize("read", [0, vector_scans.READ_BYTES])
+@pytest.mark.parametrize("read", [0, faiss_scans.READ_BYTES])
 def test_a_snapshot_takes_changes_and_can_be_saved_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: int
 ) -> None:
-    monkeypatch.setattr(vector_scans, "READ_BYTES", read)
+    monkeypatch.setattr(faiss_scans, "READ_BYTES", read)
     vectors = random_vectors(200, 16)
     folder = _save(filled(vectors[:150]), tmp_path / "1")
     index, _ = VectorIndex.load(folder, fingerprint="model-a")

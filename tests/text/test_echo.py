@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.text.echo import echoed, without_recalled
+from memory_core.text.relevance import echoed, without_recalled
 
 FACTS = ("We leave for Tromsø on 14 February.", "The staging database moved to port 5433.")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.text.first_person import in_first_person
+from memory_core.text.question import in_first_person
 
 SPEAKERS = {"Ana", "Ana Maria Ruiz", "Jean-Luc", "Will", "May", "ben", "王芳"}
 

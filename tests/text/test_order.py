@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_core.text.order import order_asked
+from memory_core.text.question import order_asked
 
 
 @pytest.mark.parametrize(

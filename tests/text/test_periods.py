@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memory_core.text import periods
+from memory_core.text import question
 
 NOW = datetime(2024, 6, 5, 12, tzinfo=UTC).timestamp()  # a Wednesday
 
@@ -28,7 +28,7 @@ NOW = datetime(2024, 6, 5, 12, tzinfo=UTC).timestamp()  # a Wednesday
     ],
 )
 def test_a_time_alone_is_a_period(query: str, first: str, last: str, said: bool) -> None:
-    found = periods.period_asked(query, NOW, {"nora", "friend"})
+    found = question.period_asked(query, NOW, {"nora", "friend"})
     assert found is not None
     days = [datetime.fromtimestamp(at, UTC).date().isoformat() for at in (found.first, found.last)]
     assert (days, found.said) == ([first, last], said)
@@ -37,7 +37,7 @@ def test_a_time_alone_is_a_period(query: str, first: str, last: str, said: bool)
 
 
 def test_since_reaches_until_now() -> None:
-    found = periods.period_asked("what happened since last Monday?", NOW)
+    found = question.period_asked("what happened since last Monday?", NOW)
     assert found is not None
     assert (found.last, datetime.fromtimestamp(found.first, UTC).isoweekday()) == (NOW, 1)
 
@@ -52,14 +52,14 @@ def test_since_reaches_until_now() -> None:
     ],
 )
 def test_before_after_and_until_are_open(query: str, inside: str, outside: str) -> None:
-    found = periods.period_asked(query, NOW)
+    found = question.period_asked(query, NOW)
     assert found is not None
     assert math.isinf(found.first) != math.isinf(found.last)
     noon = {day: datetime.fromisoformat(f"{day}T12:00Z").timestamp() for day in (inside, outside)}
     assert found.first <= noon[inside] <= found.last
     assert not found.first <= noon[outside] <= found.last
-    assert periods.names_day(inside, found)
-    assert not periods.names_day(outside, found)
+    assert question.names_day(inside, found)
+    assert not question.names_day(outside, found)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_before_after_and_until_are_open(query: str, inside: str, outside: str) 
     ],
 )
 def test_a_question_with_content_of_its_own_is_none(query: str) -> None:
-    assert periods.period_asked(query, NOW) is None
+    assert question.period_asked(query, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -92,20 +92,20 @@ def test_a_question_with_content_of_its_own_is_none(query: str) -> None:
     ],
 )
 def test_a_named_date_counts_when_it_lies_inside(written: str, inside: bool) -> None:
-    week = periods.period_asked("what happened last week", NOW)
+    week = question.period_asked("what happened last week", NOW)
     assert week is not None
-    assert periods.names_day(written, week) == inside
+    assert question.names_day(written, week) == inside
 
 
 def test_a_month_lies_inside_its_year() -> None:
-    year = periods.period_asked("what happened in 2023", NOW)
+    year = question.period_asked("what happened in 2023", NOW)
     assert year is not None
-    assert periods.names_day("2023-02", year)
-    assert periods.names_day("2023", year)
+    assert question.names_day("2023-02", year)
+    assert question.names_day("2023", year)
 
 
 @pytest.mark.parametrize("query", ["what did I say?", "anything", "What do you remember?"])
 def test_a_question_without_content_asks_anything(query: str) -> None:
-    assert periods.asks_anything(query)
-    assert not periods.asks_anything(query + " boiler")
-    assert not periods.asks_anything("")
+    assert question.asks_anything(query)
+    assert not question.asks_anything(query + " boiler")
+    assert not question.asks_anything("")

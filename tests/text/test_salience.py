@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.text.salience import gate, keywords, salience
+from memory_core.text.importance import gate, keywords, salience
 
 JUDGED = [
     ("Actually, it's Thursday, the vet moved the appointment", "correction"),

@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""The signals that ranking adds up, one a file."""

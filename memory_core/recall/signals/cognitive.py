@@ -10,15 +10,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.lifecycle import turn_pairs as pairs
-from memory_core.config import DecaySettings
-from memory_core.records import TIERS
-from memory_core.scoring import decay
+from memory_core.lifecycle import turn_pairs
 from memory_core.lifecycle.working_memory import Activation, Mind
+from memory_core.records import TIERS
+from memory_core.scoring.arrays import Rows, Scores
 from memory_core.storage.store import MemoryStore
-
-Rows = NDArray[np.int64]
-Scores = NDArray[np.float64]
 
 RETENTION_SHARE, IMPORTANCE_SHARE = 0.5, 0.5
 PRIMING_SHARE = 0.4
@@ -34,18 +30,6 @@ TOGETHER = 5
 """Memories of one recall that are linked with each other: ten links at most."""
 
 _LONG_TERM = TIERS.index("long_term")
-
-
-def retention(store: MemoryStore, rows: Rows, settings: DecaySettings, now: float) -> Scores:
-    """How much of each of *rows* is retained at *now*, in (0, 1]; see scoring.decay."""
-    columns = store.columns
-    last = columns.last_accessed[rows]
-    last = np.where(np.isnan(last), columns.recorded_at[rows], last)
-    recent = columns.tier[rows] != _LONG_TERM
-    days = np.where(recent, settings.recent_half_life_days, settings.long_term_half_life_days)
-    return decay.retention(
-        now - last, days * decay.DAY, columns.access_count[rows], settings.rehearsal_weight
-    )
 
 
 def liking(store: MemoryStore, rows: Rows, retained: Scores, mind: Mind) -> Scores:
@@ -102,7 +86,7 @@ def _paired(store: MemoryStore, row: int) -> list[int]:
     graph, columns = store.graph, store.columns
     if TIERS[columns.tier[row]] == "active":
         return []
-    halves = (*graph.origins(row, pairs.PAIR), *graph.targets(row, pairs.PAIR))
+    halves = (*graph.origins(row, turn_pairs.PAIR), *graph.targets(row, turn_pairs.PAIR))
     return [half for half in halves if columns.agent[half] == columns.agent[row]]
 
 

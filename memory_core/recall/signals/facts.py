@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.recall.answer import Cues
+from memory_core.recall.query import Cues
 from memory_core.records import FACT_KINDS
-from memory_core.storage.index import bm25 as lexical_index
+from memory_core.scoring.arrays import Mask, Rows, Scores
+from memory_core.storage.index import bm25
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 
 if TYPE_CHECKING:
-    from memory_core.recall.scoring import Question
+    from memory_core.recall.query import Question
 
-Rows = NDArray[np.int64]
-Scores = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 SMALL = 1e-9
 WORDS = 0.5
@@ -49,7 +47,7 @@ def reached(store: MemoryStore, asked: Question, mask: Mask, most: int) -> Rows:
     """Rows of *mask* that the best facts lead to, and facts that have no source in it."""
     if asked.facts is None or not asked.facts.any():
         return np.zeros(0, np.int64)
-    found = [lexical_index.best(asked.words.scores, most, asked.facts)[0]]
+    found = [bm25.best(asked.words.scores, most, asked.facts)[0]]
     if asked.vector is not None and store.vectors is not None:
         nearest = store.vectors.search(asked.vector, most, part="whole", allowed=asked.facts)
         found.append(nearest[0])

@@ -10,18 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory_core.records import ROLES
+from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.store import MemoryStore
+from memory_core.text.importance import INSTRUCTION
 from memory_core.text.question import asks_for_help
-from memory_core.text.salience import INSTRUCTION
 
 if TYPE_CHECKING:
-    from memory_core.recall.scoring import Question
+    from memory_core.recall.query import Question
 
-Rows = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 MOST = 10
 """Wishes that join the candidates."""

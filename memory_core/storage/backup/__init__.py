@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""Copies of a store, and what can be read from a broken one."""

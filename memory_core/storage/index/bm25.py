@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.storage.index.analysis import analyse
-from memory_core.storage.index.vocabulary import Spelling
-from memory_core.storage.thesaurus import near_terms
+from memory_core.storage.index.vocabulary import Spelling, near_terms
 
 __all__ = ["LexicalIndex", "analyse"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.errors import DiskFull, StorageError
-from memory_core.storage import manifest
+from memory_core.storage.index import files as manifest
 
 READ_BYTES = 64 * 2**20
 """Snapshots up to this size (80,000 vectors of 384 numbers) are read, larger ones mapped."""

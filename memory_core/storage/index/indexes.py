@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Change, Memory
-from memory_core.storage.index import files as index_state
+from memory_core.storage.index import files
+from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
-from memory_core.storage.index.bm25 import LexicalIndex
-from memory_core.storage.journal.replay import WRONG_VALUE, Troubles
 from memory_core.storage.index.vectors import VectorIndex
+from memory_core.storage.journal.replay import WRONG_VALUE, Troubles
 
 DERIVED_FROM = "derived_from"
 
@@ -135,7 +135,7 @@ class Indexes:
     @cached_property
     def layout(self) -> str:
         """What `state` is written by; another version of this program may do it otherwise."""
-        return index_state.layout(self._index_text)
+        return files.layout(self._index_text)
 
     def change(self, change: Change) -> None:
         """Apply what a change says beyond the fields of one memory: accesses and links."""

@@ -11,11 +11,11 @@ import numpy as np
 
 from memory_core.config import StorageSettings
 from memory_core.errors import StorageError
-from memory_core.storage.index import files as index_state
 from memory_core.storage.generations import Generations
+from memory_core.storage.index import files
+from memory_core.storage.index.vectors import VectorIndex
 from memory_core.storage.journal.journal import Journal
 from memory_core.storage.journal.replay import WRONG_VALUE, SliceReader, Troubles, Vectors
-from memory_core.storage.index.vectors import VectorIndex
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class VectorSource:
         if meta is None:
             return None
         try:
-            state = index_state.read(self._folders.path(meta["generation"]))
+            state = files.read(self._folders.path(meta["generation"]))
         except StorageError as problem:
             log.warning("the journal is read from its beginning: %s", problem.problem)
             return None

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.errors import StorageError
-from memory_core.storage import manifest
-from memory_core.storage.index.vector_entries import Entries, Part
+from memory_core.storage.index import files
 from memory_core.storage.index.faiss_scans import CHUNK, Codes, Found, Lists, Scan, Signs, read_scan
+from memory_core.storage.index.vector_entries import Entries, Part
 
 Mode = Literal["auto", "exact", "binary", "ivf"]
 
@@ -173,12 +173,12 @@ class VectorIndex:
         that belong to the same snapshot. Raises StorageError (DiskFull, ReadOnly) when the disk
         refuses.
         """
-        manifest.begin(folder)
+        files.begin(folder)
         kept = np.flatnonzero(self._entries.alive())
         rows, places = np.unique(self._entries.rows[kept], return_inverse=True)
         names = [str(row) if ids is None else ids[row] for row in rows.tolist()]
         pairs = np.stack((places, self._entries.parts[kept])).astype(np.int32)
-        with manifest.io_errors(folder):
+        with files.io_errors(folder):
             self._codes.write(folder, kept)
             np.save(folder / _ENTRIES, pairs)
             (folder / _IDS).write_text("\n".join(names), encoding="utf-8")
@@ -194,7 +194,7 @@ class VectorIndex:
             "fallback": self.fallback,
             "checked": self._checked,
         }
-        manifest.finish(folder, [*Codes.files, _ENTRIES, _IDS, *scan_files, *beside], facts)
+        files.finish(folder, [*Codes.files, _ENTRIES, _IDS, *scan_files, *beside], facts)
 
     @classmethod
     def load(
@@ -212,16 +212,16 @@ class VectorIndex:
         out. (The default fits a snapshot that was saved without ids.) Raises StorageError when it
         is missing, damaged or of another *fingerprint*: rebuild then.
         """
-        facts = manifest.check(folder, fingerprint=fingerprint)
+        facts = files.check(folder, fingerprint=fingerprint)
         index = cls(int(facts["dimension"]), exact_limit=exact_limit, mode=mode)
-        with manifest.io_errors(folder):
+        with files.io_errors(folder):
             places, parts = np.load(folder / _ENTRIES).astype(np.int64)
             names = (folder / _IDS).read_text(encoding="utf-8").split("\n")
             index._codes.map(folder)
         known = [-1 if found is None else found for found in map(row, filter(None, names))]
         rows = np.array(known, np.int64)[places]
         if not rows.size == index._codes.total == facts["entries"]:
-            raise manifest.damaged(folder, "its parts are of different lengths")
+            raise files.damaged(folder, "its parts are of different lengths")
         index._entries.append(rows, parts)
         if (facts["mode"], facts["limit"]) == (index._mode, index._limit):
             index._checked, index.fallback = facts["checked"], facts["fallback"]

@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""The journal: every change, in order, durable before it is acknowledged."""

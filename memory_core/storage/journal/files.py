@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from memory_core.errors import IncompatibleStore, ReadOnly
-from memory_core.storage import migrations
 from memory_core.storage.journal.errors import from_os_error
 from memory_core.storage.journal.format import APPLICATION_ID, FORMAT, SCHEMA, Connection, first
 from memory_core.storage.locks import open_private
@@ -187,7 +186,7 @@ def require_format(connection: Connection) -> None:
     IncompatibleStore for a newer one, to which another program has brought it; ReadOnly for an
     older one that cannot be migrated.
     """
-    version = migrations.version_of(connection)
+    version = version_of(connection)
     if version > FORMAT:
         raise IncompatibleStore(
             f"{FILE} has format {version} now; this program reads up to {FORMAT}",
@@ -205,7 +204,7 @@ def ready(connection: Connection) -> bool:
     Raises as claimed() does.
     """
     logged = claimed(connection) and first(connection, "PRAGMA journal_mode") == "wal"
-    return logged and migrations.version_of(connection) == FORMAT
+    return logged and version_of(connection) == FORMAT
 
 
 def lay_out(connection: Connection) -> None:
@@ -217,5 +216,29 @@ def lay_out(connection: Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     if not claimed(connection):
         connection.execute(SCHEMA).fetchall()
-    migrations.migrate(connection, to=FORMAT)
+    migrate(connection, to=FORMAT)
     connection.execute("COMMIT")
+
+
+Step = Callable[[Connection], None]
+
+STEPS: Mapping[int, Step] = {}
+"""From each older format the way to the next one. There is one format so far, so none."""
+
+
+def version_of(connection: Connection) -> int:
+    """The format of the open journal, 0 for an empty file."""
+    return int(first(connection, "PRAGMA user_version") or 0)
+
+
+def migrate(connection: Connection, steps: Mapping[int, Step] = STEPS, to: int = FORMAT) -> int:
+    """Bring the open journal to format *to* inside the caller's transaction.
+
+    An empty file and one of that format are left alone. Returns how many steps were taken.
+    """
+    taken = 0
+    while 0 < (version := version_of(connection)) < to:
+        steps[version](connection)
+        connection.execute(f"PRAGMA user_version = {version + 1}").fetchall()
+        taken += 1
+    return taken

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput, NotFound
 from memory_core.records import Change, Memory, from_fields, repeat_key
-from memory_core.storage.journal import reading
-from memory_core.storage.journal import erasure as scrubbing
+from memory_core.storage.journal import erasure, reading
 from memory_core.storage.journal.format import (
     COLUMNS,
     FORMAT,
@@ -198,7 +197,7 @@ class Transaction:
         body = {"fingerprint": fingerprint, "parts": listed}
         seq = self._insert(Change("vectors", id, None), body)
         key = (id, fingerprint)
-        scrubbing.erase_vectors(self._db, id, fingerprint)
+        erasure.erase_vectors(self._db, id, fingerprint)
         data = vectors.astype("<f2", copy=False).tobytes()
         text = encode(listed)
         dimension = vectors.shape[1]
@@ -230,7 +229,7 @@ class Transaction:
         if not self.accesses([change.target]):
             raise NotFound(f"no memory {change.target}", "it may be forgotten already")
         body = change.body or {}
-        scrubbing.erase(self._db, change.target)
+        erasure.erase(self._db, change.target)
         reason, digests = body.get("reason", ""), dict.fromkeys(body.get("digests", ()))
         rows = [(change.target, each, self.now, reason) for each in digests]
         self._db.executemany("INSERT INTO tombstones VALUES(?,?,?,?)", rows)
@@ -245,8 +244,8 @@ class Transaction:
         value that was taken from the text of another memory, which is being forgotten. It
         announces nothing: append a put for the memories whose value of today it is.
         """
-        for seq in (*known, *scrubbing.holding(self._db, field, goes, after)):
-            scrubbing.blank(self._db, field, goes, seq)
+        for seq in (*known, *erasure.holding(self._db, field, goes, after)):
+            erasure.blank(self._db, field, goes, seq)
 
     def copy(self, table: str, row: Sequence[Any]) -> None:
         """Put a stored *row* of another journal into *table* as it is; for salvage alone."""

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from memory_core.errors import IncompatibleStore, InvalidInput, StorageError
 from memory_core.records import Memory
-from memory_core.storage.table.lance import damaged, edge
-from memory_core.storage.lance_import import leave_out_rest_client
+from memory_core.storage.table.lance import damaged, edge, leave_out_rest_client
 from memory_core.storage.table.rows import (
     DERIVED,
     FIELDS,

@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""Names of people, places and things in a text."""

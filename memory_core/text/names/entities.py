@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from memory_core.text.name_tokens import Token, bare_form, name_tokens, without_possessive
 from memory_core.text.names.lexicon import NOT_NAMES
+from memory_core.text.names.surface import (
+    Token,
+    bare_form,
+    name_tokens,
+    without_possessive,
+    written_names,
+)
 from memory_core.text.words import FILLER_WORDS, STOPWORDS
-from memory_core.text.names.surface import written_names
 
 MOST = 32
 """Entities kept of one text."""

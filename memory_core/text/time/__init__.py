@@ -1,1 +1,1 @@
-"""To be written: what this package is for, in one sentence."""
+"""Dates and times in a text."""

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from memory_core.text.time.mentions import Mention
-from memory_core.text.time.rules import mentions
+from memory_core.text.time.mentions import Mention, tense
 from memory_core.text.time.moments import day_of, day_words, iso, moment
-from memory_core.text.tense import tense
+from memory_core.text.time.rules import mentions
 
 __all__ = [
     "DateCue",

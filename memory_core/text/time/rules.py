@@ -29,11 +29,12 @@ from memory_core.text.time.mentions import (
     real_day,
     season_from,
     shifted,
+    tells_of_past,
+    tense,
     week,
     weekday_near,
     weekend,
 )
-from memory_core.text.tense import tells_of_past, tense
 
 Reading = Callable[[re.Match[str], date], "list[Mention]"]
 

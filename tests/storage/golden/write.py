@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2]))
 
 from memory_core.records import Change, Memory, to_fields  # noqa: E402
-from memory_core.storage.journal.journal import Journal, Transaction
+from memory_core.storage.journal.journal import Journal, Transaction  # noqa: E402
 
 A, B, C, D = ("0" * 19 + each for each in "abcd")
 

@@ -1,0 +1,76 @@
+"""A bound on the calls in flight, and a deadline for each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import threading
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+import anyio
+
+from memory_core.errors import Busy, MemoryCoreError, StorageError
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class Gate:
+    """At most *calls* pieces of work at a time; each is waited for *seconds* at most."""
+
+    def __init__(self, calls: int, seconds: float) -> None:
+        """Nothing runs yet; threads start with the first work."""
+        self._calls = calls
+        self._seconds = seconds
+        self._running = 0
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(max_workers=calls, thread_name_prefix="call")
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Start *work* in a thread, in the caller's context. Raises Busy when no place is free."""
+        with self._lock:
+            if self._running >= self._calls:
+                raise Busy(
+                    f"{self._calls} calls are in flight",
+                    "nothing was done; repeat the call shortly",
+                )
+            self._running += 1
+        future = self._threads.submit(contextvars.copy_context().run, work)
+        future.add_done_callback(self._ended)
+        return future
+
+    async def run(self, work: Callable[[], T], *, late: str) -> T:
+        """What *work* returns or raises; after the deadline Busy whose next step is *late*."""
+        future = self.submit(work)
+        with anyio.move_on_after(self._seconds):
+            return await asyncio.wrap_future(future)
+        future.add_done_callback(_log_late)
+        raise Busy(f"the call was not finished after {self._seconds:g} s and goes on", late)
+
+    def _ended(self, _: Future[Any]) -> None:
+        with self._lock:
+            self._running -= 1
+
+
+def _log_late(future: Future[Any]) -> None:
+    if not future.cancelled() and (problem := future.exception()) is not None:
+        as_expected(problem, "a call after its deadline")
+
+
+def as_expected(problem: BaseException, call: str) -> MemoryCoreError:
+    """*problem* if it was raised on purpose; else a StorageError without its text, which is logged.
+
+    The log gets the type and the places in the code, not the message: that may quote a memory.
+    """
+    if isinstance(problem, MemoryCoreError):
+        return problem
+    places = "".join(traceback.format_tb(problem.__traceback__))
+    log.error("%s failed with %s at\n%s", call, type(problem).__name__, places)
+    return StorageError(
+        f"internal error ({type(problem).__name__})", "see the server's log, then call health"
+    )

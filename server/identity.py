@@ -1,0 +1,33 @@
+"""Whose call this is."""
+
+from __future__ import annotations
+
+from mcp.server.auth.middleware.auth_context import get_access_token
+
+from memory_core.errors import (
+    ScopeDenied,
+)
+from memory_core.records import Identity
+
+
+def caller(owner: Identity, right: str) -> Identity:
+    """Who makes the current call: the token's identity over HTTP, *owner* where there is no token.
+
+    Raises ScopeDenied when the identity lacks *right* (read, write or admin).
+    """
+    token = get_access_token()
+    who = owner
+    if token is not None:
+        claims = token.claims or {}
+        encode = bool(claims.get("encode", True))
+        who = Identity(
+            token.client_id, str(claims.get("team", "")), frozenset(token.scopes), encode
+        )
+    if right not in who.rights:
+        raise ScopeDenied(
+            f"this token may not {right}",
+            f"use one with that right (anamnesis token add --rights read,write,{right})"
+            if right == "admin"
+            else f"use one with that right (anamnesis token add --rights {right})",
+        )
+    return who
