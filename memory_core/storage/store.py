@@ -33,6 +33,7 @@ from memory_core.storage.journal.replay import Slice, SliceReader, Troubles
 from memory_core.storage.locks import RWLock
 from memory_core.storage.reserve import Reserve
 from memory_core.storage.table.table import Table
+from memory_core.storage.view import View
 
 log = logging.getLogger(__name__)
 
@@ -277,27 +278,20 @@ class MemoryStore:
     # Reading
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> Iterator[View]:
         """Hold all indexes still. Short: no I/O other than rows, no model, no other lock inside."""
         with self._lock.read():
-            yield
+            indexes = self._indexes
+            yield View(
+                indexes.columns, indexes.lexical, indexes.graph, indexes.vectors, self.fingerprint
+            )
 
     def readable(self, who: Identity) -> NDArray[np.bool_]:
-        """The mask of rows that *who* may read: the one place where scope is enforced.
-
-        Own private memories, those of the own team, and shared ones. Call inside reading().
-        """
-        columns = self.columns
-        own = columns.agent == columns.code(who.agent, "agent")
-        team = columns.team == (columns.code(who.team, "team") if who.team else -2)
-        private, teams, shared = 0, 1, 2
-        visibility = columns.visibility
-        seen = (
-            ((visibility == private) & own)
-            | ((visibility == teams) & team)
-            | (visibility == shared)
-        )
-        return np.asarray(seen & columns.live, dtype=np.bool_)
+        """The mask of rows that *who* may read; see View.readable. Call inside reading()."""
+        indexes = self._indexes
+        return View(
+            indexes.columns, indexes.lexical, indexes.graph, indexes.vectors, self.fingerprint
+        ).readable(who)
 
     def may_read(self, who: Identity, id: str) -> bool:
         """True when *id* is a live memory that *who* may read."""
