@@ -14,8 +14,7 @@ from memory_core.storage.backup import salvage as salvaging
 from server.cli import console
 from server.cli.console import Outcome
 from server.http.tokens import Tokens
-from server.protocol import text
-from server.protocol import text as render
+from server.protocol import rendering
 
 
 def backup(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
@@ -31,7 +30,7 @@ def restore(settings: Settings, args: Namespace, environment: Mapping[str, str])
     """Bring a backup back to a data directory that holds no memory."""
     del environment
     found = backups.bring_back(_path(args), settings.data_dir)
-    text = f"{_told(found)}, copied {render.iso(found.at)}, restored to {settings.data_dir}"
+    text = f"{_told(found)}, copied {rendering.iso(found.at)}, restored to {settings.data_dir}"
     return Outcome(asdict(found), text)
 
 
@@ -80,7 +79,9 @@ def token(settings: Settings, args: Namespace, environment: Mapping[str, str]) -
     if args.action == "revoke":
         gone = tokens.revoke(args.id)
         return Outcome({"revoked": gone.id}, f"token {gone.id} of {gone.agent} revoked")
-    rows = [(g.id, g.agent, g.team, ",".join(g.rights), text.iso(g.created)) for g in tokens.all()]
+    rows = [
+        (g.id, g.agent, g.team, ",".join(g.rights), rendering.iso(g.created)) for g in tokens.all()
+    ]
     columns = ("id", "agent", "team", "rights", "created")
     data = [dict(zip(columns, row, strict=True)) for row in rows]
     return Outcome(data, console.table(columns, rows) if rows else "no tokens yet")

@@ -13,7 +13,7 @@ from memory_core.records import ConversationTurn, Identity
 from server.cli import console
 from server.cli.console import Outcome
 from server.cli.import_export import READY_SECONDS, read_lines
-from server.protocol import text as render
+from server.protocol import rendering
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
@@ -59,7 +59,8 @@ def observe(engine: Engine, who: Identity, args: Namespace) -> Outcome:
             )
     lines = [_counted("observed", statuses)]
     lines += [
-        f"line {s['line']} skipped, {s['reason']}: {render.line(s['text'])[:60]}" for s in skipped
+        f"line {s['line']} skipped, {s['reason']}: {rendering.line(s['text'])[:60]}"
+        for s in skipped
     ]
     data = {"observed": dict(statuses), "ids": ids, "skipped": skipped, "problems": problems}
     return Outcome(data, "\n".join([*lines, *problems]), 1 if problems else 0)

@@ -18,8 +18,7 @@ from server.cli.doctor import doctor
 from server.cli.evaluate import evaluate
 from server.cli.import_export import bring_in, export
 from server.cli.install import install, uninstall
-from server.protocol import structure
-from server.protocol import text as render
+from server.protocol import rendering, structure
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
@@ -69,7 +68,7 @@ def remember(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     if done.status == "refused" and args.again:
         done = store(done.id)
     answer = structure.receipt(done)
-    return Outcome(answer, render.remember(answer), 1 if done.status == "refused" else 0)
+    return Outcome(answer, rendering.remember(answer), 1 if done.status == "refused" else 0)
 
 
 def recall(engine: Engine, who: Identity, args: Namespace) -> Outcome:
@@ -143,7 +142,7 @@ def consolidate(engine: Engine, who: Identity, args: Namespace) -> Outcome:
             progress=move,
         )
     answer = structure.run_report(done)
-    return Outcome(answer, render.consolidate(answer), 1 if done.status == "failed" else 0)
+    return Outcome(answer, rendering.consolidate(answer), 1 if done.status == "failed" else 0)
 
 
 def forget(engine: Engine, who: Identity, args: Namespace) -> Outcome:
@@ -167,7 +166,7 @@ def forget(engine: Engine, who: Identity, args: Namespace) -> Outcome:
         if done.status == "preview"
         else ""
     )
-    return Outcome(answer, render.forget(answer) + hint)
+    return Outcome(answer, rendering.forget(answer) + hint)
 
 
 def health(engine: Engine, who: Identity, args: Namespace) -> Outcome:
@@ -240,7 +239,7 @@ def _row(change: Change) -> dict[str, Any]:
     how = " ".join(filter(None, (change.source, f"run {change.run}" if change.run else "")))
     return {
         "change": change.seq,
-        "when": render.iso(change.at),
+        "when": rendering.iso(change.at),
         "who": change.actor,
         "how": how,
         "what": _what(change),

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from server.protocol import text as render
+from server.protocol import rendering
 
 Progress = Callable[[int, int, str], None]
 
@@ -79,7 +79,7 @@ def progress(label: str) -> Iterator[Progress]:
         task = bar.add_task(label, total=None)
 
         def move(done: int, total: int, message: str) -> None:
-            text = render.line(message)[:40].replace("[", "(").replace("]", ")")
+            text = rendering.line(message)[:40].replace("[", "(").replace("]", ")")
             bar.update(task, completed=done, total=total or None, description=text or label)
 
         yield move
@@ -90,7 +90,7 @@ def _still(_done: int, _total: int, _message: str) -> None:
 
 
 def _cell(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else render.visible(str(value))
+    return f"{value:.3f}" if isinstance(value, float) else rendering.visible(str(value))
 
 
 def _inline(value: Any) -> str:

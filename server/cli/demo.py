@@ -19,7 +19,7 @@ from typing import Any
 
 from server.cli.console import Outcome
 from server.cli.evaluate import OWN_DIALOGUE
-from server.protocol import text as render
+from server.protocol import rendering
 
 Say = Callable[[str], None]
 
@@ -172,7 +172,7 @@ def _moment(date: str, number: int) -> str:
     from datetime import datetime
 
     start = datetime.fromisoformat(date.replace("Z", "+00:00")).timestamp()
-    return render.iso(start + number * TURN_SECONDS)
+    return rendering.iso(start + number * TURN_SECONDS)
 
 
 async def _ask(client: Any, questions: list[dict[str, Any]], story: _Story, name: str) -> None:
@@ -205,7 +205,7 @@ def _told(question: Mapping[str, Any], memories: list[dict[str, Any]], place: in
     if not memories:
         return "\n".join([*lines, "    nothing found"])
     shown = memories[max(0, place - 1)]
-    text = render.line(shown["text"])[:SHOWN]
+    text = rendering.line(shown["text"])[:SHOWN]
     where = f"place {place}" if place else "not the turn that answers it"
     lines.append(f"    {shown.get('speaker', '')}, {shown['when'][:10]}: {text} [{where}]")
     return "\n".join(lines)
@@ -224,7 +224,7 @@ async def _consolidate(client: Any, story: _Story) -> None:
         story.expect(done["status"] == name, f"consolidate answered {done['status']}, not {name}")
         for summary in done.get("summaries", [])[:2]:
             sources = len(summary["derived_from"])
-            story.say(f"  {render.line(summary['text'])[:SHOWN]} (from {sources} memories)")
+            story.say(f"  {rendering.line(summary['text'])[:SHOWN]} (from {sources} memories)")
 
 
 async def _health(client: Any, story: _Story) -> None:

@@ -152,10 +152,10 @@ def _serve_stdio(settings: config.Settings) -> NoReturn:
     if sys.stdin is not None and sys.stdin.isatty():
         print("serving MCP over stdio: a client should start this", file=sys.stderr)
     pipes = Pipes()
-    from server.protocol.lazy_engine import LateEngine
+    from server.protocol.lazy_memory import LazyMemory
     from server.protocol.server import build_server
 
-    engine = LateEngine(lambda: _engine(settings), settings.limits.deadline_seconds)
+    engine = LazyMemory(lambda: _engine(settings), settings.limits.deadline_seconds)
     server = build_server(
         cast("Engine", engine),
         owner=Identity(settings.agent, settings.team),
@@ -176,11 +176,11 @@ def _serve_http(settings: config.Settings, args: Namespace) -> NoReturn:
     from server.http import listener as listening
     from server.http.app import build_app
     from server.http.tokens import Tokens
-    from server.protocol.lazy_engine import LateEngine
+    from server.protocol.lazy_memory import LazyMemory
     from server.protocol.server import build_server
     from server.stdio.server import leave
 
-    engine = LateEngine(lambda: _engine(settings), settings.limits.deadline_seconds)
+    engine = LazyMemory(lambda: _engine(settings), settings.limits.deadline_seconds)
     owner = Identity(settings.agent, settings.team)
     server = build_server(
         cast("Engine", engine),

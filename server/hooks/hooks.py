@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from memory_core.errors import MemoryCoreError
 from memory_core.records import ConversationTurn, Hit, Identity, Recollection
 from memory_core.text import secrets
-from server.protocol import structure
-from server.protocol import text as render
+from server.protocol import rendering, structure
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
@@ -163,7 +162,7 @@ class Hooks:
         """*found* as fenced text of at most MOST_CHARS, with as many memories as fit."""
         for count in range(min(most, len(found.hits)), 0, -1):
             fewer = replace(found, hits=found.hits[:count])
-            text = render.recall(structure.recollection(fewer, self._clock(), _TOKENS))
+            text = rendering.recall(structure.recollection(fewer, self._clock(), _TOKENS))
             if len(text) <= MOST_CHARS:
                 return text
         return ""

@@ -30,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memory_core.errors import InvalidInput, MemoryCoreError
 from server.http.tokens import Grant, Tokens
-from server.stdio import messages
+from server.protocol import messages
 
 MAX_BODY = 1024 * 1024
 """Bytes of one request. A call with the longest text, all escaped, takes 240 kB."""

@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from server.protocol import text as render
+from server.protocol import rendering
 
 Structure = dict[str, Any]
 Render = Callable[[Structure], str]
@@ -62,7 +62,7 @@ def compact_json(answer: Mapping[str, Any]) -> str:
 
 def fit_recall(answer: Structure, budget: int) -> Structure:
     """*answer* reduced until both channels fit *budget* characters; one memory always stays."""
-    if fits(answer, budget, render.recall):
+    if fits(answer, budget, rendering.recall):
         return answer
     whole = answer | {"truncated": True}
     for reduced in (
@@ -72,7 +72,7 @@ def fit_recall(answer: Structure, budget: int) -> Structure:
         _with_fewer_entries,
     ):
         whole = reduced(whole, budget)
-        if fits(whole, budget, render.recall):
+        if fits(whole, budget, rendering.recall):
             return whole
     return _bare(whole, budget)
 
@@ -104,7 +104,7 @@ def _with_fewer_rejected(answer: Structure, budget: int) -> Structure:
         rest = {"rejected": rejected[:count]} if count else {}
         return _without(answer, "rejected") | rest
 
-    return kept(_most(len(rejected), lambda n: fits(kept(n), budget, render.recall)))
+    return kept(_most(len(rejected), lambda n: fits(kept(n), budget, rendering.recall)))
 
 
 def _without_neighbours(answer: Structure, budget: int) -> Structure:
@@ -115,7 +115,7 @@ def _without_neighbours(answer: Structure, budget: int) -> Structure:
         kept = [hit if n < keep else _without(hit, "before", "after") for n, hit in enumerate(hits)]
         return _with_hits(answer, kept)
 
-    return stripped(_most(len(hits), lambda n: fits(stripped(n), budget, render.recall)))
+    return stripped(_most(len(hits), lambda n: fits(stripped(n), budget, rendering.recall)))
 
 
 def _with_clipped_texts(answer: Structure, budget: int) -> Structure:
@@ -131,7 +131,7 @@ def _with_clipped_texts(answer: Structure, budget: int) -> Structure:
         return shorter
 
     extra = max(0, budget - CLIP_TO)
-    return cut(CLIP_TO + _most(extra, lambda n: fits(cut(CLIP_TO + n), budget, render.recall)))
+    return cut(CLIP_TO + _most(extra, lambda n: fits(cut(CLIP_TO + n), budget, rendering.recall)))
 
 
 def _with_fewer_entries(answer: Structure, budget: int) -> Structure:
@@ -147,9 +147,9 @@ def _with_fewer_entries(answer: Structure, budget: int) -> Structure:
     floor = min(1, len(memories))
     hits = floor + _most(
         len(memories) - floor,
-        lambda n: fits(kept(floor + n, len(recent)), budget, render.recall),
+        lambda n: fits(kept(floor + n, len(recent)), budget, rendering.recall),
     )
-    turns = _most(len(recent), lambda n: fits(kept(hits, n), budget, render.recall))
+    turns = _most(len(recent), lambda n: fits(kept(hits, n), budget, rendering.recall))
     return kept(hits, turns)
 
 
@@ -161,7 +161,7 @@ def _bare(answer: Structure, budget: int) -> Structure:
     if not only:
         return answer
     for field in _LESSER:
-        if fits(answer | {name: only}, budget, render.recall):
+        if fits(answer | {name: only}, budget, rendering.recall):
             return answer | {name: only}
         only = [_without(only[0], field)]
     only[0]["derived_from"] = []
@@ -170,8 +170,8 @@ def _bare(answer: Structure, budget: int) -> Structure:
     def cut(limit: int) -> Structure:
         return answer | {name: [only[0] | {"text": clip(text, limit, only[0]["id"])}]}
 
-    least = cut(_most(len(text), lambda n: fits(cut(n), budget, render.recall)))
-    return least if answer["memories"] or fits(least, budget, render.recall) else answer
+    least = cut(_most(len(text), lambda n: fits(cut(n), budget, rendering.recall)))
+    return least if answer["memories"] or fits(least, budget, rendering.recall) else answer
 
 
 def _most(high: int, holds: Callable[[int], bool]) -> int:

@@ -20,7 +20,7 @@ from memory_core.records import Hit, Identity, Recollection
 from server.gate import Gate
 from server.identity import caller
 from server.protocol import arguments as checks
-from server.protocol import structure, text
+from server.protocol import rendering, structure
 from server.protocol.guard import or_protocol_error
 from server.protocol.icon import ICONS
 
@@ -82,7 +82,7 @@ def add_prompts(
             return await gate.run(lambda: work(who), late=_LATE)
 
         found = await or_protocol_error(answered(), "a prompt")
-        return text.recall(structure.recollection(found, clock(), TOKENS))
+        return rendering.recall(structure.recollection(found, clock(), TOKENS))
 
     @server.prompt(
         title="Briefing",

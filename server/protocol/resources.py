@@ -26,7 +26,7 @@ from memory_core.errors import NotFound
 from memory_core.records import Identity, Memory
 from server.gate import Gate, as_expected
 from server.identity import caller
-from server.protocol import budget, schemas, structure, text
+from server.protocol import budget, rendering, schemas, structure
 from server.protocol.guard import or_protocol_error
 from server.protocol.icon import ICONS
 
@@ -183,7 +183,7 @@ def item(memory: Memory, now: float, history: Sequence[Any]) -> dict[str, Any]:
 
 def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
     times = {
-        name: text.iso(getattr(memory, name))
+        name: rendering.iso(getattr(memory, name))
         for name in (
             "recorded_at",
             "valid_from",
@@ -202,7 +202,7 @@ def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
     facts["tier"] = memory.tier
     facts["changes"] = [
         {
-            "at": text.iso(change.at),
+            "at": rendering.iso(change.at),
             "kind": change.kind,
             **({"actor": change.actor} if change.actor else {}),
             **({"run": change.run} if change.run else {}),

@@ -16,8 +16,7 @@ from memory_core.records import (
     Recollection,
     RunReport,
 )
-from server.protocol import schemas
-from server.protocol import text as render
+from server.protocol import rendering, schemas
 from server.protocol.budget import (
     CLIP_TO,
     DEFAULT_CHARS,
@@ -45,8 +44,8 @@ def recalled(memory: Memory, now: float) -> schemas.Recalled:
         kind=memory.kind,
         speaker=memory.speaker,
         session=memory.session,
-        when=render.iso(memory.occurred_at),
-        age=render.age(memory.occurred_at, now),
+        when=rendering.iso(memory.occurred_at),
+        age=rendering.age(memory.occurred_at, now),
         scope=memory.scope,
         source=memory.source,
         trust=memory.trust,
@@ -80,7 +79,7 @@ def whole(found: Recollection, now: float) -> Structure:
     Its neighbours come too where there is room for all of them.
     """
     answer = _recollection(found, now)
-    if fits(answer, schemas.MAX_TOKENS * CHARS_PER_TOKEN, render.recall):
+    if fits(answer, schemas.MAX_TOKENS * CHARS_PER_TOKEN, rendering.recall):
         return answer
     alone = tuple(replace(hit, before=(), after=()) for hit in found.hits)
     return _recollection(replace(found, hits=alone), now)
@@ -107,7 +106,7 @@ def receipt(done: Receipt, warnings: Sequence[str] = ()) -> Structure:
     answer = _receipt(done, warnings, CLIP_TO)
     return (
         answer
-        if fits(answer, DEFAULT_CHARS, render.remember)
+        if fits(answer, DEFAULT_CHARS, rendering.remember)
         else _receipt(done, warnings, CLIP_TO // 4)  # texts of what JSON has to escape
     )
 
@@ -158,7 +157,7 @@ def run_report(done: RunReport) -> Structure:
         note=done.note,
     )
     lists = ("kept", "retired", "contradictions", "summaries")
-    return fit_lists(schemas.compact(answer), lists, render.consolidate)
+    return fit_lists(schemas.compact(answer), lists, rendering.consolidate)
 
 
 def forget_report(done: ForgetReport) -> Structure:
@@ -170,7 +169,7 @@ def forget_report(done: ForgetReport) -> Structure:
         notice=schemas.NOTICE if done.removed or done.derived else "",
         note=done.note,
     )
-    return fit_lists(schemas.compact(answer), ("derived", "removed"), render.forget)
+    return fit_lists(schemas.compact(answer), ("derived", "removed"), rendering.forget)
 
 
 def health_report(report: HealthReport) -> Structure:

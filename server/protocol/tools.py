@@ -12,12 +12,11 @@ from memory_core.errors import InvalidInput
 from memory_core.records import Identity, is_id
 from server.gate import Gate
 from server.identity import caller
-from server.protocol import schemas
+from server.protocol import rendering, schemas
 from server.protocol import structure as packing
-from server.protocol import text as render
 from server.protocol.guard import GuardedTool
 from server.protocol.long_runs import Runs
-from server.stdio.messages import replaced_surrogates
+from server.protocol.messages import replaced_surrogates
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
@@ -77,7 +76,7 @@ class Tools:
         )
         count = replaced_surrogates(ctx.request_context.params)
         warnings = [f"{count} characters that are no text became U+FFFD"] if count else []
-        return _answer(packing.receipt(done, warnings), render.remember)
+        return _answer(packing.receipt(done, warnings), rendering.remember)
 
     async def recall(
         self,
@@ -116,8 +115,8 @@ class Tools:
             late=_TRY_AGAIN,
         )
         if is_id(query.strip()) and max_tokens == schemas.DEFAULT_TOKENS:
-            return _answer(packing.whole(found, self._clock()), render.recall)
-        return _answer(packing.recollection(found, self._clock(), max_tokens), render.recall)
+            return _answer(packing.whole(found, self._clock()), rendering.recall)
+        return _answer(packing.recollection(found, self._clock(), max_tokens), rendering.recall)
 
     async def consolidate(
         self,
@@ -136,7 +135,7 @@ class Tools:
             ),
             ctx.report_progress,
         )
-        return _answer(packing.run_report(done), render.consolidate)
+        return _answer(packing.run_report(done), rendering.consolidate)
 
     async def forget(
         self,
@@ -165,7 +164,7 @@ class Tools:
             ),
             late=_LOOK,
         )
-        return _answer(packing.forget_report(done), render.forget)
+        return _answer(packing.forget_report(done), rendering.forget)
 
     async def health(
         self, repair: schemas.Repair = False
@@ -175,7 +174,7 @@ class Tools:
         done = await self._gate.run(
             lambda: self._engine.health(who, repair=repair), late=_TRY_AGAIN
         )
-        return _answer(packing.health_report(done), render.health)
+        return _answer(packing.health_report(done), rendering.health)
 
 
 DESCRIPTIONS = {

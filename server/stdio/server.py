@@ -32,7 +32,8 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from memory_core.errors import InvalidInput
-from server.stdio import messages, parents
+from server.protocol import messages
+from server.stdio import parents
 
 log = logging.getLogger(__name__)
 

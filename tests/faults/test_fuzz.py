@@ -23,7 +23,7 @@ from memory_core.text import importance, normalise, passages, secrets
 from memory_core.text.names import entities
 from memory_core.text.time import dates
 from server.http.tokens import Tokens
-from server.stdio import messages
+from server.protocol import messages
 
 CALLS = 60
 TIMES = 150

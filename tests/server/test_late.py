@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import Busy, IncompatibleStore, StorageError
-from server.protocol.lazy_engine import LateEngine
+from server.protocol.lazy_memory import LazyMemory
 
 
 def test_nothing_is_made_before_it_is_needed(engine: Any) -> None:
@@ -16,7 +16,7 @@ def test_nothing_is_made_before_it_is_needed(engine: Any) -> None:
         made.set()
         return engine
 
-    late = LateEngine(make, 60)
+    late = LazyMemory(make, 60)
     late.close()
     assert not made.is_set()
     assert late.memories is engine.memories
@@ -31,7 +31,7 @@ def test_calls_wait_for_the_engine_and_it_is_made_once(engine: Any) -> None:
         assert go.wait(60)
         return engine
 
-    late = LateEngine(make, 60)
+    late = LazyMemory(make, 60)
     got: list[Any] = []
     threads = [threading.Thread(target=lambda: got.append(late.memories)) for _ in range(4)]
     for thread in threads:
@@ -46,7 +46,7 @@ def test_calls_wait_for_the_engine_and_it_is_made_once(engine: Any) -> None:
 
 def test_waiting_is_bounded() -> None:
     go = threading.Event()
-    late = LateEngine(lambda: go.wait(60), 0.05)  # type: ignore[arg-type,return-value]
+    late = LazyMemory(lambda: go.wait(60), 0.05)  # type: ignore[arg-type,return-value]
     with pytest.raises(Busy, match="still loading"):
         late.recall  # noqa: B018
     go.set()
@@ -66,7 +66,7 @@ def test_what_kept_it_from_being_made_is_what_every_call_raises(
     def make() -> Any:
         raise raised
 
-    late = LateEngine(make, 60)
+    late = LazyMemory(make, 60)
     for _ in range(2):
         with pytest.raises(expected, match=says) as error:
             late.recall  # noqa: B018

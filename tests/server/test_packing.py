@@ -28,9 +28,8 @@ from memory_core.records import (
     Summary,
     new_id,
 )
-from server.protocol import budget, schemas
+from server.protocol import budget, rendering, schemas
 from server.protocol import structure as packing
-from server.protocol import text as render
 
 NOW = 1_717_200_000.0
 
@@ -106,7 +105,7 @@ def test_both_channels_fit_the_budget_and_carry_the_same_facts(
     found: Recollection, max_tokens: int
 ) -> None:
     structure = packing.recollection(found, NOW, max_tokens)
-    text = render.recall(structure)
+    text = rendering.recall(structure)
     assert len(text) <= max_tokens * 4
     assert len(budget.compact_json(structure)) <= max_tokens * 4
     for fact in facts(structure):
@@ -186,11 +185,11 @@ reports = st.builds(
     versions=st.just({"python": "3"}),
 )
 answers = st.one_of(
-    receipts.map(lambda done: (packing.receipt(done), render.remember)),
-    runs.map(lambda done: (packing.run_report(done), render.consolidate)),
-    forgets.map(lambda done: (packing.forget_report(done), render.forget)),
-    reports.map(lambda done: (packing.health_report(done), lambda a, _: render.health(a))),
-    recollections.map(lambda found: (packing.recollection(found, NOW, 2000), render.recall)),
+    receipts.map(lambda done: (packing.receipt(done), rendering.remember)),
+    runs.map(lambda done: (packing.run_report(done), rendering.consolidate)),
+    forgets.map(lambda done: (packing.forget_report(done), rendering.forget)),
+    reports.map(lambda done: (packing.health_report(done), lambda a, _: rendering.health(a))),
+    recollections.map(lambda found: (packing.recollection(found, NOW, 2000), rendering.recall)),
 )
 
 
@@ -258,7 +257,7 @@ def test_a_memory_asked_for_by_its_id_comes_whole(hit: Any, text: str) -> None:
     (memory,) = structure["memories"]
     assert memory["text"] == text
     assert structure["truncated"] is False
-    assert "clipped" not in render.recall(structure)
+    assert "clipped" not in rendering.recall(structure)
 
 
 def test_a_memory_asked_for_by_its_id_keeps_its_neighbours_where_there_is_room(hit: Any) -> None:
@@ -272,7 +271,7 @@ def test_a_memory_asked_for_by_its_id_keeps_its_neighbours_where_there_is_room(h
 @given(recollections)
 def test_every_hit_says_its_trust_and_its_source(found: Recollection) -> None:
     structure = packing.recollection(found, NOW, schemas.DEFAULT_TOKENS)
-    text = render.recall(structure)
+    text = rendering.recall(structure)
     hits = {hit.memory.id: hit.memory for hit in (*found.hits, *found.partial)}
     for shown in (*structure["memories"], *structure.get("partial", ())):
         memory = hits[shown["id"]]
@@ -332,7 +331,7 @@ def test_one_memory_is_given_even_in_the_smallest_budget(hit: Any) -> None:
     (memory,) = structure["memories"]
     assert memory["id"] == tall.memory.id
     assert len(budget.compact_json(structure)) <= schemas.MIN_TOKENS * 4
-    assert len(render.recall(structure)) <= schemas.MIN_TOKENS * 4
+    assert len(rendering.recall(structure)) <= schemas.MIN_TOKENS * 4
     assert structure["notice"] == schemas.NOTICE
 
 
@@ -357,7 +356,7 @@ def test_large_reports_are_cut_to_the_default_size() -> None:
     assert structure["truncated"] is True
     assert 0 < len(structure["removed"]) < 100
     assert len(budget.compact_json(structure)) <= budget.DEFAULT_CHARS
-    assert len(render.forget(structure)) <= budget.DEFAULT_CHARS
+    assert len(rendering.forget(structure)) <= budget.DEFAULT_CHARS
     schemas.ForgetResult.model_validate(structure)
 
 
@@ -375,7 +374,7 @@ def test_reports_carry_the_same_facts_in_both_channels() -> None:
             "done",
         )
     )
-    text = render.consolidate(run)
+    text = rendering.consolidate(run)
     for fact in [
         *ids,
         "topics: 3 changed (two new)",
@@ -400,7 +399,7 @@ def test_reports_carry_the_same_facts_in_both_channels() -> None:
             ("w",),
         )
     )
-    text = render.remember(receipt)
+    text = rendering.remember(receipt)
     for fact in ["stored", ids[0], "fact", "importance 0.5", '"gist"', ids[1], "> near", "updates"]:
         assert fact in text
     assert f"replaced: {ids[2]}" in text
@@ -422,4 +421,4 @@ def test_reports_carry_the_same_facts_in_both_channels() -> None:
     ],
 )
 def test_age_is_in_words(seconds: float, words: str) -> None:
-    assert render.age(NOW - seconds, NOW) == words
+    assert rendering.age(NOW - seconds, NOW) == words

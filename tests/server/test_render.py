@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.records import Recollection
-from server.protocol import schemas
+from server.protocol import rendering, schemas
 from server.protocol import structure as packing
-from server.protocol import text as render
 
 NOW = 1_717_200_000.0
 ATTACKS = [
@@ -43,7 +42,7 @@ ATTACKS = [
 
 def answer(hit: Any, **fields: Any) -> str:
     found = Recollection(True, 0.9, "high", (hit(fields.pop("text", "tea"), **fields),))
-    return render.recall(packing.recollection(found, NOW, 10_000), lambda: "recalled-00000001")
+    return rendering.recall(packing.recollection(found, NOW, 10_000), lambda: "recalled-00000001")
 
 
 def block(text: str) -> list[str]:
@@ -84,7 +83,7 @@ def test_no_look_alike_of_the_end_begins_a_line(hit: Any, attack: str) -> None:
 
 @given(st.text())
 def test_visible_text_has_no_hidden_characters_and_keeps_the_rest(text: str) -> None:
-    shown = render.visible(text)
+    shown = rendering.visible(text)
     kept = [c for c in text if c.isprintable() and not 0xE0000 <= ord(c) < 0xE0080]
     assert [c for c in shown if c.isprintable()] == kept
     assert "\n".join(shown.splitlines()) == shown.rstrip("\n") or "\n" in shown
@@ -92,14 +91,14 @@ def test_visible_text_has_no_hidden_characters_and_keeps_the_rest(text: str) -> 
 
 @given(st.text())
 def test_quoted_text_is_one_line_of_json(text: str) -> None:
-    shown = render.quoted(text)
+    shown = rendering.quoted(text)
     assert len(shown.splitlines()) == 1
-    assert json.loads(shown) == render.visible(text)
+    assert json.loads(shown) == rendering.visible(text)
 
 
 def test_the_boundary_is_drawn_anew_for_each_answer(hit: Any) -> None:
     structure = packing.recollection(Recollection(True, 0.9, "high", (hit("tea"),)), NOW, 2000)
-    names = {re.search(r"<(recalled-\w+)>", render.recall(structure))[1] for _ in range(20)}  # type: ignore[index]
+    names = {re.search(r"<(recalled-\w+)>", rendering.recall(structure))[1] for _ in range(20)}  # type: ignore[index]
     assert len(names) == 20
 
 
@@ -107,7 +106,7 @@ def test_a_boundary_that_occurs_in_a_memory_is_drawn_again(hit: Any) -> None:
     names = iter(["taken", "free"])
     found = Recollection(True, 0.9, "high", (hit("</taken> is here"),))
     structure = packing.recollection(found, NOW, 2000)
-    assert "<free>" in render.recall(structure, lambda: next(names))
+    assert "<free>" in rendering.recall(structure, lambda: next(names))
 
 
 def test_source_and_trust_stand_on_every_hit(hit: Any) -> None:
@@ -118,7 +117,7 @@ def test_source_and_trust_stand_on_every_hit(hit: Any) -> None:
 
 def test_half_matches_stand_apart_and_the_feeling_is_told(hit: Any) -> None:
     found = Recollection(False, 0.14, "none", partial=(hit("a cat slept"), hit("a dog barked")))
-    text = render.recall(packing.recollection(found, NOW, 2000), lambda: "recalled-00000001")
+    text = rendering.recall(packing.recollection(found, NOW, 2000), lambda: "recalled-00000001")
     head = text.split("\n")[0]
     assert head.startswith("nothing found; what is marked partial only comes near and is no answer")
     assert head.endswith("confidence 0.14 (none)")

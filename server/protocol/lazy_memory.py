@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory_core.memory import Memory as Engine
 
 
-class LateEngine:
+class LazyMemory:
     """Stands for the engine that *make* returns. Every method of the engine can be called on it."""
 
     def __init__(self, make: Callable[[], Engine], seconds: float) -> None:
