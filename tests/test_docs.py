@@ -26,7 +26,7 @@ from server.protocol.server import build_server
 from server.protocol.tools import DESCRIPTIONS
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 PROGRAM = ".venv/bin/anamnesis"
 
 WHOLE_INSTALL = "a whole installation from PyPI; .ci/run runs the test command of the README"
@@ -372,7 +372,7 @@ def test_nothing_is_written_outside_the_data_directory(
 
 
 def test_every_benchmark_is_in_the_figures_with_flags_that_it_has() -> None:
-    text = (ROOT / "docs" / "figures.md").read_text("utf-8")
+    text = (ROOT / "docs/internals/figures.md").read_text("utf-8")
     scripts = {
         path.name: path.read_text("utf-8")
         for path in (ROOT / "tests" / "bench").glob("*.py")

@@ -49,8 +49,8 @@ class Profile:
 PROFILES = {
     # Measured on 2,080 turns of real conversation: 0.45 is passed by 2 % of pairs from different
     # conversations; 0.60 gives the most clusters of three and more among 50 turns (0.50 chains them
-    # all). Topics on 2,998 turns: 0.50 leaves 1 to 3 % alone, 0.70 30 to 55 % (docs/evaluation.md).
-    # First person: docs/recall.md.
+    # all). Topics on 2,998 turns: 0.50 leaves 1 to 3 % alone, 0.70 30 to 55 %
+    # (docs/internals/evaluation.md). First person: docs/internals/recall.md.
     "all-MiniLM-L6-v2": Profile(dimension=384, first_person=True),
     # Trained on the same pairs as MiniLM, thresholds taken over, not measured.
     "all-mpnet-base-v2": Profile(dimension=768),

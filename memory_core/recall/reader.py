@@ -1,7 +1,7 @@
 """The walk of a recall: cues -> candidates -> fuse -> spread -> select -> judge -> attach.
 
 Ranking is by evidence (design rule 4). The recipe and its weights were measured on LoCoMo and BEAM;
-`docs/architecture.md` tells the walk, `anamnesis evaluate` measures it.
+`docs/internals/architecture.md` tells the walk, `anamnesis evaluate` measures it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The evidence for each candidate of a recall, and the score that it makes: fuse and spread.
 
-The order is that of the measured recipe (docs/recall.md): vectors and words are fused, what is
-fused spreads along the thread and over the session, and the role, the dates and, within its bound,
-cognition are added. Call inside store.reading().
+The order is that of the measured recipe (docs/internals/recall.md): vectors and words are fused,
+what is fused spreads along the thread and over the session, and the role, the dates and, within its
+bound, cognition are added. Call inside store.reading().
 """
 
 from __future__ import annotations

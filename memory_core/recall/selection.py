@@ -23,7 +23,7 @@ SURE, BREADTH = 10, 0.3
 already there costs a turn BREADTH of the standard deviation of the scores.
 
 What the first ten leave open is seldom said where they come from. Measured on LoCoMo with twenty
-places: session recall@10 94.7 to 96.4, turn recall@20 89.8 to 89.5 (docs/recall.md)."""
+places: session recall@10 94.7 to 96.4, turn recall@20 89.8 to 89.5 (docs/internals/recall.md)."""
 
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 

@@ -28,8 +28,7 @@ SEEDS, HOPS, FAN_OUT, REACHED = 3, 2, 8, 32
 SPREAD = 0.5
 """What a step keeps, of a text over 30 words less, as along the thread: a long text holds many
 names and is a little like everything (BEAM recall@10 65.1 to 68.4, the dialogue as before). Every
-share below was chosen with it so that LoCoMo loses nothing
-(docs/recall.md)."""
+share below was chosen with it so that LoCoMo loses nothing (docs/internals/recall.md)."""
 
 FLOOR = 0.02
 """Less activation than this reaches nothing."""

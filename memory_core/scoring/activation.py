@@ -27,7 +27,7 @@ NEARBY = {-1: 0.4, 1: 0.4, -2: 0.25, 2: 0.25}
 
 A question's words are spread over what was said and what that answered. Measured over BM25 of the
 turn alone: LoCoMo recall@1 / @10 45.6 / 83.4 to 48.0 / 84.9, the same sign on each of its five
-conversations (docs/recall.md).
+conversations (docs/internals/recall.md).
 """
 ASKS = 0.3
 """What a turn that asks has less than one that tells, by the gate of its length. A short question

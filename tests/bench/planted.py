@@ -499,8 +499,8 @@ def paragraphs(text: str) -> list[str]:
 def own_texts() -> dict[str, list[str]]:
     """The ordinary texts of this project, by what they are."""
     dialogue = json.loads((ROOT / "memory_core/evaluation/data/dialogue.json").read_text("utf-8"))
-    documents = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-    source = [*sorted(ROOT.glob("memory_core/**/*.py")), *sorted(ROOT.glob("server/*.py"))]
+    documents = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+    source = [*sorted(ROOT.glob("memory_core/**/*.py")), *sorted(ROOT.glob("server/**/*.py"))]
     return {
         "dialogue": list(strings(dialogue)),
         "documents": [p for file in documents for p in paragraphs(file.read_text("utf-8"))],

@@ -81,7 +81,7 @@ def as_bytes(stored: str | bytes) -> bytes:
 
 
 def test_checksums_are_what_the_document_says(tmp_path: Path) -> None:
-    """Worked out here from docs/journal-format.md, without the code of the journal."""
+    """Worked out here from docs/internals/journal-format.md, without the code of the journal."""
     path = copied(CURRENT, tmp_path / "data")
     for row in raw(path, ROWS):
         seq, at, kind, target, actor, source, scope, run, version, body, before, scrubbed, got = row
@@ -116,7 +116,7 @@ def test_bodies_are_compact_json_with_sorted_keys(tmp_path: Path) -> None:
 
 
 def test_the_document_shows_the_tables_as_they_are(tmp_path: Path) -> None:
-    document = (Path(__file__).parents[2] / "docs" / "journal-format.md").read_text()
+    document = (Path(__file__).parents[2] / "docs/internals/journal-format.md").read_text()
     path = copied(CURRENT, tmp_path / "data")
     for kind, name in raw(path, "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL"):
         if kind == "table" and name != "sqlite_sequence":

@@ -37,7 +37,7 @@ NEAR = 0.6
 """Share of its weight that a word has where only a word near it in meaning stands, times how near.
 
 Measured over exact words: LoCoMo recall@1 / @10 50.1 / 85.4 to 50.4 / 85.6, the dialogue @1 / @5
-45.0 / 77.7 to 47.7 / 79.1 (docs/recall.md).
+45.0 / 77.7 to 47.7 / 79.1 (docs/internals/recall.md).
 """
 
 Postings = tuple[NDArray[np.int32], NDArray[np.float32]]

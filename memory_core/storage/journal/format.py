@@ -1,4 +1,7 @@
-"""The journal's frozen format: tables, encoding of a change, checksum (docs/journal-format.md)."""
+"""The journal's frozen format: tables, encoding of a change, checksum.
+
+docs/internals/journal-format.md describes it.
+"""
 
 from __future__ import annotations
 
