@@ -11,13 +11,23 @@ import pytest
 from memory_core import config
 from server.cli.parser import build_parser
 
-CONFIGURATION = Path(__file__).parent.parent / "docs" / "configuration.md"
-BLOCKS = re.findall(
-    r"^```toml\n(.*?)^```$", CONFIGURATION.read_text("utf-8"), re.MULTILINE | re.DOTALL
+ROOT = Path(__file__).parent.parent
+CONFIGURATION = ROOT / "docs" / "configuration.md"
+
+
+def toml_blocks(path: Path) -> list[str]:
+    """The fenced TOML blocks of a document."""
+    return re.findall(r"^```toml\n(.*?)^```$", path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=f"{path.name}-{number}")
+        for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
+        for number, block in enumerate(toml_blocks(path), 1)
+    ],
 )
-
-
-@pytest.mark.parametrize("block", BLOCKS, ids=range(1, len(BLOCKS) + 1))
 def test_every_toml_block_loads(block: str, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(block, encoding="utf-8")
@@ -32,7 +42,7 @@ SECTIONS = {
 
 
 def test_the_documented_file_holds_every_key_with_its_default(tmp_path: Path) -> None:
-    block = BLOCKS[0]
+    block = toml_blocks(CONFIGURATION)[0]
     file = tmp_path / "settings.toml"
     file.write_text(block)
     assert config.load({"ANAMNESIS_CONFIG": str(file)}) == config.load({})
