@@ -1,7 +1,7 @@
 """Settings: a dozen names under ANAMNESIS_, and a TOML file for everything else.
 
-Order of precedence: command-line flag, environment, file, default. This module and `server/cli.py`
-are the only ones that look at the environment.
+Order of precedence: command-line flag, environment, file, default. Only this module and
+`server/cli/main.py` read the environment.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ from memory_core.config import Settings
 from memory_core.errors import MemoryCoreError
 from memory_core.memory import Memory
 from memory_core.records import Identity
-import importlib.util, faiss, lancedb, memory_core.storage.table, memory_core.reader
+import importlib.util, faiss, lancedb, memory_core.storage.table.table, memory_core.recall.reader
 import concurrent.futures.thread, http.client, numpy.testing, memory_core.embedding.minilm
 import lancedb.query, lancedb.expr, lancedb.index, pyarrow.compute, pyarrow.dataset
 import zipfile, encodings.cp437

@@ -483,10 +483,10 @@ def module(name, path):
 
 shared = module("conftest", "tests/conftest.py")
 here = module("here", "tests/test_reembedding.py")
-import memory_core.engine
-import memory_core.backfill
-memory_core.backfill.BACKFILL = 8
-memory_core.engine.choose = here.Models(shared.ToyEmbedder())
+import memory_core.runtime
+import memory_core.maintenance.backfill
+memory_core.maintenance.backfill.BACKFILL = 8
+memory_core.runtime.choose = here.Models(shared.ToyEmbedder())
 memory = here.Memory(here.Settings(data_dir=Path(sys.argv[1]), embedder="ollama:a"))
 memory.wait_ready(30)
 memory.reembedding.begin("ollama:b")

@@ -1,4 +1,4 @@
-"""Draws the icon of server/icon.py, two rings, as the PNG that client catalogues ask for.
+"""Draws the icon of server/protocol/icon.py, two rings, as the PNG that client catalogues ask for.
 
     python tools/draw_icon.py
 

@@ -2,8 +2,8 @@
 
     python tools/write_manifests.py          # needs the package installed
 
-Each file says again what stands in pyproject.toml or in server/hook_settings.py, in the form of its
-reader. So they are written, not kept by hand; tests/test_manifests.py compares.
+Each file says again what stands in pyproject.toml or in server/hooks/settings.py, in the form of
+its reader. So they are written, not kept by hand; tests/test_manifests.py compares.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ TOOLS = {
     "forget": "Shows what would go; deletes it for good once you agree.",
     "health": "Checks every part and names the fix.",
 }
-"""What each tool does, for the user who installs the bundle; the model reads server/tools.py."""
+"""What each tool does, for the user who installs the bundle; the model reads
+server/protocol/tools.py."""
 
 
 def contents() -> dict[str, str]:

@@ -196,7 +196,7 @@ async def _until_revoked(tokens: Tokens, grant: Grant, request: anyio.CancelScop
 
 
 class _Repairing:
-    """Gives a POST's body to the application with lone surrogates replaced; see server.wire."""
+    """Gives a POST's body to the application with lone surrogates replaced; see stdio.messages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

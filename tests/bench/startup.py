@@ -162,7 +162,11 @@ def imports() -> None:
     """Milliseconds of importing the bare SDK, and our server up to the handshake."""
     for name, modules in (
         ("bare SDK", "mcp.server"),
-        ("our server", "server.cli, server.app, server.late, server.stdio"),
+        (
+            "our server",
+            "server.cli.main, server.stdio.server, "
+            "server.protocol.server, server.protocol.lazy_engine",
+        ),
     ):
         figures = []
         for _ in range(5):

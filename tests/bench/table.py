@@ -112,7 +112,7 @@ def importing(whole: bool) -> str:
     code = f"""if True:
         import time, numpy, pyarrow, pydantic
         from pathlib import Path
-        from memory_core.storage.lance_import import leave_out_rest_client
+        from memory_core.storage.table.lance import leave_out_rest_client
         pages = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * 4 / 1024
         before, started = pages(), time.perf_counter()
         {left_out}

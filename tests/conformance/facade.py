@@ -1,8 +1,8 @@
 """The real server and web application with the conformance suite's fixtures registered on top.
 
 Most scenarios of the suite call tools, resources and prompts of given names; a memory has none of
-them. This adds them to what `server.app` and `server.web` build, so that every scored scenario can
-run against our application. It is never shipped. Run by run.py; by hand:
+them. This adds them to what `server.protocol.server` and `server.http.app` build, so that every
+scored scenario can run against our application. It is never shipped. Run by run.py; by hand:
 
     python tests/conformance/facade.py DIR
 """

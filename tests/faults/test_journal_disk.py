@@ -31,7 +31,7 @@ import json, os, sys
 from pathlib import Path
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Change, Memory, to_fields
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 
 def note(journal, name, size=10):
     return journal.write(lambda t: t.append(Change("meta", name, {"value": "x" * size})))

@@ -32,7 +32,7 @@ import os, signal, sys, threading, time
 from pathlib import Path
 import numpy as np
 from memory_core.records import Change, Memory, new_id, to_fields
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 
 def say(*words):
     os.write(1, (" ".join(words) + chr(10)).encode())

@@ -252,7 +252,7 @@ MERGING = """
 import sys
 from pathlib import Path
 from memory_core.records import Memory
-from memory_core.storage.table import Table
+from memory_core.storage.table.table import Table
 table = Table.open(Path(sys.argv[1]), dimension=8)
 for n in range(10**6):
     table.merge([Memory(id=f"{n}-{k}", text="x" * 500) for k in range(20)], {}, applied=n + 1,

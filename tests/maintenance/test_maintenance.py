@@ -45,10 +45,10 @@ from pathlib import Path
 from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
-from memory_core.maintenance import Maintenance
+from memory_core.maintenance.loop import Maintenance
 from memory_core.records import Change, Memory, to_fields
 from memory_core.storage.store import MemoryStore
-from memory_core.wording import embed, index_text
+from memory_core.representation import embed, index_text
 
 settings = Settings(data_dir=Path(sys.argv[1]))
 store = MemoryStore(

@@ -53,9 +53,9 @@ def event(name: str, session: str = "one", **more: Any) -> dict[str, Any]:
 
 PATIENT = """
 import sys
-from server import hook_client, hook_command
-hook_client.SECONDS = hook_command.SECONDS = 100.0
-hook_command.hook(sys.argv[1:])
+from server.hooks import client, command
+client.SECONDS = command.SECONDS = 100.0
+command.hook(sys.argv[1:])
 """
 """The hook with time enough on a busy machine: what it answers is looked at, not how soon."""
 
@@ -454,7 +454,7 @@ def test_where_nothing_can_be_written_the_client_goes_on(tmp_path: Path) -> None
 
 
 def test_a_client_that_never_ends_its_input_is_not_waited_for(tmp_path: Path) -> None:
-    code = "from server import hook_command as h; h.SECONDS = 0.3; h.hook(['--data-dir', 'x'])"
+    code = "from server.hooks import command as h; h.SECONDS = 0.3; h.hook(['--data-dir', 'x'])"
     started = subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT
     )
@@ -530,7 +530,7 @@ def test_only_a_compaction_reads_a_transcript(payload: bytes) -> None:
 
 def test_the_thin_client_imports_none_of_the_vendors_and_little_else() -> None:
     """What takes as long as Python's own start stays out: http.client, argparse, logging."""
-    code = "import server.__main__, server.hook_command, sys; print(*sys.modules)"
+    code = "import server.__main__, server.hooks.command, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ
     )

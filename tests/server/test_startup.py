@@ -28,10 +28,12 @@ HEAVY = (
 def test_serving_over_stdio_imports_nothing_heavy_before_the_handshake() -> None:
     code = (
         "import sys\n"
-        "import server.cli, server.stdio, server.app, server.late\n"
+        "import server.cli.main, server.stdio.server\n"
+        "import server.protocol.server, server.protocol.lazy_engine\n"
         "from memory_core import config\n"
         "config.load({}, {})\n"
-        "server.protocol.server.build_server(server.late.LateEngine(lambda: None, 1))\n"
+        "late = server.protocol.lazy_engine.LateEngine(lambda: None, 1)\n"
+        "server.protocol.server.build_server(late)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run(
@@ -41,7 +43,7 @@ def test_serving_over_stdio_imports_nothing_heavy_before_the_handshake() -> None
 
 
 def test_the_command_line_itself_does_not_import_the_sdk() -> None:
-    code = "import sys, server.cli; print('mcp' in sys.modules, 'rich' in sys.modules)"
+    code = "import sys, server.cli.main; print('mcp' in sys.modules, 'rich' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )

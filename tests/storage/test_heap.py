@@ -13,9 +13,9 @@ from memory_core.storage import process_memory
 CODE = """
 import re, sys, threading
 from pathlib import Path
-from memory_core.storage import heap
+from memory_core.storage import process_memory
 if sys.argv[1] == "shared":
-    assert heap.share()
+    assert process_memory.share()
 blocks, done = [], threading.Barrier(17)
 
 def work():
@@ -47,7 +47,7 @@ def test_sixteen_threads_reserve_less_address_space_when_they_share() -> None:
 FREED = """
 import sys
 from pathlib import Path
-from memory_core.storage import heap
+from memory_core.storage import process_memory
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1])
@@ -56,7 +56,7 @@ blocks = [bytes(2000) for _ in range(20_000)]
 kept, last = blocks[::100], bytes(2000)  # what still lies between keeps the heap from shrinking
 del blocks
 before = resident()
-assert heap.give_back()
+assert process_memory.give_back()
 print(before, resident())
 """
 

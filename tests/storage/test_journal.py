@@ -425,7 +425,7 @@ def test_directory_and_files_are_private_under_any_umask(tmp_path: Path, mask: s
 import os, sys
 from pathlib import Path
 from memory_core.records import Change
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 os.umask(int(sys.argv[2], 8))
 directory = Path(sys.argv[1])
 journal = Journal.open(directory / "new" / "data", clock=lambda: 0.0)

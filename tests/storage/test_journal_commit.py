@@ -429,7 +429,7 @@ WRITER = """
 import sys, time
 from pathlib import Path
 from memory_core.records import Change
-from memory_core.storage.journal import Journal
+from memory_core.storage.journal.journal import Journal
 journal = Journal.open(Path(sys.argv[1]), clock=time.time)
 for i in range(int(sys.argv[3])):
     name = f"{sys.argv[2]}.{i}"

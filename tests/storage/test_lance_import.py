@@ -18,7 +18,7 @@ def modules(*lines: str) -> list[str]:
 def test_a_table_is_opened_without_the_client_of_a_rest_catalogue() -> None:
     loaded = modules(
         "import tempfile, pathlib",
-        "from memory_core.storage.table import Table",
+        "from memory_core.storage.table.table import Table",
         "folder = pathlib.Path(tempfile.mkdtemp()) / 'table'",
         "Table.create(folder, dimension=8).close()",
         "Table.open(folder, dimension=8).close()",
@@ -29,7 +29,7 @@ def test_a_table_is_opened_without_the_client_of_a_rest_catalogue() -> None:
 
 def test_its_data_models_are_the_real_ones() -> None:
     code = (
-        "from memory_core.storage.lance_import import leave_out_rest_client",
+        "from memory_core.storage.table.lance import leave_out_rest_client",
         "leave_out_rest_client()",
         "import lancedb.namespace as ours",
         "from lance_namespace_urllib3_client.models import QueryTableRequest",
@@ -42,7 +42,7 @@ def test_its_data_models_are_the_real_ones() -> None:
 def test_what_was_loaded_before_stays() -> None:
     loaded = modules(
         "import lance_namespace_urllib3_client as before",
-        "from memory_core.storage.lance_import import leave_out_rest_client",
+        "from memory_core.storage.table.lance import leave_out_rest_client",
         "leave_out_rest_client()",
         "import sys",
         "assert sys.modules[before.__name__] is before",

@@ -45,7 +45,7 @@ def test_an_open_handle_sees_what_another_process_merged(table: Table, tmp_path:
     table.merge([memory(1)], {}, applied=1)
     script = (
         "import sys; from pathlib import Path; from memory_core.records import Memory;"
-        "from memory_core.storage.table import Table;"
+        "from memory_core.storage.table.table import Table;"
         f"t = Table.open(Path(sys.argv[1]), dimension={DIMENSION});"
         "t.merge([Memory(id='elsewhere', text='hello')], {}, applied=7, deleted=[sys.argv[2]])"
     )
@@ -238,7 +238,7 @@ def test_people_read_times_and_texts_with_their_own_tools(table: Table, tmp_path
 
 def test_importing_the_module_imports_no_vendor() -> None:
     script = (
-        "import sys, memory_core.storage.table;"
+        "import sys, memory_core.storage.table.table;"
         "print([m for m in ('lancedb', 'lance', 'pyarrow') if m in sys.modules])"
     )
     arguments = [sys.executable, "-c", script]

@@ -466,7 +466,7 @@ def test_a_changed_manifest_is_an_error(tmp_path: Path) -> None:
 
 def test_faiss_is_imported_at_first_use_only() -> None:
     code = (
-        "import sys; from memory_core.storage.vector_index import VectorIndex; "
+        "import sys; from memory_core.storage.index.vectors import VectorIndex; "
         "VectorIndex(8); print('faiss' in sys.modules)"
     )
     done = subprocess.run(
