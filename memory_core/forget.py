@@ -64,7 +64,7 @@ class _Reach:
         return _is_called(topic, self.heads)
 
 
-class Forgetting:
+class Forgetter:
     """Removes memories for good, on demand only."""
 
     def __init__(self, store: MemoryStore, settings: Settings, clock: Callable[[], float]) -> None:

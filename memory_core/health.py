@@ -20,7 +20,7 @@ from memory_core.storage.store import EMBEDDING, MemoryStore
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
-    from memory_core.runtime import Engine, Parts
+    from memory_core.runtime import Parts, Runtime
 import shutil
 import sys
 from pathlib import Path
@@ -49,7 +49,7 @@ _REPAIR = "call health with repair, or run `anamnesis health --repair`"
 
 
 def report(
-    memory: Memory, engine: Engine, who: Identity, *, repair: bool, now: float
+    memory: Memory, engine: Runtime, who: Identity, *, repair: bool, now: float
 ) -> HealthReport:
     """Check every part of *memory*, which stands on *engine*; *repair* what can be rebuilt first.
 
@@ -66,7 +66,7 @@ def report(
         _guarded("table", lambda: _table(store, maintenance)),
         _guarded("vectors", lambda: _vectors(store, maintenance)),
         _guarded("model", lambda: _model(parts, gate, memory.settings.embedder)),
-        _guarded("encoder", parts.jobs.check),
+        _guarded("encoder", parts.worker.check),
         _guarded("upkeep", lambda: upkeep(store, maintenance, now)),
         _guarded("set aside", lambda: quarantine(store)),
         _guarded("erasure", lambda: _erasure(maintenance)),
@@ -84,8 +84,8 @@ def report(
         counts=_facts(lambda: memory.stats(who)),
         storage=_facts(lambda: _storage(store, maintenance)),
         model=_facts(lambda: _model_facts(store, gate)),
-        encoder=_facts(parts.jobs.service.report),
-        jobs=_facts(parts.jobs.counts),
+        encoder=_facts(parts.worker.budget.report),
+        jobs=_facts(parts.worker.counts),
         last_run=_facts(lambda: _last_run(store)),
         versions=_versions(),
     )
@@ -175,7 +175,7 @@ def _table(store: MemoryStore, maintenance: Maintenance) -> Check:
         return Check("table", "degraded", detail, _REPAIR)
     if table is None:
         return Check("table", "ok", "LanceDB is loading; the journal serves all memories")
-    rebuilt = maintenance.mirror.rebuilds
+    rebuilt = maintenance.table_sync.rebuilds
     detail = f"{table.count()} memories in LanceDB, {behind} still to merge"
     if rebuilt:
         return Check("table", "repaired", f"{detail}; rebuilt {rebuilt} times since the start")

@@ -35,7 +35,7 @@ from memory_core.records import (
 )
 from memory_core.remember import draft as intake
 from memory_core.remember.capture import Observation
-from memory_core.runtime import Engine, Parts
+from memory_core.runtime import Parts, Runtime
 from memory_core.storage.index.indexes import DERIVED_FROM as FROM
 from memory_core.text import secrets
 from memory_core.text.importance import ImportanceScorer
@@ -70,15 +70,15 @@ class Memory:
         """
         self.settings = settings
         self._clock = clock
-        self._engine = Engine(settings, clock, embedder, encoder, scorer)
+        self._runtime = Runtime(settings, clock, embedder, encoder, scorer)
 
     def wait_ready(self, timeout: float) -> bool:
         """True when store and model are ready within *timeout* seconds, False if one failed."""
-        return self._engine.wait_ready(timeout)
+        return self._runtime.wait_ready(timeout)
 
     def close(self) -> None:
         """Journal the last accesses, stop the threads, close the files. May be called twice."""
-        self._engine.close()
+        self._runtime.close()
 
     def __enter__(self) -> Memory:
         """The memory itself."""
@@ -137,7 +137,7 @@ class Memory:
             client=client,
             key=key,
         )
-        return self._engine.parts().writer.remember(who, draft)
+        return self._runtime.parts().writer.remember(who, draft)
 
     def observe(
         self,
@@ -158,7 +158,7 @@ class Memory:
         """
         limits, now = self.settings.limits, self._clock()
         draft = intake.of_turn(who, turn, limits, now, scope, tags, trust, source, client)
-        return self._engine.parts().capture.observe(who, draft)
+        return self._runtime.parts().capture.observe(who, draft)
 
     def observe_and_recall(
         self,
@@ -234,7 +234,7 @@ class Memory:
 
     def _recalled(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind; unless it leaves no trace, captured again it is an echo."""
-        parts = self._engine.parts()
+        parts = self._runtime.parts()
         named = is_id(cues.query.strip())
         found = parts.reader.by_id(who, cues) if named else parts.reader.recall(who, cues)
         if cues.rehearse:
@@ -263,7 +263,7 @@ class Memory:
         mode = validation.one_of(mode, "mode", tuple(MODES)) or "sleep"
         session, undo = validation.label(session, "session"), validation.label(undo, "undo")
         dry_run = validation.flag(dry_run, "dry_run")
-        parts = self._engine.parts()
+        parts = self._runtime.parts()
         parts.store.catch_up()
         if undo:
             return parts.consolidator.undo(who, undo)
@@ -276,13 +276,13 @@ class Memory:
 
         With *wait* it is summed up when this returns.
         """
-        session, parts = validation.label(session, "session"), self._engine.parts()
+        session, parts = validation.label(session, "session"), self._runtime.parts()
         parts.sessions.end(who, session)
-        parts.sleeper.end_session(who, session, wait=wait)
+        parts.scheduler.end_session(who, session, wait=wait)
 
     def history(self, who: Identity, id: str) -> list[Change]:
         """Every change of the memory *id*, oldest first. Raises NotFound like get."""
-        return history.history(self._engine.parts().store, who, validation.reference(id, "id"))
+        return history.history(self._runtime.parts().store, who, validation.reference(id, "id"))
 
     def undo_change(self, who: Identity, id: str, change: int) -> tuple[Change, str]:
         """Take back one *change* (its sequence number) of the memory *id*; it, and what was done.
@@ -292,7 +292,9 @@ class Memory:
         ScopeDenied, or InvalidInput for a change that cannot be taken back.
         """
         number = validation.whole(change, "change", 1, 2**62)
-        return history.undo(self._engine.parts().store, who, validation.reference(id, "id"), number)
+        return history.undo(
+            self._runtime.parts().store, who, validation.reference(id, "id"), number
+        )
 
     def forget(
         self,
@@ -321,13 +323,13 @@ class Memory:
             raise validation.invalid(
                 "ids", "give ids, a query or a source, and one of them", "recall first for the ids"
             )
-        parts = self._engine.parts()
+        parts = self._runtime.parts()
         parts.store.catch_up()
         if source:
             wanted = browse.of_source(parts.store, who, source)
         elif not wanted:
             wanted = self._near(parts, who, query)
-        report = parts.forgetting.forget(
+        report = parts.forgetter.forget(
             who, wanted, reason=reason, never_again=never_again, confirm=confirm
         )
         if confirm:
@@ -339,15 +341,15 @@ class Memory:
 
         Batch by batch. When one fails, what went before it stays gone; repeat it for the rest.
         """
-        parts = self._engine.parts()
-        gone = parts.forgetting.clear(who, browse.owned(parts.store, who))
+        parts = self._runtime.parts()
+        gone = parts.forgetter.clear(who, browse.owned(parts.store, who))
         if gone:
             parts.maintenance.nudge()
         return gone
 
     def sweep(self, who: Identity) -> Swept:
         """Move what *who* owns through the tiers now; it happens by itself every few minutes."""
-        parts = self._engine.parts()
+        parts = self._runtime.parts()
         parts.maintenance.accesses.flush()
         return parts.tiers.sweep(who)
 
@@ -355,11 +357,11 @@ class Memory:
 
     def in_mind(self, who: Identity, session: str) -> Mind:
         """What the conversation has in mind in this process: recalled last, working, primed."""
-        return self._engine.parts().sessions.mind(who, validation.label(session, "session"))
+        return self._runtime.parts().sessions.mind(who, validation.label(session, "session"))
 
     def topic_edges(self, who: Identity) -> dict[tuple[str, str], float]:
         """Edges between topics that *who* may read, the strongest first; see topics.edges."""
-        store = self._engine.parts().store
+        store = self._runtime.parts().store
         store.catch_up()
         with store.reading():
             return topics.edges(store, store.readable(who))
@@ -367,12 +369,12 @@ class Memory:
     def links(self, who: Identity, id: str) -> list[Link]:
         """The links of the memory *id* to others that *who* may read. Raises NotFound like get."""
         self.get(who, id)
-        return browse.links(self._engine.parts().store, who, id)
+        return browse.links(self._runtime.parts().store, who, id)
 
     def get(self, who: Identity, id: str) -> records.Memory:
         """The memory *id*. Raises NotFound when there is none that *who* may read."""
         id = validation.text(id, "id", validation.LABEL_CHARS)
-        store = self._engine.parts().store
+        store = self._runtime.parts().store
         store.catch_up()
         found = store.memories([id]) if store.may_read(who, id) else {}
         if id not in found:
@@ -400,7 +402,7 @@ class Memory:
             validation.text(entity, "entity", self.settings.limits.query_chars),
             validation.text(topic, "topic", self.settings.limits.query_chars),
         )
-        return browse.listing(self._engine.parts().store, who, wanted)
+        return browse.listing(self._runtime.parts().store, who, wanted)
 
     def weightiest(
         self, who: Identity, *, limit: int, among: int, tag: str = "", but: str = ""
@@ -416,39 +418,39 @@ class Memory:
             validation.text(tag, "tag", validation.LABEL_CHARS),
             validation.text(but, "but", validation.LABEL_CHARS),
         )
-        return browse.weightiest(self._engine.parts().store, who, wanted)
+        return browse.weightiest(self._runtime.parts().store, who, wanted)
 
     def stats(self, who: Identity) -> dict[str, Any]:
         """Counts of live memories that *who* may read; needs no model."""
-        return browse.stats(self._engine.parts().store, who)
+        return browse.stats(self._runtime.parts().store, who)
 
     def names(self, who: Identity, column: str) -> list[str]:
         """Names in what *who* may read, in order; *column*: session, entities, topic or tags."""
-        return browse.names(self._engine.parts().store, who, column)
+        return browse.names(self._runtime.parts().store, who, column)
 
     def changed(self, who: Identity, after: int | None = None) -> browse.Changed:
         """What any process changed after journal sequence *after* in what *who* may read.
 
         None gives only the sequence to begin from. Cheap when nothing changed.
         """
-        return browse.changed(self._engine.parts().store, who, after)
+        return browse.changed(self._runtime.parts().store, who, after)
 
     # Upkeep
 
     @property
     def reembedding(self) -> Reembedding:
         """The change of the store to another embedding model; begin it there."""
-        return self._engine.parts().reembedding
+        return self._runtime.parts().reembedding
 
     def health(self, who: Identity, *, repair: bool = False) -> HealthReport:
         """A real round trip and the state of every part; *repair* rebuilds what can be rebuilt."""
         repair = validation.flag(repair, "repair")
-        return health.report(self, self._engine, who, repair=repair, now=self._clock())
+        return health.report(self, self._runtime, who, repair=repair, now=self._clock())
 
     def encode(self, who: Identity, since: str = "", tell: Progress | None = None) -> EncodeReport:
         """Let the model do now what is due, and again what was said *since*; see Jobs.encode."""
         span = validation.span(since, "since")
-        return self._engine.parts().jobs.encode(who, None if span is None else span[0], tell)
+        return self._runtime.parts().worker.encode(who, None if span is None else span[0], tell)
 
     # Interchange
 
@@ -457,7 +459,7 @@ class Memory:
 
         A memory that is linked with others has `links` too: a, b, kind and weight of each.
         """
-        store = self._engine.parts().store
+        store = self._runtime.parts().store
         for memory in browse.readable(store, who):
             found = browse.links(store, who, memory.id)
             links = [asdict(link) for link in found if link.kind != FROM]
@@ -476,7 +478,7 @@ class Memory:
         if "occurred_at" not in record:
             memory = replace(memory, occurred_at=self._clock())
         memory = intake.imported(who, memory, self.settings.limits)
-        receipt = self._engine.parts().writer.bring_in(who, memory, links)
+        receipt = self._runtime.parts().writer.bring_in(who, memory, links)
         return replace(receipt, warnings=(*receipt.warnings, *warnings))
 
     def _query(self, query: str) -> str:

@@ -1,4 +1,4 @@
-"""The engine behind the façade: the parts, put together, opened and closed in order."""
+"""Opens, wires and closes the parts of one memory, in order."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from memory_core.config import Settings
 from memory_core.consolidate.run import Consolidator
-from memory_core.consolidate.scheduler import Sleeper
+from memory_core.consolidate.scheduler import Scheduler
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate, choose
-from memory_core.enrichment.worker import Jobs
+from memory_core.enrichment.worker import Worker
 from memory_core.errors import Busy, StorageError
-from memory_core.forget import Forgetting
+from memory_core.forget import Forgetter
 from memory_core.gist import encoder as gist_encoder
 from memory_core.gist.base import GistEncoder
 from memory_core.gist.passthrough import PassthroughEncoder
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Everything that stands behind the façade once the store is open."""
+    """The parts that the façade calls, complete once the store is open."""
 
     store: MemoryStore
     writer: Writer
@@ -51,16 +51,19 @@ class Parts:
     tiers: Tiers
     reader: Reader
     consolidator: Consolidator
-    forgetting: Forgetting
+    forgetter: Forgetter
     maintenance: Maintenance
     reembedding: Reembedding
-    jobs: Jobs
-    sleeper: Sleeper
+    worker: Worker
+    scheduler: Scheduler
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """No garbage collector: the replay makes no cycles, and it costs a sixth (measured)."""
+    """Switch the garbage collector off for the block.
+
+    Replay creates no cycles, and the collector takes a sixth of its time (measured).
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -70,11 +73,10 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-class Engine:
-    """Opens the store and loads the model in threads; nobody waits for the model.
+class Runtime:
+    """Opens the store and loads the model in background threads. No call waits for the model.
 
-    What kept the store from opening may be mended while the program runs (a full disk, a missing
-    right), so each call after a failure tries again.
+    A store that could not be opened (a full disk, missing rights) is opened again by the next call.
     """
 
     def __init__(
@@ -85,9 +87,10 @@ class Engine:
         encoder: GistEncoder | None = None,
         scorer: ImportanceScorer | None = None,
     ) -> None:
-        """Begin to open the store of *settings*; *embedder* and *encoder* go before theirs.
+        """Begin to open the store of *settings*.
 
-        *scorer* judges importance in place of the rules.
+        *embedder* and *encoder* override those of the settings; *scorer* replaces the rules for
+        importance.
         """
         self.gate = EmbedderGate(self._load_embedder)
         self._settings = settings
@@ -96,7 +99,7 @@ class Engine:
         self._encoder = encoder
         self._scorer = scorer or Rules()
         self._loaded: dict[str, Embedder] = {}
-        self._followed = ""
+        self._checked_fingerprint = ""
         self._lock = threading.Lock()
         self._closed = False
         self._store: MemoryStore | None = None
@@ -121,8 +124,8 @@ class Engine:
         with self._lock:
             if not self._closed:
                 parts.maintenance.start()
-                parts.jobs.start()
-                parts.sleeper.start()
+                parts.worker.start()
+                parts.scheduler.start()
                 opening.set_result(parts)
                 return
         store.close()
@@ -135,21 +138,24 @@ class Engine:
         )
 
     def _assemble(self, store: MemoryStore) -> Parts:
-        """Start the model, replay the journal: the order in which a call can be served."""
+        """Wire the parts; the model loads while the journal is replayed."""
         settings, clock, gate = self._settings, self._clock, self.gate
         gate.start()
         with _no_collection():
             store.catch_up()
-        late = turn_pairs.kept(store, embed)
-        reembedding = Reembedding(store, gate, self._load, clock, late, lambda: self._closed)
+        embed_all = turn_pairs.with_pair(store, embed)
+        reembedding = Reembedding(store, gate, self._load, clock, embed_all, lambda: self._closed)
         encoder = self._encoder or gist_encoder.choose(settings)
-        jobs = Jobs(store, gate, encoder, settings, clock)
+        worker = Worker(store, gate, encoder, settings, clock)
         writer = Writer(store, gate, PassthroughEncoder(), settings, clock, self._scorer)
         sessions = Sessions(settings.session)
-        consolidator = Consolidator(store, gate, jobs.summarise, settings, clock, jobs.judged)
+        consolidator = Consolidator(store, gate, worker.summarise, settings, clock, worker.judged)
         tiers = Tiers(store, gate, settings, clock)
-        upkeep = Maintenance(
-            store, gate, settings, clock, late, reembedding, self._follow_model, tiers.keep
+        maintenance = Maintenance(
+            store, gate, settings, clock, embed_all, reembedding, self._follow_model, tiers.keep
+        )
+        scheduler = Scheduler(
+            store, consolidator, settings.consolidation, clock, lambda: maintenance.holder
         )
         return Parts(
             store,
@@ -157,21 +163,21 @@ class Engine:
             Capture(store, writer, sessions, tiers),
             sessions,
             tiers,
-            Reader(store, gate, settings, clock, sessions, upkeep.accesses),
+            Reader(store, gate, settings, clock, sessions, maintenance.accesses),
             consolidator,
-            Forgetting(store, settings, clock),
-            upkeep,
+            Forgetter(store, settings, clock),
+            maintenance,
             reembedding,
-            jobs,
-            Sleeper(store, consolidator, settings.consolidation, clock, lambda: upkeep.holder),
+            worker,
+            scheduler,
         )
 
     def _load_embedder(self) -> Embedder:
-        """Load the model that the store works with; a new store takes the one of the settings."""
-        assert self._store is not None  # the gate starts when there is one
+        """Load the model of the store; a new store takes the model of the settings."""
+        assert self._store is not None  # the gate starts after the store
         meta = self._store.journal.meta(EMBEDDING)
         wanted = self._settings
-        self._followed = "" if meta is None else meta["fingerprint"]
+        self._checked_fingerprint = "" if meta is None else meta["fingerprint"]
         if self._given is None and meta is not None and meta["name"] != wanted.embedder:
             log.warning(
                 "the store works with %s, not %s, until `anamnesis reembed` is run",
@@ -184,7 +190,7 @@ class Engine:
         return embedder
 
     def _load(self, name: str) -> Embedder:
-        """The embedder of the setting *name*, kept for when the store has to open again."""
+        """The embedder of the setting *name*, loaded once even when the store is reopened."""
         if self._given is not None and name == self._settings.embedder:
             return self._given
         if name not in self._loaded:
@@ -192,19 +198,19 @@ class Engine:
         return self._loaded[name]
 
     def _follow_model(self) -> None:
-        """Load the store's model when another process has changed it; once for each change."""
+        """Load the store's model after another process changed it, once for each change."""
         assert self._store is not None
         wanted, embedder = self._store.fingerprint, self.gate.embedder
-        if self._given is not None or wanted == self._followed:
+        if self._given is not None or wanted == self._checked_fingerprint:
             return
         if (embedder is not None and embedder.fingerprint == wanted) or self.gate.reload():
-            self._followed = wanted
+            self._checked_fingerprint = wanted
 
     def parts(self) -> Parts:
-        """The parts, waiting for the store to open.
+        """The parts; waits until the store is open.
 
-        Raises Busy when that takes too long or after close(), and what keeps the store from
-        opening: StorageError or IncompatibleStore.
+        Raises Busy when that takes longer than the deadline or after close(), and StorageError or
+        IncompatibleStore when the store cannot be opened.
         """
         with self._lock:
             if self._closed:
@@ -213,7 +219,7 @@ class Engine:
                 self._opening = self._begin()
             opening = self._opening
         if isinstance(self.gate.problem, StorageError | Busy):
-            self.gate.retry()  # the model is loaded; it was the store that could not take it on
+            self.gate.retry()  # the model has loaded; recording it in the store failed
         try:
             return opening.result(timeout=self._settings.limits.deadline_seconds)
         except NotYet:
@@ -229,7 +235,7 @@ class Engine:
         return not failed and self.gate.wait(max(0.0, end - time.monotonic())) is not None
 
     def close(self) -> None:
-        """Journal the last accesses, stop the threads, close the files. May be called twice.
+        """Journal the last accesses, stop the threads, close the files. A second call does nothing.
 
         A store that is still opening is closed as soon as it is open.
         """
@@ -239,20 +245,20 @@ class Engine:
             self._closed = True
         try:
             parts = self._opening.result(timeout=self._settings.limits.deadline_seconds)
-        except Exception:  # the process ends here: what is not open needs no closing
+        except Exception:  # the process ends here; nothing is open
             return
-        parts.sleeper.stop()
-        parts.jobs.stop()
+        parts.scheduler.stop()
+        parts.worker.stop()
         parts.capture.drain()
         parts.maintenance.stop()
         parts.store.close()
 
 
-def _close(left_open: weakref.ref[Engine]) -> None:
-    """At the end of the program: threads that are in native code then would abort the process."""
-    engine = left_open()
-    if engine is not None:
-        engine.close()
+def _close(left_open: weakref.ref[Runtime]) -> None:
+    """Close at interpreter exit: a thread still in native code would abort the process."""
+    runtime = left_open()
+    if runtime is not None:
+        runtime.close()
 
 
 def _closed() -> Busy:

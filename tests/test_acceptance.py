@@ -164,7 +164,7 @@ def test_older_scores_lower_for_retention_and_access_resists_decay(
     used = real.remember(ME, "The second garden plan has four beds of peas.").id
     clock.pass_by(5 * 86_400)
     real.recall(ME, used)
-    real._engine.parts().maintenance.accesses.flush()
+    real._runtime.parts().maintenance.accesses.flush()
     clock.pass_by(5 * 86_400)
     new = real.remember(ME, "The third garden plan has five beds of kale.").id
     found = real.recall(ME, "garden plan beds", explain=True)

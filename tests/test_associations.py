@@ -17,7 +17,7 @@ OpenMemory = Callable[..., Memory]
 
 
 def flush(memory: Memory) -> None:
-    memory._engine.parts().maintenance.accesses.flush()
+    memory._runtime.parts().maintenance.accesses.flush()
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_no_link_comes_from_nearness_alone(memory: Memory, three: tuple[str, str
 def test_topics_are_linked_by_what_was_recalled_together(
     memory: Memory, three: tuple[str, str, str]
 ) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     for id, topic in zip(three, ("Running", "Sleeping", "Money"), strict=True):
         store.commit(lambda tx, id=id, topic=topic: tx.append(Change("put", id, {"topic": topic})))
     for _ in range(2):

@@ -24,13 +24,13 @@ OpenMemory = Callable[..., Memory]
 
 
 def put(memory: Memory, id: str, **fields: Any) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.commit(lambda tx: tx.append(Change("put", id, fields)))
 
 
 def settled(memory: Memory) -> Any:
     """The store once LanceDB holds everything."""
-    parts = memory._engine.parts()
+    parts = memory._runtime.parts()
     for _ in range(50):
         parts.maintenance.round()
         if parts.store.table is not None and not parts.store.behind:

@@ -138,7 +138,7 @@ def tell(directory):
         report = attempt(lambda: memory.health(ME))
         ready = memory.wait_ready(10.0)
         if not isinstance(report, str):
-            memory._engine.parts().maintenance.round()
+            memory._runtime.parts().maintenance.round()
             checks = {check.name: [check.status, check.fix] for check in report.checks}
             report = [report.status, checks, dict(report.counts)["memories"]]
         recalled = attempt(lambda: [hit.memory.text for hit in memory.recall(ME, "heron").hits])
@@ -159,7 +159,7 @@ def test_a_directory_that_cannot_be_written_is_read_and_says_so(toy: Any) -> Non
         with Memory(Settings(data_dir=full), embedder=toy) as memory:
             assert memory.wait_ready(10.0)
             memory.remember(ME, HERON)
-            memory._engine.parts().maintenance.round()
+            memory._runtime.parts().maintenance.round()
         empty.mkdir()
         for path in (Path(top), *Path(top).rglob("*")):
             path.chmod(0o555 if path.is_dir() else 0o444)
@@ -204,7 +204,7 @@ def test_without_a_model_remember_works_and_recall_is_lexical_and_says_so(
     assert model.fix == "none in this test"
     memory.close()
     again = open_memory("store", toy)
-    again._engine.parts().maintenance.round()
+    again._runtime.parts().maintenance.round()
     answer = again.recall(ME, "heron weir")
     assert (answer.hits[0].memory.text, answer.note) == (HERON, "")
 
@@ -265,15 +265,15 @@ def test_a_model_with_other_vectors_than_the_store_is_not_used(
 def test_after_close_every_call_says_so_and_the_files_are_free(open_memory: Any) -> None:
     memory = open_memory()
     memory.remember(ME, HERON)
-    memory._engine.parts().maintenance.round()
+    memory._runtime.parts().maintenance.round()
     memory.close()
     memory.close()
     for call in every_call(memory).values():
         with pytest.raises(Busy, match="closed"):
             call()
     again = open_memory()
-    again._engine.parts().maintenance.round()
-    assert again._engine.parts().maintenance.holder
+    again._runtime.parts().maintenance.round()
+    assert again._runtime.parts().maintenance.holder
     assert again.recall(ME, "heron").hits[0].memory.text == HERON
 
 
@@ -295,7 +295,7 @@ def test_close_while_it_opens_leaves_nothing_open(
     assert begun.wait(30)
     closing = threading.Thread(target=memory.close)
     closing.start()
-    while not memory._engine._closed:
+    while not memory._runtime._closed:
         threading.Event().wait(0.001)
     with pytest.raises(Busy, match="closed"):
         memory.stats(ME)
@@ -345,7 +345,7 @@ def test_nobody_else_can_read_what_is_stored_under_any_umask(
         memory = open_memory("store", storage=StorageSettings(snapshot_changes=1))
         memory.remember(ME, HERON)
         for _ in range(3):
-            memory._engine.parts().maintenance.round()
+            memory._runtime.parts().maintenance.round()
         memory.consolidate(ME)
     finally:
         os.umask(before)
@@ -367,7 +367,7 @@ from pathlib import Path
 
 def look():  # registered first, so it runs last
     names = {thread.name for thread in threading.enumerate()}
-    print("closed" if memory._engine._closed else "open", *sorted(names - {"MainThread"}))
+    print("closed" if memory._runtime._closed else "open", *sorted(names - {"MainThread"}))
 
 atexit.register(look)
 from memory_core.config import Settings

@@ -50,7 +50,7 @@ def test_the_parts_of_a_score_add_up_and_no_signal_is_missing(memory: Memory, cl
 
 def test_modifiers_move_a_score_by_five_per_cent_of_the_spread_at_most(memory: Memory) -> None:
     ferry = talk(memory)[2]
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.commit(lambda tx: tx.append(Change("put", ferry, {"importance": 1.0})))
     memory.recall(ME, "ferry to the island", session="walk")  # it is primed; nothing faded yet
     found = memory.recall(ME, "ferry to the island", k=4, session="walk", explain=True)
@@ -124,7 +124,7 @@ def test_replaced_retired_and_not_yet_known_say_so(memory: Memory, clock: Any) -
     new = memory.remember(ME, "The office is in Milan.", replaces=old).id
     away = memory.remember(ME, "The office is in Milan on the third floor.").id
     retire = Change("put", away, {"retired_at": clock.now})
-    memory._engine.parts().store.commit(lambda tx: tx.append(retire))
+    memory._runtime.parts().store.commit(lambda tx: tx.append(retire))
     found = memory.recall(ME, "The office is in Milan.", explain=True)
     assert found.hits[0].memory.id == new
     assert reasons(found) == {old: "replaced", away: "retired"}
@@ -154,7 +154,7 @@ def test_a_recall_without_rehearsal_leaves_no_trace(memory: Memory) -> None:
     found = memory.recall(ME, "heron waits", session="s", rehearse=False)
     assert {hit.memory.id for hit in found.hits} == ids
     assert not memory.in_mind(ME, "s").working
-    memory._engine.parts().maintenance.accesses.flush()
+    memory._runtime.parts().maintenance.accesses.flush()
     assert {memory.get(ME, id).access_count for id in ids} == {0}
     memory.recall(ME, "heron waits", session="s")
     assert set(memory.in_mind(ME, "s").working) == ids

@@ -12,7 +12,7 @@ import pytest
 
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied, StorageError
-from memory_core.forget import Forgetting
+from memory_core.forget import Forgetter
 from memory_core.lifecycle.tombstones import SECRET, digests
 from memory_core.records import (
     Change,
@@ -44,7 +44,7 @@ class World:
         self.directory = directory
         self.settings = Settings(data_dir=directory)
         self.store = self.open()
-        self.forgetting = Forgetting(self.store, self.settings, lambda: self.now)
+        self.forgetting = Forgetter(self.store, self.settings, lambda: self.now)
 
     def open(self) -> MemoryStore:
         storage = self.settings.storage

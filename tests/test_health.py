@@ -35,7 +35,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def upkeep(memory: Memory) -> Maintenance:
-    return memory._engine.parts().maintenance
+    return memory._runtime.parts().maintenance
 
 
 def rounds(memory: Memory, number: int = 3) -> None:
@@ -155,7 +155,7 @@ def test_clearing_up_a_probe_that_another_report_cleared_up_is_no_failure(
 ) -> None:
     memory = open_memory()
     told = memory.remember(PROBER, health.PROBE.format(1), tags=[health.PROBE_TAG])
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     health._remove(store, [told.id])
     health._remove(store, [told.id])
     assert memory.stats(PROBER)["memories"] == 0
@@ -215,7 +215,7 @@ def test_a_memory_that_no_index_holds_is_named(open_memory: Any, quiet: None) ->
     memory = open_memory()
     receipt = memory.remember(ME, HERON)
     odd = to_fields(memory.get(ME, receipt.id)) | {"id": "0" * 20, "text": "odd", "tags": [1]}
-    memory._engine.parts().store.commit(lambda tx: tx.append(Change("put", "0" * 20, odd)))
+    memory._runtime.parts().store.commit(lambda tx: tx.append(Change("put", "0" * 20, odd)))
     report = memory.health(ME)
     check = checks(report)["memories"]
     assert (report.status, check.status) == ("degraded", "degraded")
@@ -267,7 +267,7 @@ def test_who_keeps_the_store_how_far_behind_it_is_and_since_when_are_told(
     assert told(other)[0] == f"kept by process {os.getpid()}"
     clock.pass_by(90.0)
     assert told(memory)[2] == "last apply 0 s ago"  # the probe was applied just now
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     applied_at = clock()
     clock.pass_by(90.0)
     other.remember(ME, HERON)
@@ -364,7 +364,7 @@ def test_repair_mends_table_snapshot_and_model(
     assert checks(report)["repair"].status == "repaired"
     assert report.status == "ok"
     assert report.counts == counts
-    assert memory._engine.parts().store.table is not None
+    assert memory._runtime.parts().store.table is not None
     assert generations(tmp_path) == [["1"], ["1"]]
 
 

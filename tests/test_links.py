@@ -97,10 +97,10 @@ def test_zebra_brings_the_wildlife_that_does_not_name_it(real: Memory) -> None:
             "The cache is keyed by the hash of the query.",
         )
     ]
-    journal = real._engine.parts().store.journal
+    journal = real._runtime.parts().store.journal
     before = journal.last()
     found = by_id(real, "zebra", k=8, rehearse=False)
-    real._engine.parts().maintenance.accesses.flush()
+    real._runtime.parts().maintenance.accesses.flush()
     assert journal.last() == before  # the way there is found anew each time
     order = list(found)
     given = real.recall(ME, "zebra", k=8, rehearse=False)
@@ -116,7 +116,7 @@ def test_zebra_brings_the_wildlife_that_does_not_name_it(real: Memory) -> None:
 
 
 def link(memory: Memory, a: str, b: str, kind: str, weight: float) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     body = {"b": b, "kind": kind, "weight": weight}
     store.commit(lambda tx: tx.append(Change("link", a, body)))
 
@@ -166,7 +166,7 @@ def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) ->
         "Tannery Row ends at Quay Bridge.",
         "Quay Bridge has lanterns since spring.",
     )
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     rows = [store.columns.row(memory.remember(ME, text).id) for text in texts]
     cue, near, far = (row for row in rows if row is not None)
     parent, likeness = 0.8, 0.3
@@ -190,7 +190,7 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
     everyday(memory)
     cue = memory.remember(ME, "The cooper mends barrels.").id
     other = memory.remember(ME, "The cooper whistles over lanterns.").id
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     for id in (cue, other):
         store.commit(lambda tx, id=id: tx.append(Change("put", id, {"topic": "crafts"})))
     row = store.columns.row(cue)
@@ -216,7 +216,7 @@ def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> Non
     for number in range(9):
         told = {"text": f"Retelling {number}.", "entities": ["Tannery Row"], "kind": "summary"}
         memory.bring_in(ME, {**told, "derived_from": ids})
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.catch_up()
     with store.reading():
         row = store.columns.row(ids[0])
@@ -268,7 +268,7 @@ def test_a_long_text_brings_less_to_mind(memory: Memory) -> None:
     long = memory.remember(ME, f"The tanner of Malt Lane moved away {padding}.").id
     by_short = memory.remember(ME, "A bell from Tannery Row was sold.").id
     by_long = memory.remember(ME, "A clock from Malt Lane was sold.").id
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     with store.reading():
         columns = store.columns
         row = {id: columns.row(id) for id in (short, long, by_short, by_long)}

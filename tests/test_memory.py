@@ -24,7 +24,7 @@ Call = Callable[[Memory], Any]
 
 def sequence(memory: Memory) -> int:
     """How many changes the journal holds: the measure of what was stored."""
-    return memory._engine.parts().store.journal.last()
+    return memory._runtime.parts().store.journal.last()
 
 
 def refused(memory: Memory, call: Call, error: type[MemoryCoreError], *said: str) -> None:
@@ -417,7 +417,7 @@ def test_clear_lets_other_writers_in_between_its_batches(
         memory.remember(ME, f"Note {number} about heron number {number % 3}.", session="s")
     memory.consolidate(ME)  # summaries rest on the notes, and go first
     owned, before = memory.stats(ME)["memories"], sequence(memory)
-    store, written = memory._engine.parts().store, list[int]()
+    store, written = memory._runtime.parts().store, list[int]()
     write = store.journal.write
 
     def counted(build: Callable[[Any], Any]) -> Any:
@@ -483,12 +483,12 @@ def fill(memory: Memory, clock: Any) -> list[str]:
     memory.remember(OTHER, "Other's own.", session="talk")
     memory.remember(OTHER, "Other's shared words.", scope="shared")
     memory.recall(ME, "crew")
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     from memory_core.records import Change
 
     body = {"retired_at": clock.now, "emotions": ["joy"], "valence": 0.5, "arousal": 0.25}
     store.commit(lambda tx: tx.append(Change("put", ids[4], body)))
-    memory._engine.parts().maintenance.accesses.flush()
+    memory._runtime.parts().maintenance.accesses.flush()
     return ids
 
 
@@ -543,7 +543,7 @@ def test_an_export_reads_batches_not_one_memory_at_a_time(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ids = [memory.remember(ME, f"Locker {n} is in corridor {n}.").id for n in range(20)]
-    store, asked = memory._engine.parts().store, []
+    store, asked = memory._runtime.parts().store, []
     read = store.memories
     monkeypatch.setattr(store, "memories", lambda wanted: asked.append(1) or read(wanted))
     assert [record["id"] for record in memory.export(ME)] == ids

@@ -45,12 +45,12 @@ def test_writes_are_kept_and_recall_is_lexical(
     assert check.status == "degraded"
     assert "does not answer" in check.detail
     monkeypatch.setattr(type(toy), "query", query)
-    monkeypatch.setattr(embedder, "REST_SECONDS", 0.0)
-    memory._engine.gate.rest(embedder.EncoderUnavailable("once more", "start it"))
-    memory._engine.parts().maintenance.round()
+    monkeypatch.setattr(embedder, "BACK_OFF_SECONDS", 0.0)
+    memory._runtime.gate.back_off(embedder.EncoderUnavailable("once more", "start it"))
+    memory._runtime.parts().maintenance.round()
     assert memory.recall(ME, "stork chimney").note == ""
     assert model_check(memory).status == "ok"
-    assert memory._engine.parts().store.vectors.rows_with_vectors == 2
+    assert memory._runtime.parts().store.vectors.rows_with_vectors == 2
 
 
 @pytest.mark.usefixtures("quiet")
@@ -68,8 +68,8 @@ def test_a_summary_made_without_the_model_gets_its_vectors_later(
         patch.setattr(type(toy), "documents", gone)
         report = memory.consolidate(ME, mode="session", session="talk")
     assert report.status == "completed"
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     live = memory.stats(ME)["memories"]
     assert store.vectors.rows_with_vectors <= live
-    memory._engine.parts().maintenance.round()
+    memory._runtime.parts().maintenance.round()
     assert store.vectors.rows_with_vectors == live

@@ -47,7 +47,7 @@ def said(memory: Memory) -> str:
 
 def settled(memory: Memory) -> None:
     """As after a minute: maintenance has erased what was forgotten."""
-    upkeep = memory._engine.parts().maintenance
+    upkeep = memory._runtime.parts().maintenance
     for _ in range(4):
         upkeep.nudge()
         upkeep.round()
@@ -80,7 +80,7 @@ def test_an_imported_file_of_instructions_is_removed_exactly(
     assert not {r.id for r in report.derived} & set(kept)
     assert said(memory) == before
     settled(memory)
-    table = memory._engine.parts().store.table
+    table = memory._runtime.parts().store.table
     assert table is not None
     assert set(table.ids()) == {row["id"] for row in memory.export(ME)}
     memory.close()

@@ -24,7 +24,7 @@ OpenMemory = Callable[..., Memory]
 
 
 def put(memory: Memory, id: str, **fields: Any) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.commit(lambda tx: tx.append(Change("put", id, fields)))
 
 
@@ -374,7 +374,7 @@ def test_what_is_replaced_while_it_is_recalled_is_left_out(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: Any
 ) -> None:
     id = memory.remember(ME, "The office is in Rome.").id
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     read = store.indexed
 
     def meanwhile(wanted: Any) -> Any:
@@ -440,7 +440,7 @@ def test_nobody_waits_for_the_model(tmp_path: Any, toy: Any, clock: Any) -> None
         assert ([hit.memory.id for hit in both(early)], early.note) == ([id], LEXICAL_ONLY)
         slow.may.set()
         assert memory.wait_ready(30)
-        memory._engine.parts().maintenance.round()
+        memory._runtime.parts().maintenance.round()
         late = memory.recall(ME, "heron by the weir", explain=True)
         assert late.note == ""
         assert late.hits[0].why["cosine"] == pytest.approx(
@@ -514,7 +514,7 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
 ) -> None:
     def fill(name: str, text: Callable[[int], str]) -> Memory:
         memory = open_memory(name, storage={"access_seconds": 1e9})
-        store = memory._engine.parts().store
+        store = memory._runtime.parts().store
         from memory_core.records import Memory as Record
         from memory_core.records import content_hash, new_id, to_fields
 

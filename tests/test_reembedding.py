@@ -117,14 +117,14 @@ def fill(memory: Memory, number: int) -> None:
 
 def rounds(memory: Memory, number: int = 1) -> None:
     for _ in range(number):
-        memory._engine.parts().maintenance.round()
+        memory._runtime.parts().maintenance.round()
 
 
 def test_a_pair_keeps_its_vector(opened: Open, models: Models, quiet: None) -> None:
     memory = opened()
     turns = [("user", "Which paint did we choose?"), ("assistant", "The green one, two litres.")]
     asked, answered = (memory.remember(ME, text, role=role, session="s").id for role, text in turns)
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     made = turn_pairs.vectors(store, models["a"], [(asked, answered)])
     store.commit(lambda tx: turn_pairs.write(tx, asked, answered, made, "a-1", "sweep"))
     memory.reembedding.begin("ollama:b")
@@ -138,13 +138,13 @@ def test_a_pair_keeps_its_vector(opened: Open, models: Models, quiet: None) -> N
 
 
 def working_with(memory: Memory) -> str:
-    return str(memory._engine.parts().store.fingerprint)
+    return str(memory._runtime.parts().store.fingerprint)
 
 
 def wholes(memory: Memory) -> dict[str, NDArray[np.float32]]:
     """The whole vector in the index of every memory, by text."""
     memory.stats(ME)
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     assert store.vectors is not None
     rows = {r["text"]: store.columns.row(r["id"]) for r in memory.export(ME)}
     found = store.vectors.wholes(np.array(list(rows.values()), np.int64))
@@ -235,7 +235,7 @@ def test_what_is_forgotten_meanwhile_stays_forgotten(opened: Open, models: Model
     see_through(memory)
     assert_all_of(memory, models["b"])
     assert "A stork that goes." not in wholes(memory)
-    journal = memory._engine.parts().store.journal
+    journal = memory._runtime.parts().store.journal
     assert journal.vectors([id], "a-1") == journal.vectors([id], "b-1") == {}
 
 
@@ -268,15 +268,15 @@ def test_files_hold_the_new_vectors_too(opened: Open, models: Models, tmp_path: 
     """Table and snapshot are of one model, also at the same dimension."""
     memory = opened()
     fill(memory, 12)
-    upkeep = memory._engine.parts().maintenance
-    wait(lambda: memory._engine.parts().store.table is not None and not upkeep._store.behind)
+    upkeep = memory._runtime.parts().maintenance
+    wait(lambda: memory._runtime.parts().store.table is not None and not upkeep._store.behind)
     upkeep.snapshots.write()
     memory.reembedding.begin("ollama:b")
     wait(lambda: working_with(memory) == "b-1")
     upkeep.nudge()
-    wait(lambda: (upkeep.mirror.since or 0) > upkeep._store.changed_over_at)
+    wait(lambda: (upkeep.table_sync.since or 0) > upkeep._store.changed_over_at)
     wait(lambda: not upkeep.snapshots.stale and not upkeep._store.behind)
-    table = memory._engine.parts().store.table
+    table = memory._runtime.parts().store.table
     assert table is not None
     query = models["b"].query("Heron number 7 waits by weir 49.")
     ((id, cosine),) = table.vector_search(query, 1, Filter(reader=ME))
@@ -284,7 +284,7 @@ def test_files_hold_the_new_vectors_too(opened: Open, models: Models, tmp_path: 
     assert cosine > 0.99
     memory.close()
     again = opened("ollama:b")
-    assert again._engine.parts().store.snapshot_problem == ""
+    assert again._runtime.parts().store.snapshot_problem == ""
     assert_all_of(again, models["b"])
 
 
@@ -403,7 +403,7 @@ def test_the_old_model_lost_half_way_makes_the_new_one_serve(opened: Open, model
     memory.close()
     del models.by_name["ollama:a"]
     again = opened()
-    assert again._engine.gate.problem is not None
+    assert again._runtime.gate.problem is not None
     wait(lambda: again.reembedding.step() or working_with(again) == "b-1")
     rounds(again, 3)
     assert_all_of(again, models["b"])
@@ -465,7 +465,7 @@ def test_an_empty_store_changes_at_once(opened: Open, models: Models) -> None:
     see_through(memory)
     memory.remember(ME, "The first.")
     assert_all_of(memory, models["b"])
-    assert memory._engine.parts().store.journal.meta(EMBEDDING)["name"] == "ollama:b"  # type: ignore[index]
+    assert memory._runtime.parts().store.journal.meta(EMBEDDING)["name"] == "ollama:b"  # type: ignore[index]
 
 
 # Kills

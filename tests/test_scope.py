@@ -197,7 +197,7 @@ def test_associations_of_others_are_not_counted(open_memory: OpenMemory) -> None
     memory = open_memory()
     ids = [memory.remember(AGENTS[0], f"Note {n}.").id for n in range(2)]
     link = Change("link", ids[0], {"b": ids[1], "kind": "updates", "weight": 1.0})
-    memory._engine.parts().store.commit(lambda tx: tx.append(link))
+    memory._runtime.parts().store.commit(lambda tx: tx.append(link))
     assert memory.stats(AGENTS[0])["edges"] == 1
     assert memory.stats(AGENTS[1])["edges"] == 0
 

@@ -83,7 +83,7 @@ def test_cold_memories_move_to_long_term_and_recall_keeps_them_warm(
     for _ in range(4):
         clock.pass_by(5 * DAY)
         memory.recall(ME, warm)
-        memory._engine.parts().maintenance.accesses.flush()
+        memory._runtime.parts().maintenance.accesses.flush()
     swept = memory.sweep(ME)
     assert (swept.cold, swept.kept, swept.unkept) == (1, 0, 0)
     assert (tier(memory, cold), tier(memory, warm)) == ("long_term", "recent")
@@ -131,7 +131,7 @@ def test_the_cap_of_long_term_retires_and_deletes_nothing(open_memory: OpenMemor
 
 
 def test_maintenance_sweeps_by_itself_every_five_minutes(memory: Memory, clock: Any) -> None:
-    upkeep = memory._engine.parts().maintenance
+    upkeep = memory._runtime.parts().maintenance
     greeting = says(memory, "Good morning Jonas, how are you?")
     clock.pass_by(3700)
     for _ in range(40):
@@ -144,7 +144,7 @@ def test_maintenance_sweeps_by_itself_every_five_minutes(memory: Memory, clock: 
 
 def test_a_clock_that_is_set_back_ten_years_stops_no_sweep(memory: Memory, clock: Any) -> None:
     clock.pass_by(-3650 * 86_400.0)
-    tiers = memory._engine.parts().tiers
+    tiers = memory._runtime.parts().tiers
     greeting = says(memory, "Good morning Jonas, how are you?")
     talk(memory, 20)
     tiers._turns = 0
@@ -154,7 +154,7 @@ def test_a_clock_that_is_set_back_ten_years_stops_no_sweep(memory: Memory, clock
 
 def test_twenty_captured_turns_make_a_sweep_due_at_once(open_memory: OpenMemory) -> None:
     memory = open_memory(tiers={"ring": 5})
-    upkeep = memory._engine.parts().tiers
+    upkeep = memory._runtime.parts().tiers
     greeting = says(memory, "Good morning Jonas, how are you?")
     talk(memory, 18)
     upkeep.keep()
@@ -181,9 +181,9 @@ def test_half_lives_and_the_weight_of_rehearsal_are_settable(
 
 def test_a_sweep_with_nothing_to_move_writes_nothing(memory: Memory) -> None:
     talk(memory, 3)
-    before = memory._engine.parts().store.applied
+    before = memory._runtime.parts().store.applied
     assert not memory.sweep(ME)
-    assert memory._engine.parts().store.applied == before
+    assert memory._runtime.parts().store.applied == before
 
 
 # Pairs and topics
@@ -203,7 +203,7 @@ def test_a_turn_and_its_answer_become_a_pair_when_they_go_cold(memory: Memory, c
     asked, answered = asked_and_answered(memory, clock)
     swept = memory.sweep(ME)
     assert (swept.cold, swept.pairs) == (2, 1)
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     found = turn_pairs.of(store, [asked, answered])
     assert found[asked] == found[answered]
     pair = found[asked]
@@ -220,7 +220,7 @@ def test_a_pair_keeps_its_vector_beside_those_of_the_turn(
     memory: Memory, clock: Any, toy: Any
 ) -> None:
     asked, answered = asked_and_answered(memory, clock)
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     before = store.journal.vectors([asked], toy.fingerprint)[asked]
     memory.sweep(ME)
     parts, vectors = store.journal.vectors([asked], toy.fingerprint)[asked]
@@ -235,7 +235,7 @@ def test_a_pair_keeps_its_vector_beside_those_of_the_turn(
 def test_what_comes_back_from_below_is_the_pair(memory: Memory, clock: Any, toy: Any) -> None:
     asked, answered = asked_and_answered(memory, clock)
     memory.sweep(ME)
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.catch_up()
     cue = "Which paint did we choose for the fence, which one?"
     memory.recall(ME, cue, session="now", k=1)
@@ -261,7 +261,7 @@ def test_turns_of_people_or_far_apart_are_no_pair(memory: Memory, clock: Any) ->
 
 
 def test_what_goes_to_long_term_joins_the_nearest_topic(memory: Memory, clock: Any) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     about = memory.remember(ME, "apple trees need pruning in winter").id
     other = memory.remember(ME, "the modem blinks red at night").id
     for id, topic in ((about, "Garden"), (other, "Modem")):

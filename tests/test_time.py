@@ -81,7 +81,7 @@ def test_what_changed_is_given_with_the_valid_one_first(memory: Memory, clock: A
     fields = {"superseded_by": new, "superseded_at": clock.now - DAY}
     from memory_core.records import Change
 
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.commit(lambda tx: tx.append(Change("put", old, fields)))
     found = memory.recall(ME, "Ana works as a nurse in Graz")
     assert [hit.memory.id for hit in found.hits] == [new, old]

@@ -22,7 +22,7 @@ OpenMemory = Callable[..., Memory]
 
 
 def put(memory: Memory, id: str, **fields: Any) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.commit(lambda tx: tx.append(Change("put", id, fields)))
 
 
@@ -452,10 +452,10 @@ def test_a_successor_that_was_forgotten_is_stepped_over(memory: Memory, clock: A
 def test_only_its_owner_or_an_admin_replaces_a_memory_of_many(memory: Memory) -> None:
     for scope in ("shared", "team"):
         theirs = memory.remember(OTHER, f"The {scope} gate is blue.", scope=scope).id
-        before = memory._engine.parts().store.journal.last()
+        before = memory._runtime.parts().store.journal.last()
         with pytest.raises(ScopeDenied, match=rf"^scope_denied: {theirs}"):
             memory.remember(ME, f"The {scope} gate is green.", replaces=theirs)
-        assert memory._engine.parts().store.journal.last() == before
+        assert memory._runtime.parts().store.journal.last() == before
         assert memory.get(ME, theirs).superseded_by == ""
         receipt = memory.remember(CHIEF, f"The {scope} gate is green.", replaces=theirs)
         assert receipt.replaced == (theirs,)
@@ -545,7 +545,7 @@ def test_vectors_come_later_for_what_was_written_without_a_model(
     id = memory.remember(ME, "The heron waits by the weir.", speaker="Ana").id
     memory.close()
     memory = open_memory(embedder=toy)
-    parts = memory._engine.parts()
+    parts = memory._runtime.parts()
     parts.maintenance.round()
     parts.store.catch_up()
     row = parts.store.columns.row(id)

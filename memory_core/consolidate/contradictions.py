@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memory_core.consolidate.plan import Plan
-from memory_core.consolidate.steps import NO_MODEL, Scene, grouped
+from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.records import DERIVED, Contradiction, Memory, scope
 from memory_core.relations import duplicates
 from memory_core.relations.claims import opposed
@@ -25,7 +25,7 @@ UNCLEAR_MOST = 10
 """Unclear pairs in one report, the closest first."""
 
 
-def contradictions(scene: Scene) -> None:
+def contradictions(scene: Workspace) -> None:
     """Mark what a later memory of the same owner corrects, report across agents and speakers."""
     foreign = [m for m in scene.others if m.retired_at is None and not m.superseded_by]
     everyone = scene.spoken() + [m for m in foreign if m.kind not in DERIVED]
@@ -70,7 +70,7 @@ def _by_statement(everyone: list[Memory]) -> Iterator[tuple[Memory, Memory, Corr
 # By closeness
 
 
-def _by_closeness(scene: Scene, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
+def _by_closeness(scene: Workspace, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
     assert scene.profile is not None
     for i, j, _ in clusters.near_pairs(scene.matrix(everyone), scene.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
@@ -83,7 +83,7 @@ def _by_closeness(scene: Scene, everyone: list[Memory], settled: set[frozenset[s
             _link(scene, older, newer, duplicates.EXTENDS)
 
 
-def _conflict(scene: Scene, older: Memory, newer: Memory) -> Correction | None:
+def _conflict(scene: Workspace, older: Memory, newer: Memory) -> Correction | None:
     """Why a near pair cannot both hold; None when it can.
 
     Different named speakers speak of themselves. A number that only one of them has adds to the
@@ -107,7 +107,7 @@ def _conflict(scene: Scene, older: Memory, newer: Memory) -> Correction | None:
     return None
 
 
-def _differ(scene: Scene, older: Memory, newer: Memory) -> bool:
+def _differ(scene: Workspace, older: Memory, newer: Memory) -> bool:
     """True when they deny each other or stand for different days."""
     return scene.said(older).negated != scene.said(newer).negated or older.dates != newer.dates
 
@@ -126,7 +126,7 @@ def _one_occasion(older: Memory, newer: Memory, difference: str, differing: set[
 # What no rule tells
 
 
-def _unclear(scene: Scene, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
+def _unclear(scene: Workspace, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
     """Report what sounds like a correction of something close to it that no rule could settle."""
     assert scene.profile is not None
     still = scene.plan.memories.keys() - {id for pair in settled for id in pair}
@@ -145,7 +145,7 @@ def _unclear(scene: Scene, everyone: list[Memory], settled: set[frozenset[str]])
 
 
 def _judge(
-    scene: Scene, older: Memory, newer: Memory, why: str, settled: set[frozenset[str]]
+    scene: Workspace, older: Memory, newer: Memory, why: str, settled: set[frozenset[str]]
 ) -> None:
     """Let the model say what no rule tells; without one, or when it cannot tell, report it."""
     relation, detail = scene.relate(older, newer)
@@ -167,7 +167,7 @@ def _about_one(older: Memory, newer: Memory) -> bool:
 
 
 def _settle(
-    scene: Scene, older: Memory, newer: Memory, found: Correction, settled: set[frozenset[str]]
+    scene: Workspace, older: Memory, newer: Memory, found: Correction, settled: set[frozenset[str]]
 ) -> None:
     """Mark *older* as *found* says; what is not the caller's, or not clear, is only reported."""
     plan, pair = scene.plan, frozenset((older.id, newer.id))
@@ -199,7 +199,7 @@ def _settle(
             plan.put(action, older.id, valid_until=newer.occurred_at)
 
 
-def _link(scene: Scene, older: Memory, newer: Memory, kind: str) -> None:
+def _link(scene: Workspace, older: Memory, newer: Memory, kind: str) -> None:
     plan = scene.plan
     if frozenset((older.id, newer.id)) in scene.related or scene.leaves(older, newer):
         return
@@ -207,7 +207,7 @@ def _link(scene: Scene, older: Memory, newer: Memory, kind: str) -> None:
         plan.link(plan.begin("contradictions", [older.id, newer.id]), newer.id, older.id, kind, 1.0)
 
 
-def _report(scene: Scene, older: Memory, newer: Memory, relation: str, detail: str) -> None:
+def _report(scene: Workspace, older: Memory, newer: Memory, relation: str, detail: str) -> None:
     action = scene.plan.begin("contradictions", [older.id, newer.id])
     action.contradiction = _told(older, newer, relation, detail)
 
@@ -231,7 +231,7 @@ def _one_voice(older: Memory, newer: Memory) -> bool:
 # Near-duplicates
 
 
-def repetitions(scene: Scene) -> None:
+def repetitions(scene: Workspace) -> None:
     """Retire what another memory of that speaker and scope says too; it inherits the accesses."""
     if scene.profile is None:
         scene.plan.details["duplicates"] = NO_MODEL

@@ -18,8 +18,8 @@ from memory_core.config import Settings
 from memory_core.consolidate import contradictions, summaries
 from memory_core.consolidate import steps as sleep
 from memory_core.consolidate.plan import SOURCE, Plan
-from memory_core.consolidate.run_log import Asked, Runs
-from memory_core.consolidate.steps import Relate, Scene, Summarise
+from memory_core.consolidate.run_log import RunLog, RunRequest
+from memory_core.consolidate.steps import Relate, Summarise, Workspace
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int, str], None]
 
-STEPS: dict[str, Callable[[Scene], None]] = {
-    "settle": sleep.settle,
+STEPS: dict[str, Callable[[Workspace], None]] = {
+    "settle": sleep.apply_tiers,
     "topics": sleep.topics,
     "contradictions": contradictions.contradictions,
     "refresh": summaries.refresh,
@@ -66,7 +66,7 @@ class _Call:
     """What one call asks for."""
 
     who: Identity
-    run: Asked
+    run: RunRequest
     age_s: float
     tell: Progress
 
@@ -98,7 +98,7 @@ class Consolidator:
         self._summarise = summarise
         self._settings = settings
         self._clock = clock
-        self._runs = Runs(store)
+        self._runs = RunLog(store)
 
     def run(
         self,
@@ -123,13 +123,13 @@ class Consolidator:
         """
         if mode not in MODES:
             raise InvalidInput(f"mode: {mode!r} is unknown", f"use one of {', '.join(MODES)}")
-        run = Asked(who.agent, mode, session, by_itself)
+        run = RunRequest(who.agent, mode, session, by_itself)
         asked = _Call(who, run, age_s, progress or _silent)
         try:
             return self._preview(asked) if dry_run else self._run_alone(asked)
         finally:
-            corrections.let_go()
-            process_memory.give_back()
+            corrections.clear_cache()
+            process_memory.trim()
 
     def undo(self, who: Identity, run: str) -> RunReport:
         """Take back the run *run* of *who*; what was changed since stays and is listed as kept.
@@ -213,7 +213,7 @@ class Consolidator:
 
         *go_on* is called between batches and may raise to cancel.
         """
-        embedder = self._gate.willing(self._store.fingerprint)
+        embedder = self._gate.usable(self._store.fingerprint)
         if embedder is None:
             return
         made = [(each, each.created) for each in plan.actions if each.created is not None]
@@ -227,7 +227,7 @@ class Consolidator:
                     action.fingerprint = embedder.fingerprint
         except EncoderUnavailable as problem:
             log.warning("summaries get their vectors later: %s", problem)
-            self._gate.rest(problem)
+            self._gate.back_off(problem)
 
     def _embedder(self) -> Embedder | None:
         embedder = self._gate.embedder
@@ -236,7 +236,7 @@ class Consolidator:
 
     # What there is
 
-    def _look(self, run: str, asked: _Call) -> Scene:
+    def _look(self, run: str, asked: _Call) -> Workspace:
         who, mode, session = asked.who, asked.run.mode, asked.run.session
         self._store.catch_up()
         embedder = self._embedder()
@@ -258,7 +258,7 @@ class Consolidator:
         found = sorted(self._store.memories(ids).values(), key=lambda m: (m.occurred_at, m.id))
         own = [memory for memory in found if memory.agent == who.agent]
         now = self._clock()
-        return Scene(
+        return Workspace(
             plan=Plan(run, who, own, now, owner_of),
             settings=self._settings,
             profile=embedder.profile if embedder is not None else None,

@@ -37,7 +37,7 @@ RESUMED_MOST = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunRequest:
     """What a run is asked for: whose, which *mode*, of which conversation ("" for all).
 
     *by_itself* is False for a run that somebody asked for by hand.
@@ -55,7 +55,7 @@ class Asked:
         return {name: value for name, value in body.items() if value}
 
 
-class Runs:
+class RunLog:
     """The runs of one store; only one works at a time, in whichever process."""
 
     def __init__(self, store: MemoryStore) -> None:
@@ -79,12 +79,12 @@ class Runs:
         finally:
             lock.release()
 
-    def start(self, run: str, asked: Asked, times: int = 0) -> None:
+    def start(self, run: str, asked: RunRequest, times: int = 0) -> None:
         """Journal that *run* began, or that it goes on for the *times*th time."""
         resumed = {"resumed": times} if times else {}
         self._mark(run, asked.actor, {"state": STARTED, **asked.marks(), **resumed})
 
-    def resumable(self, mark: Change, asked: Asked) -> int:
+    def resumable(self, mark: Change, asked: RunRequest) -> int:
         """How often the run of *mark* has been started if it is the one asked for; else 0.
 
         0 also for a run that somebody stopped, and for one that was resumed too often.
@@ -125,7 +125,7 @@ class Runs:
             done += self._store.commit(lambda tx, batch=batch: self._write(tx, batch))  # type: ignore[misc]
         return done
 
-    def complete(self, plan: Plan, report: RunReport, asked: Asked) -> None:
+    def complete(self, plan: Plan, report: RunReport, asked: RunRequest) -> None:
         """Journal the end of a run. The entry names memories by id and holds no text."""
         body = {
             "state": COMPLETED,

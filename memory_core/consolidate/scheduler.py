@@ -58,7 +58,7 @@ class Due:
     why: str
 
 
-class Sleeper:
+class Scheduler:
     """Begins runs by itself where it is the process that keeps the store."""
 
     def __init__(

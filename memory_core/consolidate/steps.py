@@ -46,7 +46,7 @@ nobody asks for it; below it, it would be one more row beside those that it rete
 
 
 @dataclass(slots=True)
-class Scene:
+class Workspace:
     """What one run looks at.
 
     The *plan* holds the caller's own memories, oldest first; *others* are readable ones of other
@@ -108,7 +108,7 @@ class Scene:
 # Tiers
 
 
-def settle(scene: Scene) -> None:
+def apply_tiers(scene: Workspace) -> None:
     """Move what has left its ring, gone cold or is too much to the tier below (scoring.tiers)."""
     plan, settings = scene.plan, scene.settings.tiers
     members = [m for m in plan.memories.values() if m.retired_at is None and not m.replaced]
@@ -148,7 +148,7 @@ def settle(scene: Scene) -> None:
             plan.put(plan.begin("settle"), memory.id, tier=lower)
 
 
-def _ringed(scene: Scene, members: Sequence[Memory]) -> NDArray[np.bool_]:
+def _ringed(scene: Workspace, members: Sequence[Memory]) -> NDArray[np.bool_]:
     """True for the last turns of a conversation that goes on."""
     settings = scene.settings.tiers
     inside = {
@@ -165,7 +165,7 @@ def _ringed(scene: Scene, members: Sequence[Memory]) -> NDArray[np.bool_]:
 # Topics
 
 
-def topics(scene: Scene) -> None:
+def topics(scene: Workspace) -> None:
     """Put each memory into the nearest topic of its scope; split large topics, merge close ones.
 
     What is near nothing waits without a topic for something that is near it.
@@ -194,7 +194,7 @@ def topics(scene: Scene) -> None:
 # Prune
 
 
-def prune_faded(scene: Scene) -> None:
+def prune_faded(scene: Workspace) -> None:
     """Retire what is neither retained nor important, and let summaries rest that nobody asks for.
 
     What is in the current ring stays, so does what corrects something (seed row B5.7), and what
@@ -223,7 +223,7 @@ def prune_faded(scene: Scene) -> None:
     plan.details["prune"] = f"retention below {low[0]:g}, importance at most {low[1]:g}"
 
 
-def _rest(scene: Scene, least: float) -> None:
+def _rest(scene: Workspace, least: float) -> None:
     """Retire what runs derived and nobody asks for, while most of what it rests on is there.
 
     That is with less retention than *least*, whatever the importance, which is that of its sources.
@@ -242,7 +242,7 @@ def _rest(scene: Scene, least: float) -> None:
             plan.put(plan.begin("prune"), memory.id, retired_at=None)
 
 
-def _retention(scene: Scene, members: Sequence[Memory]) -> NDArray[np.float64]:
+def _retention(scene: Workspace, members: Sequence[Memory]) -> NDArray[np.float64]:
     settings = scene.settings.decay
     last = [m.recorded_at if m.last_accessed is None else m.last_accessed for m in members]
     days = [

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from memory_core.consolidate.plan import Action
-from memory_core.consolidate.steps import NO_MODEL, Scene, grouped
+from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.gist.passthrough import telling
 from memory_core.records import DERIVED, TRUSTS, Memory, content_hash, new_id, repeat_key, scope
 from memory_core.relations import duplicates
@@ -40,7 +40,7 @@ SENTENCE_WORDS = 4, 45
 # What has been corrected since
 
 
-def refresh(scene: Scene) -> None:
+def refresh(scene: Workspace) -> None:
     """Write anew what rests on something that is stale; retire it when too little is left.
 
     Stale is what was marked so, and what has a source that was superseded.
@@ -64,7 +64,7 @@ def refresh(scene: Scene) -> None:
             _renew(scene, action, old, sources)
 
 
-def _renew(scene: Scene, action: Action, old: Memory, sources: Sequence[Memory]) -> None:
+def _renew(scene: Workspace, action: Action, old: Memory, sources: Sequence[Memory]) -> None:
     """Put what *sources* say now in the place of *old*."""
     if old.kind == "concept":
         fresh = _concept(scene, sources)
@@ -79,7 +79,7 @@ def _renew(scene: Scene, action: Action, old: Memory, sources: Sequence[Memory])
     _succeed(scene, action, old, fresh)
 
 
-def _succeed(scene: Scene, action: Action, old: Memory, fresh: Memory) -> None:
+def _succeed(scene: Workspace, action: Action, old: Memory, fresh: Memory) -> None:
     plan = scene.plan
     plan.create(action, fresh)
     plan.put(action, old.id, superseded_by=fresh.id, superseded_at=plan.now, retired_at=plan.now)
@@ -88,7 +88,7 @@ def _succeed(scene: Scene, action: Action, old: Memory, fresh: Memory) -> None:
 # Summaries of clusters
 
 
-def summaries(scene: Scene) -> None:
+def summaries(scene: Workspace) -> None:
     """Summarise clusters of episodes that no summary rests on yet, and halve their importance."""
     plan = scene.plan
     in_clusters = [m for m in in_force(scene, "summary") if not is_session_summary(m)]
@@ -112,7 +112,7 @@ def summaries(scene: Scene) -> None:
         _demote(scene, action, sources)
 
 
-def in_force(scene: Scene, kind: str) -> list[Memory]:
+def in_force(scene: Workspace, kind: str) -> list[Memory]:
     """Memories of a derived *kind* that hold, those included that rest (sleep.prune_faded)."""
     return [
         memory
@@ -122,7 +122,7 @@ def in_force(scene: Scene, kind: str) -> list[Memory]:
     ]
 
 
-def _clusters(scene: Scene, episodes: list[Memory]) -> Iterator[list[Memory]]:
+def _clusters(scene: Workspace, episodes: list[Memory]) -> Iterator[list[Memory]]:
     """Episodes of one scope and topic that hang together; without vectors, of one conversation.
 
     Within a topic two are linked from the topic's own threshold on: measured on six months of daily
@@ -148,12 +148,12 @@ def _clusters(scene: Scene, episodes: list[Memory]) -> Iterator[list[Memory]]:
                     yield [batch[index] for index in group]
 
 
-def _of_cluster(scene: Scene, sources: Sequence[Memory], importance: float) -> Memory | None:
+def _of_cluster(scene: Workspace, sources: Sequence[Memory], importance: float) -> Memory | None:
     text, maker = _told(scene, sources, dated=True)
     return _derived(scene, sources, text, maker, importance=importance) if text else None
 
 
-def _demote(scene: Scene, action: Action, sources: Iterable[Memory]) -> None:
+def _demote(scene: Workspace, action: Action, sources: Iterable[Memory]) -> None:
     for memory in sources:
         if not scene.demoted(memory.id):
             scene.plan.put(action, memory.id, importance=memory.importance * SOURCE_FACTOR)
@@ -162,7 +162,7 @@ def _demote(scene: Scene, action: Action, sources: Iterable[Memory]) -> None:
 # Session summaries
 
 
-def sessions(scene: Scene) -> None:
+def sessions(scene: Workspace) -> None:
     """One summary a conversation, of its own turns, anew when turns came that it does not cover."""
     plan, least = scene.plan, scene.settings.consolidation.min_cluster
     written = {
@@ -182,7 +182,7 @@ def sessions(scene: Scene) -> None:
             _sum_up(scene, sorted(thread, key=lambda memory: memory.position), old)
 
 
-def _sum_up(scene: Scene, thread: list[Memory], old: Memory | None) -> None:
+def _sum_up(scene: Workspace, thread: list[Memory], old: Memory | None) -> None:
     plan, summary = scene.plan, _of_session(scene, thread)
     if summary is None:
         return
@@ -195,7 +195,7 @@ def _sum_up(scene: Scene, thread: list[Memory], old: Memory | None) -> None:
         _succeed(scene, action, old, summary)
 
 
-def _of_session(scene: Scene, thread: Sequence[Memory]) -> Memory | None:
+def _of_session(scene: Workspace, thread: Sequence[Memory]) -> Memory | None:
     text, maker = _told(scene, thread, dated=False)
     if not text:
         return None
@@ -211,7 +211,7 @@ def is_session_summary(memory: Memory) -> bool:
 # Concepts
 
 
-def concepts(scene: Scene) -> None:
+def concepts(scene: Workspace) -> None:
     """One concept for each topic that has grown large, anew when it has grown by half since."""
     plan, least = scene.plan, scene.settings.consolidation.concept_members
     written = {(scope(m), m.topic): m for m in in_force(scene, "concept") if m.run}
@@ -231,7 +231,7 @@ def concepts(scene: Scene) -> None:
             _succeed(scene, action, old, fresh)
 
 
-def _concept(scene: Scene, members: Sequence[Memory]) -> Memory | None:
+def _concept(scene: Workspace, members: Sequence[Memory]) -> Memory | None:
     """What *members* have in common: the words that most of them share, and when they were said."""
     shared = Counter(word for m in members for word in dict.fromkeys(content_words(m.text)))
     common = [word for word, count in shared.most_common() if count > 1 and not word.isdigit()]
@@ -250,7 +250,7 @@ def _concept(scene: Scene, members: Sequence[Memory]) -> Memory | None:
 
 
 def _derived(
-    scene: Scene, sources: Sequence[Memory], text: str, maker: str, *, importance: float
+    scene: Workspace, sources: Sequence[Memory], text: str, maker: str, *, importance: float
 ) -> Memory:
     first, named = sources[0], {memory.topic for memory in sources}
     return Memory(
@@ -273,7 +273,7 @@ def _derived(
     )
 
 
-def _told(scene: Scene, sources: Sequence[Memory], *, dated: bool) -> tuple[str, str]:
+def _told(scene: Workspace, sources: Sequence[Memory], *, dated: bool) -> tuple[str, str]:
     """A summary of *sources* in a few sentences, and what it calls itself."""
     most = scene.settings.consolidation.summary_sentences
     text = scene.summarise(scene.plan.run, sources, most)

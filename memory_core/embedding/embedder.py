@@ -55,7 +55,7 @@ def choose(settings: Settings) -> Embedder:
     )
 
 
-REST_SECONDS = 30.0
+BACK_OFF_SECONDS = 30.0
 """A model that failed is asked nothing for so long: each try may take until its time-out."""
 
 
@@ -79,7 +79,7 @@ class EmbedderGate:
         self._embedder: Embedder | None = None
         self._problem: MemoryCoreError | None = None
         self._failure: MemoryCoreError | None = None
-        self._rested_at = 0.0
+        self._backs_off_until = 0.0
 
     def start(self) -> None:
         """Begin loading, unless that was done already. Returns at once."""
@@ -122,21 +122,21 @@ class EmbedderGate:
         self._started = True
         self._done.set()
 
-    def willing(self, fingerprint: str) -> Embedder | None:
+    def usable(self, fingerprint: str) -> Embedder | None:
         """The embedder, if it makes vectors of *fingerprint* and did not fail a moment ago."""
         embedder = self._embedder
         fits = embedder is not None and embedder.fingerprint == fingerprint
         return embedder if fits and self.failure is None else None
 
-    def rest(self, failure: MemoryCoreError) -> None:
-        """Ask the model nothing for REST_SECONDS, because it failed with *failure*."""
-        self._rested_at = time.monotonic() + REST_SECONDS
+    def back_off(self, failure: MemoryCoreError) -> None:
+        """Ask the model nothing for BACK_OFF_SECONDS, because it failed with *failure*."""
+        self._backs_off_until = time.monotonic() + BACK_OFF_SECONDS
         self._failure = failure
 
     @property
     def failure(self) -> MemoryCoreError | None:
         """Why the loaded model is not asked at the moment; None when it is."""
-        if self._failure is not None and time.monotonic() >= self._rested_at:
+        if self._failure is not None and time.monotonic() >= self._backs_off_until:
             self._failure = None
         return self._failure
 

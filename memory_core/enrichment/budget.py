@@ -51,7 +51,7 @@ class _Pause:
     trying: bool = False
 
 
-class ModelService:
+class Budget:
     """Guards one encoder with a model, for all threads of a process."""
 
     def __init__(

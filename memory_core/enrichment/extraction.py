@@ -15,7 +15,7 @@ import numpy as np
 
 from memory_core.embedding.base import Embedder
 from memory_core.enrichment import grounding
-from memory_core.gist.base import Encoded, Fact, Gist, Turn
+from memory_core.gist.base import Encoded, Fact, Gist, InputTurn
 from memory_core.gist.passthrough import PassthroughEncoder
 from memory_core.lifecycle.tombstones import forms
 from memory_core.records import (
@@ -51,10 +51,10 @@ _rules = PassthroughEncoder()
 # What goes in
 
 
-def turn(memory: Memory) -> Turn:
+def turn(memory: Memory) -> InputTurn:
     """*memory* as a model may see it: without secrets and without recalled text."""
     shown = secrets.mask(relevance.without_recalled(memory.text))[0]
-    return Turn(shown, memory.speaker, memory.role, memory.occurred_at)
+    return InputTurn(shown, memory.speaker, memory.role, memory.occurred_at)
 
 
 def is_echo(memory: Memory) -> bool:
@@ -66,7 +66,7 @@ def is_echo(memory: Memory) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Extracted:
     """What is to be written: new values of memories by id, and facts that are ready to be taken.
 
     Each fact comes with the id of a known one that says the same, or "". *dropped* says why
@@ -94,7 +94,7 @@ class Extraction:
         turns: Sequence[Memory],
         made: Encoded,
         embedder: Embedder | None,
-    ) -> Outcome:
+    ) -> Extracted:
         """What follows from what was *made* of *turns*. Embeds facts, so nothing may be locked."""
         values = {
             memory.id: self._values(memory, gist)
@@ -109,20 +109,20 @@ class Extraction:
                 dropped.append(reason)
             else:
                 facts.append(self._entry(fact, sources, trust, embedder))
-        return Outcome(values, tuple(facts), tuple(dropped), self._outdated(turns))
+        return Extracted(values, tuple(facts), tuple(dropped), self._outdated(turns))
 
-    def done(self, id: str) -> Outcome:
+    def done(self, id: str) -> Extracted:
         """What is written for a memory of which there is nothing to say."""
-        return Outcome({id: self._finished()})
+        return Extracted({id: self._finished()})
 
-    def write(self, outcome: Outcome) -> int:
+    def write(self, outcome: Extracted) -> int:
         """Write *outcome* in one commit; how many facts were taken. What is gone stays gone.
 
         Raises Busy or a StorageError, and then nothing was written.
         """
         return self._store.commit(lambda tx: self._write(tx, outcome))
 
-    def _write(self, tx: Transaction, outcome: Outcome) -> int:
+    def _write(self, tx: Transaction, outcome: Extracted) -> int:
         for id, values in outcome.values.items():
             fields = tx.fields(id)
             if fields is None:
@@ -175,7 +175,7 @@ class Extraction:
         """New values of *memory*: those due, where rules had given the old ones."""
         values = self._finished()
         own = said([memory])
-        ruled = _rules.encode([Turn(memory.text, memory.speaker, memory.role)]).gists[0]
+        ruled = _rules.encode([InputTurn(memory.text, memory.speaker, memory.role)]).gists[0]
         if "importance-judge" in memory.due and gist.importance is not None:
             values["importance"] = gist.importance
         if "gist" not in memory.due:

@@ -53,7 +53,7 @@ class Waiting:
     trust: int
 
 
-class Backlog:
+class Queue:
     """The due memories of one store, oldest first. Nothing is kept here: the columns know."""
 
     def __init__(

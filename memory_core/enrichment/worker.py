@@ -20,9 +20,9 @@ from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.enrichment import grounding
-from memory_core.enrichment.budget import BudgetUsed, ModelService
-from memory_core.enrichment.extraction import Extraction, Outcome, is_echo, said, turn
-from memory_core.enrichment.queue import Backlog, Group
+from memory_core.enrichment.budget import Budget, BudgetUsed
+from memory_core.enrichment.extraction import Extracted, Extraction, is_echo, said, turn
+from memory_core.enrichment.queue import Group, Queue
 from memory_core.errors import EncoderUnavailable
 from memory_core.gist.base import AnswerFailure, Encoded, GistEncoder, Related, ServiceFailure
 from memory_core.records import FAILED, JOBS, Check, Identity, Memory
@@ -69,7 +69,7 @@ class _State:
     """Workers that have ended."""
 
 
-class Jobs:
+class Worker:
     """The background jobs of one store in one process; without a model there are none."""
 
     def __init__(
@@ -82,8 +82,8 @@ class Jobs:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Work with *encoder* on what is due in *store*; facts are embedded by *gate*'s model."""
-        self.service = ModelService(store, encoder, settings.gist, clock, monotonic)
-        self.backlog = Backlog(store, settings.gist, clock)
+        self.budget = Budget(store, encoder, settings.gist, clock, monotonic)
+        self.queue = Queue(store, settings.gist, clock)
         self.active = encoder.name != "passthrough"
         self._store = store
         self._gate = gate
@@ -137,8 +137,8 @@ class Jobs:
         """
         if not self.active:
             raise EncoderUnavailable("no model was chosen", "set ANAMNESIS_ENCODER")
-        version = self.service.encoder.version
-        asked = 0 if since is None else self.backlog.ask_again(who, since, version)
+        version = self.budget.encoder.version
+        asked = 0 if since is None else self.queue.ask_again(who, since, version)
         first = self._left()
         self._state.hurry = True
         try:
@@ -147,7 +147,7 @@ class Jobs:
                     progress(first - self._left(), first, f"{self._left()} left")
         finally:
             self._state.hurry = False
-        problem = self.service.problem
+        problem = self.budget.problem
         other = "" if self._take() else "another process is at work on them"
         return EncodeReport(asked, first, self._left(), problem.problem if problem else other)
 
@@ -158,13 +158,13 @@ class Jobs:
         return busy and not self._stopping.wait(0.05)
 
     def _left(self) -> int:
-        return max(waiting for waiting, _ in self.backlog.counts().values())
+        return max(waiting for waiting, _ in self.queue.counts().values())
 
     # One batch
 
     def step(self) -> bool:
         """Do the next batch in this thread; False when nothing can be done now."""
-        if not self.active or not self.service.may_ask() or not self._take():
+        if not self.active or not self.budget.may_ask() or not self._take():
             return False
         with self._batch() as ids:
             turns = list(self._store.indexed(ids).values()) if ids else []
@@ -181,7 +181,7 @@ class Jobs:
         """The ids of the next batch, in nobody else's hands for the block."""
         state = self._state
         with self._lock:
-            found = self.backlog.batch(state.busy, state.groups, state.tried, hurry=state.hurry)
+            found = self.queue.batch(state.busy, state.groups, state.tried, hurry=state.hurry)
             ids, groups = [each.id for each in found], {each.group for each in found}
             state.busy.update(ids)
             state.groups |= groups
@@ -199,7 +199,7 @@ class Jobs:
         turns = [memory for memory in turns if not is_echo(memory)]
         if not turns:
             return True
-        context = self.backlog.context(turns[0])
+        context = self.queue.context(turns[0])
         try:
             made = self._asked(context, turns)
         except AnswerFailure as problem:
@@ -220,7 +220,7 @@ class Jobs:
 
         shown, before = [turn(memory) for memory in turns], [turn(memory) for memory in context]
         most = most_tokens((each.text for each in (*before, *shown)), len(shown))
-        return self.service.call(most, lambda encoder: encoder.encode(shown, before))
+        return self.budget.call(most, lambda encoder: encoder.encode(shown, before))
 
     def _embedder(self) -> Embedder | None:
         embedder = self._gate.embedder
@@ -236,7 +236,7 @@ class Jobs:
             return
         names = ", ".join(f"{name}:{turns[0].id}" for name in turns[0].due)
         log.warning("given up: %s: %s", names, problem.problem)
-        self._extraction.write(Outcome({turns[0].id: {"encoded": FAILED}}))
+        self._extraction.write(Extracted({turns[0].id: {"encoded": FAILED}}))
         self._forget_tries(turns)
 
     def _forget_tries(self, turns: Sequence[Memory]) -> None:
@@ -251,7 +251,7 @@ class Jobs:
 
         Every number, date and name of it stands in the sources.
         """
-        if not self.active or not all(map(self.backlog.may_see, sources)):
+        if not self.active or not all(map(self.queue.may_see, sources)):
             return ""
         from memory_core.gist.prompts import most_tokens
 
@@ -259,7 +259,7 @@ class Jobs:
         most = most_tokens(texts, 2)
         with self._running([SUMMARISE]):
             try:
-                made = self.service.call(most, lambda encoder: encoder.summarise(texts, sentences))
+                made = self.budget.call(most, lambda encoder: encoder.summarise(texts, sentences))
             except (ServiceFailure, AnswerFailure) as problem:
                 log.warning("%s:%s is extractive: %s", SUMMARISE, run, problem.problem)
                 with self._lock:
@@ -272,13 +272,13 @@ class Jobs:
 
     def relate(self, older: Memory, newer: Memory) -> Related:
         """How *newer* relates to *older* as a model judges it; relation "" when there is none."""
-        if not self.active or not all(map(self.backlog.may_see, (older, newer))):
+        if not self.active or not all(map(self.queue.may_see, (older, newer))):
             return Related("")
         from memory_core.gist.prompts import most_tokens
 
         texts = turn(older).text, turn(newer).text
         try:
-            return self.service.call(most_tokens(texts, 1), lambda encoder: encoder.relate(*texts))
+            return self.budget.call(most_tokens(texts, 1), lambda encoder: encoder.relate(*texts))
         except (ServiceFailure, AnswerFailure) as problem:
             log.info("no judgement: %s", problem.problem)
             return Related("")
@@ -303,7 +303,7 @@ class Jobs:
 
     def check(self) -> Check:
         """The line of health about the encoder, with the fix when something is wrong."""
-        service = self.service
+        service = self.budget
         if not self.active:
             return Check("encoder", "ok", "passthrough: rules, no model needed")
         name = f"{service.encoder.name}:{service.encoder.model}"
@@ -321,7 +321,7 @@ class Jobs:
 
     def counts(self) -> dict[str, Any]:
         """Queued, running and failed jobs, in all and by name (seed row A3.7)."""
-        found = self.backlog.counts()
+        found = self.queue.counts()
         with self._lock:
             running, failed = self._state.running.copy(), self._state.failed.copy()
         by_name = {

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation
-from memory_core.gist.base import Encoded, Fact, Gist, Related, Summarised, Turn
+from memory_core.gist.base import Encoded, Fact, Gist, InputTurn, Related, Summarised
 from memory_core.records import FACT_KINDS
 
 FACTS = Path(__file__).parent / "data" / "facts.json"
@@ -40,7 +40,7 @@ class RecordedEncoder:
                 )
             self._facts.append((tuple(said[id] for id in sources), kind, text))
 
-    def encode(self, turns: Sequence[Turn], context: Sequence[Turn] = ()) -> Encoded:
+    def encode(self, turns: Sequence[InputTurn], context: Sequence[InputTurn] = ()) -> Encoded:
         """The recorded facts whose last source is among *turns*, and empty gists."""
         places = {(turn.speaker, turn.text): place for place, turn in enumerate((*context, *turns))}
         facts = [

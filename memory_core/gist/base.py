@@ -12,7 +12,7 @@ RELATIONS = ("new", "duplicate", "updates", "extends", "contradicts")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class InputTurn:
     """One turn as an encoder sees it; *when* it was said in epoch seconds, None if unknown."""
 
     text: str
@@ -144,7 +144,7 @@ class GistEncoder(Protocol):
         """US dollars for a million tokens in and out; None when nobody knows."""
         ...
 
-    def encode(self, turns: Sequence[Turn], context: Sequence[Turn] = ()) -> Encoded:
+    def encode(self, turns: Sequence[InputTurn], context: Sequence[InputTurn] = ()) -> Encoded:
         """The gist of each of *turns* and their facts; *context* came before, oldest first."""
         ...
 

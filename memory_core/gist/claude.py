@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from memory_core.gist import wire
+from memory_core.gist import http_client
 from memory_core.gist.base import ServiceFailure, Usage
+from memory_core.gist.http_client import Reply
 from memory_core.gist.prompts import Request
-from memory_core.gist.wire import Reply
 
 if TYPE_CHECKING:
     import anthropic
@@ -40,18 +40,18 @@ class Claude:
         """See wire.Ask."""
         import anthropic
 
-        where = "Anthropic" if not self._url else f"Claude at {wire.address(self._url)}"
+        where = "Anthropic" if not self._url else f"Claude at {http_client.address(self._url)}"
         if not self._key:
             raise ServiceFailure(f"there is no key for {where}", f"set {KEY}", lasting=True)
         try:
             return _reply(self._sent(request), request)
         except anthropic.APIStatusError as problem:
             said = problem.message
-            raise wire.refused(where, problem.status_code, said, problem.response) from None
+            raise http_client.refused(where, problem.status_code, said, problem.response) from None
         except anthropic.APIConnectionError as problem:
-            raise wire.unreachable(where, problem) from None
+            raise http_client.unreachable(where, problem) from None
         except (anthropic.AnthropicError, ValueError, TypeError, AttributeError):
-            raise wire.unusable(f"{where} gave an unreadable answer") from None
+            raise http_client.unusable(f"{where} gave an unreadable answer") from None
 
     def _sent(self, request: Request) -> Message:
         """The answer to *request*, asked again without force by a model that takes no force.
@@ -94,12 +94,12 @@ class Claude:
                 import anthropic
                 import httpx2
 
-                hook = wire.bounded(httpx2.SyncByteStream, 2 * self._timeout)
+                hook = http_client.bounded(httpx2.SyncByteStream, 2 * self._timeout)
                 self._made = anthropic.Anthropic(
                     api_key=self._key,
                     base_url=self._url or None,
                     max_retries=0,  # the queue waits and tries again
-                    default_headers=wire.PLAIN,
+                    default_headers=http_client.PLAIN,
                     open_telemetry=False,
                     http_client=anthropic.DefaultHttpxClient(
                         timeout=self._timeout, event_hooks={"response": [hook]}
@@ -113,10 +113,10 @@ def _reply(message: Message, request: Request) -> Reply:
     cached = (told.cache_creation_input_tokens or 0) + (told.cache_read_input_tokens or 0)
     usage = Usage(told.input_tokens + cached, told.output_tokens)
     if message.stop_reason == "refusal":
-        raise wire.unusable("the model refused", usage)
+        raise http_client.unusable("the model refused", usage)
     if message.stop_reason in ("max_tokens", "model_context_window_exceeded"):
-        raise wire.unusable("the model's answer was cut off", usage)
+        raise http_client.unusable("the model's answer was cut off", usage)
     for block in message.content:
         if block.type == "tool_use" and block.name == request.name:
             return Reply(block.input, usage)
-    raise wire.unusable("the model did not use its tool", usage)
+    raise http_client.unusable("the model did not use its tool", usage)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from memory_core.config import Settings
-from memory_core.gist import prompts, wire
-from memory_core.gist.base import Encoded, Fact, Gist, Related, Summarised, Turn, Usage
-from memory_core.gist.wire import Ask
+from memory_core.gist import http_client, prompts
+from memory_core.gist.base import Encoded, Fact, Gist, InputTurn, Related, Summarised, Usage
+from memory_core.gist.http_client import Ask
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -37,7 +37,7 @@ class ModelEncoder:
         self.version = f"{prompts.VERSION} {name}:{model}"
         self._ask = ask
 
-    def encode(self, turns: Sequence[Turn], context: Sequence[Turn] = ()) -> Encoded:
+    def encode(self, turns: Sequence[InputTurn], context: Sequence[InputTurn] = ()) -> Encoded:
         """See GistEncoder. Raises ServiceFailure, or AnswerFailure when a turn is left out."""
         from memory_core.gist.answers import EncodeAnswer
 
@@ -45,7 +45,7 @@ class ModelEncoder:
         numbers = range(len(context) + 1, len(context) + len(turns) + 1)
         told = {each.turn: each for each in answer.turns}
         if not all(number in told for number in numbers):
-            raise wire.unusable("the model's answer leaves out turns", usage)
+            raise http_client.unusable("the model's answer leaves out turns", usage)
         return Encoded(
             tuple(self._gist(told[number]) for number in numbers),
             tuple(
@@ -77,7 +77,9 @@ class ModelEncoder:
         try:
             return shape.model_validate(reply.data), reply.usage
         except ValidationError:
-            raise wire.unusable("the model's answer has the wrong shape", reply.usage) from None
+            raise http_client.unusable(
+                "the model's answer has the wrong shape", reply.usage
+            ) from None
 
     def _gist(self, answer: answers.TurnAnswer) -> Gist:
         return Gist(

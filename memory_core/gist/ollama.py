@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from memory_core.gist import wire
+from memory_core.gist import http_client
 from memory_core.gist.base import Usage
+from memory_core.gist.http_client import Reply
 from memory_core.gist.prompts import Request
-from memory_core.gist.wire import Reply
 
 if TYPE_CHECKING:
     import ollama as vendor
@@ -38,23 +38,25 @@ class Ollama:
         import ollama as vendor
         from pydantic import ValidationError
 
-        where = f"Ollama at {wire.address(self._url)}" if self._url else "Ollama"
+        where = f"Ollama at {http_client.address(self._url)}" if self._url else "Ollama"
         try:
             return _reply(self._sent(request), request)
         except vendor.ResponseError as problem:
             cause = problem.__context__  # the client keeps no headers, its cause does
             response = cause.response if isinstance(cause, httpx.HTTPStatusError) else None
-            raise wire.refused(where, problem.status_code, str(problem.error), response) from None
-        except wire.TooMuch as problem:
-            raise wire.unreachable(where, problem) from None
+            raise http_client.refused(
+                where, problem.status_code, str(problem.error), response
+            ) from None
+        except http_client.TooMuch as problem:
+            raise http_client.unreachable(where, problem) from None
         except (ConnectionError, httpx.HTTPError) as problem:
-            raise wire.unreachable(where, problem) from None
+            raise http_client.unreachable(where, problem) from None
         except (ValidationError, ValueError, TypeError, AttributeError):
             # the client takes for granted that any JSON is an object
-            raise wire.unusable(f"{where} gave an unreadable answer") from None
+            raise http_client.unusable(f"{where} gave an unreadable answer") from None
 
     def _sent(self, request: Request) -> vendor.ChatResponse:
-        room = wire.estimate(request.system + request.data) + request.most + _SPARE
+        room = http_client.estimate(request.system + request.data) + request.most + _SPARE
         options: dict[str, Any] = {"temperature": 0, "num_predict": request.most, "num_ctx": room}
         return self._client().chat(
             model=self.model,
@@ -74,11 +76,11 @@ class Ollama:
                 import httpx
                 import ollama as vendor
 
-                hook = wire.bounded(httpx.SyncByteStream, 2 * self._timeout)
+                hook = http_client.bounded(httpx.SyncByteStream, 2 * self._timeout)
                 self._made = vendor.Client(
                     host=self._url,
                     timeout=self._timeout,
-                    headers=wire.PLAIN,
+                    headers=http_client.PLAIN,
                     event_hooks={"response": [hook]},
                 )
             return self._made
@@ -86,8 +88,8 @@ class Ollama:
 
 def _reply(answer: vendor.ChatResponse, request: Request) -> Reply:
     text = answer.message.content or ""
-    taken = answer.prompt_eval_count or wire.estimate(request.system + request.data)
-    usage = Usage(taken, answer.eval_count or wire.estimate(text))
+    taken = answer.prompt_eval_count or http_client.estimate(request.system + request.data)
+    usage = Usage(taken, answer.eval_count or http_client.estimate(text))
     if answer.done_reason == "length":
-        raise wire.unusable("the model's answer was cut off", usage)
-    return Reply(wire.parsed(text, usage), usage)
+        raise http_client.unusable("the model's answer was cut off", usage)
+    return Reply(http_client.parsed(text, usage), usage)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from memory_core.gist import wire
+from memory_core.gist import http_client
 from memory_core.gist.base import ServiceFailure, Usage
+from memory_core.gist.http_client import Reply
 from memory_core.gist.prompts import Request
-from memory_core.gist.wire import Reply
 
 if TYPE_CHECKING:
     import httpx2
@@ -30,7 +30,7 @@ class OpenAICompatible:
         """Imports and connects nothing yet."""
         self.model = settings.encoder_model
         self._url = (settings.encoder_url or OPENAI_URL).rstrip("/").removesuffix("/v1")
-        self._where = wire.address(self._url)
+        self._where = http_client.address(self._url)
         self._key = settings.vendors.get(KEY, "")
         self._timeout = settings.gist.timeout_seconds
         self._lock = threading.Lock()
@@ -48,10 +48,10 @@ class OpenAICompatible:
             answer = self._client().post(
                 f"{self._url}/v1/chat/completions", json=self._body(request)
             )
-        except (httpx2.HTTPError, httpx2.InvalidURL, wire.TooMuch) as problem:
-            raise wire.unreachable(self._where, problem) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, http_client.TooMuch) as problem:
+            raise http_client.unreachable(self._where, problem) from None
         if answer.status_code != 200:
-            raise wire.refused(self._where, answer.status_code, answer.text, answer)
+            raise http_client.refused(self._where, answer.status_code, answer.text, answer)
         return _reply(answer, request, self._where)
 
     def _body(self, request: Request) -> dict[str, Any]:
@@ -74,9 +74,9 @@ class OpenAICompatible:
                 import httpx2
 
                 headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-                hook = wire.bounded(httpx2.SyncByteStream, 2 * self._timeout)
+                hook = http_client.bounded(httpx2.SyncByteStream, 2 * self._timeout)
                 self._made = httpx2.Client(
-                    headers=headers | wire.PLAIN,
+                    headers=headers | http_client.PLAIN,
                     timeout=self._timeout,
                     event_hooks={"response": [hook]},
                 )
@@ -89,12 +89,14 @@ def _reply(answer: httpx2.Response, request: Request, where: str) -> Reply:
         choice, told = whole["choices"][0], whole.get("usage") or {}
         message, text = choice["message"], choice["message"].get("content") or ""
         reason = choice.get("finish_reason")
-        taken = int(told.get("prompt_tokens") or wire.estimate(request.system + request.data))
-        usage = Usage(taken, int(told.get("completion_tokens") or wire.estimate(text)))
+        taken = int(
+            told.get("prompt_tokens") or http_client.estimate(request.system + request.data)
+        )
+        usage = Usage(taken, int(told.get("completion_tokens") or http_client.estimate(text)))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
-        raise wire.unusable(f"{where} gave an unreadable answer") from None
+        raise http_client.unusable(f"{where} gave an unreadable answer") from None
     if message.get("refusal") or reason == "content_filter":
-        raise wire.unusable("the model refused", usage)
+        raise http_client.unusable("the model refused", usage)
     if reason == "length":
-        raise wire.unusable("the model's answer was cut off", usage)
-    return Reply(wire.parsed(text, usage), usage)
+        raise http_client.unusable("the model's answer was cut off", usage)
+    return Reply(http_client.parsed(text, usage), usage)

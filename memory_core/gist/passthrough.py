@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from memory_core.gist.base import Encoded, Gist, Related, Summarised, Turn
+from memory_core.gist.base import Encoded, Gist, InputTurn, Related, Summarised
 from memory_core.relations.claims import agree, claims
 from memory_core.text import passages
 from memory_core.text.importance import keywords, salience
@@ -30,8 +30,8 @@ class PassthroughEncoder:
 
     def encode(
         self,
-        turns: Sequence[Turn],
-        context: Sequence[Turn] = (),  # noqa: ARG002 - the protocol's; models use it
+        turns: Sequence[InputTurn],
+        context: Sequence[InputTurn] = (),  # noqa: ARG002 - the protocol's; models use it
     ) -> Encoded:
         """The gist of each turn from its own sentences; no facts, *context* makes no difference."""
         return Encoded(tuple(_gist(turn) for turn in turns))
@@ -47,7 +47,7 @@ class PassthroughEncoder:
         return Related("duplicate" if same else "")
 
 
-def _gist(turn: Turn) -> Gist:
+def _gist(turn: InputTurn) -> Gist:
     importance, reason = salience(turn.text, turn.role)
     return Gist(
         gist="" if count_words(turn.text) <= SHORT_WORDS else _shorten(turn.text),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memory_core.gist.base import Turn
+from memory_core.gist.base import InputTurn
 
 VERSION = "1"
 
@@ -77,7 +77,7 @@ class Request:
     most: int
 
 
-def encode(context: Sequence[Turn], turns: Sequence[Turn]) -> Request:
+def encode(context: Sequence[InputTurn], turns: Sequence[InputTurn]) -> Request:
     """Ask for gists and facts of *turns*; numbers go on from *context*, from 1."""
     numbered = [_quoted(place, turn) for place, turn in enumerate((*context, *turns), 1)]
     data = {"context": numbered[: len(context)], "turns": numbered[len(context) :]}
@@ -110,7 +110,7 @@ def _shape(name: str) -> dict[str, Any]:
     return answers.schema(getattr(answers, name))
 
 
-def _quoted(number: int, turn: Turn) -> dict[str, Any]:
+def _quoted(number: int, turn: InputTurn) -> dict[str, Any]:
     said: dict[str, Any] = {"turn": number}
     if turn.when is not None:
         said["date"] = datetime.fromtimestamp(turn.when, UTC).strftime("%A %Y-%m-%d %H:%M")

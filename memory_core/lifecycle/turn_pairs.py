@@ -114,7 +114,7 @@ def vectors(
     }
 
 
-def kept(store: MemoryStore, embed: Embed) -> Embed:
+def with_pair(store: MemoryStore, embed: Embed) -> Embed:
     """*embed* with the vector of its pair for a turn that is in one, as after a change of model."""
 
     def embedded(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.float32]]:

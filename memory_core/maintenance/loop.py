@@ -21,7 +21,7 @@ from memory_core.maintenance.backfill import Backfill, Embed
 from memory_core.maintenance.inspection import Inspection
 from memory_core.maintenance.reembedding import Reembedding
 from memory_core.maintenance.snapshots import Snapshots
-from memory_core.maintenance.table_sync import Mirror
+from memory_core.maintenance.table_sync import TableSync
 from memory_core.records import Change
 from memory_core.storage import process_memory
 from memory_core.storage.accesses import Accesses
@@ -88,7 +88,7 @@ class Maintenance:
         self._stopping = threading.Event()
         self._missing = Backfill(store, clock, embed, self._stopping.is_set)
         self.accesses = Accesses(store, clock, settings.storage.access_seconds)
-        self.mirror = Mirror(store, settings.storage, self._stopping.is_set)
+        self.table_sync = TableSync(store, settings.storage, self._stopping.is_set)
         self.snapshots = Snapshots(store, settings.storage)
         self.inspection = Inspection(store, clock)
         self._lock = FileLock(store.directory / "maintenance.lock")
@@ -196,13 +196,13 @@ class Maintenance:
             self._step("log", self._empty_log)
             if not hurry and self._kept_just_now():
                 return
-            self._step("table", self.mirror.keep)
+            self._step("table", self.table_sync.keep)
             self._step("snapshot", self.snapshots.keep)
             self._step("erasure", self._erase)
             self._step("reserve", self._store.reserve.keep)
             self._next_files = time.monotonic() + FILES_SECONDS
         else:
-            self._step("table", self.mirror.follow)
+            self._step("table", self.table_sync.follow)
         settled = not self._store.behind and not self.refused and not self._store.reembedding
         self._level = before if settled and before == self._state() else ()
 
@@ -234,12 +234,12 @@ class Maintenance:
 
     def _close_ranks(self) -> None:
         if self._store.close_ranks():
-            process_memory.give_back()
+            process_memory.trim()
 
     def _take(self) -> None:
         if not self._lock.held and self._lock.acquire(0.0):
             self._lock.sign()
-            self.mirror.tidy()
+            self.table_sync.tidy()
             self.snapshots.tidy()
 
     def repair(self) -> None:
@@ -255,9 +255,9 @@ class Maintenance:
                     "another process holds maintenance.lock", "run repair there, or close it"
                 )
             self._store.catch_up()
-            self.mirror.rebuild()
+            self.table_sync.rebuild()
             self.snapshots.write()
-            self.mirror.tidy(set_aside=True)
+            self.table_sync.tidy(set_aside=True)
             self.snapshots.tidy(set_aside=True)
             self.inspection.run()
             for past in (self.refused, self.problems, self._failures):
@@ -304,9 +304,9 @@ class Maintenance:
         forgotten = self._store.forgotten_at
         if not self.erasing:
             return
-        if (self.mirror.since or 0) < forgotten or self.snapshots.stale:
+        if (self.table_sync.since or 0) < forgotten or self.snapshots.stale:
             return  # a new generation could not be built yet
-        self.mirror.tidy(set_aside=True)
+        self.table_sync.tidy(set_aside=True)
         self.snapshots.tidy(set_aside=True)
         if not self._store.journal.checkpoint(truncate=True):
             raise Busy("a reader keeps the write-ahead log from being emptied", "it is tried again")

@@ -67,7 +67,7 @@ class Snapshots:
                     self._folders.remove_others(self._current(), set_aside=True)
         self._mended = True
         self._folders.remove_others(generation)
-        process_memory.give_back()
+        process_memory.trim()
 
     def _save(self, generation: int) -> int:
         with self._store.reading():

@@ -37,7 +37,7 @@ GRACE_SECONDS = 60.0
 """Old table versions are kept this long for readers in other processes."""
 
 
-class Mirror:
+class TableSync:
     """The table of one store, as this process sees it."""
 
     def __init__(
@@ -197,7 +197,7 @@ class Mirror:
         if meta is not None:
             self._open(meta)
             self._folders.remove_others(meta["generation"])
-            process_memory.give_back()
+            process_memory.trim()
 
     def _current(self) -> int | None:
         meta = self._meta()
@@ -239,7 +239,7 @@ class Mirror:
             self._folders.remove_others(None, set_aside=True)
             raise
         self._commits = 0
-        process_memory.give_back()
+        process_memory.trim()
 
     def tidy(self, *, set_aside: bool = False) -> None:
         """Remove generations that a killed holder left behind. Raises StorageError.

@@ -132,7 +132,7 @@ class Reader:
 
         The first is None without the store's model, the second where nobody is named.
         """
-        embedder = self._gate.willing(self._store.fingerprint)
+        embedder = self._gate.usable(self._store.fingerprint)
         if embedder is None:
             return None, None, ""
         told = self._told(who, query) if embedder.profile.first_person else query
@@ -144,7 +144,7 @@ class Reader:
             return fusion.between(vector, own), own, embedder.fingerprint
         except EncoderUnavailable as problem:
             log.warning("recall goes by words: %s", problem)
-            self._gate.rest(problem)
+            self._gate.back_off(problem)
             return None, None, ""
 
     def _told(self, who: Identity, query: str) -> str:

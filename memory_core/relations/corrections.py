@@ -52,7 +52,7 @@ def said(memory: Memory) -> Said:
     return Said(memory, *_parsed(memory.text, memory.speaker))
 
 
-def let_go() -> None:
+def clear_cache() -> None:
     """Forget what was taken apart; a run over 10,000 memories leaves tens of megabytes here."""
     _parsed.cache_clear()
 

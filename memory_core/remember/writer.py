@@ -18,7 +18,7 @@ from memory_core.config import Settings
 from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
-from memory_core.gist.base import GistEncoder, Turn
+from memory_core.gist.base import GistEncoder, InputTurn
 from memory_core.lifecycle import model_work, tombstones
 from memory_core.records import (
     NEVER,
@@ -178,7 +178,7 @@ class Writer:
 
     def _encode(self, memory: Memory, *, judged: bool) -> Memory:
         """*memory* with its gist and all that comes with it; what the caller gave stays."""
-        gist = self._encoder.encode([Turn(memory.text, memory.speaker, memory.role)]).gists[0]
+        gist = self._encoder.encode([InputTurn(memory.text, memory.speaker, memory.role)]).gists[0]
         importance = NORMAL if gist.importance is None else gist.importance
         return replace(
             memory,
@@ -246,14 +246,14 @@ class Writer:
 
     def _embed(self, entry: Entry) -> Entry:
         """*entry* with the vectors of its memory, or as it is while no model makes them."""
-        embedder = self._gate.willing(self._store.fingerprint)
+        embedder = self._gate.usable(self._store.fingerprint)
         if embedder is None:
             return entry
         try:
             parts, vectors = embed(embedder, entry.memory)
         except EncoderUnavailable as problem:  # the memory counts; its vectors come later
             log.warning("stored without vectors: %s", problem)
-            self._gate.rest(problem)
+            self._gate.back_off(problem)
             return entry
         return replace(entry, fingerprint=embedder.fingerprint, parts=parts, vectors=vectors)
 

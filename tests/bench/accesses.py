@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def compare(memory: Memory, ids: list[str], recalls: int, drawn: random.Random) -> int:
-    parts = memory._engine.parts()
+    parts = memory._runtime.parts()
     upkeep = parts.maintenance
     assert parts.store.table is not None
     upkeep.accesses.flush()

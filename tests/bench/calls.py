@@ -66,7 +66,7 @@ class Watch:
 
 def watched(memory: Memory, embedder: Prepared) -> Watch:
     watch = Watch()
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     for method in ("documents", "query"):
         watch.around(embedder, method, "embed")
     for method in ("search", "similarities", "wholes"):
@@ -99,7 +99,7 @@ def measure(name: str, watch: Watch, call: Callable[[str], object], texts: Seque
 
 def index_search(memory: Memory, asked: Sequence[str], embedder: Prepared) -> None:
     """The three searches of a recall without the rest of it, the 50 best of each."""
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     assert store.vectors is not None
     vectors = [embedder.query(text) for text in asked[:SEARCHES]]
     taken = []

@@ -64,7 +64,7 @@ class Asker:
 
     def __init__(self, memory: Memory, conversation: Conversation) -> None:
         self._memory = memory
-        self._store = memory._engine.parts().store
+        self._store = memory._runtime.parts().store
         self.turns: dict[str, str] = {}
         for turn in conversation.turns:
             when: Any = "" if turn.when is None else turn.when

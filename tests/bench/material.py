@@ -126,7 +126,7 @@ def fill(memory: Memory, embedder: Prepared, texts: Sequence[str]) -> float:
 
 def settled(memory: Memory, seconds: float = 120.0) -> None:
     """Wait until LanceDB holds everything, as it does soon after a busy time."""
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     end = time.monotonic() + seconds
     while (store.table is None or store.behind) and time.monotonic() < end:
         time.sleep(0.1)

@@ -146,12 +146,12 @@ def child(directory: Path, url: str, writes: int, seed: int) -> None:
         assert memory.wait_ready(60)
         for number, text in enumerate(texts[:WARM_UP]):
             memory.remember(ME, text, session=f"s{number % SESSIONS}")
-        jobs, state = memory._engine.parts().jobs, memory._engine.parts().jobs._state
+        jobs, state = memory._runtime.parts().worker, memory._runtime.parts().worker._state
         for step in range(STEPS + 1):
             gc.collect()
             held = {
                 "resident": resident(),
-                "queue": len(jobs.backlog.waiting()),
+                "queue": len(jobs.queue.waiting()),
                 "hands": len(state.busy),
                 "counted": len(state.tried) + state.running.total() + state.failed.total(),
                 "due": memory.health(ME).jobs["queued"],

@@ -189,7 +189,7 @@ def verify(plan: Plan) -> dict[str, Any]:
     waits = np.array([float(line[3]) for line in words if line[0] in ("stored", "refused")])
     with Memory(plan.settings, embedder=shared.ToyEmbedder()) as memory:
         memory.wait_ready(PATIENCE)
-        parts = memory._engine.parts()
+        parts = memory._runtime.parts()
         parts.maintenance.round()
         texts = {record["id"]: record["text"] for record in memory.export(ME)}
         table = parts.store.table

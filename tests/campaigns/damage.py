@@ -77,7 +77,7 @@ def once(whole: Path, copy: Path, account: Any, order: random.Random) -> list[st
     try:
         if running:
             serve(memory, account)
-            memory._engine.parts().maintenance.round()
+            memory._runtime.parts().maintenance.round()
             damage(copy / "table")
         serve(memory, account)
         account.verify(memory)
@@ -104,7 +104,7 @@ def rebuild(folder: Path) -> float:
         shutil.rmtree(folder / part, ignore_errors=True)
     started = time.monotonic()
     memory = scenarios.open_memory(folder)
-    parts = memory._engine.parts()
+    parts = memory._runtime.parts()
     parts.maintenance.round()
     took = time.monotonic() - started
     assert parts.maintenance.problems == {}

@@ -123,7 +123,7 @@ class Client:
 
     def round(self) -> None:
         """One round of upkeep: apply, compact, snapshot, erase, as far as there is need."""
-        maintenance = self.memory._engine.parts().maintenance
+        maintenance = self.memory._runtime.parts().maintenance
         maintenance.nudge()
         maintenance.round()
         for step, problem in maintenance.problems.items():
@@ -131,7 +131,7 @@ class Client:
 
     def compact(self) -> None:
         """Compact now, whatever the number of commits."""
-        mirror = self.memory._engine.parts().maintenance.mirror
+        mirror = self.memory._runtime.parts().maintenance.table_sync
         mirror._commits = 10_000
         self.round()
 
@@ -239,7 +239,7 @@ class Account:
         return len(records)
 
     def _parts(self, memory: Memory, ids: set[str]) -> None:
-        parts = memory._engine.parts()
+        parts = memory._runtime.parts()
         parts.maintenance.round()
         parts.maintenance.inspection.run()  # what is damaged is found now, not by whoever reads it
         for _ in range(3):

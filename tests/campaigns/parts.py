@@ -62,7 +62,7 @@ def fill(folder: Path, embedder: str) -> None:
         assert memory.wait_ready(PATIENCE)
         for number in range(8):
             memory.remember(ME, f"The stork number {number} stands on chimney {number * 3}.")
-        upkeep = memory._engine.parts().maintenance
+        upkeep = memory._runtime.parts().maintenance
         upkeep.round()
         upkeep.repair()
 

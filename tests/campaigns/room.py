@@ -78,7 +78,7 @@ def said(draw: random.Random, number: int) -> tuple[records.Memory, int]:
 
 def write(memory: Memory, told: Sequence[tuple[records.Memory, int]], draw: Any) -> None:
     """All of *told* in one transaction, with random vectors."""
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
 
     def build(tx: Transaction) -> None:
         for each, sentences in told:
@@ -98,7 +98,7 @@ def kept(memory: Memory) -> int:
         for record in memory.export(WHO)
     )
     told = sum(len(json.dumps(record, ensure_ascii=False).encode()) for record in records)
-    vectors = memory._engine.parts().store.vectors
+    vectors = memory._runtime.parts().store.vectors
     assert vectors is not None
     return told + 2 * DIMENSION * len(vectors)
 
@@ -121,7 +121,7 @@ def main() -> None:
                 if number % max(1, args.writes // LOOKS) < TOGETHER:
                     seen.append(on_disk(folder))
                     print(f"{number}: {seen[-1]}, {time.monotonic() - begun:.0f} s", flush=True)
-            store = memory._engine.parts().store
+            store = memory._runtime.parts().store
             while store.behind:
                 time.sleep(1.0)
             settled = on_disk(folder)

@@ -99,7 +99,7 @@ def told(memory: Memory) -> str:
 
 def states(memory: Memory) -> dict[str, str]:
     """The state of every run of the store."""
-    found = memory._engine.parts().store.journal.runs()
+    found = memory._runtime.parts().store.journal.runs()
     return {change.target: (change.body or {})["state"] for change in found}
 
 
@@ -131,7 +131,7 @@ class Legal:
             rows = {row["id"]: row["text"] for row in memory.export(ME)}
             assert self.said.items() <= rows.items(), "something that was said is lost"
             outcome = self._settled(memory, go_on=go_on)
-            assert memory._engine.parts().store.journal.check() == []
+            assert memory._runtime.parts().store.journal.check() == []
             return outcome
         finally:
             memory.close()

@@ -402,7 +402,7 @@ class Whole(RuleBasedStateMachine):
     @precondition(lambda self: self.played % 16 == 0)
     @step()
     def upkeep(self) -> None:
-        self.memory._engine.parts().maintenance.round()
+        self.memory._runtime.parts().maintenance.round()
 
     @precondition(lambda self: self.played % 12 == 5)
     @step()
@@ -414,7 +414,7 @@ class Whole(RuleBasedStateMachine):
     @step()
     def the_model_goes_or_comes_back(self) -> None:
         self.model.gone = not self.model.gone
-        self.memory._engine.gate.retry()
+        self.memory._runtime.gate.retry()
 
     # A second process
 
@@ -539,7 +539,7 @@ class Whole(RuleBasedStateMachine):
         try:
             if hasattr(self, "memory"):
                 self.look()
-                assert self.memory._engine.parts().store.journal.check() == []
+                assert self.memory._runtime.parts().store.journal.check() == []
         finally:
             if self.helper is not None:
                 self.helper.kill()

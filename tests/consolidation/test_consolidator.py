@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from memory_core.consolidate.run import MODES
-from memory_core.consolidate.run_log import Runs
+from memory_core.consolidate.run_log import RunLog
 from memory_core.errors import Busy, InvalidInput, NotFound
 from memory_core.records import Change, Identity, new_id
 from memory_core.storage.locks import FileLock
@@ -245,7 +245,7 @@ def test_what_a_killed_run_left_is_taken_back_by_the_next(
             raise Cancelled
 
     with monkeypatch.context() as killed:
-        killed.setattr(Runs, "fail", lambda *_: None)
+        killed.setattr(RunLog, "fail", lambda *_: None)
         with pytest.raises(Cancelled):
             world.run(progress=die)
     left = world.store.journal.runs()[0]
@@ -271,7 +271,7 @@ def _killed(world: Any, monkeypatch: pytest.MonkeyPatch, after: int, mode: str =
             raise Cancelled
 
     with monkeypatch.context() as killed:
-        killed.setattr(Runs, "fail", lambda *_: None)
+        killed.setattr(RunLog, "fail", lambda *_: None)
         with pytest.raises(Cancelled):
             world.run(mode, progress=die)
     return str(world.store.journal.runs()[0].target)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from memory_core.consolidate.run import Consolidator
-from memory_core.consolidate.run_log import Runs
-from memory_core.consolidate.scheduler import Sleeper
+from memory_core.consolidate.run_log import RunLog
+from memory_core.consolidate.scheduler import Scheduler
 from memory_core.records import Identity, Memory, from_fields
 from memory_core.storage.locks import FileLock
 
@@ -21,20 +21,20 @@ DAY, HOUR = 86_400.0, 3600.0
 
 OFF = {"every_turns": 0, "unconsolidated": 0, "idle_minutes": 0.0, "nightly": ""}
 
-Make = Callable[..., tuple[Any, Sleeper]]
+Make = Callable[..., tuple[Any, Scheduler]]
 
 
 @pytest.fixture
 def asleep(make: Any) -> Make:
-    def build(*, keeps: bool = True, **settings: Any) -> tuple[Any, Sleeper]:
+    def build(*, keeps: bool = True, **settings: Any) -> tuple[Any, Scheduler]:
         world = make(**{**OFF, **settings})
         chosen = world.settings.consolidation
-        return world, Sleeper(world.store, world.consolidator, chosen, world.clock, lambda: keeps)
+        return world, Scheduler(world.store, world.consolidator, chosen, world.clock, lambda: keeps)
 
     return build
 
 
-def whys(sleeper: Sleeper) -> list[tuple[str, str]]:
+def whys(sleeper: Scheduler) -> list[tuple[str, str]]:
     return [(due.who.agent, due.why) for due in sleeper.due()]
 
 
@@ -183,7 +183,7 @@ def test_what_a_kill_cut_short_is_taken_up(asleep: Make, monkeypatch: pytest.Mon
             raise Killed
 
     with monkeypatch.context() as killed:
-        killed.setattr(Runs, "fail", lambda *_: None)
+        killed.setattr(RunLog, "fail", lambda *_: None)
         with pytest.raises(Killed):
             world.run(progress=die)
     run = world.store.journal.runs()[0].target
@@ -211,7 +211,7 @@ def test_closing_ends_a_run_and_nothing_of_it_remains(
     assert world.state(world.store.journal.runs()[0].target) == "failed"
 
 
-def _undone(asleep: Make) -> tuple[Any, Sleeper, list[str], str]:
+def _undone(asleep: Make) -> tuple[Any, Scheduler, list[str], str]:
     """A world in which the first run that began by itself was taken back."""
     world, sleeper = asleep(every_turns=2, concept_members=3, min_age_days=0.0)
     ids = [world.tell(text, session="lake") for text in world.sailing]

@@ -63,12 +63,12 @@ def test_the_own_store_is_read_and_nothing_else(tmp_path: Path, toy: Any) -> Non
     with Real(Settings(data_dir=tmp_path / "own"), embedder=toy) as memory:
         assert memory.wait_ready(20)
         id = memory.remember(ME, "The boiler code is 27.").id
-        journal = memory._engine.parts().store.journal
+        journal = memory._runtime.parts().store.journal
         before = (journal.last(), memory.get(ME, id))
         report = evaluate_store(memory, ME, [Pair("boiler code", ("the boiler code is 27",))] * 3)
-        memory._engine.parts().maintenance.accesses.flush()
+        memory._runtime.parts().maintenance.accesses.flush()
         assert (journal.last(), memory.get(ME, id)) == before
         assert report.answers["recall"][0].scores["recall@1"] == 1
         memory.recall(ME, "boiler code")
-        memory._engine.parts().maintenance.accesses.flush()
+        memory._runtime.parts().maintenance.accesses.flush()
         assert memory.get(ME, id).access_count == 1

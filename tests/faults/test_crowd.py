@@ -54,7 +54,7 @@ def crowd(memory: Memory) -> list[Callable[[int], object]]:
         forget,
         forget,
         lambda step: memory.health(ME, repair=step % 5 == 4),
-        lambda step: memory._engine.parts().maintenance.round(),
+        lambda step: memory._runtime.parts().maintenance.round(),
         lambda step: memory.listing(ME, session="s1"),
         lambda step: memory.consolidate(ME, dry_run=step % 2 == 0),
         lambda step: list(memory.export(ME)),

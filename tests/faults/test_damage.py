@@ -103,7 +103,7 @@ def test_what_is_damaged_is_kept_to_look_at_until_something_is_forgotten(
         assert checks["set aside"] == "repaired"
         memory.forget(scenarios.ME, ids=[account.ids["k3"]], confirm=True, never_again=False)
         for _ in range(2):
-            memory._engine.parts().maintenance.round()
+            memory._runtime.parts().maintenance.round()
         assert not list(copy.glob("*/*.damaged*"))
     finally:
         memory.close()

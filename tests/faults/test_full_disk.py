@@ -42,7 +42,7 @@ def write_on(memory: Memory, who: Any) -> None:
 def test_forgetting_and_upkeep_work_on_a_full_disk(small_disk: Path, scenarios: Any) -> None:
     who, disk = scenarios.ME, small_disk
     memory = scenarios.open_memory(disk / "store")
-    upkeep = memory._engine.parts().maintenance
+    upkeep = memory._runtime.parts().maintenance
     try:
         told = {n: memory.remember(who, scenarios.text_of(f"k{n}")).id for n in range(30)}
         upkeep.round()
@@ -76,16 +76,16 @@ def test_forgetting_and_upkeep_work_on_a_full_disk(small_disk: Path, scenarios: 
 def test_compacting_works_on_a_full_disk(small_disk: Path, scenarios: Any) -> None:
     who, disk = scenarios.ME, small_disk
     memory = scenarios.open_memory(disk / "store")
-    upkeep = memory._engine.parts().maintenance
+    upkeep = memory._runtime.parts().maintenance
     try:
         for number in range(9):
             memory.remember(who, scenarios.text_of(f"k{number}"))
             upkeep.round()
         fill_up(disk)
-        upkeep.mirror._commits = 10_000
-        upkeep.mirror._compact()
-        assert upkeep.mirror._commits == 0
-        table = upkeep.mirror._store.table
+        upkeep.table_sync._commits = 10_000
+        upkeep.table_sync._compact()
+        assert upkeep.table_sync._commits == 0
+        table = upkeep.table_sync._store.table
         assert table is not None
         assert table.count() == 9
     finally:
@@ -97,7 +97,7 @@ def test_a_table_too_large_for_the_reserve_goes_and_is_built_anew_when_there_is_
 ) -> None:
     who, disk = scenarios.ME, small_disk
     memory = scenarios.open_memory(disk / "store")
-    upkeep = memory._engine.parts().maintenance
+    upkeep = memory._runtime.parts().maintenance
     try:
         told = [memory.remember(who, scenarios.text_of(f"k{n}")).id for n in range(5)]
         upkeep.round()
@@ -107,7 +107,7 @@ def test_a_table_too_large_for_the_reserve_goes_and_is_built_anew_when_there_is_
 
         with monkeypatch.context() as broken:
             broken.setattr("memory_core.storage.table.table.Table.compact", full)
-            upkeep.mirror._commits = 10_000
+            upkeep.table_sync._commits = 10_000
             memory.remember(who, "One more.")
             upkeep.nudge()
             upkeep.round()
@@ -117,7 +117,7 @@ def test_a_table_too_large_for_the_reserve_goes_and_is_built_anew_when_there_is_
         upkeep.nudge()
         upkeep.round()
         assert upkeep.problems == {}
-        table = memory._engine.parts().store.table
+        table = memory._runtime.parts().store.table
         assert table is not None
         assert table.count() == 6
     finally:

@@ -171,7 +171,7 @@ def verify(memory: Memory, log: Log) -> None:
     for key, id in log.stored.items():
         if id in records:
             assert records[id]["text"] == f"heron number {key} waits by the weir"
-    parts = memory._engine.parts()
+    parts = memory._runtime.parts()
     for _ in range(3):
         parts.maintenance.round()
     assert parts.maintenance.problems == {}

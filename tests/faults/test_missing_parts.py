@@ -79,7 +79,7 @@ def filled(folder: Path, toy: Any, now: float = 1.7e9) -> None:
         assert memory.wait_ready(30)
         for number in range(8):
             memory.remember(ME, f"The stork number {number} stands on chimney {number * 3}.")
-        upkeep = memory._engine.parts().maintenance
+        upkeep = memory._runtime.parts().maintenance
         upkeep.round()
         upkeep.repair()
 

@@ -12,15 +12,15 @@ import jsonschema
 import pytest
 
 from memory_core.config import Settings
-from memory_core.gist import prompts, wire
-from memory_core.gist.base import AnswerFailure, Fact, GistEncoder, ServiceFailure, Turn, Usage
+from memory_core.gist import http_client, prompts
+from memory_core.gist.base import AnswerFailure, Fact, GistEncoder, InputTurn, ServiceFailure, Usage
 from memory_core.gist.encoder import choose
 
 TURNS = [
-    Turn("The staging database moved to port 5433.", "Lena", "user", 1_717_200_000.0),
-    Turn("Noted. She likes it?", "", "assistant", 1_717_200_060.0),
+    InputTurn("The staging database moved to port 5433.", "Lena", "user", 1_717_200_000.0),
+    InputTurn("Noted. She likes it?", "", "assistant", 1_717_200_060.0),
 ]
-BEFORE = [Turn("Mira asked about the database.", "Lena", "user", 1_717_199_000.0)]
+BEFORE = [InputTurn("Mira asked about the database.", "Lena", "user", 1_717_199_000.0)]
 
 GOOD = {
     "turns": [
@@ -229,7 +229,7 @@ def test_what_an_unusable_answer_took_is_known(
 @pytest.mark.parametrize(
     ("raw", "headers"),
     [
-        (b" " * (wire.MOST_BYTES + 1) + b"{}", {}),
+        (b" " * (http_client.MOST_BYTES + 1) + b"{}", {}),
         (gzip.compress(b" " * 10**6), {"Content-Encoding": "gzip"}),
     ],
     ids=["too long", "a bomb"],
@@ -294,7 +294,7 @@ def test_a_model_that_takes_no_force_is_asked_again_without(
 
 def test_the_keys_of_an_error_are_masked_and_it_is_short() -> None:
     key = "sk-ant-api03-" + "a1B2" * 24
-    problem = wire.refused("Somebody", 401, f"invalid key {key} " + "x" * 900, None).problem
+    problem = http_client.refused("Somebody", 401, f"invalid key {key} " + "x" * 900, None).problem
     assert key not in problem
     assert len(problem) < 300
 
@@ -304,9 +304,9 @@ def test_the_keys_of_an_error_are_masked_and_it_is_short() -> None:
     [(None, None), ("", None), ("5", 5.0), ("-3", 0.0), ("1e9", 3600.0), ("soon", None)],
 )
 def test_retry_after(header: str | None, seconds: float | None) -> None:
-    assert wire.seconds(header) == seconds
+    assert http_client.seconds(header) == seconds
 
 
 def test_retry_after_may_be_a_date() -> None:
-    assert wire.seconds("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
-    assert wire.seconds("Wed, 21 Oct 2099 07:28:00 GMT") == 3600.0
+    assert http_client.seconds("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    assert http_client.seconds("Wed, 21 Oct 2099 07:28:00 GMT") == 3600.0

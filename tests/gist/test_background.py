@@ -45,7 +45,7 @@ def facts_of(memory: Memory) -> list[str]:
 
 
 def jobs_of(memory: Memory) -> Any:
-    return memory._engine.parts().jobs
+    return memory._runtime.parts().worker
 
 
 # One commit
@@ -126,7 +126,7 @@ def test_a_turn_that_leaves_the_ring_without_a_gist_gets_one(
     """A model was chosen after it was captured (seed row A2.6)."""
     plain = open_memory("store")
     ids = talk(plain, 20)
-    plain._engine.parts().capture._heard.clear()  # as after a kill: the ring is not emptied
+    plain._runtime.parts().capture._heard.clear()  # as after a kill: the ring is not emptied
     plain.close()
     memory = opened(batch_turns=50)
     assert memory.encode(ME).due == 0
@@ -146,7 +146,7 @@ def test_what_may_not_be_sent_is_not_made_due_on_leaving(
 ) -> None:
     plain = open_memory("store")
     ids = talk(plain, 20)
-    plain._engine.parts().capture._heard.clear()
+    plain._runtime.parts().capture._heard.clear()
     plain.close()
     memory = opened(forbid_agents=("me",))
     says(memory, "The pear tree bears.")
@@ -332,9 +332,9 @@ def test_a_hanging_model_bounds_queue_and_hands(opened: Opened, server: Any) -> 
             memory.remember(ME, f"Tomasz counted {n} parcels.", session=f"s{n % 7}")
             assert len(jobs._state.busy) <= 3 * 4
             assert len(jobs._state.groups) <= 3
-            assert len(jobs.backlog.waiting()) <= 32
+            assert len(jobs.queue.waiting()) <= 32
         assert first.wait(WAIT)
-        assert len(jobs.backlog.waiting()) == 32
+        assert len(jobs.queue.waiting()) == 32
         assert len(jobs._state.tried) == 0
         assert jobs._state.running.total() <= 3 * 4 * len(JOBS)
         assert len(server.asked) <= 3

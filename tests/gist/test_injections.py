@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.gist import prompts
-from memory_core.gist.base import GistEncoder, Turn
+from memory_core.gist.base import GistEncoder, InputTurn
 from memory_core.memory import Memory
 from memory_core.records import Identity
 
@@ -89,9 +89,9 @@ def test_turns_are_quoted(encoder: GistEncoder, server: Any) -> None:
     for start in range(0, len(TEXTS), BATCH):
         batch = TEXTS[start : start + BATCH]
         server.asked.clear()
-        encoder.encode([Turn("It rained.", "", "user")] * len(batch), [Turn("Yes.")] * 2)
-        turns = [Turn(text, text[:80], "user", 0.0) for text in batch]
-        encoder.encode(turns, [Turn(batch[0]), Turn(batch[-1])])
+        encoder.encode([InputTurn("It rained.", "", "user")] * len(batch), [InputTurn("Yes.")] * 2)
+        turns = [InputTurn(text, text[:80], "user", 0.0) for text in batch]
+        encoder.encode(turns, [InputTurn(batch[0]), InputTurn(batch[-1])])
         plain, asked = server.asked
         assert_quoted(asked, plain)
         assert asked.system == prompts.ENCODE
@@ -164,7 +164,7 @@ def test_what_an_obeying_model_makes_up_is_not_taken(
     open_memory: Callable[..., Memory], chosen: Any, server: Any, backend: str
 ) -> None:
     memory = open_memory("store", **chosen(backend))
-    service = memory._engine.parts().jobs.service
+    service = memory._runtime.parts().worker.budget
     service._monotonic = itertools.count(10**6, 10**4).__next__  # no pause lasts
     mine = memory.remember(ME, "The owner is Nora.", tags=["x"], importance=0.5).id
     for number, (name, hostile) in enumerate(HOSTILE.items()):
@@ -190,7 +190,7 @@ def test_importance_stays_in_its_range_and_facts_in_their_number(
 ) -> None:
     many = [{"text": f"It rained on day {n}.", "importance": 9e9} for n in range(2000)]
     server.say = lambda data: answer(*many, importance=-7.0)
-    made = encoder.encode([Turn("It rained.")])
+    made = encoder.encode([InputTurn("It rained.")])
     assert made.gists[0].importance == 0.0
     assert {fact.importance for fact in made.facts} == {1.0}
     assert len(made.facts) == 16

@@ -54,7 +54,7 @@ def encoder_check(report: HealthReport) -> Any:
 
 
 def jobs_of(memory: Memory) -> Any:
-    return memory._engine.parts().jobs
+    return memory._runtime.parts().worker
 
 
 # What is written
@@ -289,7 +289,7 @@ def test_a_group_waits_its_time_and_no_clock_that_is_set_back_keeps_it(
 ) -> None:
     memory = opened(gather_seconds=3600.0, drain_seconds=0.0)
     memory.remember(ME, PORT)
-    backlog = memory._engine.parts().jobs.backlog
+    backlog = memory._runtime.parts().worker.queue
     assert backlog.batch((), (), {}, hurry=False) == []
     clock.pass_by(passed)
     assert len(backlog.batch((), (), {}, hurry=False)) == 1
@@ -497,7 +497,7 @@ def test_a_broken_model_breaks_nothing(
     if absent:
         memory.close()
         memory = open_memory("store", **settings)
-    jobs_of(memory).service._monotonic = lambda: 1e12
+    jobs_of(memory).budget._monotonic = lambda: 1e12
     assert memory.encode(ME).left == 0
     assert encoder_check(memory.health(ME)).status == "ok"
     assert len(facts_of(memory)) == 1
@@ -512,7 +512,7 @@ def test_a_turn_that_no_answer_fits_is_given_up_visibly_and_alone(
 
     server.say = say
     memory = opened()
-    jobs_of(memory).service._monotonic = iter(range(10**6, 10**9, 10**4)).__next__
+    jobs_of(memory).budget._monotonic = iter(range(10**6, 10**9, 10**4)).__next__
     ids = [
         memory.remember(ME, text, session="s").id
         for text in ("Tomasz counted 1 parcel.", "poison", "Tomasz counted 2 parcels.")
@@ -537,7 +537,7 @@ def test_a_failing_service_is_left_alone_longer_and_longer(
     server.say = lambda data: spoken(status=500)
     memory = opened()
     now = [0.0]
-    service = jobs_of(memory).service
+    service = jobs_of(memory).budget
     service._monotonic = lambda: now[0]
     memory.remember(ME, PORT)
     asked_at = []
@@ -606,7 +606,7 @@ def test_a_slow_model_bounds_its_queue_and_nobody_waits_for_it(
     jobs = jobs_of(memory)
     while len(calls) < 2:
         jobs._stopping.wait(0.01)
-    assert len(jobs.backlog.waiting()) == 16
+    assert len(jobs.queue.waiting()) == 16
     counts = memory.health(ME).jobs
     assert counts["gist"]["running"] <= 2 * 8
     assert counts["gist"]["queued"] + counts["gist"]["running"] == 60

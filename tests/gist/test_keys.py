@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_core.gist import wire
+from memory_core.gist import http_client
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from server.cli import main
@@ -109,7 +109,7 @@ def test_a_key_is_nowhere_but_in_the_request(
     ],
 )
 def test_an_address_is_shown_without_its_password(url: str, shown: str) -> None:
-    assert wire.address(url) == shown
+    assert http_client.address(url) == shown
 
 
 def test_no_error_shows_the_password_of_a_url(

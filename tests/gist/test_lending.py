@@ -74,7 +74,7 @@ def test_a_fact_answers_itself_when_it_is_asked_for_by_kind(told: Any) -> None:
 def test_a_fact_or_its_text_answers_when_the_text_is_retired(told: Any) -> None:
     memory, id, extract = told
     extract()
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.commit(lambda tx: tx.append(Change("put", id, {"retired_at": 1.0})))
     found = memory.recall(ME, QUESTION, context=0)
     assert found.hits[0].memory.text in (FACT, ANSWER)  # retired ones come in a second look

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_core.config import Settings
-from memory_core.gist.base import Gist, GistEncoder, Turn
+from memory_core.gist.base import Gist, GistEncoder, InputTurn
 from memory_core.gist.encoder import choose
 from memory_core.gist.passthrough import SHORT_WORDS, PassthroughEncoder, summarise
 
@@ -16,7 +16,7 @@ LONG = (
 
 
 def encode(text: str, role: str = "") -> Gist:
-    return PassthroughEncoder().encode([Turn(text, role=role)]).gists[0]
+    return PassthroughEncoder().encode([InputTurn(text, role=role)]).gists[0]
 
 
 def test_a_short_text_is_its_own_gist() -> None:
@@ -63,7 +63,7 @@ def test_the_boundary_of_short() -> None:
 def test_choose_gives_the_encoder_of_the_settings(tmp_path) -> None:  # type: ignore[no-untyped-def]
     encoder: GistEncoder = choose(Settings(data_dir=tmp_path))
     assert encoder.name == "passthrough"
-    assert encoder.encode([Turn("We moved to Porto in May")]).gists[0].entities == ("Porto",)
+    assert encoder.encode([InputTurn("We moved to Porto in May")]).gists[0].entities == ("Porto",)
 
 
 def test_it_sums_up_verbatim_and_judges_only_what_is_plain() -> None:

@@ -43,13 +43,13 @@ def test_the_thread_touches_the_table_for_many_changes_at_once(
     room = house.room()
     ids = [room.put(f"heron {number}") for number in range(3)]
     room.rounds()
-    built, settled = room.upkeep.mirror.since, room.store.settled
+    built, settled = room.upkeep.table_sync.since, room.store.settled
     for id in ids[:2]:
         room.forget(id)
         room.put(f"a stork for {id}")
         room.upkeep.round(hurry=False)
         assert room.upkeep.erasing
-        assert (room.upkeep.mirror.since, room.store.settled) == (built, settled)
+        assert (room.upkeep.table_sync.since, room.store.settled) == (built, settled)
     later = time.monotonic() + loop.FILES_SECONDS
     monkeypatch.setattr(time, "monotonic", lambda: later)
     room.upkeep.round(hurry=False)

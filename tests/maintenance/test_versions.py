@@ -56,7 +56,7 @@ def versions(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def rounds(memory: Memory, count: int) -> None:
-    upkeep = memory._engine.parts().maintenance
+    upkeep = memory._runtime.parts().maintenance
     for _ in range(count):
         upkeep.nudge()
         upkeep.round()
@@ -74,7 +74,7 @@ def lived_in(open_memory: Any) -> tuple[Memory, str]:
     memory.remember(ME, f"No, {SECRET} on the left.", replaces=told[0])
     memory.consolidate(ME)
     rounds(memory, 2)
-    memory._engine.parts().maintenance.snapshots.write()
+    memory._runtime.parts().maintenance.snapshots.write()
     return memory, told[0]
 
 
@@ -91,7 +91,7 @@ def test_no_version_no_snapshot_no_journal_and_no_log_line_holds_it(
     assert {"table", "index"} == {name.split("/")[0] for name in before}
     memory.forget(ME, ids=[id, correction], confirm=True)
     rounds(memory, 1)
-    upkeep = memory._engine.parts().maintenance
+    upkeep = memory._runtime.parts().maintenance
     assert not upkeep.erasing, "one round does it: half a second, while a server runs"
     assert not before & files(folder)
     read = dict(versions(folder))

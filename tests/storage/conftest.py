@@ -17,7 +17,7 @@ from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance
-from memory_core.maintenance.table_sync import Mirror
+from memory_core.maintenance.table_sync import TableSync
 from memory_core.records import Change, Identity, Memory, content_hash, new_id, to_fields
 from memory_core.representation import index_text
 from memory_core.storage.store import MemoryStore
@@ -148,7 +148,7 @@ class Holder:
     def __init__(self, shop: Shop, **options: Any) -> None:
         self.shop = shop
         self.store: MemoryStore = shop.open(**options)
-        self.mirror = Mirror(self.store, shop.settings.storage)
+        self.table_sync = TableSync(self.store, shop.settings.storage)
 
     @property
     def folder(self) -> Path:
@@ -164,11 +164,11 @@ class Holder:
     def filled(self) -> dict[str, Memory]:
         """A table of several commits, with a changed row in it."""
         memories = self.fill(6)
-        self.mirror.keep()
+        self.table_sync.keep()
         memories |= self.fill(3, "stork")
         first = next(iter(memories))
         self.shop.change(self.store, first, speaker="Ana")
-        self.mirror.keep()
+        self.table_sync.keep()
         memories = self.store.memories(memories)
         assert memories[first].speaker == "Ana"
         self.level()

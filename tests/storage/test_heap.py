@@ -56,7 +56,7 @@ blocks = [bytes(2000) for _ in range(20_000)]
 kept, last = blocks[::100], bytes(2000)  # what still lies between keeps the heap from shrinking
 del blocks
 before = resident()
-assert process_memory.give_back()
+assert process_memory.trim()
 print(before, resident())
 """
 
@@ -73,4 +73,4 @@ def test_freed_memory_goes_back_to_the_system() -> None:
 def test_another_system_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not process_memory.share()
-    assert not process_memory.give_back()
+    assert not process_memory.trim()

@@ -29,14 +29,14 @@ class Passing:
 @pytest.fixture
 def upkeep(memory: Memory) -> Any:
     memory.remember(ME, "The heron waits by the weir.")
-    found = memory._engine.parts().maintenance
+    found = memory._runtime.parts().maintenance
     found.round()
     return found
 
 
 def test_it_is_due_once_a_day_and_not_at_once(upkeep: Any, memory: Memory, clock: Any) -> None:
     passing = Passing()
-    inspection = Inspection(memory._engine.parts().store, clock, passing)
+    inspection = Inspection(memory._runtime.parts().store, clock, passing)
     inspection.keep()
     assert inspection.last() == {}
     passing.now += HEAD_START
@@ -59,7 +59,7 @@ def test_it_is_due_once_a_day_and_not_at_once(upkeep: Any, memory: Memory, clock
 def test_a_row_that_changed_on_the_disk_is_found_and_the_table_built_anew(
     upkeep: Any, memory: Memory
 ) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     table = store.directory / "table"
     for path in table.rglob("*.lance"):
         if path.is_file():
@@ -72,7 +72,7 @@ def test_a_row_that_changed_on_the_disk_is_found_and_the_table_built_anew(
     assert "is damaged" in checks["table"].detail
     upkeep.nudge()
     upkeep.round()
-    assert upkeep.mirror.rebuilds == 1
+    assert upkeep.table_sync.rebuilds == 1
     checks = {check.name: check for check in memory.health(ME).checks}
     assert (checks["table"].status, checks["upkeep"].status) == ("repaired", "ok")
     assert upkeep.inspection.run() == []
@@ -81,7 +81,7 @@ def test_a_row_that_changed_on_the_disk_is_found_and_the_table_built_anew(
 def test_what_the_journal_lost_stays_in_the_report(
     upkeep: Any, memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     monkeypatch.setattr(store.journal, "check", lambda: ["change 3 is damaged"])
     assert upkeep.inspection.run() == ["change 3 is damaged"]
     upkeep.nudge()
@@ -94,14 +94,14 @@ def test_what_the_journal_lost_stays_in_the_report(
 @pytest.mark.parametrize("body", ["", "[]", "{", '{"at": null, "problems": []}', '{"at": 1}'])
 def test_a_damaged_report_is_as_good_as_none(upkeep: Any, memory: Memory, body: str) -> None:
     upkeep.inspection.run()
-    path = memory._engine.parts().store.directory / FILE
+    path = memory._runtime.parts().store.directory / FILE
     path.write_text(body)
     assert upkeep.inspection.last() == {}
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_report_that_cannot_be_written_is_told(upkeep: Any, memory: Memory) -> None:
-    path = Path(memory._engine.parts().store.directory) / FILE
+    path = Path(memory._runtime.parts().store.directory) / FILE
     path.unlink(missing_ok=True)
     path.mkdir()
     with pytest.raises(StorageError, match="inspection"):
@@ -121,7 +121,7 @@ def test_everything_in_a_row_is_compared(upkeep: Any, memory: Memory, column: st
     id = memory.remember(ME, "The stork stands on the mill.", tags=["birds"]).id
     upkeep.round()
     assert upkeep.inspection.run() == []
-    table, where = memory._engine.parts().store.table._open, f"id = '{id}'"  # type: ignore[union-attr]
+    table, where = memory._runtime.parts().store.table._open, f"id = '{id}'"  # type: ignore[union-attr]
     if column == "no row":
         table.delete(where)
     elif column.endswith("vector"):
@@ -133,7 +133,7 @@ def test_everything_in_a_row_is_compared(upkeep: Any, memory: Memory, column: st
     assert len(upkeep.inspection.run()) == 1
     upkeep.nudge()
     upkeep.round()
-    assert upkeep.mirror.rebuilds == 1
+    assert upkeep.table_sync.rebuilds == 1
     assert upkeep.inspection.run() == []
 
 
@@ -149,7 +149,7 @@ def test_an_index_that_hides_a_row_is_found(
 
 
 def test_vectors_of_the_model_before_are_no_damage(upkeep: Any, memory: Memory) -> None:
-    store = memory._engine.parts().store
+    store = memory._runtime.parts().store
     store.changed_over_at = store.applied + 1
     store.table._open.update("true", {"vector": [0.5] * 64})  # type: ignore[union-attr]
     assert upkeep.inspection.run() == []

@@ -12,7 +12,7 @@ import pytest
 
 from memory_core.errors import DiskFull
 from memory_core.maintenance.snapshots import Snapshots
-from memory_core.maintenance.table_sync import Mirror
+from memory_core.maintenance.table_sync import TableSync
 from memory_core.records import Change
 from memory_core.storage.table.table import Table
 
@@ -21,7 +21,7 @@ Damage = Callable[[Path], None]
 
 def test_the_first_round_builds_a_table_of_all_rows_and_vectors(holder: Any) -> None:
     memories = holder.fill()
-    holder.mirror.keep()
+    holder.table_sync.keep()
     holder.level()
     assert holder.generations() == ["1"]
     assert holder.store.memories(memories) == memories
@@ -39,14 +39,14 @@ def test_rows_come_from_the_table_once_it_is_level(
     holder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memories = holder.fill(5)
-    holder.mirror.keep()
+    holder.table_sync.keep()
     monkeypatch.setattr(holder.store.journal, "fold", lambda ids: pytest.fail("journal was asked"))
     assert holder.store.memories(memories) == memories
 
 
 def test_changes_are_merged_and_unmerged_ones_come_from_the_journal(holder: Any) -> None:
     memories = list(holder.fill(5).values())
-    holder.mirror.keep()
+    holder.table_sync.keep()
     store, shop = holder.store, holder.shop
     shop.change(store, memories[0].id, speaker="Ana")
     shop.forget(store, memories[1].id, erase=False)
@@ -55,7 +55,7 @@ def test_changes_are_merged_and_unmerged_ones_come_from_the_journal(holder: Any)
     assert set(store.memories([m.id for m in memories])) == {m.id for m in memories} - {
         memories[1].id
     }
-    holder.mirror.keep()
+    holder.table_sync.keep()
     holder.level()
     assert holder.generations() == ["1"]
     assert store.table is not None
@@ -65,17 +65,17 @@ def test_changes_are_merged_and_unmerged_ones_come_from_the_journal(holder: Any)
 
 def test_a_follower_serves_what_the_holder_wrote(make_holder: Any, holder: Any) -> None:
     memories = holder.fill(5)
-    holder.mirror.keep()
+    holder.table_sync.keep()
     other = make_holder(holder.shop)
     assert len(other.store.behind) == 5
-    other.mirror.follow()
+    other.table_sync.follow()
     assert other.store.behind == {}
     assert other.store.memories(memories) == memories
     late = holder.shop.put(holder.store, "a late heron")
     other.store.catch_up()
     assert other.store.memories([late.id]) == {late.id: late}
-    holder.mirror.keep()
-    other.mirror.follow()
+    holder.table_sync.keep()
+    other.table_sync.follow()
     assert other.store.behind == {}
     other.level()
 
@@ -88,16 +88,16 @@ def test_a_follower_never_serves_a_row_that_is_older_than_what_it_has_applied(
     shop = make_shop(apply_batch=1)
     holder = make_holder(shop)
     twice, once = shop.put(holder.store, "twice"), shop.put(holder.store, "once")
-    holder.mirror.keep()
+    holder.table_sync.keep()
     other = make_holder(shop)
-    other.mirror.follow()
+    other.table_sync.follow()
     shop.change(holder.store, twice.id, speaker="Ana")
     other.store.catch_up()
     shop.change(holder.store, once.id, speaker="Ana")
     shop.change(holder.store, twice.id, speaker="Ben")
     assert holder.store.table is not None
-    holder.mirror._merge_ids(holder.store.table, [once.id], holder.store.tail(1)[0][1])
-    other.mirror.follow()
+    holder.table_sync._merge_ids(holder.store.table, [once.id], holder.store.tail(1)[0][1])
+    other.table_sync.follow()
     assert other.store.memories([twice.id])[twice.id].speaker == "Ben"
 
 
@@ -106,26 +106,26 @@ def test_a_follower_never_serves_a_row_that_is_older_than_what_it_has_applied(
 
 def test_forgetting_builds_a_new_generation_and_removes_the_old(holder: Any) -> None:
     memories = list(holder.fill(5).values())
-    holder.mirror.keep()
+    holder.table_sync.keep()
     holder.shop.forget(holder.store, memories[2].id)
-    holder.mirror.keep()
+    holder.table_sync.keep()
     assert holder.generations() == ["2"]
-    assert holder.mirror.rebuilds == 0
+    assert holder.table_sync.rebuilds == 0
     holder.level()
     held = b"".join(p.read_bytes() for p in holder.folder.rglob("*") if p.is_file())
     assert b"heron 1" in held
     assert b"heron 2" not in held
-    holder.mirror.keep()
+    holder.table_sync.keep()
     assert holder.generations() == ["2"]
 
 
 def test_another_dimension_builds_a_new_generation(make_holder: Any, shop: Any) -> None:
     holder = make_holder(shop, model=False)
     holder.fill(3)
-    holder.mirror.keep()
+    holder.table_sync.keep()
     holder.store.adopt("toy", "toy-1", 8)
     late = shop.put(holder.store, "a heron with a vector")
-    holder.mirror.keep()
+    holder.table_sync.keep()
     assert holder.generations() == ["2"]
     holder.level()
     assert late.id in holder.store.memories([late.id])
@@ -133,12 +133,12 @@ def test_another_dimension_builds_a_new_generation(make_holder: Any, shop: Any) 
 
 def test_what_a_killed_holder_left_behind_is_tidied_up(holder: Any) -> None:
     holder.fill(3)
-    holder.mirror.keep()
+    holder.table_sync.keep()
     for name in ("2", "7", "3.damaged"):
         shutil.copytree(holder.folder / "1", holder.folder / name)
-    holder.mirror.tidy()
+    holder.table_sync.tidy()
     assert holder.generations() == ["1", "3.damaged"]
-    holder.mirror.tidy(set_aside=True)
+    holder.table_sync.tidy(set_aside=True)
     assert holder.generations() == ["1"]
     holder.level()
 
@@ -156,7 +156,7 @@ def test_a_build_that_fails_leaves_no_folder_and_the_old_table_serves(
         broken.setattr(Table, failing, full)
         for _ in range(3):
             with pytest.raises(DiskFull):
-                holder.mirror.rebuild()
+                holder.table_sync.rebuild()
     assert holder.generations() == ["1"]
     assert holder.store.memories(memories) == memories
     assert holder.store.table is not None
@@ -176,10 +176,10 @@ def test_on_a_full_disk_the_table_with_something_forgotten_goes_all_the_same(
     with monkeypatch.context() as broken:
         broken.setattr(Table, "merge", full)
         with pytest.raises(DiskFull):
-            holder.mirror.keep()
+            holder.table_sync.keep()
     assert holder.generations() == []
     assert holder.store.memories([*memories, gone]) == memories
-    holder.mirror.keep()
+    holder.table_sync.keep()
     holder.level()
 
 
@@ -187,8 +187,8 @@ def test_long_work_ends_between_two_batches_when_told_to(make_holder: Any, make_
     shop = make_shop(apply_batch=2)
     holder = make_holder(shop)
     memories = holder.fill(4)
-    holder.mirror.keep()
-    stop = Mirror(holder.store, shop.settings.storage, lambda: True)
+    holder.table_sync.keep()
+    stop = TableSync(holder.store, shop.settings.storage, lambda: True)
     stop.rebuild()
     assert holder.generations() == ["1"]
     holder.fill(4, "stork")
@@ -203,7 +203,7 @@ def test_commits_are_compacted_also_those_of_earlier_processes(
     shop = make_shop(compact_commits=6)
     holder = make_holder(shop)
     holder.fill(1)
-    holder.mirror.keep()
+    holder.table_sync.keep()
     compacted: list[Table] = []
     for number in range(4):
         again = make_holder(shop)
@@ -216,7 +216,7 @@ def test_commits_are_compacted_also_those_of_earlier_processes(
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Table, "compact", note)
-            again.mirror.keep()
+            again.table_sync.keep()
             again.level()
         again.store.close()
     assert compacted
@@ -224,17 +224,17 @@ def test_commits_are_compacted_also_those_of_earlier_processes(
 
 def test_keeping_a_level_table_writes_nothing(holder: Any) -> None:
     holder.fill(3)
-    holder.mirror.keep()
+    holder.table_sync.keep()
     assert holder.store.table is not None
     versions, sequence = holder.store.table.versions(), holder.store.journal.last()
     for _ in range(3):
-        holder.mirror.keep()
+        holder.table_sync.keep()
     assert (holder.store.table.versions(), holder.store.journal.last()) == (versions, sequence)
 
 
 def test_a_change_that_names_no_memory_leaves_the_table_alone(holder: Any) -> None:
     holder.fill(3)
-    holder.mirror.keep()
+    holder.table_sync.keep()
     holder.store.commit(lambda tx: tx.append(Change("meta", "x", {"value": 1})))
     Snapshots(holder.store, holder.shop.settings.storage).keep()
     assert holder.store.behind == {}

@@ -104,18 +104,18 @@ def test_a_damaged_table_is_never_served_and_built_anew_at_the_next_start(
     damage(holder.folder / "1")
     follower, again = make_holder(holder.shop), make_holder(holder.shop)
     try:
-        follower.mirror.follow()
+        follower.table_sync.follow()
     except StorageError:
         assert follower.store.table is None
     assert follower.store.memories(memories) == memories
-    again.mirror.keep()
+    again.table_sync.keep()
     assert again.store.memories(memories) == memories
     again.level()
     whole = damage is lose_manifest  # an earlier commit is whole, and what came after is merged
-    assert again.mirror.rebuilds == (0 if whole else 1)
+    assert again.table_sync.rebuilds == (0 if whole else 1)
     rebuilt = ["2"] if damage is lose else ["1.damaged", "2"]
     assert again.generations() == (["1"] if whole or damage is lose else rebuilt)
-    follower.mirror.follow()
+    follower.table_sync.follow()
     assert follower.store.memories(memories) == memories
     follower.level()
 
@@ -131,7 +131,7 @@ def test_damage_while_it_is_open_is_answered_from_the_journal_and_mended(
     late = holder.shop.put(holder.store, "a late heron")
     for _ in range(2):
         try:
-            holder.mirror.keep()
+            holder.table_sync.keep()
         except StorageError:
             continue
     assert holder.store.memories([*memories, late.id]) == {**memories, late.id: late}
@@ -145,9 +145,9 @@ def test_a_read_that_fails_makes_the_holder_build_anew(holder: Any) -> None:
     assert holder.store.memories(memories) == memories
     assert holder.store.table is None
     assert holder.store.table_problem
-    holder.mirror.keep()
+    holder.table_sync.keep()
     assert holder.store.table_problem == ""
-    assert (holder.mirror.rebuilds, holder.generations()) == (1, ["1.damaged", "2"])
+    assert (holder.table_sync.rebuilds, holder.generations()) == (1, ["1.damaged", "2"])
     holder.level()
 
 
@@ -156,11 +156,11 @@ def test_a_generation_removed_under_a_follower_does_not_fail_its_reads(
 ) -> None:
     memories = holder.filled()
     other = make_holder(holder.shop)
-    other.mirror.follow()
-    holder.mirror.rebuild()
+    other.table_sync.follow()
+    holder.table_sync.rebuild()
     assert holder.generations() == ["2"]
     assert other.store.memories(memories) == memories
-    other.mirror.follow()
+    other.table_sync.follow()
     assert other.store.memories(memories) == memories
     assert other.store.table is not None
     other.level()
