@@ -5,23 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+from memory_core.errors import EncoderUnavailable, InvalidInput
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from memory_core.config import EmbedderSettings
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-
-from memory_core.errors import EncoderUnavailable, InvalidInput
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +137,8 @@ def unit_rows(rows: Any, count: int, dimension: int | None, name: str) -> NDArra
     *dimension* None accepts any. Raises EncoderUnavailable when the number or the size of the
     vectors is wrong, or one is not finite or zero.
     """
+    import numpy as np  # late: choosing an embedder costs no import of an array library
+
     vectors: NDArray[np.float32]
     try:
         vectors = np.asarray(rows, dtype=np.float32)

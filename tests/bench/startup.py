@@ -165,7 +165,7 @@ def imports() -> None:
         (
             "our server",
             "server.cli.main, server.stdio.server, "
-            "server.protocol.server, server.protocol.lazy_engine",
+            "server.protocol.server, server.protocol.lazy_memory",
         ),
     ):
         figures = []

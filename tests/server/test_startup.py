@@ -29,10 +29,10 @@ def test_serving_over_stdio_imports_nothing_heavy_before_the_handshake() -> None
     code = (
         "import sys\n"
         "import server.cli.main, server.stdio.server\n"
-        "import server.protocol.server, server.protocol.lazy_engine\n"
+        "import server.protocol.server, server.protocol.lazy_memory\n"
         "from memory_core import config\n"
         "config.load({}, {})\n"
-        "late = server.protocol.lazy_engine.LateEngine(lambda: None, 1)\n"
+        "late = server.protocol.lazy_memory.LazyMemory(lambda: None, 1)\n"
         "server.protocol.server.build_server(late)\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
