@@ -4,11 +4,13 @@
 
 One column for each checkout (default: this one), so that a state before and after stand side by
 side. Rooms are the folders and files directly in `memory_core`, with all that is in them, `server`
-and `tools`. An arrow is a pair of rooms of which one imports the other; floors are the longest chain of arrows, circles
-taken as one; circles are groups of modules that import each other, type-only and in-function
-imports included. A real `remember` and a real `recall` are traced in a process of their own, in
-each checkout with its own interpreter where it has a `.venv`: the files and functions of ours that
-the calling thread enters, after a warm-up call.
+and `tools`. An arrow is a pair of rooms of which one imports the other; floors are the longest
+chain of arrows, circles taken as one; circles are groups of modules that import each other,
+type-only and in-function imports included.
+
+A real `remember` and a real `recall` are traced in a process of their own, in each checkout with
+its own interpreter where it has a `.venv`: the files and functions of ours that the calling thread
+enters, after a warm-up call.
 """
 
 from __future__ import annotations
