@@ -1,87 +1,93 @@
-"""The health report: a real round trip through the store, and the truth about every part."""
+"""The health report: a real round trip through the store, then one check for each part."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import platform
 import random
+import shutil
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from memory_core import browse
+from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate
-from memory_core.errors import Busy, MemoryCoreError, NotFound
+from memory_core.errors import Busy, MemoryCoreError, NotFound, StorageError
 from memory_core.maintenance.loop import Maintenance
-from memory_core.records import Change, Check, HealthReport, Identity
+from memory_core.maintenance.table_sync import TABLE
+from memory_core.recall.query import Cues
+from memory_core.records import Change, Check, HealthReport, Identity, Memory
+from memory_core.remember.writer import Draft
+from memory_core.runtime import Parts, Runtime
+from memory_core.storage.generations import Generations
+from memory_core.storage.index.vector_source import INDEX
 from memory_core.storage.journal.errors import RESTORE
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
-if TYPE_CHECKING:
-    from memory_core.memory import Memory
-    from memory_core.runtime import Parts, Runtime
-import shutil
-import sys
-from pathlib import Path
-
-from memory_core.errors import StorageError
-from memory_core.maintenance.table_sync import TABLE
-from memory_core.storage.generations import Generations
-from memory_core.storage.index.vector_source import INDEX
-
 PROBE_AGENT = "anamnesis-health"
-"""The probe is private to this agent, so that nobody recalls it."""
+"""The probe is private to this agent, so no other agent recalls it."""
 
 PROBE = "Health probe {:06d}: the quick heron waits by the quiet weir."
-"""A number of its own for each, so that two reports at once do not take each other's probe."""
+"""Each probe has a random number, so two concurrent reports do not find each other's probe."""
 
 PROBE_TAG = "health-probe"
-"""The probe is looked for among the probes alone: nothing else is to count as recalled."""
+"""Recall of the probe is filtered by this tag, so it counts as an access of no other memory."""
 
 PROBE_SECONDS = 60.0
-"""A probe that is older was left behind by a process that died."""
+"""A probe older than this was left behind by a process that was killed."""
+
+HEADROOM = 200 * 2**20
+"""Free bytes below which the disk counts as nearly full."""
+
+CLOCK_SECONDS = 86_400.0
+"""How far the newest memory may lie ahead of the clock; a wrong time zone shifts by less."""
+
+NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ceph"})
+"""File systems whose locks and syncs are not reliable."""
 
 VENDORS = ("mcp", "lancedb", "faiss-cpu", "apsw", "onnxruntime", "numpy")
 
+_MOUNTS = Path("/proc/self/mountinfo")
 _ORDER = ("ok", "repaired", "degraded", "failing")
 _REPAIR = "call health with repair, or run `anamnesis health --repair`"
 
 
 def report(
-    memory: Memory, engine: Runtime, who: Identity, *, repair: bool, now: float
+    runtime: Runtime, settings: Settings, who: Identity, *, repair: bool, now: float
 ) -> HealthReport:
-    """Check every part of *memory*, which stands on *engine*; *repair* what can be rebuilt first.
+    """Check every part of *runtime*; with *repair*, first rebuild what the journal can rebuild.
 
-    *now* is the time in epoch seconds.
+    *now* is epoch seconds. A check that raises is reported as failing.
     """
-    parts, gate = engine.parts(), engine.gate
+    parts, gate = runtime.parts(), runtime.gate
     store, maintenance = parts.store, parts.maintenance
     repaired = _repair(maintenance, gate) if repair else []
     checks = [
         *repaired,
-        _guarded("round trip", lambda: _round_trip(memory, store)),
+        _guarded("round trip", lambda: _round_trip(parts, now)),
         _guarded("journal", lambda: _journal(store, maintenance, thorough=repair)),
         _guarded("memories", lambda: _memories(store)),
         _guarded("table", lambda: _table(store, maintenance)),
         _guarded("vectors", lambda: _vectors(store, maintenance)),
-        _guarded("model", lambda: _model(parts, gate, memory.settings.embedder)),
+        _guarded("model", lambda: _model(parts, gate, settings.embedder)),
         _guarded("encoder", parts.worker.check),
         _guarded("upkeep", lambda: upkeep(store, maintenance, now)),
         _guarded("set aside", lambda: quarantine(store)),
         _guarded("erasure", lambda: _erasure(maintenance)),
         _guarded("disk", lambda: disk(store)),
         _guarded("clock", lambda: clock(store, now)),
-        *(
-            Check("settings", "degraded", warning, "correct it")
-            for warning in memory.settings.warnings
-        ),
+        *(Check("settings", "degraded", warning, "correct it") for warning in settings.warnings),
     ]
     worst = max((check.status for check in checks), key=_ORDER.index)
     return HealthReport(
         status="ok" if worst == "repaired" else worst,
         checks=tuple(checks),
-        counts=_facts(lambda: memory.stats(who)),
+        counts=_facts(lambda: browse.stats(store, who)),
         storage=_facts(lambda: _storage(store, maintenance)),
         model=_facts(lambda: _model_facts(store, gate)),
         encoder=_facts(parts.worker.budget.report),
@@ -99,20 +105,24 @@ def _guarded(name: str, check: Callable[[], Check]) -> Check:
 
 
 def _facts(gather: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """What *gather* gives, or why it cannot: a report is most needed when a part is broken."""
+    """The result of *gather*, or its error: a broken part must not hide the rest of the report."""
     try:
         return gather()
     except MemoryCoreError as problem:
         return {"problem": problem.problem}
 
 
-def _round_trip(memory: Memory, store: MemoryStore) -> Check:
-    """Write a probe, find it by words (and by meaning when there is a model), remove it."""
-    who = Identity(PROBE_AGENT, encode=False)
+# Round trip
+
+
+def _round_trip(parts: Parts, now: float) -> Check:
+    """Write a probe, find it by words (and by meaning when a model is loaded), remove it."""
+    who, store = Identity(PROBE_AGENT, encode=False), parts.store
     text = PROBE.format(random.randrange(10**6))
-    receipt = memory.remember(who, text, tags=[PROBE_TAG])
+    probe = Memory(id="", text=text, agent=who.agent, tags=(PROBE_TAG,), occurred_at=now)
+    receipt = parts.writer.remember(who, Draft(probe, judged=False))
     try:
-        found = memory.recall(who, text, tags=[PROBE_TAG], context=0)
+        found = parts.reader.recall(who, Cues(text, tags=(PROBE_TAG,), context=0))
         ids = [hit.memory.id for hit in (*found.hits, *found.partial)]
     finally:
         _remove(store, [receipt.id, *_left_behind(store, receipt.id)])
@@ -124,9 +134,9 @@ def _round_trip(memory: Memory, store: MemoryStore) -> Check:
 
 
 def _left_behind(store: MemoryStore, id: str) -> list[str]:
-    """Probes that are too old to belong to a report under way."""
-    with store.reading():
-        columns = store.columns
+    """Ids of probes that are too old to belong to a report still running."""
+    with store.reading() as view:
+        columns = view.columns
         row = columns.row(id)
         if row is None:
             return []
@@ -136,11 +146,18 @@ def _left_behind(store: MemoryStore, id: str) -> list[str]:
 
 
 def _remove(store: MemoryStore, ids: list[str]) -> None:
-    body = {"digests": [], "reason": "probe", "erase": False}
     for id in ids:
-        change = Change("forget", id, body, actor=PROBE_AGENT)
-        with suppress(NotFound):  # another report was quicker to clear up
-            store.commit(lambda tx, change=change: tx.forget(change))  # type: ignore[misc]
+        with suppress(NotFound):  # a concurrent report removed it first
+            _forget(store, id)
+
+
+def _forget(store: MemoryStore, id: str) -> None:
+    body = {"digests": [], "reason": "probe", "erase": False}
+    change = Change("forget", id, body, actor=PROBE_AGENT)
+    store.commit(lambda tx: tx.forget(change))
+
+
+# Journal, table, vectors, model
 
 
 def _journal(store: MemoryStore, maintenance: Maintenance, *, thorough: bool) -> Check:
@@ -151,19 +168,19 @@ def _journal(store: MemoryStore, maintenance: Maintenance, *, thorough: bool) ->
     if problems:
         return Check("journal", "failing", "; ".join(problems[:3]), RESTORE)
     if store.journal.read_only:
-        return Check("journal", "degraded", "it can only be read", "give this user write access")
+        return Check("journal", "degraded", "it is read-only", "give this user write access")
     facts = store.journal.stats()
     detail = f"{facts['changes']} changes, sequence {store.applied}"
-    return Check("journal", "ok", detail + ("; every checksum fits" if thorough else ""))
+    return Check("journal", "ok", detail + ("; every checksum matches" if thorough else ""))
 
 
 def _memories(store: MemoryStore) -> Check:
-    """Whether each memory can be found: one that no index can hold is kept, and named here."""
+    """Whether every memory is indexed; one that no index accepts is kept, and named here."""
     wrong = {id: why for id, why in store.troubles.entries.items() if not id.startswith("change ")}
     if not wrong:
         return Check("memories", "ok", "every memory is indexed")
     id, why = next(iter(wrong.items()))
-    detail = f"{len(wrong)} cannot be indexed as they are, such as {id}: {why}"
+    detail = f"{len(wrong)} cannot be indexed, such as {id}: {why}"
     return Check("memories", "degraded", detail, "export it, correct it and import it again")
 
 
@@ -171,10 +188,10 @@ def _table(store: MemoryStore, maintenance: Maintenance) -> Check:
     table, behind = store.table, len(store.behind)
     problem = maintenance.problems.get("table") or store.table_problem
     if problem:
-        detail = f"the journal serves all memories: {problem}"
+        detail = f"memories are read from the journal: {problem}"
         return Check("table", "degraded", detail, _REPAIR)
     if table is None:
-        return Check("table", "ok", "LanceDB is loading; the journal serves all memories")
+        return Check("table", "ok", "LanceDB is loading; memories are read from the journal")
     rebuilt = maintenance.table_sync.rebuilds
     detail = f"{table.count()} memories in LanceDB, {behind} still to merge"
     if rebuilt:
@@ -183,8 +200,8 @@ def _table(store: MemoryStore, maintenance: Maintenance) -> Check:
 
 
 def _vectors(store: MemoryStore, maintenance: Maintenance) -> Check:
-    with store.reading():
-        index, live = store.vectors, int(store.columns.live.sum())
+    with store.reading() as view:
+        index, live = view.vectors, int(view.columns.live.sum())
         if index is None:
             if live == 0:
                 return Check("vectors", "ok", "no memories yet")
@@ -192,7 +209,7 @@ def _vectors(store: MemoryStore, maintenance: Maintenance) -> Check:
         held, method = index.rows_with_vectors, index.method
     problem = maintenance.problems.get("vectors") or maintenance.problems.get("snapshot")
     if refused := list(maintenance.refused.values()):
-        problem = f"the model refused {len(refused)}, they are tried again ({refused[0][1]})"
+        problem = f"the model refused {len(refused)}, which are tried again ({refused[0][1]})"
     if held < live or problem:
         detail = f"{held} of {live} memories have vectors; {problem or 'the rest are being added'}"
         return Check("vectors", "degraded", detail, "wait, or see the model check")
@@ -200,7 +217,7 @@ def _vectors(store: MemoryStore, maintenance: Maintenance) -> Check:
 
 
 def _model(parts: Parts, gate: EmbedderGate, setting: str) -> Check:
-    """Which model the store works with, whether it is here, and what it is changed to."""
+    """Which model the store uses, whether it is loaded, and which one is replacing it."""
     if gate.problem is not None:
         detail = f"recall is lexical only: {gate.problem.problem}"
         return Check("model", "degraded", detail, gate.problem.next_step)
@@ -208,7 +225,7 @@ def _model(parts: Parts, gate: EmbedderGate, setting: str) -> Check:
         detail = f"recall is lexical only, the model does not answer: {gate.failure.problem}"
         return Check("model", "degraded", detail, gate.failure.next_step)
     if gate.embedder is None:
-        detail = "the model is loading; recall is lexical"
+        detail = "the model is loading; recall is lexical only"
         return Check("model", "degraded", detail, "wait a moment")
     name = (parts.store.journal.meta(EMBEDDING) or {}).get("name", setting)
     if gate.embedder.fingerprint != parts.store.fingerprint:
@@ -221,21 +238,64 @@ def _model(parts: Parts, gate: EmbedderGate, setting: str) -> Check:
             return Check("model", "degraded", f"{detail}: {problem}", f"`anamnesis reembed {name}`")
         return Check("model", "ok", detail)
     if name != setting:
-        detail = f"the store works with {name}, this program is set to {setting}"
+        detail = f"the store uses {name}, this program is set to {setting}"
         fix = f"`anamnesis reembed {setting}`, or set ANAMNESIS_EMBEDDER to {name}"
         return Check("model", "degraded", detail, fix)
     return Check("model", "ok", f"{gate.embedder.name}, {gate.embedder.dimension} dimensions")
 
 
+# Maintenance
+
+
+def upkeep(store: MemoryStore, maintenance: Maintenance, now: float) -> Check:
+    """Which process maintains the derived files, how far behind it is, when each check last ran."""
+    lag, keeper = store.journal.last() - store.applied, maintenance.keeper
+    who = "this process" if maintenance.holder else f"process {keeper}" if keeper else "nobody yet"
+    parts = [f"kept by {who}", f"{lag} changes to apply"]
+    if store.applied_at is not None:
+        parts.append(f"last apply {max(0.0, now - store.applied_at):.0f} s ago")
+    last = maintenance.inspection.last()
+    if last:
+        parts.append(f"every file verified {max(0.0, now - last['at']) / 3600:.0f} h ago")
+    if maintenance.scrubbed_at is not None:
+        parts.append(f"checksums compared {max(0.0, now - maintenance.scrubbed_at):.0f} s ago")
+    detail = ", ".join(parts)
+    steps = ("journal", "lock", "accesses", "log", "inspection", "reserve")
+    problems = [f"{s}: {maintenance.problems[s]}" for s in steps if s in maintenance.problems]
+    if problems:
+        return Check("upkeep", "degraded", f"{detail}; {problems[0]}", "it is tried again")
+    if last.get("problems"):
+        found = f"{detail}; damage found: {last['problems'][0]}"
+        return Check("upkeep", "degraded", found, "call health with repair, which verifies again")
+    return Check("upkeep", "ok", detail)
+
+
 def _erasure(maintenance: Maintenance) -> Check:
     if not maintenance.erasing:
-        return Check("erasure", "ok", "nothing forgotten is left in any file")
-    detail = "what was forgotten is still being erased from older files"
+        return Check("erasure", "ok", "no file holds forgotten text")
+    detail = "forgotten text is still being erased from older files"
     steps = ("table", "snapshot", "erasure")
     problems = [maintenance.problems[step] for step in steps if step in maintenance.problems]
     if problems:
         return Check("erasure", "degraded", f"{detail}: {problems[0]}", "it is tried again")
     return Check("erasure", "ok", detail)
+
+
+def quarantine(store: MemoryStore) -> Check:
+    """Names the damaged folders that were set aside; reads go to the journal or to a new copy."""
+    found = set_aside(store)
+    if not found:
+        return Check("set aside", "ok", "no damage was found")
+    detail = f"damaged and set aside: {', '.join(found)}"
+    return Check("set aside", "repaired", detail, "`anamnesis health --repair` removes them")
+
+
+def set_aside(store: MemoryStore) -> list[str]:
+    """Damaged folders that were kept for inspection, such as table/3.damaged."""
+    roots = [store.directory / name for name in (TABLE, INDEX)]
+    return [
+        f"{root.name}/{path.name}" for root in roots for path in Generations(root).quarantined()
+    ]
 
 
 def _repair(maintenance: Maintenance, gate: EmbedderGate) -> list[Check]:
@@ -248,6 +308,59 @@ def _repair(maintenance: Maintenance, gate: EmbedderGate) -> list[Check]:
         status = "degraded" if isinstance(problem, Busy) else "failing"
         return [Check("repair", status, problem.problem, problem.next_step)]
     return [Check("repair", "repaired", "table and snapshot were rebuilt from the journal")]
+
+
+# Disk and clock
+
+
+def disk(store: MemoryStore) -> Check:
+    """Whether there is free space, on a file system whose locks and syncs are reliable."""
+    free, system = free_bytes(store.directory), file_system(store.directory)
+    if system in NETWORK:
+        detail = f"the data directory is on a network file system ({system}): locks may not hold"
+        return Check("disk", "degraded", detail, "move it to a local disk")
+    if free < HEADROOM:
+        return Check("disk", "degraded", f"{free // 2**20} MiB free", "free some space")
+    return Check("disk", "ok", f"{free // 2**20:,} MiB free")
+
+
+def free_bytes(directory: Path) -> int:
+    """Free bytes on the disk of *directory*. Raises StorageError when the directory is gone."""
+    try:
+        return shutil.disk_usage(directory).free
+    except OSError as problem:
+        raise StorageError(
+            f"the data directory is gone ({problem.strerror})", "restore it"
+        ) from None
+
+
+def file_system(directory: Path) -> str:
+    """The type of the file system that holds *directory*, as Linux names it; "" elsewhere."""
+    if sys.platform != "linux":
+        return ""
+    found, longest = "", -1
+    path = directory.resolve()
+    for line in _MOUNTS.read_text("utf-8", "replace").splitlines():
+        mount, _, system = line.partition(" - ")
+        point = mount.split()[4].replace("\\040", " ")
+        if path.is_relative_to(point) and len(point) >= longest:
+            found, longest = system.split()[0], len(point)
+    return found
+
+
+def clock(store: MemoryStore, now: float) -> Check:
+    """Whether the clock was set back behind the newest record; order does not depend on it."""
+    with store.reading() as view:
+        recorded = view.columns.recorded_at[view.columns.live]
+        newest = float(recorded.max()) if recorded.size else now
+    ahead = newest - now
+    if ahead > CLOCK_SECONDS:
+        detail = f"the newest memory was recorded {ahead / 86_400:,.0f} days after today's date"
+        return Check("clock", "degraded", detail, "set the clock of this machine")
+    return Check("clock", "ok")
+
+
+# Facts
 
 
 def _storage(store: MemoryStore, maintenance: Maintenance) -> dict[str, Any]:
@@ -289,102 +402,3 @@ def _versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             found[name] = "from source"
     return found
-
-
-HEADROOM = 200 * 2**20
-"""Free bytes under which the disk counts as nearly full."""
-
-CLOCK_SECONDS = 86400.0
-"""How far the newest memory may lie ahead of the clock: time zones set wrongly come to less."""
-
-NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ceph"})
-"""File systems whose locks or syncs cannot be relied on."""
-
-_MOUNTS = Path("/proc/self/mountinfo")
-
-
-def disk(store: MemoryStore) -> Check:
-    """Room for more, and a file system that locks and syncs."""
-    free, system = free_bytes(store.directory), file_system(store.directory)
-    if system in NETWORK:
-        detail = f"the data directory is on a network file system ({system}): locks may not hold"
-        return Check("disk", "degraded", detail, "move it to a local disk")
-    if free < HEADROOM:
-        return Check("disk", "degraded", f"{free // 2**20} MiB free", "free some space")
-    return Check("disk", "ok", f"{free // 2**20:,} MiB free")
-
-
-def free_bytes(directory: Path) -> int:
-    """Bytes that can still be written there. Raises StorageError when the directory is gone."""
-    try:
-        return shutil.disk_usage(directory).free
-    except OSError as problem:
-        raise StorageError(
-            f"the data directory is gone ({problem.strerror})", "bring it back"
-        ) from None
-
-
-def file_system(directory: Path) -> str:
-    """The type of the file system that holds *directory*, as Linux names it; else ""."""
-    if sys.platform != "linux":
-        return ""
-    found, longest = "", -1
-    path = directory.resolve()
-    for line in _MOUNTS.read_text("utf-8", "replace").splitlines():
-        mount, _, system = line.partition(" - ")
-        point = mount.split()[4].replace("\\040", " ")
-        if path.is_relative_to(point) and len(point) >= longest:
-            found, longest = system.split()[0], len(point)
-    return found
-
-
-def clock(store: MemoryStore, now: float) -> Check:
-    """Whether the clock has gone back behind what was recorded; order does not depend on it."""
-    with store.reading():
-        recorded = store.columns.recorded_at[store.columns.live]
-        newest = float(recorded.max()) if recorded.size else now
-    ahead = newest - now
-    if ahead > CLOCK_SECONDS:
-        detail = f"the newest memory was recorded {ahead / 86400:,.0f} days after what is now today"
-        return Check("clock", "degraded", detail, "set the clock of this machine")
-    return Check("clock", "ok")
-
-
-def upkeep(store: MemoryStore, maintenance: Maintenance, now: float) -> Check:
-    """Who keeps what is derived from the journal, and how far it has come."""
-    lag, keeper = store.journal.last() - store.applied, maintenance.keeper
-    who = "this process" if maintenance.holder else f"process {keeper}" if keeper else "nobody yet"
-    parts = [f"kept by {who}", f"{lag} changes to apply"]
-    if store.applied_at is not None:
-        parts.append(f"last apply {max(0.0, now - store.applied_at):.0f} s ago")
-    last = maintenance.inspection.last()
-    if last:
-        parts.append(f"every file read through {max(0.0, now - last['at']) / 3600:.0f} h ago")
-    if maintenance.scrubbed_at is not None:
-        parts.append(f"checksums compared {max(0.0, now - maintenance.scrubbed_at):.0f} s ago")
-    detail = ", ".join(parts)
-    steps = ("journal", "lock", "accesses", "log", "inspection", "reserve")
-    problems = [f"{s}: {maintenance.problems[s]}" for s in steps if s in maintenance.problems]
-    if problems:
-        return Check("upkeep", "degraded", f"{detail}; {problems[0]}", "it is tried again")
-    if last.get("problems"):
-        found = f"{detail}; it found: {last['problems'][0]}"
-        return Check("upkeep", "degraded", found, "call health with repair, which looks again")
-    return Check("upkeep", "ok", detail)
-
-
-def set_aside(store: MemoryStore) -> list[str]:
-    """Folders that were found damaged and kept for people to look at, such as table/3.damaged."""
-    roots = [store.directory / name for name in (TABLE, INDEX)]
-    return [
-        f"{root.name}/{path.name}" for root in roots for path in Generations(root).quarantined()
-    ]
-
-
-def quarantine(store: MemoryStore) -> Check:
-    """What was set aside; the journal serves, or a new one was built."""
-    found = set_aside(store)
-    if not found:
-        return Check("set aside", "ok", "nothing was found damaged")
-    detail = f"damaged and set aside: {', '.join(found)}"
-    return Check("set aside", "repaired", detail, "`anamnesis health --repair` removes them")

@@ -445,7 +445,8 @@ class Memory:
     def health(self, who: Identity, *, repair: bool = False) -> HealthReport:
         """A real round trip and the state of every part; *repair* rebuilds what can be rebuilt."""
         repair = validation.flag(repair, "repair")
-        return health.report(self, self._runtime, who, repair=repair, now=self._clock())
+        now = self._clock()
+        return health.report(self._runtime, self.settings, who, repair=repair, now=now)
 
     def encode(self, who: Identity, since: str = "", tell: Progress | None = None) -> EncodeReport:
         """Let the model do now what is due, and again what was said *since*; see Jobs.encode."""

@@ -411,7 +411,7 @@ def test_an_erasure_shows_as_pending_until_it_is_done(
     upkeep(memory).nudge()
     rounds(memory, 1)
     report = memory.health(ME)
-    assert checks(report)["erasure"].detail == "nothing forgotten is left in any file"
+    assert checks(report)["erasure"].detail == "no file holds forgotten text"
     assert not report.storage["erasing"]
 
 

@@ -51,7 +51,7 @@ _TIME = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ImportedLine:
     """One memory that was read, the *line* it stood on (from 1), and what was ignored or mended."""
 
     line: int
@@ -105,7 +105,7 @@ def write(memories: Iterable[Memory]) -> Iterator[str]:
             ) from None
 
 
-def read(lines: Iterable[str]) -> Iterator[Line]:
+def read(lines: Iterable[str]) -> Iterator[ImportedLine]:
     """The memories of *lines*, one at a time; blank lines are skipped.
 
     Raises InvalidInput at the first line that is wrong; the message begins with its number and
@@ -116,7 +116,7 @@ def read(lines: Iterable[str]) -> Iterator[Line]:
             memory, warnings = from_record(record)
         except InvalidInput as problem:
             raise InvalidInput(f"line {number}: {problem.problem}", problem.next_step) from None
-        yield Line(number, memory, warnings)
+        yield ImportedLine(number, memory, warnings)
 
 
 def read_records(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:

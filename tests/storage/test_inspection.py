@@ -88,7 +88,7 @@ def test_what_the_journal_lost_stays_in_the_report(
     upkeep.round()
     checks = {check.name: check for check in memory.health(ME).checks}
     assert checks["upkeep"].status == "degraded"
-    assert "it found: change 3 is damaged" in checks["upkeep"].detail
+    assert "damage found: change 3 is damaged" in checks["upkeep"].detail
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{", '{"at": null, "problems": []}', '{"at": 1}'])
