@@ -144,7 +144,7 @@ def _said(flags: Mapping[str, str], name: str) -> str:
 def _here(
     flags: Mapping[str, str], payload: Mapping[str, Any], apart: Callable[[], bool]
 ) -> dict[str, Any]:
-    """The answer from an engine of our own, which waits for no model: recall goes by words."""
+    """The answer from a memory of our own, which waits for no model: recall goes by words."""
     if payload.get("hook_event_name") in ENDS and not apart():
         return {}
     import time

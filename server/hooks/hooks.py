@@ -20,7 +20,7 @@ from memory_core.text import secrets
 from server.protocol import rendering, structure
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
 log = logging.getLogger(__name__)
 
@@ -39,16 +39,16 @@ Answer = dict[str, Any]
 
 
 class Hooks:
-    """Answers hook payloads over one engine."""
+    """Answers hook payloads over one memory."""
 
     def __init__(
-        self, engine: Engine, clock: Callable[[], float], *, ends_with_it: bool = False
+        self, memory: Memory, clock: Callable[[], float], *, ends_with_it: bool = False
     ) -> None:
         """*clock* gives epoch seconds, for the age of memories.
 
         *ends_with_it*: the process ends with the event, so nothing is left for later.
         """
-        self._engine = engine
+        self._memory = memory
         self._ends_with_it = ends_with_it
         self._clock = clock
         self._events: dict[str, Callable[[Identity, Mapping[str, Any]], Answer]] = {
@@ -69,7 +69,7 @@ class Hooks:
     def answer(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         """What the client is to be told about *payload*; {} when there is nothing to say.
 
-        An event that is not known is nothing to us. Raises what the engine raises.
+        An event that is not known is nothing to us. Raises what the memory raises.
         """
         event = self._events.get(str(payload.get("hook_event_name", "")))
         return event(who, payload) if event is not None else {}
@@ -97,7 +97,7 @@ class Hooks:
 
     def _ended(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         if session := _session(payload):
-            self._engine.end_session(who, session, wait=self._ends_with_it)
+            self._memory.end_session(who, session, wait=self._ends_with_it)
         return {}
 
     # Cursor, which takes context only at the beginning
@@ -123,13 +123,13 @@ class Hooks:
         try:
             for part in self._parts(text):
                 turn = ConversationTurn(role, part, session=_session(payload))
-                self._engine.observe(who, turn, tags=tags, client="hook")
+                self._memory.observe(who, turn, tags=tags, client="hook")
         except MemoryCoreError as problem:
             log.warning("a hook kept nothing: %s", type(problem).__name__)
 
     def _parts(self, text: str) -> list[str]:
         """*text* in pieces as long as a memory may be, no secret cut in two."""
-        limits = self._engine.settings.limits
+        limits = self._memory.settings.limits
         if len(text) <= limits.text_chars:
             return [text]
         masked, kinds = secrets.mask(text)
@@ -139,26 +139,27 @@ class Hooks:
 
     def _brought_to_mind(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
         """What *prompt* brings to mind from elsewhere, the project's own first; "" when unsure."""
-        query = prompt[: self._engine.settings.limits.query_chars]
-        found = self._engine.recall(
+        query = prompt[: self._memory.settings.limits.query_chars]
+        found = self._memory.recall(
             who, query, k=3 * HITS, session=_session(payload), elsewhere=True
         )
         if not found.found or found.feeling not in _SURE:
             return ""
         tag = project_tag(payload)
         hits = sorted(found.hits, key=lambda hit: _elsewhere(hit.memory.tags, tag))
-        return self._told(replace(found, hits=tuple(hits), recent=()), HITS)
+        return self._fenced(replace(found, hits=tuple(hits), recent=()), HITS)
 
     def _briefing(self, who: Identity, payload: Mapping[str, Any]) -> str:
         """What matters here: of the newest memories the most important, the project's first."""
-        tag, weightiest = project_tag(payload), self._engine.weightiest
+        tag, weightiest = project_tag(payload), self._memory.weightiest
         own = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, tag=tag) if tag else []
         others = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, but=TAG)
         chosen = [*own, *others][:BRIEFED]
-        hits = tuple(Hit(memory, 0.0) for memory in sorted(chosen, key=lambda m: m.occurred_at))
-        return self._told(Recollection(bool(hits), 1.0, "high", hits), BRIEFED)
+        by_time = sorted(chosen, key=lambda record: record.occurred_at)
+        hits = tuple(Hit(record, 0.0) for record in by_time)
+        return self._fenced(Recollection(bool(hits), 1.0, "high", hits), BRIEFED)
 
-    def _told(self, found: Recollection, most: int) -> str:
+    def _fenced(self, found: Recollection, most: int) -> str:
         """*found* as fenced text of at most MOST_CHARS, with as many memories as fit."""
         for count in range(min(most, len(found.hits)), 0, -1):
             fewer = replace(found, hits=found.hits[:count])

@@ -20,14 +20,14 @@ from server.hooks.settings import PATH
 from server.identity import caller
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
 SECONDS = 5.0
 """After which a client is told nothing; what it said is captured all the same, a little later."""
 
 
 def route(
-    engine: Engine,
+    memory: Memory,
     owner: Identity,
     limits: LimitSettings,
     clock: Callable[[], float] = time.time,
@@ -36,7 +36,7 @@ def route(
 
     It answers 200 whatever happens behind the door: a hook must not stand in its client's way.
     """
-    hooks = Hooks(engine, clock)
+    hooks = Hooks(memory, clock)
     gate = Gate(limits.calls, min(SECONDS, limits.deadline_seconds))
 
     async def hook(request: Request) -> Response:

@@ -138,7 +138,7 @@ def run(app: ASGIApp, listener: socket.socket) -> None:
     """Serve *app* on *listener* until SIGTERM, SIGINT or SIGHUP."""
     server = uvicorn.Server(configured(app))
     # uvicorn raises the signal that stopped it once more when it is done; by default that would
-    # kill the process before the engine is closed.
+    # kill the process before the memory is closed.
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(

@@ -1,6 +1,6 @@
 """What stands around every call: a bound on calls in flight, a deadline, and an answer in any case.
 
-The engine is synchronous, so its work runs in threads, and a thread cannot be stopped: after the
+The memory is synchronous, so its work runs in threads, and a thread cannot be stopped: after the
 deadline the caller gets an answer that says what to do next while the work goes on, and it keeps
 its place among the calls in flight until it has ended.
 """

@@ -25,7 +25,7 @@ from server.protocol.guard import or_protocol_error
 from server.protocol.icon import ICONS
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
 HITS = 12
 TOKENS = 1_800
@@ -60,7 +60,7 @@ class Server(MCPServer[Any]):
 
 def add_prompts(
     server: MCPServer[Any],
-    engine: Engine,
+    memory: Memory,
     owner: Identity,
     gate: Gate,
     clock: Callable[[], float],
@@ -71,10 +71,10 @@ def add_prompts(
         def work(who: Identity) -> Recollection:
             if about.strip():
                 tags = (tag,) if tag else ()
-                return engine.recall(who, about, k=HITS, tags=tags, session=session)
-            newest = engine.listing(who, limit=HITS * 4 if tag else HITS, session=session)
-            fitting = [m for m in newest if not tag or tag in m.tags][:HITS]
-            hits = tuple(Hit(memory, 0.0) for memory in fitting)
+                return memory.recall(who, about, k=HITS, tags=tags, session=session)
+            newest = memory.listing(who, limit=HITS * 4 if tag else HITS, session=session)
+            fitting = [record for record in newest if not tag or tag in record.tags][:HITS]
+            hits = tuple(Hit(record, 0.0) for record in fitting)
             return Recollection(bool(hits), 1.0, "high" if hits else "none", hits)
 
         async def answered() -> Recollection:

@@ -22,8 +22,9 @@ from mcp.types import (
     ResourceTemplateReference,
 )
 
+from memory_core import records
 from memory_core.errors import NotFound
-from memory_core.records import Identity, Memory
+from memory_core.records import Identity
 from server.gate import Gate, as_expected
 from server.identity import caller
 from server.protocol import budget, rendering, schemas, structure
@@ -31,7 +32,7 @@ from server.protocol.guard import or_protocol_error
 from server.protocol.icon import ICONS
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
 T = TypeVar("T")
 
@@ -52,13 +53,13 @@ _NAMES = ResourceSecurity(
 
 def add_resources(
     server: MCPServer[Any],
-    engine: Engine,
+    memory: Memory,
     owner: Identity,
     gate: Gate,
     clock: Callable[[], float],
 ) -> None:
     """Register the six resources."""
-    reading = _Reading(engine, owner, gate, clock)
+    reading = _Reading(memory, owner, gate, clock)
 
     def add(uri: str, title: str, about: str, priority: float) -> Callable[[Any], Any]:
         return server.resource(
@@ -96,94 +97,95 @@ def add_resources(
 
 
 class _Reading:
-    """What stands behind each resource."""
+    """The read function of each resource, by its method."""
 
     def __init__(
-        self, engine: Engine, owner: Identity, gate: Gate, clock: Callable[[], float]
+        self, memory: Memory, owner: Identity, gate: Gate, clock: Callable[[], float]
     ) -> None:
-        self._engine = engine
+        self._memory = memory
         self._owner = owner
         self._gate = gate
         self._clock = clock
 
     async def recent(self) -> str:
-        return _json(self._listing(await self._read(lambda e, who: e.listing(who, limit=RECENT))))
+        found = await self._read(lambda who: self._memory.listing(who, limit=RECENT))
+        return _json(self._listing(found))
 
     async def item(self, id: str) -> str:
-        memory = await self._read(lambda e, who: e.get(who, id))
-        history = await self._read(lambda e, who: e.history(who, id))
-        links = await self._read(lambda e, who: e.links(who, id))
-        shown = item(memory, self._clock(), history)
+        record = await self._read(lambda who: self._memory.get(who, id))
+        history = await self._read(lambda who: self._memory.history(who, id))
+        links = await self._read(lambda who: self._memory.links(who, id))
+        shown = item(record, self._clock(), history)
         return _json({**shown, "links": [asdict(link) for link in links[:LINKS]]})
 
     async def session(self, id: str) -> str:
-        found = await self._read(lambda e, who: e.listing(who, limit=LISTED, session=id))
-        mind = await self._read(lambda e, who: e.in_mind(who, id))
+        found = await self._read(lambda who: self._memory.listing(who, limit=LISTED, session=id))
+        mind = await self._read(lambda who: self._memory.in_mind(who, id))
         known = [(each, mind.tells(each)) for each in mind.hot]
-        in_mind = [{"id": each, **told} for each, told in known if told]
+        in_mind = [{"id": each, **facts} for each, facts in known if facts]
         shown = self._listing(_some(found, "session")[::-1])
         return _json({**shown, **({"in_mind": in_mind} if in_mind else {})})
 
     async def entity(self, name: str) -> str:
-        found = await self._read(lambda e, who: e.listing(who, limit=LISTED, entity=name))
+        found = await self._read(lambda who: self._memory.listing(who, limit=LISTED, entity=name))
         return _json(self._listing(_some(found, "entity")))
 
     async def topic(self, name: str) -> str:
-        found = await self._read(lambda e, who: e.listing(who, limit=LISTED, topic=name))
-        edges = await self._read(lambda e, who: e.topic_edges(who))
+        found = await self._read(lambda who: self._memory.listing(who, limit=LISTED, topic=name))
+        edges = await self._read(lambda who: self._memory.topic_edges(who))
         near = {a if b == name else b: weight for (a, b), weight in edges.items() if name in (a, b)}
         shown = self._listing(_some(found, "topic"))
         return _json({**shown, **({"recalled_with": near} if near else {})})
 
     async def health(self) -> str:
-        report = await self._read(lambda e, who: e.health(who))
+        report = await self._read(lambda who: self._memory.health(who))
         return _json(structure.health_report(report))
 
-    async def _read(self, work: Callable[[Engine, Identity], T]) -> T:
-        """What *work* gives for the caller; every failure is a resource error with its code."""
+    async def _read(self, work: Callable[[Identity], T]) -> T:
+        """What *work* returns for the caller; every failure is a resource error with its code."""
         try:
             who = caller(self._owner, "read")
-            return await self._gate.run(lambda: work(self._engine, who), late=_LATE)
+            return await self._gate.run(lambda: work(who), late=_LATE)
         except NotFound as problem:
             raise ResourceNotFoundError(str(problem)) from None
         except Exception as problem:  # a read ends here
             raise ResourceError(str(as_expected(problem, "a resource"))) from None
 
-    def _listing(self, memories: Sequence[Memory]) -> dict[str, Any]:
+    def _listing(self, found: Sequence[records.Memory]) -> dict[str, Any]:
         now = self._clock()
-        shown = [schemas.compact(structure.recalled(memory, now)) for memory in memories]
+        shown = [schemas.compact(structure.recalled(record, now)) for record in found]
         for entry in shown:
             del entry["score"]
             entry["text"] = budget.clip(entry["text"], LISTED_CHARS, entry["id"])
         return {"notice": schemas.NOTICE, "memories": shown}
 
 
-def item(memory: Memory, now: float, history: Sequence[Any]) -> dict[str, Any]:
+def item(record: records.Memory, now: float, history: Sequence[Any]) -> dict[str, Any]:
     """One memory whole: text, provenance and history."""
-    shown = schemas.compact(structure.recalled(memory, now))
+    shown = schemas.compact(structure.recalled(record, now))
     for name in ("score", "derived_from", "source", "trust", "superseded_by"):
         shown.pop(name, None)
     provenance = {
-        "derived_from": list(memory.derived_from),
-        "run": memory.run,
-        "source": memory.source,
-        "client": memory.client,
-        "trust": memory.trust,
-        "agent": memory.agent,
-        "team": memory.team,
+        "derived_from": list(record.derived_from),
+        "run": record.run,
+        "source": record.source,
+        "client": record.client,
+        "trust": record.trust,
+        "agent": record.agent,
+        "team": record.team,
     }
     return {
         "notice": schemas.NOTICE,
         **shown,
-        "gist": memory.gist,
+        "gist": record.gist,
         "provenance": {name: value for name, value in provenance.items() if value},
-        "history": _history(memory, history),
+        "history": _history(record, history),
     }
 
 
-def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
+def _history(record: records.Memory, changes: Sequence[Any]) -> dict[str, Any]:
     times = {
-        name: rendering.iso(getattr(memory, name))
+        name: rendering.iso(getattr(record, name))
         for name in (
             "recorded_at",
             "valid_from",
@@ -195,11 +197,11 @@ def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
         )
     }
     facts: dict[str, Any] = {name: value for name, value in times.items() if value}
-    if memory.superseded_by:
-        facts["superseded_by"] = memory.superseded_by
-        facts["replaced"] = memory.replaced
-    facts["access_count"] = memory.access_count
-    facts["tier"] = memory.tier
+    if record.superseded_by:
+        facts["superseded_by"] = record.superseded_by
+        facts["replaced"] = record.replaced
+    facts["access_count"] = record.access_count
+    facts["tier"] = record.tier
     facts["changes"] = [
         {
             "at": rendering.iso(change.at),
@@ -212,16 +214,18 @@ def _history(memory: Memory, changes: Sequence[Any]) -> dict[str, Any]:
     return facts
 
 
-def add_completions(server: MCPServer[Any], engine: Engine, owner: Identity, gate: Gate) -> None:
+def add_completions(server: MCPServer[Any], memory: Memory, owner: Identity, gate: Gate) -> None:
     """Complete ids, sessions, entities, topics and tags where a template or a prompt asks."""
-    sources: dict[tuple[str, str], Callable[[Engine, Identity], list[str]]] = {
-        ("memory://item/{id}", "id"): lambda e, who: [m.id for m in e.listing(who, limit=LISTED)],
-        ("memory://session/{id}", "id"): lambda e, who: e.names(who, "session"),
-        ("memory://entity/{name}", "name"): lambda e, who: e.names(who, "entities"),
-        ("memory://topic/{name}", "name"): lambda e, who: e.names(who, "topic"),
-        ("briefing", "session"): lambda e, who: e.names(who, "session"),
-        ("briefing", "tag"): lambda e, who: e.names(who, "tags"),
-        ("reflect", "session"): lambda e, who: e.names(who, "session"),
+    sources: dict[tuple[str, str], Callable[[Identity], list[str]]] = {
+        ("memory://item/{id}", "id"): lambda who: [
+            record.id for record in memory.listing(who, limit=LISTED)
+        ],
+        ("memory://session/{id}", "id"): lambda who: memory.names(who, "session"),
+        ("memory://entity/{name}", "name"): lambda who: memory.names(who, "entities"),
+        ("memory://topic/{name}", "name"): lambda who: memory.names(who, "topic"),
+        ("briefing", "session"): lambda who: memory.names(who, "session"),
+        ("briefing", "tag"): lambda who: memory.names(who, "tags"),
+        ("reflect", "session"): lambda who: memory.names(who, "session"),
     }
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]
@@ -238,7 +242,7 @@ def add_completions(server: MCPServer[Any], engine: Engine, owner: Identity, gat
 
         async def answered() -> list[str]:
             who = caller(owner, "read")
-            return await gate.run(lambda: source(engine, who), late=_LATE)
+            return await gate.run(lambda: source(who), late=_LATE)
 
         names = await or_protocol_error(answered(), "a completion")
         begun = argument.value.casefold()
@@ -250,7 +254,7 @@ def add_completions(server: MCPServer[Any], engine: Engine, owner: Identity, gat
         )
 
 
-def _some(found: list[Memory], what: str) -> list[Memory]:
+def _some(found: list[records.Memory], what: str) -> list[records.Memory]:
     if not found:
         raise ResourceNotFoundError(
             f"not_found: no memory you may read belongs to this {what}; recall by words instead"

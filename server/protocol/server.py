@@ -1,6 +1,6 @@
-"""build_server: the MCP server over an engine that somebody else owns.
+"""build_server: the MCP server over a memory that somebody else owns.
 
-One engine serves every transport; nothing here opens or closes it. No step of building the server
+One memory serves every transport; nothing here opens or closes it. No step of building the server
 or of the handshake touches it.
 """
 
@@ -25,7 +25,7 @@ from server.protocol.subscriptions import Changes
 from server.protocol.tools import Tools, build_tools
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
 LISTS_FRESH_MS = 3_600_000
 """How long a client may keep a list: none of them changes while a server runs."""
@@ -59,7 +59,7 @@ begins with a code and ends with the next step."""
 
 
 def build_server(
-    engine: Engine,
+    memory: Memory,
     *,
     owner: Identity | None = None,
     limits: LimitSettings | None = None,
@@ -74,8 +74,8 @@ def build_server(
     limits = limits or LimitSettings()
     gate = Gate(limits.calls, limits.deadline_seconds)
     runs = Runs(gate, limits.consolidate_seconds)
-    tools = Tools(engine, owner, gate, runs, clock)
-    changes = Changes(engine, owner, gate)
+    tools = Tools(memory, owner, gate, runs, clock)
+    changes = Changes(memory, owner, gate)
     server = Server(
         "anamnesis",
         title="Anamnesis memory",
@@ -88,7 +88,7 @@ def build_server(
         subscriptions=changes,
     )
     changes.serve(server)
-    add_resources(server, engine, owner, gate, clock)
-    add_completions(server, engine, owner, gate)
-    add_prompts(server, engine, owner, gate, clock)
+    add_resources(server, memory, owner, gate, clock)
+    add_completions(server, memory, owner, gate)
+    add_prompts(server, memory, owner, gate, clock)
     return server

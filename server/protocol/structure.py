@@ -1,4 +1,4 @@
-"""From the engine's answers to the structures that both channels are built from."""
+"""From the memory's answers to the structures that both channels are built from."""
 
 from __future__ import annotations
 
@@ -35,37 +35,37 @@ COUNTED = 20
 """Agents and other names that a health report counts one by one."""
 
 
-def recalled(memory: Memory, now: float) -> schemas.Recalled:
-    """*memory* as recall shows it, without what only a ranking knows."""
+def recalled(record: Memory, now: float) -> schemas.Recalled:
+    """*record* as recall shows it, without what only a ranking knows."""
     return schemas.Recalled(
-        id=memory.id,
-        text=memory.text,
-        gist="" if memory.gist == memory.text else memory.gist,
-        kind=memory.kind,
-        speaker=memory.speaker,
-        session=memory.session,
-        when=rendering.iso(memory.occurred_at),
-        age=rendering.age(memory.occurred_at, now),
-        scope=memory.scope,
-        source=memory.source,
-        trust=memory.trust,
-        tags=list(memory.tags),
-        importance=round(memory.importance, 3),
-        topic=memory.topic,
-        entities=list(memory.entities),
-        emotions=list(memory.emotions),
-        affect=_affect(memory),
-        agent="" if memory.visibility == "private" else memory.agent,
-        superseded_by=memory.superseded_by,
-        derived_from=list(memory.derived_from),
+        id=record.id,
+        text=record.text,
+        gist="" if record.gist == record.text else record.gist,
+        kind=record.kind,
+        speaker=record.speaker,
+        session=record.session,
+        when=rendering.iso(record.occurred_at),
+        age=rendering.age(record.occurred_at, now),
+        scope=record.scope,
+        source=record.source,
+        trust=record.trust,
+        tags=list(record.tags),
+        importance=round(record.importance, 3),
+        topic=record.topic,
+        entities=list(record.entities),
+        emotions=list(record.emotions),
+        affect=_affect(record),
+        agent="" if record.visibility == "private" else record.agent,
+        superseded_by=record.superseded_by,
+        derived_from=list(record.derived_from),
     )
 
 
-def _affect(memory: Memory) -> str:
+def _affect(record: Memory) -> str:
     """Its emotional colour in words; "" for a text that nobody would call emotional."""
-    if max(abs(memory.valence), memory.arousal) < COLOURED:
+    if max(abs(record.valence), record.arousal) < COLOURED:
         return ""
-    return f"valence {memory.valence:+.2f}, arousal {memory.arousal:.2f}"
+    return f"valence {record.valence:+.2f}, arousal {record.arousal:.2f}"
 
 
 def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:

@@ -28,14 +28,15 @@ from mcp.types import (
     UnsubscribeRequestParams,
 )
 
+from memory_core import records
 from memory_core.errors import MemoryCoreError
-from memory_core.records import Identity, Memory
+from memory_core.records import Identity
 from server.gate import Gate
 from server.identity import caller
 from server.protocol.guard import or_protocol_error
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
 log = logging.getLogger(__name__)
 
@@ -60,9 +61,9 @@ class _Subscriber:
 class Changes:
     """The bus between the journal and the subscribers of one server."""
 
-    def __init__(self, engine: Engine, owner: Identity, gate: Gate) -> None:
+    def __init__(self, memory: Memory, owner: Identity, gate: Gate) -> None:
         """*owner* is who subscribes where no token says otherwise. Nothing is watched yet."""
-        self._engine = engine
+        self._memory = memory
         self._owner = owner
         self._gate = gate
         self._subscribers: dict[object, _Subscriber] = {}
@@ -159,7 +160,7 @@ class Changes:
         who = caller(self._owner, "read")
         async with self._starting:
             if self._watching is None or self._watching.done():
-                now = await self._gate.run(lambda: self._engine.changed(who), late=_LATE)
+                now = await self._gate.run(lambda: self._memory.changed(who), late=_LATE)
                 self._reached = now.reached
                 self._watching = asyncio.get_running_loop().create_task(self._watch())
 
@@ -178,7 +179,7 @@ class Changes:
         after, reached = self._reached, []
         for who in {subscriber.who for subscriber in self._subscribers.values()}:
             new = await self._gate.run(
-                lambda who=who: self._engine.changed(who, after),  # type: ignore[misc]
+                lambda who=who: self._memory.changed(who, after),  # type: ignore[misc]
                 late=_LATE,
             )
             reached.append(new.reached)
@@ -193,7 +194,7 @@ class Changes:
                     subscriber.deliver(ResourceUpdated(uri))
 
 
-def touched(memories: tuple[Memory, ...], gone: tuple[str, ...]) -> Iterator[str]:
+def touched(memories: tuple[records.Memory, ...], gone: tuple[str, ...]) -> Iterator[str]:
     """The URIs of the resources that show one of *memories* or showed one of *gone*.
 
     A name stands in a URI percent-encoded; clients that do not encode subscribe to the plain form.
@@ -202,12 +203,12 @@ def touched(memories: tuple[Memory, ...], gone: tuple[str, ...]) -> Iterator[str
     yield "memory://health"
     for id in gone:
         yield f"memory://item/{id}"
-    for memory in memories:
-        yield f"memory://item/{memory.id}"
+    for record in memories:
+        yield f"memory://item/{record.id}"
         for kind, names in (
-            ("session", (memory.session,)),
-            ("topic", (memory.topic,)),
-            ("entity", memory.entities),
+            ("session", (record.session,)),
+            ("topic", (record.topic,)),
+            ("entity", record.entities),
         ):
             for name in filter(None, names):
                 yield f"memory://{kind}/{name}"

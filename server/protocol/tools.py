@@ -1,4 +1,4 @@
-"""The five tools (design, section 6): from arguments to the engine and back to both channels."""
+"""The five tools (design, section 6): from arguments to the memory and back to both channels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from server.protocol.long_runs import Runs
 from server.protocol.messages import replaced_surrogates
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
 _TRY_AGAIN = "call again; if it stays slow, see health"
 _REPEAT = "repeat the same call: what is already stored is not stored twice"
@@ -27,13 +27,13 @@ _LOOK = "preview again to see whether it is gone; repeating the call is safe"
 
 
 class Tools:
-    """The tool functions over one engine. Names and defaults of arguments are the contract."""
+    """The tool functions over one memory. Names and defaults of arguments are the contract."""
 
     def __init__(
-        self, engine: Engine, owner: Identity, gate: Gate, runs: Runs, clock: Callable[[], float]
+        self, memory: Memory, owner: Identity, gate: Gate, runs: Runs, clock: Callable[[], float]
     ) -> None:
         """*owner* is who asks where no token says otherwise; *clock* gives epoch seconds."""
-        self._engine = engine
+        self._memory = memory
         self._owner = owner
         self._gate = gate
         self._runs = runs
@@ -57,7 +57,7 @@ class Tools:
         who = caller(self._owner, "write")
         client = _client_name(ctx)
         done = await self._gate.run(
-            lambda: self._engine.remember(
+            lambda: self._memory.remember(
                 who,
                 text,
                 kind=kind,
@@ -97,7 +97,7 @@ class Tools:
         """Find memories."""
         who = caller(self._owner, "read")
         found = await self._gate.run(
-            lambda: self._engine.recall(
+            lambda: self._memory.recall(
                 who,
                 query,
                 k=k,
@@ -130,7 +130,7 @@ class Tools:
         who = caller(self._owner, "write")
         done = await self._runs.wait(
             (who, mode, session, dry_run, undo),
-            lambda progress: self._engine.consolidate(
+            lambda progress: self._memory.consolidate(
                 who, mode=mode, session=session, dry_run=dry_run, undo=undo, progress=progress
             ),
             ctx.report_progress,
@@ -153,7 +153,7 @@ class Tools:
         if len(given) > 1:
             raise InvalidInput(f"{' and '.join(given)} were both given", "give one of them")
         done = await self._gate.run(
-            lambda: self._engine.forget(
+            lambda: self._memory.forget(
                 who,
                 ids=ids,
                 query=query,
@@ -172,7 +172,7 @@ class Tools:
         """Report the state of every part."""
         who = caller(self._owner, "admin" if repair else "read")
         done = await self._gate.run(
-            lambda: self._engine.health(who, repair=repair), late=_TRY_AGAIN
+            lambda: self._memory.health(who, repair=repair), late=_TRY_AGAIN
         )
         return _answer(packing.health_report(done), rendering.health)
 

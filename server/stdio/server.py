@@ -1,6 +1,6 @@
 """The server's life on stdin and stdout.
 
-It ends, within five seconds and with the engine closed, when stdin ends, stdout breaks, a signal
+It ends, within five seconds and with the memory closed, when stdin ends, stdout breaks, a signal
 comes (SIGTERM, SIGINT, SIGHUP) or the parent process dies: whatever is remembered was durable when
 it was acknowledged, so nothing waits for an orderly end. The process is left with os._exit, since a
 thread that blocks in a read would keep it alive.
@@ -38,7 +38,7 @@ from server.stdio import parents
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 3.0
-"""How long the engine may take to close."""
+"""How long the memory may take to close."""
 LAST_ANSWERS_SECONDS = 1.0
 """How long calls in flight may go on when stdin has ended."""
 PARENT_SECONDS = 0.5
@@ -77,7 +77,7 @@ def run(
 ) -> NoReturn:
     """Serve until the end, then leave the process with status 0. Does not return.
 
-    *answered* is called once, after the first answer went out; *close* closes the engine.
+    *answered* is called once, after the first answer went out; *close* closes the memory.
     """
     status = 0
     try:
@@ -89,7 +89,7 @@ def run(
 
 
 def leave(close: Callable[[], None], status: int = 0) -> NoReturn:
-    """Close the engine, waiting CLOSE_SECONDS at most, and end the process with *status*."""
+    """Close the memory, waiting CLOSE_SECONDS at most, and end the process with *status*."""
     closing = threading.Thread(target=close, name="close", daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)

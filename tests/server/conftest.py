@@ -1,4 +1,4 @@
-"""An honest engine in memory, a server over it, and clients of both protocol eras."""
+"""An honest fake of the memory, a server over it, and clients of both protocol eras."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from server.protocol.server import build_server
 NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z
 
 
-class FakeEngine:
+class FakeMemory:
     """The façade over a dict; recall counts shared words. No vectors, no disk."""
 
     def __init__(self) -> None:
@@ -244,8 +244,8 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def engine() -> FakeEngine:
-    return FakeEngine()
+def fake() -> FakeMemory:
+    return FakeMemory()
 
 
 @pytest.fixture
@@ -259,13 +259,13 @@ def mode() -> str:
 
 
 @pytest.fixture
-def connect(engine: FakeEngine, limits: LimitSettings, mode: str) -> Callable[[], Any]:
-    """A context manager: a client on the real server over the fake engine."""
+def connect(fake: FakeMemory, limits: LimitSettings, mode: str) -> Callable[[], Any]:
+    """A context manager: a client on the real server over the fake memory."""
 
     @asynccontextmanager
     async def connected() -> AsyncIterator[Client]:
         server = build_server(
-            engine,  # type: ignore[arg-type]
+            fake,  # type: ignore[arg-type]
             owner=Identity("me"),
             limits=limits,
             clock=lambda: NOW,

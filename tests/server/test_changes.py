@@ -40,8 +40,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscriptions, "SECONDS", 0.01)
 
 
-async def test_a_call_of_the_same_client_is_heard(engine: Any, subscribed: Any, mode: str) -> None:
-    async with subscribed(build_server(engine), mode, "memory://recent") as (client, heard):
+async def test_a_call_of_the_same_client_is_heard(fake: Any, subscribed: Any, mode: str) -> None:
+    async with subscribed(build_server(fake), mode, "memory://recent") as (client, heard):
         done = await client.call_tool("remember", {"text": "tea at four"})
         assert not done.is_error
         await heard.until("memory://recent")
@@ -49,7 +49,7 @@ async def test_a_call_of_the_same_client_is_heard(engine: Any, subscribed: Any, 
 
 
 async def test_what_another_process_wrote_is_heard_under_every_name(
-    engine: Any, subscribed: Any, mode: str
+    fake: Any, subscribed: Any, mode: str
 ) -> None:
     names = [
         "memory://session/monday%201",
@@ -58,41 +58,39 @@ async def test_what_another_process_wrote_is_heard_under_every_name(
         "memory://topic/tea",
         "memory://health",
     ]
-    async with subscribed(build_server(engine), mode, *names) as (_, heard):
-        engine.add("tea with Zoë", session="monday 1", entities=("Zoë",), topic="tea")
+    async with subscribed(build_server(fake), mode, *names) as (_, heard):
+        fake.add("tea with Zoë", session="monday 1", entities=("Zoë",), topic="tea")
         await heard.until(*names)
 
 
-async def test_anothers_private_memory_is_not_heard(
-    engine: Any, subscribed: Any, mode: str
-) -> None:
-    server = build_server(engine, owner=Identity("me"))
+async def test_anothers_private_memory_is_not_heard(fake: Any, subscribed: Any, mode: str) -> None:
+    server = build_server(fake, owner=Identity("me"))
     async with subscribed(server, mode, "memory://recent", "memory://topic/secret") as (_, heard):
-        engine.add("not yours", agent="somebody", topic="secret")
-        own = engine.add("mine")
+        fake.add("not yours", agent="somebody", topic="secret")
+        own = fake.add("mine")
         await heard.until("memory://recent")
         assert "memory://topic/secret" not in heard.uris
-        assert own.id in engine.memories
+        assert own.id in fake.memories
 
 
 async def test_nothing_is_looked_at_without_a_subscriber(
-    engine: Any, subscribed: Any, mode: str, monkeypatch: pytest.MonkeyPatch
+    fake: Any, subscribed: Any, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = 0
-    changed = engine.changed
+    changed = fake.changed
 
     def counted(who: Identity, after: int | None = None) -> Any:
         nonlocal looks
         looks += 1
         return changed(who, after)
 
-    monkeypatch.setattr(engine, "changed", counted)
-    server = build_server(engine)
+    monkeypatch.setattr(fake, "changed", counted)
+    server = build_server(fake)
     async with Client(server, mode=mode) as client:
         await client.call_tool("remember", {"text": "one"})
     assert looks == 0
     async with subscribed(server, mode, "memory://recent") as (_, heard):
-        engine.add("two")
+        fake.add("two")
         await heard.until("memory://recent")
     with anyio.fail_after(SECONDS):
         before = -1
@@ -101,23 +99,23 @@ async def test_nothing_is_looked_at_without_a_subscriber(
             await anyio.sleep(0.1)
 
 
-async def test_an_unsubscribed_resource_is_not_heard_any_more(engine: Any, subscribed: Any) -> None:
-    server = build_server(engine)
+async def test_an_unsubscribed_resource_is_not_heard_any_more(fake: Any, subscribed: Any) -> None:
+    server = build_server(fake)
     async with subscribed(server, "legacy", "memory://recent", "memory://topic/a") as (
         client,
         heard,
     ):
         await client.unsubscribe_resource("memory://recent")
-        engine.add("x", topic="a")
+        fake.add("x", topic="a")
         await heard.until("memory://topic/a")
         assert heard.uris == {"memory://topic/a"}
 
 
 async def test_too_many_subscriptions_of_one_connection_are_refused(
-    engine: Any, subscribed: Any, monkeypatch: pytest.MonkeyPatch
+    fake: Any, subscribed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscriptions, "URIS", 2)
-    async with subscribed(build_server(engine), "legacy", "memory://a", "memory://b") as (
+    async with subscribed(build_server(fake), "legacy", "memory://a", "memory://b") as (
         client,
         _,
     ):
@@ -125,11 +123,11 @@ async def test_too_many_subscriptions_of_one_connection_are_refused(
             await client.subscribe_resource("memory://c")
 
 
-async def test_a_busy_engine_is_asked_again(engine: Any, subscribed: Any, mode: str) -> None:
+async def test_a_busy_memory_is_asked_again(fake: Any, subscribed: Any, mode: str) -> None:
     from memory_core.errors import Busy
 
     failed = 0
-    changed = engine.changed
+    changed = fake.changed
 
     def sometimes(who: Identity, after: int | None = None) -> Any:
         nonlocal failed
@@ -138,9 +136,9 @@ async def test_a_busy_engine_is_asked_again(engine: Any, subscribed: Any, mode: 
             raise Busy("in use", "wait")
         return changed(who, after)
 
-    engine.changed = sometimes
-    async with subscribed(build_server(engine), mode, "memory://recent") as (_, heard):
-        engine.add("tea")
+    fake.changed = sometimes
+    async with subscribed(build_server(fake), mode, "memory://recent") as (_, heard):
+        fake.add("tea")
         await heard.until("memory://recent")
     assert failed == 3
 

@@ -1,4 +1,4 @@
-"""Flags, exit codes, JSON and readable output of the command line, over the honest engine."""
+"""Flags, exit codes, JSON and readable output of the command line, over the honest fake."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ COMMANDS = [
 
 @pytest.fixture
 def run(
-    engine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fake: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str, str]]:
-    """Run a command over the fake engine; (exit code, stdout, stderr)."""
-    kind = type(engine)
+    """Run a command over the fake memory; (exit code, stdout, stderr)."""
+    kind = type(fake)
     monkeypatch.setattr(kind, "__enter__", lambda self: self, raising=False)
     monkeypatch.setattr(kind, "__exit__", lambda self, *_: None, raising=False)
     monkeypatch.setattr(kind, "wait_ready", lambda self, seconds: True, raising=False)
-    monkeypatch.setattr(main, "_engine", lambda settings: engine)
+    monkeypatch.setattr(main, "_engine", lambda settings: fake)
     monkeypatch.setattr("os.environ", {"ANAMNESIS_DATA_DIR": str(tmp_path / "data")})
 
     def running(*argv: str) -> tuple[int, str, str]:
@@ -67,7 +67,7 @@ def run(
     return running
 
 
-def test_remember_and_recall_as_json(run: Any, engine: Any) -> None:
+def test_remember_and_recall_as_json(run: Any, fake: Any) -> None:
     code, out, _ = run(
         "remember", "the tea is in the tin", "--kind", "fact", "--importance", "0.7", "--tag", "a",
         "--tag", "b", "--speaker", "Ann", "--session", "s", "--source", "x", "--scope", "shared",
@@ -76,18 +76,18 @@ def test_remember_and_recall_as_json(run: Any, engine: Any) -> None:
     assert code == 0
     stored = json.loads(out)
     assert stored["status"] == "stored"
-    (memory,) = engine.memories.values()
+    (memory,) = fake.memories.values()
     assert (memory.kind, memory.importance, memory.tags) == ("fact", 0.7, ("a", "b"))
     assert (memory.speaker, memory.session, memory.source) == ("Ann", "s", "x")
     assert (memory.visibility, memory.trust, memory.agent) == ("shared", "user", "me")
     code, out, _ = run("recall", "where is the tea", "-k", "3", "--json")
     assert code == 0
     assert json.loads(out)["memories"][0]["id"] == stored["id"]
-    assert engine.calls[-1][1]["k"] == 3
+    assert fake.calls[-1][1]["k"] == 3
 
 
-def test_recall_is_readable_and_steers_no_terminal(run: Any, engine: Any) -> None:
-    memory = engine.add("tea \x1b[31mred\x07 [bold]not markup[/bold]", speaker="Ann")
+def test_recall_is_readable_and_steers_no_terminal(run: Any, fake: Any) -> None:
+    memory = fake.add("tea \x1b[31mred\x07 [bold]not markup[/bold]", speaker="Ann")
     code, out, _ = run("recall", "tea", "--explain")
     assert code == 0
     assert memory.id in out
@@ -97,8 +97,8 @@ def test_recall_is_readable_and_steers_no_terminal(run: Any, engine: Any) -> Non
     assert "\x1b" not in out
 
 
-def test_an_explanation_tells_what_was_rejected_and_why(run: Any, engine: Any) -> None:
-    given, left = engine.add("green tea tea"), engine.add("black tea")
+def test_an_explanation_tells_what_was_rejected_and_why(run: Any, fake: Any) -> None:
+    given, left = fake.add("green tea tea"), fake.add("black tea")
     _, out, _ = run("recall", "green tea", "--top", "1", "--explain")
     shown, _, rejected = out.partition("rejected")
     assert given.id in shown
@@ -115,36 +115,36 @@ def test_nothing_found_is_no_failure(run: Any) -> None:
     assert out.startswith("nothing found")
 
 
-def test_text_comes_from_stdin(run: Any, engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_comes_from_stdin(run: Any, fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("from a pipe"))
     assert run("remember", "-")[0] == 0
-    assert [m.text for m in engine.memories.values()] == ["from a pipe"]
+    assert [m.text for m in fake.memories.values()] == ["from a pipe"]
 
 
-def test_global_flags_stand_before_or_after_the_command(run: Any, engine: Any) -> None:
+def test_global_flags_stand_before_or_after_the_command(run: Any, fake: Any) -> None:
     run("--agent", "ann", "remember", "one")
     run("remember", "two", "--agent", "bob", "--team", "ours")
-    assert [(m.agent, m.team) for m in engine.memories.values()] == [("ann", ""), ("bob", "ours")]
+    assert [(m.agent, m.team) for m in fake.memories.values()] == [("ann", ""), ("bob", "ours")]
 
 
-def test_a_forgotten_text_is_refused_unless_again(run: Any, engine: Any) -> None:
-    engine.forgotten["the old address"] = "0" * 20
+def test_a_forgotten_text_is_refused_unless_again(run: Any, fake: Any) -> None:
+    fake.forgotten["the old address"] = "0" * 20
     assert run("remember", "the old address")[0] == 1
     code, out, _ = run("remember", "the old address", "--again", "--json")
     assert code == 0
     assert json.loads(out)["status"] == "stored"
 
 
-def test_forget_previews_without_yes(run: Any, engine: Any) -> None:
-    memory = engine.add("a wish")
+def test_forget_previews_without_yes(run: Any, fake: Any) -> None:
+    memory = fake.add("a wish")
     code, out, _ = run("forget", memory.id)
     assert code == 0
     assert "would be removed" in out
-    assert memory.id in engine.memories
+    assert memory.id in fake.memories
     code, out, _ = run("forget", memory.id, "--yes", "--json")
     assert code == 0
     assert json.loads(out)["status"] == "forgotten"
-    assert engine.memories == {}
+    assert fake.memories == {}
 
 
 def test_health_stats_and_consolidate_print_json(run: Any) -> None:
@@ -195,7 +195,7 @@ def test_a_problem_exits_with_one_and_its_code(run: Any) -> None:
 
 
 def test_import_reports_each_bad_line_and_goes_on(
-    run: Any, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Any, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memory_core.errors import InvalidInput
 
@@ -204,7 +204,7 @@ def test_import_reports_each_bad_line_and_goes_on(
             raise InvalidInput("text is missing", "give it")
         return Receipt("0" * 20, "stored", "fact", 0.5)
 
-    monkeypatch.setattr(type(engine), "bring_in", bring_in, raising=False)
+    monkeypatch.setattr(type(fake), "bring_in", bring_in, raising=False)
     file = tmp_path / "in.jsonl"
     file.write_text('{"text":"a"}\n\n{"x":1}\n{"text":"b"}\n')
     code, out, _ = run("import", str(file), "--json")
@@ -214,10 +214,10 @@ def test_import_reports_each_bad_line_and_goes_on(
 
 
 def test_export_writes_private_files_whole(
-    run: Any, engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Any, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     records = [{"id": "1", "text": "ä"}, {"id": "2", "text": "b"}]
-    monkeypatch.setattr(type(engine), "export", lambda self, who: iter(records))
+    monkeypatch.setattr(type(fake), "export", lambda self, who: iter(records))
     code, out, _ = run("export")
     assert code == 0
     assert [json.loads(line) for line in out.splitlines()] == records

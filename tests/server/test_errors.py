@@ -71,7 +71,7 @@ def mode(request: pytest.FixtureRequest) -> str:
     ],
 )
 async def test_bad_arguments_are_named_with_what_is_allowed(
-    connect: Any, engine: Any, tool: str, arguments: dict[str, Any], says: str
+    connect: Any, fake: Any, tool: str, arguments: dict[str, Any], says: str
 ) -> None:
     async with connect() as client:
         answer = await client.call_tool(tool, arguments)
@@ -80,18 +80,18 @@ async def test_bad_arguments_are_named_with_what_is_allowed(
     assert text.startswith("invalid_input: ")
     assert says in text
     assert "; " in text
-    assert engine.memories == {}
+    assert fake.memories == {}
 
 
-async def test_an_unknown_argument_stores_nothing(connect: Any, engine: Any) -> None:
+async def test_an_unknown_argument_stores_nothing(connect: Any, fake: Any) -> None:
     async with connect() as client:
         answer = await client.call_tool("remember", {"text": "x", "importnce": 1})
     assert answer.is_error
     assert "did you mean importance?" in answer.content[0].text
-    assert engine.calls == []
+    assert fake.calls == []
 
 
-async def test_an_engine_error_keeps_its_code_and_next_step(connect: Any) -> None:
+async def test_an_error_of_the_memory_keeps_its_code_and_next_step(connect: Any) -> None:
     async with connect() as client:
         missing = await client.call_tool("forget", {"ids": ["0" * 20]})
         large = await client.call_tool("remember", {"text": "x" * 20_001})
@@ -102,14 +102,14 @@ async def test_an_engine_error_keeps_its_code_and_next_step(connect: Any) -> Non
 
 
 async def test_a_crash_is_answered_and_logged_without_its_text(
-    connect: Any, engine: Any, caplog: pytest.LogCaptureFixture
+    connect: Any, fake: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     secret = "the password is swordfish"
 
     def crash(name: str) -> None:
         raise RuntimeError(secret)
 
-    engine.before = crash
+    fake.before = crash
     with caplog.at_level(logging.DEBUG, "server"):
         async with connect() as client:
             answer = await client.call_tool("recall", {"query": "x"})
@@ -121,7 +121,7 @@ async def test_a_crash_is_answered_and_logged_without_its_text(
     assert secret not in caplog.text
 
 
-async def test_every_error_class_has_a_code_of_the_contract(connect: Any, engine: Any) -> None:
+async def test_every_error_class_has_a_code_of_the_contract(connect: Any, fake: Any) -> None:
     from memory_core import errors
 
     raised = [
@@ -138,7 +138,7 @@ async def test_every_error_class_has_a_code_of_the_contract(connect: Any, engine
             def fail(name: str, kind: type[errors.MemoryCoreError] = kind) -> None:
                 raise kind("a problem", "a step")
 
-            engine.before = fail
+            fake.before = fail
             for tool, arguments in (
                 ("recall", {"query": "x"}),
                 ("remember", {"text": "x"}),

@@ -19,7 +19,7 @@ SECONDS = 60.0
 
 
 class Stop:
-    """A place where the engine waits until it is released; always released in the end."""
+    """A place where the memory waits until it is released; always released in the end."""
 
     def __init__(self) -> None:
         self.released = threading.Event()
@@ -43,9 +43,9 @@ def limits() -> LimitSettings:
 
 
 async def test_a_late_call_is_answered_with_what_to_do_next(
-    connect: Any, engine: Any, stop: Stop
+    connect: Any, fake: Any, stop: Stop
 ) -> None:
-    engine.before = stop
+    fake.before = stop
     async with connect() as client:
         answer = await client.call_tool("remember", {"text": "slow"})
         assert answer.is_error
@@ -56,25 +56,25 @@ async def test_a_late_call_is_answered_with_what_to_do_next(
 
 
 async def test_beyond_the_limit_calls_are_busy_until_one_ends(
-    connect: Any, engine: Any, stop: Stop, until: Any
+    connect: Any, fake: Any, stop: Stop, until: Any
 ) -> None:
-    engine.before = stop
+    fake.before = stop
     async with connect() as client:
         for _ in range(2):
             late = await client.call_tool("recall", {"query": "x"})
             assert "not finished" in late.content[0].text
         full = await client.call_tool("recall", {"query": "x"})
         assert full.content[0].text.startswith("busy: 2 calls are in flight; nothing was done")
-        assert len(engine.calls) == 2
+        assert len(fake.calls) == 2
         stop.released.set()
-        engine.before = lambda name: None
+        fake.before = lambda name: None
         with anyio.fail_after(SECONDS):
             while (await client.call_tool("recall", {"query": "x"})).is_error:
                 await anyio.lowlevel.checkpoint()
 
 
-async def test_a_bad_argument_takes_no_place(connect: Any, engine: Any, stop: Stop) -> None:
-    engine.before = stop
+async def test_a_bad_argument_takes_no_place(connect: Any, fake: Any, stop: Stop) -> None:
+    fake.before = stop
     async with connect() as client:
         for _ in range(2):
             await client.call_tool("recall", {"query": "x"})
@@ -83,9 +83,9 @@ async def test_a_bad_argument_takes_no_place(connect: Any, engine: Any, stop: St
 
 
 async def test_a_long_consolidation_goes_on_and_can_be_waited_for(
-    connect: Any, engine: Any, stop: Stop
+    connect: Any, fake: Any, stop: Stop
 ) -> None:
-    engine.before = stop
+    fake.before = stop
     async with connect() as client:
         first = await client.call_tool("consolidate", {})
         assert first.structured_content["status"] == "running"
@@ -93,25 +93,25 @@ async def test_a_long_consolidation_goes_on_and_can_be_waited_for(
         assert not first.is_error
         again = await client.call_tool("consolidate", {})
         assert again.structured_content["status"] == "running"
-        assert len(engine.calls) == 1, "the second call joined the first run"
+        assert len(fake.calls) == 1, "the second call joined the first run"
         stop.released.set()
         with anyio.fail_after(SECONDS):
             while True:
                 done = await client.call_tool("consolidate", {})
                 if done.structured_content["status"] == "completed":
                     break
-    assert len(engine.calls) == 1
+    assert len(fake.calls) == 1
     assert done.structured_content["summaries"]
 
 
-async def test_a_running_consolidation_names_its_run(connect: Any, engine: Any, stop: Stop) -> None:
+async def test_a_running_consolidation_names_its_run(connect: Any, fake: Any, stop: Stop) -> None:
     run = "01hzzzzzzzzzzzzzzzzz"
 
     def consolidate(who: Any, *, progress: Any, **given: Any) -> Any:
         progress(0, 3, f"run {run}")
         stop("consolidate")
 
-    engine.consolidate = consolidate
+    fake.consolidate = consolidate
     async with connect() as client:
         with anyio.fail_after(SECONDS):
             while True:  # a call may be over before its thread has begun
@@ -122,22 +122,22 @@ async def test_a_running_consolidation_names_its_run(connect: Any, engine: Any, 
     assert run in answer.content[0].text
 
 
-async def test_other_arguments_start_another_run(connect: Any, engine: Any, stop: Stop) -> None:
-    engine.before = stop
+async def test_other_arguments_start_another_run(connect: Any, fake: Any, stop: Stop) -> None:
+    fake.before = stop
     async with connect() as client:
         await client.call_tool("consolidate", {})
         await client.call_tool("consolidate", {"dry_run": True})
-    assert [arguments["dry_run"] for _, arguments in engine.calls] == [False, True]
+    assert [arguments["dry_run"] for _, arguments in fake.calls] == [False, True]
 
 
-async def test_a_failed_run_can_be_started_again(connect: Any, engine: Any) -> None:
+async def test_a_failed_run_can_be_started_again(connect: Any, fake: Any) -> None:
     def fail(name: str) -> None:
         raise StorageError("the disk failed", "look at it")
 
-    engine.before = fail
+    fake.before = fail
     async with connect() as client:
         failed = await client.call_tool("consolidate", {})
-        engine.before = lambda name: None
+        fake.before = lambda name: None
         done = await client.call_tool("consolidate", {})
     assert failed.content[0].text == "storage: the disk failed; look at it"
     assert done.structured_content["status"] == "completed"

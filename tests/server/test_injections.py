@@ -221,7 +221,7 @@ async def the_server_says_nothing_of_it(client: Client) -> None:
 
 
 async def test_a_crash_that_quotes_a_memory_is_silent(
-    connect: Any, engine: Any, caplog: pytest.LogCaptureFixture
+    connect: Any, fake: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     caplog.set_level(logging.WARNING, logger="mcp")
@@ -230,7 +230,7 @@ async def test_a_crash_that_quotes_a_memory_is_silent(
     def crash(name: str) -> None:
         raise RuntimeError(attack)
 
-    engine.before = crash
+    fake.before = crash
     async with connect() as client:
         for name, given in (("recall", {"query": "x"}), ("health", {}), ("forget", {"query": "x"})):
             answer = await client.call_tool(name, given)

@@ -9,27 +9,27 @@ from memory_core.errors import Busy, IncompatibleStore, StorageError
 from server.protocol.lazy_memory import LazyMemory
 
 
-def test_nothing_is_made_before_it_is_needed(engine: Any) -> None:
+def test_nothing_is_made_before_it_is_needed(fake: Any) -> None:
     made = threading.Event()
 
     def make() -> Any:
         made.set()
-        return engine
+        return fake
 
     late = LazyMemory(make, 60)
     late.close()
     assert not made.is_set()
-    assert late.memories is engine.memories
+    assert late.memories is fake.memories
     assert made.is_set()
 
 
-def test_calls_wait_for_the_engine_and_it_is_made_once(engine: Any) -> None:
+def test_calls_wait_for_the_memory_and_it_is_made_once(fake: Any) -> None:
     go, count = threading.Event(), []
 
     def make() -> Any:
         count.append(1)
         assert go.wait(60)
-        return engine
+        return fake
 
     late = LazyMemory(make, 60)
     got: list[Any] = []
@@ -40,7 +40,7 @@ def test_calls_wait_for_the_engine_and_it_is_made_once(engine: Any) -> None:
     go.set()
     for thread in threads:
         thread.join(60)
-    assert got == [engine.memories] * 4
+    assert got == [fake.memories] * 4
     assert count == [1]
 
 

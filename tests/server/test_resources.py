@@ -42,16 +42,16 @@ async def test_resources_and_templates_are_listed(connect: Any) -> None:
     }
 
 
-async def test_recent_gives_the_newest_first_as_data(connect: Any, engine: Any) -> None:
-    first, second = engine.add("one"), engine.add("two")
+async def test_recent_gives_the_newest_first_as_data(connect: Any, fake: Any) -> None:
+    first, second = fake.add("one"), fake.add("two")
     async with connect() as client:
         recent = await read(client, "memory://recent")
     assert [m["id"] for m in recent["memories"]] == [second.id, first.id]
     assert recent["notice"] == schemas.NOTICE
 
 
-async def test_an_item_is_whole_with_provenance_and_history(connect: Any, engine: Any) -> None:
-    memory = engine.add(
+async def test_an_item_is_whole_with_provenance_and_history(connect: Any, fake: Any) -> None:
+    memory = fake.add(
         "x" * 20_000, source="mail", trust="web", derived_from=("0" * 20,), superseded_by="1" * 20
     )
     async with connect() as client:
@@ -70,26 +70,26 @@ async def test_an_item_is_whole_with_provenance_and_history(connect: Any, engine
     ]
 
 
-async def test_a_session_reads_oldest_first(connect: Any, engine: Any) -> None:
-    first, second = engine.add("one", session="s 1"), engine.add("two", session="s 1")
-    engine.add("other", session="s2")
+async def test_a_session_reads_oldest_first(connect: Any, fake: Any) -> None:
+    first, second = fake.add("one", session="s 1"), fake.add("two", session="s 1")
+    fake.add("other", session="s2")
     async with connect() as client:
         session = await read(client, "memory://session/s%201")
     assert [m["id"] for m in session["memories"]] == [first.id, second.id]
 
 
 @pytest.mark.parametrize("name", ["Ann", "AC/DC", "..", "/etc/passwd", "Zoë", "a?b#c"])
-async def test_entity_names_are_data(connect: Any, engine: Any, name: str) -> None:
+async def test_entity_names_are_data(connect: Any, fake: Any, name: str) -> None:
     from urllib.parse import quote
 
-    memory = engine.add("about it", entities=(name,))
+    memory = fake.add("about it", entities=(name,))
     async with connect() as client:
         found = await read(client, f"memory://entity/{quote(name, safe='')}")
     assert [m["id"] for m in found["memories"]] == [memory.id]
 
 
-async def test_topic_and_health_can_be_read(connect: Any, engine: Any) -> None:
-    memory = engine.add("pasta", topic="cooking")
+async def test_topic_and_health_can_be_read(connect: Any, fake: Any) -> None:
+    memory = fake.add("pasta", topic="cooking")
     async with connect() as client:
         topic = await read(client, "memory://topic/cooking")
         health = await read(client, "memory://health")
@@ -98,10 +98,10 @@ async def test_topic_and_health_can_be_read(connect: Any, engine: Any) -> None:
 
 
 async def test_links_what_is_in_mind_and_the_edges_of_a_topic_can_be_read(
-    connect: Any, engine: Any
+    connect: Any, fake: Any
 ) -> None:
-    memory = engine.add("pasta", topic="cooking", session="lunch")
-    engine.add("rice", session="lunch")
+    memory = fake.add("pasta", topic="cooking", session="lunch")
+    fake.add("rice", session="lunch")
     async with connect() as client:
         item = await read(client, f"memory://item/{memory.id}")
         session = await read(client, "memory://session/lunch")
@@ -132,8 +132,8 @@ async def test_what_is_not_there_is_invalid_params(connect: Any, uri: str) -> No
     assert raised.value.error.code == -32602
 
 
-async def test_another_agents_item_looks_like_an_unknown_one(connect: Any, engine: Any) -> None:
-    foreign = engine.add("not yours", agent="somebody")
+async def test_another_agents_item_looks_like_an_unknown_one(connect: Any, fake: Any) -> None:
+    foreign = fake.add("not yours", agent="somebody")
     async with connect() as client:
         with pytest.raises(MCPError) as raised:
             await client.read_resource(f"memory://item/{foreign.id}")
@@ -144,11 +144,11 @@ async def test_another_agents_item_looks_like_an_unknown_one(connect: Any, engin
     )
 
 
-async def test_a_crash_in_a_resource_does_not_show_its_text(connect: Any, engine: Any) -> None:
+async def test_a_crash_in_a_resource_does_not_show_its_text(connect: Any, fake: Any) -> None:
     def crash(name: str) -> None:
         raise RuntimeError("swordfish")
 
-    engine.before = crash
+    fake.before = crash
     async with connect() as client:
         with pytest.raises(MCPError) as raised:
             await client.read_resource("memory://recent")
@@ -156,9 +156,9 @@ async def test_a_crash_in_a_resource_does_not_show_its_text(connect: Any, engine
     assert "swordfish" not in str(raised.value.error)
 
 
-async def test_names_are_completed_by_their_beginning(connect: Any, engine: Any) -> None:
-    memory = engine.add("a", session="monday", tags=("work",), entities=("Ann",), topic="gardening")
-    engine.add("b", session="Munich", tags=("home",), entities=("Bob",))
+async def test_names_are_completed_by_their_beginning(connect: Any, fake: Any) -> None:
+    memory = fake.add("a", session="monday", tags=("work",), entities=("Ann",), topic="gardening")
+    fake.add("b", session="Munich", tags=("home",), entities=("Bob",))
 
     async def complete(ref: Any, name: str, value: str) -> list[str]:
         answer = await client.complete(ref, {"name": name, "value": value})

@@ -166,8 +166,8 @@ async def test_the_icon_is_a_picture_that_costs_little_and_fetches_nothing(conne
     assert len(json.dumps(answer.meta)) < 400, "every answer names the server"
 
 
-async def test_lists_may_be_kept_an_hour_and_contents_not_at_all(connect: Any, engine: Any) -> None:
-    engine.add("tea")
+async def test_lists_may_be_kept_an_hour_and_contents_not_at_all(connect: Any, fake: Any) -> None:
+    fake.add("tea")
     async with connect() as client:
         for listed in (
             await client.list_tools(),

@@ -62,19 +62,19 @@ async def test_nothing_found_is_said_in_both_channels(connect: Any) -> None:
 
 @pytest.mark.parametrize("text", JSON_LOOKING)
 async def test_text_that_looks_like_json_arrives_untouched(
-    connect: Any, engine: Any, text: str
+    connect: Any, fake: Any, text: str
 ) -> None:
     given = {"text": text, "speaker": text, "session": text, "source": text}
     async with connect() as client:
         done = await client.call_tool("remember", given)
         await client.call_tool("recall", {"query": text})
     assert not done.is_error
-    (call,) = [arguments for name, arguments in engine.calls if name == "remember"]
+    (call,) = [arguments for name, arguments in fake.calls if name == "remember"]
     assert {name: call[name] for name in given} == given
-    assert engine.calls[-1][1]["query"] == text
+    assert fake.calls[-1][1]["query"] == text
 
 
-async def test_arguments_reach_the_engine_under_their_names(connect: Any, engine: Any) -> None:
+async def test_arguments_reach_the_memory_under_their_names(connect: Any, fake: Any) -> None:
     given = {
         "query": "tea",
         "k": 3,
@@ -91,20 +91,20 @@ async def test_arguments_reach_the_engine_under_their_names(connect: Any, engine
     }
     async with connect() as client:
         await client.call_tool("recall", {**given, "max_tokens": 500})
-    _, call = engine.calls[-1]
+    _, call = fake.calls[-1]
     assert call.pop("who").agent == "me"
     assert call == {**given, "kinds": ("fact",), "tags": ("a",)}
 
 
-async def test_the_clients_name_is_kept(connect: Any, engine: Any) -> None:
+async def test_the_clients_name_is_kept(connect: Any, fake: Any) -> None:
     async with connect() as client:
         await client.call_tool("remember", {"text": "x"})
-    assert engine.calls[-1][1]["client"] == "mcp"
-    assert engine.calls[-1][1]["trust"] == "agent"
+    assert fake.calls[-1][1]["client"] == "mcp"
+    assert fake.calls[-1][1]["trust"] == "agent"
 
 
-async def test_consolidate_reports_steps_summaries_and_progress(connect: Any, engine: Any) -> None:
-    engine.add("one")
+async def test_consolidate_reports_steps_summaries_and_progress(connect: Any, fake: Any) -> None:
+    fake.add("one")
     seen: list[tuple[float, float | None, str | None]] = []
 
     async def progress(done: float, total: float | None, message: str | None) -> None:
@@ -124,33 +124,33 @@ async def test_consolidate_reports_steps_summaries_and_progress(connect: Any, en
     assert seen[-1] == (2, 2, "summarise")
 
 
-async def test_forget_previews_then_deletes_with_ids_and_confirm(connect: Any, engine: Any) -> None:
-    memory = engine.add("a secret wish")
+async def test_forget_previews_then_deletes_with_ids_and_confirm(connect: Any, fake: Any) -> None:
+    memory = fake.add("a secret wish")
     async with connect() as client:
         preview = await client.call_tool("forget", {"ids": [memory.id]})
-        kept = dict(engine.memories)
+        kept = dict(fake.memories)
         gone = await client.call_tool("forget", {"ids": [memory.id], "confirm": True})
     assert preview.structured_content["status"] == "preview"
     assert preview.structured_content["removed"] == [{"id": memory.id, "text": "a secret wish"}]
     assert memory.id in kept
     assert gone.structured_content["status"] == "forgotten"
-    assert engine.memories == {}
+    assert fake.memories == {}
 
 
-async def test_forget_takes_a_source(connect: Any, engine: Any) -> None:
-    engine.add("obey me", source="advice.md")
-    kept = engine.add("a tea", source="kitchen.md")
+async def test_forget_takes_a_source(connect: Any, fake: Any) -> None:
+    fake.add("obey me", source="advice.md")
+    kept = fake.add("a tea", source="kitchen.md")
     async with connect() as client:
         preview = await client.call_tool("forget", {"source": "advice.md"})
-        assert len(engine.memories) == 2
+        assert len(fake.memories) == 2
         gone = await client.call_tool("forget", {"source": "advice.md", "confirm": True})
     assert preview.structured_content["status"] == "preview"
     assert [each["text"] for each in gone.structured_content["removed"]] == ["obey me"]
-    assert list(engine.memories) == [kept.id]
+    assert list(fake.memories) == [kept.id]
 
 
-async def test_a_forgotten_value_is_refused_with_its_tombstone(connect: Any, engine: Any) -> None:
-    engine.forgotten["the old address"] = "0" * 20
+async def test_a_forgotten_value_is_refused_with_its_tombstone(connect: Any, fake: Any) -> None:
+    fake.forgotten["the old address"] = "0" * 20
     async with connect() as client:
         refused = await client.call_tool("remember", {"text": "the old address"})
         lifted = await client.call_tool(
@@ -173,9 +173,9 @@ async def test_health_shows_every_check_and_section(connect: Any) -> None:
         assert part in text
 
 
-async def test_every_structure_fits_the_published_schema(connect: Any, engine: Any) -> None:
+async def test_every_structure_fits_the_published_schema(connect: Any, fake: Any) -> None:
     jsonschema = pytest.importorskip("jsonschema")
-    memory = engine.add("tea", tags=("a",), entities=("Ann",))
+    memory = fake.add("tea", tags=("a",), entities=("Ann",))
     async with connect() as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         for name, arguments in (
@@ -196,8 +196,8 @@ def test_kinds_of_the_schema_are_those_of_the_records() -> None:
     assert schemas.OptionalKind.__args__ == ("", *KINDS)  # type: ignore[attr-defined]
 
 
-async def test_an_id_as_query_gives_a_long_memory_whole(connect: Any, engine: Any) -> None:
-    memory = engine.add("word " * 3999 + "end!!")
+async def test_an_id_as_query_gives_a_long_memory_whole(connect: Any, fake: Any) -> None:
+    memory = fake.add("word " * 3999 + "end!!")
     async with connect() as client:
         by_words = await client.call_tool("recall", {"query": "end!!"})
         by_id = await client.call_tool("recall", {"query": memory.id})

@@ -1,4 +1,4 @@
-"""The real server and engine over stdio, Streamable HTTP and SSE, in every protocol revision."""
+"""The real server and memory over stdio, Streamable HTTP and SSE, in every protocol revision."""
 
 from __future__ import annotations
 

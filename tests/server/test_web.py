@@ -95,10 +95,10 @@ def tokens(tmp_path: Path) -> Tokens:
 
 
 @pytest.fixture
-def app(engine: Any, tokens: Tokens) -> Any:
+def app(fake: Any, tokens: Tokens) -> Any:
     owner = Identity("me")
-    hook = hook_route.route(engine, owner, LimitSettings())
-    return build_app(build_server(engine, owner=owner), tokens=tokens, more=[hook])
+    hook = hook_route.route(fake, owner, LimitSettings())
+    return build_app(build_server(fake, owner=owner), tokens=tokens, more=[hook])
 
 
 async def test_the_door_checks_host_origin_token_and_path(app: Any, tokens: Tokens) -> None:
@@ -246,7 +246,7 @@ def test_the_matrix_has_more_than_sixty_cases() -> None:
 
 @pytest.mark.parametrize(("method", "path", "host", "origin", "token", "type", "status"), matrix())
 async def test_who_gets_through(
-    app: Any, engine: Any, tokens: Tokens,
+    app: Any, fake: Any, tokens: Tokens,
     method: str, path: str, host: str, origin: str, token: str, type: str, status: str,
 ) -> None:  # fmt: skip
     good, revoked = tokens.add("ann", rights=("read",)), tokens.add("bob")
@@ -271,7 +271,7 @@ async def test_who_gets_through(
     assert not [name for name in answer.headers if name.startswith("access-control-")]
     assert (answer.headers.get("www-authenticate") == "Bearer") is (status == "401")
     assert good not in answer.text
-    assert engine.calls == [], "nothing of this reaches the memory"
+    assert fake.calls == [], "nothing of this reaches the memory"
 
 
 def routes(app: Any) -> list[tuple[str, str]]:
@@ -285,7 +285,7 @@ def routes(app: Any) -> list[tuple[str, str]]:
     ]
 
 
-async def test_no_route_is_outside_the_door(app: Any, engine: Any, tokens: Tokens) -> None:
+async def test_no_route_is_outside_the_door(app: Any, fake: Any, tokens: Tokens) -> None:
     good = {"authorization": f"Bearer {tokens.add('ann')}", **JSON}
     found = routes(app)
     assert {path for _, path in found} == {"/healthz", "/hook", "/mcp", "/sse", "/messages/"}
@@ -301,14 +301,14 @@ async def test_no_route_is_outside_the_door(app: Any, engine: Any, tokens: Token
                 answer = await http.request(method, path, headers=headers)
                 open_to_all = path == "/healthz" and status == 401
                 assert answer.status_code == (200 if open_to_all else status), (method, path)
-    assert engine.calls == []
+    assert fake.calls == []
 
 
 async def test_idle_sessions_are_dropped(
-    engine: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+    fake: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(web, "SESSION_SECONDS", 0.05)
-    server = build_server(engine)
+    server = build_server(fake)
     secret = tokens.add("ann")
     async with serving(build_app(server, tokens=tokens)) as served, served.http(secret) as http:
         opened = await http.post("/mcp", headers=JSON, json=HELLO)
@@ -321,10 +321,10 @@ async def test_idle_sessions_are_dropped(
 
 
 async def test_sessions_are_bounded(
-    engine: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+    fake: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(web, "SESSIONS", 2)
-    app = build_app(build_server(engine), tokens=tokens)
+    app = build_app(build_server(fake), tokens=tokens)
     async with serving(app) as served, served.http(tokens.add("ann")) as http:
         opened = [await http.post("/mcp", headers=JSON, json=HELLO) for _ in range(3)]
         assert [answer.status_code for answer in opened] == [200, 200, 503]
@@ -333,11 +333,11 @@ async def test_sessions_are_bounded(
         assert (await http.post("/mcp", headers=JSON, json=HELLO)).status_code == 200
 
 
-async def test_healthz_says_nothing_private(app: Any, engine: Any) -> None:
+async def test_healthz_says_nothing_private(app: Any, fake: Any) -> None:
     async with serving(app) as served, served.http() as http:
         answer = await http.get("/healthz")
     assert answer.json() == {"status": "ok"}
-    assert engine.calls == []
+    assert fake.calls == []
 
 
 async def test_a_preflight_gets_no_cors(app: Any, tokens: Tokens) -> None:
@@ -367,7 +367,7 @@ async def test_a_large_body_is_refused_declared_or_streamed(
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_identity_comes_from_the_token(
-    app: Any, engine: Any, tokens: Tokens, mode: str
+    app: Any, fake: Any, tokens: Tokens, mode: str
 ) -> None:
     ann, bob = tokens.add("ann", "ours"), tokens.add("bob")
     async with serving(app) as served:
@@ -383,7 +383,7 @@ async def test_identity_comes_from_the_token(
                 await client.read_resource(uri)
     assert own.structured_content["found"] is True
     assert foreign.structured_content["found"] is False
-    (memory,) = engine.memories.values()
+    (memory,) = fake.memories.values()
     assert (memory.agent, memory.team) == ("ann", "ours")
 
 
@@ -402,10 +402,10 @@ WRITING = {"remember", "consolidate", "forget"}
     ],
 )
 async def test_rights_are_checked_for_every_tool_resource_and_prompt(
-    app: Any, engine: Any, tokens: Tokens, rights: tuple[str, ...], allowed: set[str]
+    app: Any, fake: Any, tokens: Tokens, rights: tuple[str, ...], allowed: set[str]
 ) -> None:
     secret = tokens.add("ann", rights=rights)
-    memory = engine.add("tea", agent="ann", session="s", entities=("Tea",), topic="drinks")
+    memory = fake.add("tea", agent="ann", session="s", entities=("Tea",), topic="drinks")
     calls = {
         "recall": ("recall", {"query": "tea"}),
         "remember": ("remember", {"text": "x"}),
@@ -446,14 +446,14 @@ async def test_rights_are_checked_for_every_tool_resource_and_prompt(
 
 @pytest.mark.parametrize("rights", [("read",), ("write",), ("admin",), ("read", "write")])
 async def test_a_hook_needs_the_rights_to_read_and_to_write(
-    app: Any, engine: Any, tokens: Tokens, rights: tuple[str, ...]
+    app: Any, fake: Any, tokens: Tokens, rights: tuple[str, ...]
 ) -> None:
     secret = tokens.add("ann", rights=rights)
     event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/", "source": "startup"}
     async with serving(app) as served, served.http(secret) as http:
         answer = await http.post("/hook", headers=JSON, json=event)
     assert answer.status_code == 200, "a hook never stands in its client's way"
-    assert bool(engine.calls) is (rights == ("read", "write"))
+    assert bool(fake.calls) is (rights == ("read", "write"))
 
 
 @pytest.mark.parametrize("rights", [("read",), ("write", "admin")])
@@ -505,7 +505,7 @@ async def test_a_revoked_token_is_refused_at_once(app: Any, tokens: Tokens) -> N
 
 
 async def test_a_lone_surrogate_is_answered_with_a_warning(
-    app: Any, engine: Any, tokens: Tokens
+    app: Any, fake: Any, tokens: Tokens
 ) -> None:
     secret = tokens.add("ann")
     body = json.dumps(
@@ -521,22 +521,22 @@ async def test_a_lone_surrogate_is_answered_with_a_warning(
         headers = {**JSON, "mcp-session-id": opened.headers["mcp-session-id"]}
         answer = await http.post("/mcp", headers=headers, content=body.encode())
     assert "U+FFFD" in answer.text
-    assert next(iter(engine.memories.values())).text == "a\ufffdb"
+    assert next(iter(fake.memories.values())).text == "a\ufffdb"
 
 
-async def test_without_tokens_only_loopback_is_served(engine: Any) -> None:
-    server = build_server(engine)
+async def test_without_tokens_only_loopback_is_served(fake: Any) -> None:
+    server = build_server(fake)
     with pytest.raises(InvalidInput, match="no token is asked for"):
         build_app(server, tokens=None, host="0.0.0.0")
     async with serving(build_app(server, tokens=None)) as served, served.client("") as client:
         assert not (await client.call_tool("remember", {"text": "x"})).is_error
-    (memory,) = engine.memories.values()
+    (memory,) = fake.memories.values()
     assert memory.agent == "me"
 
 
-async def test_further_host_names_can_be_allowed(engine: Any, tokens: Tokens) -> None:
+async def test_further_host_names_can_be_allowed(fake: Any, tokens: Tokens) -> None:
     app = build_app(
-        build_server(engine), tokens=tokens, host="0.0.0.0", allowed_hosts=["Memory.Example"]
+        build_server(fake), tokens=tokens, host="0.0.0.0", allowed_hosts=["Memory.Example"]
     )
     async with serving(app) as served:
         for host, status in (("memory.example:7832", 200), ("other.example", 421)):
