@@ -173,7 +173,7 @@ def _serve_stdio(settings: config.Settings) -> NoReturn:
 def _serve_http(settings: config.Settings, args: Namespace) -> NoReturn:
     from server.hooks import route
     from server.hooks.client import ADDRESS
-    from server.http import listener as listening
+    from server.http import listener
     from server.http.app import build_app
     from server.http.tokens import Tokens
     from server.protocol.lazy_memory import LazyMemory
@@ -194,16 +194,16 @@ def _serve_http(settings: config.Settings, args: Namespace) -> NoReturn:
     )
     if tokens is not None:
         tokens.ensure_first(settings.agent, settings.team)
-    listener = listening.bind(settings.host, settings.port)
+    socket = listener.bind(settings.host, settings.port)
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"http://{host}:{listener.getsockname()[1]}"
+    url = f"http://{host}:{socket.getsockname()[1]}"
     print(f"serving {url}/mcp", file=sys.stderr, flush=True)
     if tokens is not None:
         print(f"token in {tokens.first_file}", file=sys.stderr, flush=True)
     engine.start()
     said = {"url": url, "agent": settings.agent, "team": settings.team}
-    with listening.announced(settings.data_dir / ADDRESS, said):
-        listening.run(app, listener)
+    with listener.announced(settings.data_dir / ADDRESS, said):
+        listener.run(app, socket)
     leave(engine.close)
 
 

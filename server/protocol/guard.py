@@ -20,7 +20,7 @@ from pydantic import PrivateAttr, ValidationError
 
 from memory_core.errors import InvalidInput, MemoryCoreError, NotFound
 from server.gate import T, as_expected
-from server.protocol import arguments as checks
+from server.protocol.arguments import check, explain
 
 _MAX_ERROR_CHARS = 2_000
 
@@ -47,14 +47,14 @@ class GuardedTool(Tool):
     ) -> Any:
         """Check *arguments*, run the tool, and turn what it raises into an error result."""
         try:
-            checks.check(self.parameters, arguments)
+            check(self.parameters, arguments)
             return await super().run(arguments, context, convert_result=convert_result)
         except MemoryCoreError as problem:
             return failed(problem)
         except ToolError as problem:
             cause = problem.__cause__
             if isinstance(cause, ValidationError) and not isinstance(problem, UnexpectedToolError):
-                return failed(checks.explain(self.parameters, cause))
+                return failed(explain(self.parameters, cause))
             return failed(as_expected(cause or problem, self.name))
 
 

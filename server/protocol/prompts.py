@@ -19,8 +19,8 @@ from memory_core.errors import InvalidInput
 from memory_core.records import Hit, Identity, Recollection
 from server.gate import Gate
 from server.identity import caller
-from server.protocol import arguments as checks
 from server.protocol import rendering, structure
+from server.protocol.arguments import check, shown
 from server.protocol.guard import or_protocol_error
 from server.protocol.icon import ICONS
 
@@ -48,11 +48,9 @@ class Server(MCPServer[Any]):
         known = {prompt.name: prompt.arguments or [] for prompt in await self.list_prompts()}
         try:
             if name not in known:
-                raise InvalidInput(
-                    f"there is no prompt {checks.shown(name)}", f"use {', '.join(known)}"
-                )
+                raise InvalidInput(f"there is no prompt {shown(name)}", f"use {', '.join(known)}")
             properties: dict[str, Any] = {argument.name: {} for argument in known[name]}
-            checks.check({"properties": properties}, arguments or {})
+            check({"properties": properties}, arguments or {})
         except InvalidInput as problem:
             raise MCPError(code=INVALID_PARAMS, message=str(problem)) from None
         return await super().get_prompt(name, arguments, context)

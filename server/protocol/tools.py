@@ -12,8 +12,7 @@ from memory_core.errors import InvalidInput
 from memory_core.records import Identity, is_id
 from server.gate import Gate
 from server.identity import caller
-from server.protocol import rendering, schemas
-from server.protocol import structure as packing
+from server.protocol import rendering, schemas, structure
 from server.protocol.guard import GuardedTool
 from server.protocol.long_runs import Runs
 from server.protocol.messages import replaced_surrogates
@@ -76,7 +75,7 @@ class Tools:
         )
         count = replaced_surrogates(ctx.request_context.params)
         warnings = [f"{count} characters that are no text became U+FFFD"] if count else []
-        return _answer(packing.receipt(done, warnings), rendering.remember)
+        return _answer(structure.receipt(done, warnings), rendering.remember)
 
     async def recall(
         self,
@@ -115,8 +114,8 @@ class Tools:
             late=_TRY_AGAIN,
         )
         if is_id(query.strip()) and max_tokens == schemas.DEFAULT_TOKENS:
-            return _answer(packing.whole(found, self._clock()), rendering.recall)
-        return _answer(packing.recollection(found, self._clock(), max_tokens), rendering.recall)
+            return _answer(structure.whole(found, self._clock()), rendering.recall)
+        return _answer(structure.recollection(found, self._clock(), max_tokens), rendering.recall)
 
     async def consolidate(
         self,
@@ -135,7 +134,7 @@ class Tools:
             ),
             ctx.report_progress,
         )
-        return _answer(packing.run_report(done), rendering.consolidate)
+        return _answer(structure.run_report(done), rendering.consolidate)
 
     async def forget(
         self,
@@ -164,7 +163,7 @@ class Tools:
             ),
             late=_LOOK,
         )
-        return _answer(packing.forget_report(done), rendering.forget)
+        return _answer(structure.forget_report(done), rendering.forget)
 
     async def health(
         self, repair: schemas.Repair = False
@@ -174,7 +173,7 @@ class Tools:
         done = await self._gate.run(
             lambda: self._memory.health(who, repair=repair), late=_TRY_AGAIN
         )
-        return _answer(packing.health_report(done), rendering.health)
+        return _answer(structure.health_report(done), rendering.health)
 
 
 DESCRIPTIONS = {
@@ -276,8 +275,8 @@ def _lean(schema: Any, without: tuple[str, ...]) -> Any:
     }
 
 
-def _answer(structure: dict[str, Any], draw: Callable[[dict[str, Any]], str]) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=draw(structure))], structured_content=structure)
+def _answer(answer: dict[str, Any], draw: Callable[[dict[str, Any]], str]) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=draw(answer))], structured_content=answer)
 
 
 def _client_name(ctx: Context[Any, Any]) -> str:

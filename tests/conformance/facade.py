@@ -43,7 +43,7 @@ from pydantic import BaseModel, Field
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
-from server.http import listener as listening
+from server.http import listener
 from server.http.app import build_app
 from server.protocol.server import build_server
 
@@ -333,9 +333,9 @@ def main() -> None:
         ):  # fmt: skip
             add(server)
         describe(server)
-        listener = listening.bind("127.0.0.1", 0)
-        print(f"serving http://127.0.0.1:{listener.getsockname()[1]}/mcp", file=sys.stderr)
-        listening.run(build_app(server, tokens=None), listener)
+        socket = listener.bind("127.0.0.1", 0)
+        print(f"serving http://127.0.0.1:{socket.getsockname()[1]}/mcp", file=sys.stderr)
+        listener.run(build_app(server, tokens=None), socket)
 
 
 if __name__ == "__main__":

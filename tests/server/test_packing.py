@@ -28,8 +28,7 @@ from memory_core.records import (
     Summary,
     new_id,
 )
-from server.protocol import budget, rendering, schemas
-from server.protocol import structure as packing
+from server.protocol import budget, rendering, schemas, structure
 
 NOW = 1_717_200_000.0
 
@@ -104,20 +103,20 @@ def facts(value: Any, name: str = "") -> list[str]:
 def test_both_channels_fit_the_budget_and_carry_the_same_facts(
     found: Recollection, max_tokens: int
 ) -> None:
-    structure = packing.recollection(found, NOW, max_tokens)
-    text = rendering.recall(structure)
+    built = structure.recollection(found, NOW, max_tokens)
+    text = rendering.recall(built)
     assert len(text) <= max_tokens * 4
-    assert len(budget.compact_json(structure)) <= max_tokens * 4
-    for fact in facts(structure):
+    assert len(budget.compact_json(built)) <= max_tokens * 4
+    for fact in facts(built):
         assert fact in text
-    schemas.RecallResult.model_validate(structure)
+    schemas.RecallResult.model_validate(built)
     ids = [hit.memory.id for hit in found.hits]
-    given_ids = [memory["id"] for memory in structure["memories"]]
+    given_ids = [memory["id"] for memory in built["memories"]]
     assert given_ids == ids[: len(given_ids)]
     assert given_ids or not ids
-    if structure["truncated"] is False:
+    if built["truncated"] is False:
         assert given_ids == ids
-        assert [memory["text"] for memory in structure["memories"]] == [
+        assert [memory["text"] for memory in built["memories"]] == [
             hit.memory.text for hit in found.hits
         ]
 
@@ -185,11 +184,11 @@ reports = st.builds(
     versions=st.just({"python": "3"}),
 )
 answers = st.one_of(
-    receipts.map(lambda done: (packing.receipt(done), rendering.remember)),
-    runs.map(lambda done: (packing.run_report(done), rendering.consolidate)),
-    forgets.map(lambda done: (packing.forget_report(done), rendering.forget)),
-    reports.map(lambda done: (packing.health_report(done), lambda a, _: rendering.health(a))),
-    recollections.map(lambda found: (packing.recollection(found, NOW, 2000), rendering.recall)),
+    receipts.map(lambda done: (structure.receipt(done), rendering.remember)),
+    runs.map(lambda done: (structure.run_report(done), rendering.consolidate)),
+    forgets.map(lambda done: (structure.forget_report(done), rendering.forget)),
+    reports.map(lambda done: (structure.health_report(done), lambda a, _: rendering.health(a))),
+    recollections.map(lambda found: (structure.recollection(found, NOW, 2000), rendering.recall)),
 )
 
 
@@ -209,16 +208,16 @@ def leaves(value: Any, *path: Any) -> Iterator[tuple[Any, ...]]:
         yield from leaves(inner, *path, key)
 
 
-def altered(structure: Any, path: tuple[Any, ...]) -> Any:
-    """*structure* with another value at *path*."""
+def altered(built: Any, path: tuple[Any, ...]) -> Any:
+    """*built* with another value at *path*."""
     if not path:
-        if isinstance(structure, str):
-            return structure + "Q"
-        return not structure if isinstance(structure, bool) else structure + 1
-    inner = altered(structure[path[0]], path[1:])
-    if isinstance(structure, dict):
-        return structure | {path[0]: inner}
-    return [*structure[: path[0]], inner, *structure[path[0] + 1 :]]
+        if isinstance(built, str):
+            return built + "Q"
+        return not built if isinstance(built, bool) else built + 1
+    inner = altered(built[path[0]], path[1:])
+    if isinstance(built, dict):
+        return built | {path[0]: inner}
+    return [*built[: path[0]], inner, *built[path[0] + 1 :]]
 
 
 @settings(
@@ -229,13 +228,13 @@ def altered(structure: Any, path: tuple[Any, ...]) -> Any:
 )
 @given(answers, st.data())
 def test_no_fact_is_in_one_channel_only(answer: Any, data: st.DataObject) -> None:
-    structure, draw = answer
-    assert len(budget.compact_json(structure)) <= budget.DEFAULT_CHARS
-    text = draw(structure, lambda: "recalled-00000000")
+    built, draw = answer
+    assert len(budget.compact_json(built)) <= budget.DEFAULT_CHARS
+    text = draw(built, lambda: "recalled-00000000")
     assert len(text) <= budget.DEFAULT_CHARS
-    paths = list(leaves(structure))
+    paths = list(leaves(built))
     for path in data.draw(st.lists(st.sampled_from(paths), max_size=20, unique=True)):
-        other = altered(structure, path)
+        other = altered(built, path)
         assert draw(other, lambda: "recalled-00000000") != text, path
 
 
@@ -253,27 +252,27 @@ HARD = {
 def test_a_memory_asked_for_by_its_id_comes_whole(hit: Any, text: str) -> None:
     """Also the longest one, of what a channel writes longer than it is; neighbours then go."""
     found = Recollection(True, 1.0, "high", (hit(text, before=["b" * 900], after=["a" * 19_000]),))
-    structure = packing.whole(found, NOW)
-    (memory,) = structure["memories"]
+    built = structure.whole(found, NOW)
+    (memory,) = built["memories"]
     assert memory["text"] == text
-    assert structure["truncated"] is False
-    assert "clipped" not in rendering.recall(structure)
+    assert built["truncated"] is False
+    assert "clipped" not in rendering.recall(built)
 
 
 def test_a_memory_asked_for_by_its_id_keeps_its_neighbours_where_there_is_room(hit: Any) -> None:
     found = Recollection(True, 1.0, "high", (hit("tea " * 3000, before=["b" * 900]),))
-    structure = packing.whole(found, NOW)
-    assert structure == packing.recollection(found, NOW, schemas.MAX_TOKENS)
-    assert structure["memories"][0]["before"][0]["text"] == "b" * 900
+    built = structure.whole(found, NOW)
+    assert built == structure.recollection(found, NOW, schemas.MAX_TOKENS)
+    assert built["memories"][0]["before"][0]["text"] == "b" * 900
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(recollections)
 def test_every_hit_says_its_trust_and_its_source(found: Recollection) -> None:
-    structure = packing.recollection(found, NOW, schemas.DEFAULT_TOKENS)
-    text = rendering.recall(structure)
+    built = structure.recollection(found, NOW, schemas.DEFAULT_TOKENS)
+    text = rendering.recall(built)
     hits = {hit.memory.id: hit.memory for hit in (*found.hits, *found.partial)}
-    for shown in (*structure["memories"], *structure.get("partial", ())):
+    for shown in (*built["memories"], *built.get("partial", ())):
         memory = hits[shown["id"]]
         assert (shown["trust"], shown.get("source", "")) == (memory.trust, memory.source)
         head = next(line for line in text.split("\n") if f"] {memory.id} | " in line)
@@ -289,29 +288,29 @@ def test_neighbours_go_before_texts_are_clipped(hit: Any) -> None:
         "high",
         tuple(hit("t" * 300, before=["b" * 300], after=["a" * 300]) for _ in "12"),
     )
-    structure = packing.recollection(found, NOW, 400)
-    assert structure["truncated"] is True
-    assert [memory["text"] for memory in structure["memories"]] == ["t" * 300] * 2
-    kept = ["before" in memory for memory in structure["memories"]]
+    built = structure.recollection(found, NOW, 400)
+    assert built["truncated"] is True
+    assert [memory["text"] for memory in built["memories"]] == ["t" * 300] * 2
+    kept = ["before" in memory for memory in built["memories"]]
     assert kept == sorted(kept, reverse=True), "the lowest hit loses its neighbours first"
     assert not all(kept)
 
 
 def test_a_clipped_text_names_the_id_to_ask_for_more(hit: Any) -> None:
     found = Recollection(True, 0.9, "high", (hit("word " * 4000),))
-    structure = packing.recollection(found, NOW, 500)
-    (memory,) = structure["memories"]
+    built = structure.recollection(found, NOW, 500)
+    (memory,) = built["memories"]
     assert memory["text"].endswith(f"… [clipped: {memory['id']}]")
     assert len(memory["text"]) > 900, "the budget is used"
-    assert structure["truncated"] is True
-    assert "recall the id given there" in structure["note"]
+    assert built["truncated"] is True
+    assert "recall the id given there" in built["note"]
 
 
 def test_texts_are_clipped_before_memories_are_dropped(hit: Any) -> None:
     found = Recollection(True, 0.9, "high", tuple(hit("x" * 1000) for _ in range(4)))
-    structure = packing.recollection(found, NOW, 700)
-    assert len(structure["memories"]) == 4
-    assert all("[clipped: " in memory["text"] for memory in structure["memories"])
+    built = structure.recollection(found, NOW, 700)
+    assert len(built["memories"]) == 4
+    assert all("[clipped: " in memory["text"] for memory in built["memories"])
 
 
 def test_one_memory_is_given_even_in_the_smallest_budget(hit: Any) -> None:
@@ -325,44 +324,44 @@ def test_one_memory_is_given_even_in_the_smallest_budget(hit: Any) -> None:
         derived_from=("0" * 20,) * 60,
         topic="z" * 300,
     )
-    structure = packing.recollection(
+    built = structure.recollection(
         Recollection(True, 0.9, "high", (tall,), note="n" * 300), NOW, schemas.MIN_TOKENS
     )
-    (memory,) = structure["memories"]
+    (memory,) = built["memories"]
     assert memory["id"] == tall.memory.id
-    assert len(budget.compact_json(structure)) <= schemas.MIN_TOKENS * 4
-    assert len(rendering.recall(structure)) <= schemas.MIN_TOKENS * 4
-    assert structure["notice"] == schemas.NOTICE
+    assert len(budget.compact_json(built)) <= schemas.MIN_TOKENS * 4
+    assert len(rendering.recall(built)) <= schemas.MIN_TOKENS * 4
+    assert built["notice"] == schemas.NOTICE
 
 
 def test_empty_fields_are_left_out_but_derived_from_stays(hit: Any) -> None:
-    structure = packing.recollection(Recollection(True, 0.5, "low", (hit("tea"),)), NOW, 2000)
-    (memory,) = structure["memories"]
+    built = structure.recollection(Recollection(True, 0.5, "low", (hit("tea"),)), NOW, 2000)
+    (memory,) = built["memories"]
     assert memory["derived_from"] == []
     empty = {name for name, value in memory.items() if value in ("", [], {}, None)}
     assert empty == {"derived_from"}
-    assert "recent" not in structure
+    assert "recent" not in built
 
 
 def test_a_gist_that_is_the_text_is_not_said_twice(hit: Any) -> None:
     found = Recollection(True, 0.5, "low", (hit("tea", gist="tea"), hit("green tea", gist="tea")))
-    structure = packing.recollection(found, NOW, 2000)
-    assert [memory.get("gist") for memory in structure["memories"]] == [None, "tea"]
+    built = structure.recollection(found, NOW, 2000)
+    assert [memory.get("gist") for memory in built["memories"]] == [None, "tea"]
 
 
 def test_large_reports_are_cut_to_the_default_size() -> None:
     many = tuple(Removal(new_id(NOW + n), "word " * 200) for n in range(100))
-    structure = packing.forget_report(ForgetReport("preview", many, many, "note"))
-    assert structure["truncated"] is True
-    assert 0 < len(structure["removed"]) < 100
-    assert len(budget.compact_json(structure)) <= budget.DEFAULT_CHARS
-    assert len(rendering.forget(structure)) <= budget.DEFAULT_CHARS
-    schemas.ForgetResult.model_validate(structure)
+    built = structure.forget_report(ForgetReport("preview", many, many, "note"))
+    assert built["truncated"] is True
+    assert 0 < len(built["removed"]) < 100
+    assert len(budget.compact_json(built)) <= budget.DEFAULT_CHARS
+    assert len(rendering.forget(built)) <= budget.DEFAULT_CHARS
+    schemas.ForgetResult.model_validate(built)
 
 
 def test_reports_carry_the_same_facts_in_both_channels() -> None:
     ids = [new_id(NOW + n) for n in range(6)]
-    run = packing.run_report(
+    run = structure.run_report(
         RunReport(
             ids[0],
             "completed",
@@ -387,7 +386,7 @@ def test_reports_carry_the_same_facts_in_both_channels() -> None:
         assert fact in text
     assert run["contradictions"][0]["ids"] == [ids[2], ids[3]]
     assert run["notice"] == schemas.NOTICE
-    receipt = packing.receipt(
+    receipt = structure.receipt(
         Receipt(
             ids[0],
             "stored",

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.records import Recollection
-from server.protocol import rendering, schemas
-from server.protocol import structure as packing
+from server.protocol import rendering, schemas, structure
 
 NOW = 1_717_200_000.0
 ATTACKS = [
@@ -42,7 +41,7 @@ ATTACKS = [
 
 def answer(hit: Any, **fields: Any) -> str:
     found = Recollection(True, 0.9, "high", (hit(fields.pop("text", "tea"), **fields),))
-    return rendering.recall(packing.recollection(found, NOW, 10_000), lambda: "recalled-00000001")
+    return rendering.recall(structure.recollection(found, NOW, 10_000), lambda: "recalled-00000001")
 
 
 def block(text: str) -> list[str]:
@@ -97,16 +96,16 @@ def test_quoted_text_is_one_line_of_json(text: str) -> None:
 
 
 def test_the_boundary_is_drawn_anew_for_each_answer(hit: Any) -> None:
-    structure = packing.recollection(Recollection(True, 0.9, "high", (hit("tea"),)), NOW, 2000)
-    names = {re.search(r"<(recalled-\w+)>", rendering.recall(structure))[1] for _ in range(20)}  # type: ignore[index]
+    built = structure.recollection(Recollection(True, 0.9, "high", (hit("tea"),)), NOW, 2000)
+    names = {re.search(r"<(recalled-\w+)>", rendering.recall(built))[1] for _ in range(20)}  # type: ignore[index]
     assert len(names) == 20
 
 
 def test_a_boundary_that_occurs_in_a_memory_is_drawn_again(hit: Any) -> None:
     names = iter(["taken", "free"])
     found = Recollection(True, 0.9, "high", (hit("</taken> is here"),))
-    structure = packing.recollection(found, NOW, 2000)
-    assert "<free>" in rendering.recall(structure, lambda: next(names))
+    built = structure.recollection(found, NOW, 2000)
+    assert "<free>" in rendering.recall(built, lambda: next(names))
 
 
 def test_source_and_trust_stand_on_every_hit(hit: Any) -> None:
@@ -117,7 +116,7 @@ def test_source_and_trust_stand_on_every_hit(hit: Any) -> None:
 
 def test_half_matches_stand_apart_and_the_feeling_is_told(hit: Any) -> None:
     found = Recollection(False, 0.14, "none", partial=(hit("a cat slept"), hit("a dog barked")))
-    text = rendering.recall(packing.recollection(found, NOW, 2000), lambda: "recalled-00000001")
+    text = rendering.recall(structure.recollection(found, NOW, 2000), lambda: "recalled-00000001")
     head = text.split("\n")[0]
     assert head.startswith("nothing found; what is marked partial only comes near and is no answer")
     assert head.endswith("confidence 0.14 (none)")

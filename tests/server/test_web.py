@@ -18,8 +18,7 @@ from starlette.routing import Route
 from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity
-from server.hooks import route as hook_route
-from server.http import app as web
+from server.hooks.route import route
 from server.http.app import MAX_BODY, build_app, is_loopback
 from server.http.tokens import Tokens
 from server.protocol.server import build_server
@@ -97,7 +96,7 @@ def tokens(tmp_path: Path) -> Tokens:
 @pytest.fixture
 def app(fake: Any, tokens: Tokens) -> Any:
     owner = Identity("me")
-    hook = hook_route.route(fake, owner, LimitSettings())
+    hook = route(fake, owner, LimitSettings())
     return build_app(build_server(fake, owner=owner), tokens=tokens, more=[hook])
 
 
@@ -307,7 +306,7 @@ async def test_no_route_is_outside_the_door(app: Any, fake: Any, tokens: Tokens)
 async def test_idle_sessions_are_dropped(
     fake: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web, "SESSION_SECONDS", 0.05)
+    monkeypatch.setattr("server.http.app.SESSION_SECONDS", 0.05)
     server = build_server(fake)
     secret = tokens.add("ann")
     async with serving(build_app(server, tokens=tokens)) as served, served.http(secret) as http:
@@ -323,7 +322,7 @@ async def test_idle_sessions_are_dropped(
 async def test_sessions_are_bounded(
     fake: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(web, "SESSIONS", 2)
+    monkeypatch.setattr("server.http.app.SESSIONS", 2)
     app = build_app(build_server(fake), tokens=tokens)
     async with serving(app) as served, served.http(tokens.add("ann")) as http:
         opened = [await http.post("/mcp", headers=JSON, json=HELLO) for _ in range(3)]
