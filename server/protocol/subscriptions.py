@@ -33,6 +33,7 @@ from memory_core.errors import MemoryCoreError
 from memory_core.records import Identity
 from server.gate import Gate
 from server.identity import caller
+from server.protocol import sdk
 from server.protocol.guard import or_protocol_error
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Changes:
             await or_protocol_error(self._open(), "a subscription")
             return await handle(ctx, params)
 
-        low = server._lowlevel_server  # the SDK's server class has no older subscriptions
+        low = sdk.lowlevel(server)  # the SDK's server class has no older subscriptions
         low.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, listen)
         low.add_request_handler("resources/subscribe", SubscribeRequestParams, self._subscribe)
         low.add_request_handler(
@@ -115,7 +116,7 @@ class Changes:
 
     async def _subscribe(self, ctx: Ctx, params: SubscribeRequestParams) -> EmptyResult:
         await or_protocol_error(self._open(), "a subscription")
-        connection = ctx.session._connection  # what outlives the request
+        connection = sdk.connection(ctx.session)
         key = id(connection)
         if key not in self._older:
             self._older[key], leave = self._add(self._sender(key, connection.send_resource_updated))
@@ -131,7 +132,7 @@ class Changes:
         return EmptyResult()
 
     async def _unsubscribe(self, ctx: Ctx, params: UnsubscribeRequestParams) -> EmptyResult:
-        token = self._older.get(id(ctx.session._connection))
+        token = self._older.get(id(sdk.connection(ctx.session)))
         if token is not None:
             self._subscribers[token].uris.discard(params.uri)
         return EmptyResult()

@@ -32,7 +32,7 @@ from mcp.types import (
 from pydantic import ValidationError
 
 from memory_core.errors import InvalidInput
-from server.protocol import messages
+from server.protocol import messages, sdk
 from server.stdio import parents
 
 log = logging.getLogger(__name__)
@@ -125,7 +125,7 @@ class _Life:
         incoming: MemoryObjectReceiveStream[SessionMessage | Exception],
         outgoing: MemoryObjectSendStream[SessionMessage],
     ) -> None:
-        low = self._server._lowlevel_server  # the SDK has no public way to bring own streams
+        low = sdk.lowlevel(self._server)
         await low.run(incoming, outgoing, low.create_initialization_options())
         self._end.set()
 

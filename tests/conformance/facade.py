@@ -45,6 +45,7 @@ from memory_core.config import Settings
 from memory_core.memory import Memory
 from server.http import listener
 from server.http.app import build_app
+from server.protocol.sdk import lowlevel
 from server.protocol.server import build_server
 
 PIXEL = (
@@ -121,9 +122,7 @@ def add_notifying(server: MCPServer[Any]) -> None:
     async def set_level(_: Any, __: SetLevelRequestParams) -> EmptyResult:
         return EmptyResult()
 
-    server._lowlevel_server.add_request_handler(
-        "logging/setLevel", SetLevelRequestParams, set_level
-    )
+    lowlevel(server).add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
 
 
 class Answer(BaseModel):

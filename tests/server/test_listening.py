@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from server.http import listener as listening
+from server.http import bounded_protocol, listener
 from server.http.app import Door, _Repairing
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ class Application:
 
 
 @asynccontextmanager
-async def listener(application: Application) -> AsyncIterator[int]:
+async def serving(application: Application) -> AsyncIterator[int]:
     """The port of the real HTTP server, running in this loop."""
     app = Starlette(
         routes=[
@@ -58,8 +58,8 @@ async def listener(application: Application) -> AsyncIterator[int]:
         ]
     )
     door = Door(_Repairing(app), frozenset({"localhost"}), None)
-    server = uvicorn.Server(listening.configured(door))
-    socket = listening.bind("127.0.0.1", 0)
+    server = uvicorn.Server(listener.configured(door))
+    socket = listener.bind("127.0.0.1", 0)
     running = asyncio.create_task(server.serve(sockets=[socket]))
     try:
         yield socket.getsockname()[1]
@@ -135,7 +135,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def set(*names: str, seconds: float = QUICK) -> None:
         for name in names:
-            monkeypatch.setattr(listening, name, seconds)
+            module = listener if hasattr(listener, name) else bounded_protocol
+            monkeypatch.setattr(module, name, seconds)
 
     return set
 
@@ -145,7 +146,7 @@ async def test_headers_that_do_not_come_are_not_waited_for(
     application: Application, quick: Any, sent: bytes
 ) -> None:
     quick("HEADER_SECONDS")
-    async with listener(application) as port, connected(port) as wire:
+    async with serving(application) as port, connected(port) as wire:
         wire.writer.write(sent)
         assert (await wire.all()).startswith(b"HTTP/1.1 408 ")
     assert application.bodies == []
@@ -155,7 +156,7 @@ async def test_trickled_headers_do_not_move_the_deadline(
     application: Application, quick: Any
 ) -> None:
     quick("HEADER_SECONDS")
-    async with listener(application) as port, connected(port) as wire:
+    async with serving(application) as port, connected(port) as wire:
         trickling = asyncio.create_task(wire.trickle(GET[:-4] + b"x: " + b"y" * 1000))
         assert (await wire.all()).startswith(b"HTTP/1.1 408 ")
         trickling.cancel()
@@ -166,7 +167,7 @@ async def test_a_body_that_does_not_come_never_reaches_the_application(
     application: Application, quick: Any, trickled: bool
 ) -> None:
     quick("BODY_SECONDS")
-    async with listener(application) as port, connected(port) as wire:
+    async with serving(application) as port, connected(port) as wire:
         wire.writer.write(POST + b'{"half": ')
         trickling = asyncio.create_task(wire.trickle(b" " * (1000 if trickled else 0)))
         assert (await wire.all()).startswith(b"HTTP/1.1 408 ")
@@ -178,7 +179,7 @@ async def test_after_a_refusal_the_rest_of_a_body_is_not_taken_for_ever(
     application: Application, quick: Any
 ) -> None:
     quick("BODY_SECONDS")
-    async with listener(application) as port, connected(port) as wire:
+    async with serving(application) as port, connected(port) as wire:
         wire.writer.write(POST.replace(b"localhost", b"elsewhere"))
         trickling = asyncio.create_task(wire.trickle(b" " * 1000))
         assert (await wire.all()).startswith(b"HTTP/1.1 421 ")
@@ -188,7 +189,7 @@ async def test_after_a_refusal_the_rest_of_a_body_is_not_taken_for_ever(
 async def test_a_later_request_has_deadlines_of_its_own(
     application: Application, quick: Any
 ) -> None:
-    async with listener(application) as port, connected(port) as wire:
+    async with serving(application) as port, connected(port) as wire:
         wire.writer.write(GET)
         await wire.until(b"hello")
         wire.writer.write(GET)
@@ -201,7 +202,7 @@ async def test_a_later_request_has_deadlines_of_its_own(
 
 async def test_an_idle_connection_is_closed(application: Application, quick: Any) -> None:
     quick("IDLE_SECONDS")
-    async with listener(application) as port, connected(port) as wire:
+    async with serving(application) as port, connected(port) as wire:
         wire.writer.write(GET)
         assert (await wire.all()).endswith(b"hello")
 
@@ -210,7 +211,7 @@ async def test_an_answer_may_take_longer_than_any_deadline(
     application: Application, quick: Any
 ) -> None:
     quick("HEADER_SECONDS", "BODY_SECONDS", "IDLE_SECONDS", seconds=1.0)
-    async with listener(application) as port, connected(port) as wire:
+    async with serving(application) as port, connected(port) as wire:
         wire.writer.write(GET.replace(b"hello", b"stream"))
         await wire.until(b"begun;")
         async with connected(port) as other:  # the deadlines of this one have passed when it ends
@@ -220,16 +221,16 @@ async def test_an_answer_may_take_longer_than_any_deadline(
 
 
 async def test_too_long_headers_are_refused(application: Application) -> None:
-    async with listener(application) as port, connected(port) as wire:
-        wire.writer.write(GET[:-2] + b"x: " + b"y" * (listening.HEADER_BYTES + 1))
+    async with serving(application) as port, connected(port) as wire:
+        wire.writer.write(GET[:-2] + b"x: " + b"y" * (listener.HEADER_BYTES + 1))
         assert (await wire.all()).startswith(b"HTTP/1.1 400 ")
 
 
 async def test_connections_are_capped_and_room_comes_back(
     application: Application, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listening, "CONNECTIONS", 2)
-    async with listener(application) as port, connected(port) as first, connected(port) as second:
+    monkeypatch.setattr(bounded_protocol, "CONNECTIONS", 2)
+    async with serving(application) as port, connected(port) as first, connected(port) as second:
         for wire in (first, second):
             wire.writer.write(GET)
             await wire.until(b"hello")

@@ -1,0 +1,73 @@
+"""HTTP/1.1 with a cap on connections and deadlines for receiving a request.
+
+uvicorn has neither, so this subclasses its protocol, which is not part of uvicorn's public API; no
+other module may touch it. tests/server/test_private_parts.py fails first when a new version of
+uvicorn changes what is used here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+CONNECTIONS = 256
+"""Open at a time, streams included; one more is answered 503 and closed."""
+HEADER_SECONDS = 10.0
+"""From the connection, or a request's first byte, to the end of its headers; then 408."""
+BODY_SECONDS = 20.0
+"""From the end of the headers to the end of the body; then 408."""
+
+
+class BoundedProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1 with a cap on connections and deadlines for receiving a request."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _awaited: Any = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take the connection, or answer 503 when there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS:
+            self._refuse(b"503 Service Unavailable")
+            return
+        self._await(h11.IDLE, HEADER_SECONDS)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; what is awaited next decides which deadline counts."""
+        if self.transport.is_closing():
+            return
+        super().data_received(data)
+        state = self.conn.their_state
+        if state is h11.IDLE:
+            self._await(state, HEADER_SECONDS)
+        elif state is h11.SEND_BODY:
+            self._await(state, BODY_SECONDS)
+        else:
+            self._await(None, 0)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection and its deadline."""
+        self._await(None, 0)
+        super().connection_lost(exc)
+
+    def _await(self, state: Any, seconds: float) -> None:
+        """Set the deadline of *state* once, however many bytes trickle in meanwhile."""
+        if state is self._awaited and self._deadline is not None:
+            return
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        self._awaited = state
+        if state is not None:
+            self._deadline = self.loop.call_later(seconds, self._refuse, b"408 Request Timeout")
+
+    def _refuse(self, status: bytes) -> None:
+        """End the connection, with an answer unless one has begun."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(
+                b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            )
+        self.transport.close()
