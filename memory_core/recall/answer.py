@@ -10,7 +10,7 @@ import numpy as np
 from memory_core.lifecycle.working_memory import Activation
 from memory_core.recall.query import Cues
 from memory_core.records import Hit, Memory, Neighbour, Recollection
-from memory_core.scoring import confidence as metamemory
+from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.store import MemoryStore
@@ -146,7 +146,7 @@ def attach(
 
 def _answer(hits: tuple[Hit, ...], confidence: float, rejected: tuple[Hit, ...]) -> Recollection:
     """What was found, or, where the evidence is too weak, half-matches instead of filler."""
-    feeling = metamemory.feeling(confidence) if hits else "none"
+    feeling = calibration.feeling(confidence) if hits else "none"
     if feeling != "none":
         return Recollection(True, round(confidence, 3), feeling, hits, rejected=rejected)
     doubtful = tuple(replace(hit, before=(), after=(), why=_doubted(hit.why)) for hit in hits)
@@ -154,8 +154,8 @@ def _answer(hits: tuple[Hit, ...], confidence: float, rejected: tuple[Hit, ...])
         found=False,
         confidence=round(confidence if hits else 0.0, 3),
         feeling=feeling,
-        partial=doubtful[: metamemory.PARTIALS],
-        rejected=(*(h for h in doubtful[metamemory.PARTIALS :] if h.why), *rejected)[
+        partial=doubtful[: calibration.PARTIALS],
+        rejected=(*(h for h in doubtful[calibration.PARTIALS :] if h.why), *rejected)[
             :MOST_REJECTED
         ],
     )

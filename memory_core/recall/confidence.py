@@ -13,7 +13,7 @@ import numpy as np
 from memory_core.recall import query as query_module
 from memory_core.recall.evidence import Candidates, similarities
 from memory_core.recall.query import Question
-from memory_core.scoring import confidence
+from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.vector_entries import Part
@@ -62,23 +62,23 @@ def judge(store: MemoryStore, asked: Question, found: Candidates, folded: Rows) 
     query = asked.cues.query
     filters = query_module.narrowing(store.columns, asked.cues)
     if asked.cues.period or (filters and question.asks_anything(query)):
-        return confidence.FILTERED
+        return calibration.FILTERED
     seen = measure(store, asked, found, folded)
-    sure = confidence.confidence(seen)
+    sure = calibration.confidence(seen)
     if not is_cue(query):
         return sure
-    return max(sure, confidence.association(seen, len(store.columns)))
+    return max(sure, calibration.association(seen, len(store.columns)))
 
 
 def measure(
     store: MemoryStore, asked: Question, found: Candidates, folded: Rows
-) -> confidence.Evidence:
+) -> calibration.Evidence:
     """What the confidence rests on; the lead is that over other things said, not over *folded*."""
     best = np.argsort(-found.score, kind="stable")
     best = best[~np.isin(best, folded)]
     content = _content(asked)
     lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])
-    return confidence.Evidence(
+    return calibration.Evidence(
         cosine=_closest(store, asked, found, content),
         coverage=_coverage(asked, found, best[:LOOKED_AT], content),
         lead=lead if len(best) >= FEW else float("nan"),

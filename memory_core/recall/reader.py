@@ -27,8 +27,7 @@ from memory_core.recall.evidence import Candidates
 from memory_core.recall.query import Cues, Question
 from memory_core.recall.signals import cognitive, facts, preferences
 from memory_core.records import Identity, Recollection
-from memory_core.scoring import confidence as metamemory
-from memory_core.scoring import fusion
+from memory_core.scoring import calibration, fusion
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.accesses import Accesses
 from memory_core.storage.index import bm25
@@ -210,7 +209,7 @@ class Reader:
         retired = mask & np.isfinite(self._store.columns.retired_at)
         if asked.cues.as_of is None and retired.any():
             chosen, searched = self._search(asked, mask & ~retired), mask & ~retired
-            if metamemory.feeling(chosen.confidence) == "high":
+            if calibration.feeling(chosen.confidence) == "high":
                 sources = retired & self._sources([*chosen.rows, *chosen.folded])
                 if not sources.any():
                     return chosen, searched

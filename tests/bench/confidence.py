@@ -5,7 +5,7 @@ on each side of it, taken away; and some questions of other conversations are as
 one with the speakers' names exchanged. The first may be answered; the others, and those that the
 file calls unanswerable, may not. Right is a list of ten that holds evidence. Fitted by logistic
 regression on every other conversation and reported on the rest, then the other way round; the
-numbers of scoring/metamemory.py are those of all together. Each file weighs the same, and of 100
+numbers of scoring/calibration.py are those of all together. Each file weighs the same, and of 100
 questions 60 are taken to have an answer; the reliability curve is told under the same weights.
 """
 
@@ -31,8 +31,8 @@ from memory_core.evaluation.conversation import Conversation, Question
 from memory_core.evaluation.readers import read
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.scoring import confidence
-from memory_core.scoring.confidence import Evidence
+from memory_core.scoring import calibration
+from memory_core.scoring.calibration import Evidence
 
 ME = Identity("calibration")
 SHARES = {"asked": 0.6, "hidden": 0.2, "absent": 0.2}
@@ -56,7 +56,7 @@ class Case:
     def lead(self) -> float:
         """The lead, or what stands for it among few candidates."""
         known = self.evidence.lead
-        return confidence.USUAL_LEAD if math.isnan(known) else known
+        return calibration.USUAL_LEAD if math.isnan(known) else known
 
 
 class Asker:
@@ -85,17 +85,17 @@ class Asker:
     @contextmanager
     def _seen(self) -> Iterator[list[Evidence]]:
         seen: list[Evidence] = []
-        known = confidence.confidence
+        known = calibration.confidence
 
         def see(evidence: Evidence) -> float:
             seen.append(evidence)
             return 1.0  # nothing is cut while it is measured
 
-        confidence.confidence = see
+        calibration.confidence = see
         try:
             yield seen
         finally:
-            confidence.confidence = known
+            calibration.confidence = known
 
     @contextmanager
     def _without(self, ids: set[str]) -> Iterator[None]:
@@ -171,7 +171,7 @@ def signals(asked: Sequence[Case], vectors: bool) -> Floats:
     """One row a case: 1, cosine, backed lead; without *vectors* 1 and coverage."""
     if not vectors:
         return np.array([(1.0, case.evidence.coverage) for case in asked])
-    seen = [(case.evidence, confidence.backed(case.evidence, case.lead)) for case in asked]
+    seen = [(case.evidence, calibration.backed(case.evidence, case.lead)) for case in asked]
     return np.array([(1.0, e.cosine, lead) for e, lead in seen])
 
 
@@ -207,7 +207,7 @@ def report(title: str, asked: Sequence[Case], b: Floats, vectors: bool = True) -
             f"{feel} {share:.3f}" for feel, share in zip(FEELINGS, shares, strict=True)
         )
         print(f"  {name:8}{told}")
-    lost = [value < confidence.LOW for value, case in pairs if case.right]
+    lost = [value < calibration.LOW for value, case in pairs if case.right]
     print(f"  right and yet not found {np.mean(lost):.4f}")
     weight, right = weights(asked), np.array([float(case.right) for case in asked])
     error = 0.0
@@ -224,10 +224,10 @@ def report(title: str, asked: Sequence[Case], b: Floats, vectors: bool = True) -
 
 FEELINGS = ("none", "low", "moderate", "high")
 BANDS = (
-    (0.0, confidence.LOW),
-    (confidence.LOW, confidence.MODERATE),
-    (confidence.MODERATE, confidence.HIGH),
-    (confidence.HIGH, 1.01),
+    (0.0, calibration.LOW),
+    (calibration.LOW, calibration.MODERATE),
+    (calibration.MODERATE, calibration.HIGH),
+    (calibration.HIGH, 1.01),
 )
 
 
@@ -242,7 +242,7 @@ def show(asked: Sequence[Case]) -> None:
     print(f"WITH_WORDS = {tuple(fitted(asked, vectors=False).round(2).tolist())}")
     leads = [case.evidence.lead for case in asked if not math.isnan(case.evidence.lead)]
     print(f"USUAL_LEAD = {np.median(leads):.1f}")
-    now = confidence.WITH_VECTORS
+    now = calibration.WITH_VECTORS
     report("the numbers in use", asked, np.array(now))
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.scoring import confidence
-from memory_core.scoring.confidence import Evidence
+from memory_core.scoring import calibration
+from memory_core.scoring.calibration import Evidence
 
 UNIT = st.floats(0, 1)
 
@@ -18,29 +18,29 @@ UNIT = st.floats(0, 1)
 def test_more_evidence_never_lowers_the_confidence(
     cosine: float, coverage: float, lead: float, more: float
 ) -> None:
-    value = confidence.confidence(Evidence(cosine, coverage, lead))
+    value = calibration.confidence(Evidence(cosine, coverage, lead))
     assert 0.0 < value <= 1.0
     wider = min(1.0, coverage + more)
-    assert confidence.confidence(Evidence(cosine, wider, lead)) >= value
+    assert calibration.confidence(Evidence(cosine, wider, lead)) >= value
     closer = min(1.0, cosine + more)
-    assert confidence.confidence(Evidence(closer, coverage, lead)) >= value
-    assert confidence.confidence(Evidence(cosine, coverage, lead + more)) >= value
+    assert calibration.confidence(Evidence(closer, coverage, lead)) >= value
+    assert calibration.confidence(Evidence(cosine, coverage, lead + more)) >= value
 
 
 @given(coverage=UNIT, more=UNIT)
 def test_without_vectors_the_words_decide(coverage: float, more: float) -> None:
     def words(share: float) -> float:
-        return confidence.confidence(Evidence(math.nan, share, math.nan))
+        return calibration.confidence(Evidence(math.nan, share, math.nan))
 
     assert 0.0 < words(coverage) < 1.0
     assert words(min(1.0, coverage + more)) >= words(coverage)
-    assert confidence.feeling(words(0.0)) == "none"
-    assert confidence.feeling(words(1.0)) == "high"
+    assert calibration.feeling(words(0.0)) == "none"
+    assert calibration.feeling(words(1.0)) == "high"
 
 
 def test_a_lead_among_bad_matches_says_little() -> None:
     def gained(cosine: float) -> float:
-        low, high = (confidence.confidence(Evidence(cosine, 0.0, lead)) for lead in (2.0, 6.0))
+        low, high = (calibration.confidence(Evidence(cosine, 0.0, lead)) for lead in (2.0, 6.0))
         return high - low
 
     assert gained(0.2) < 0.1 < gained(0.7)
@@ -48,9 +48,9 @@ def test_a_lead_among_bad_matches_says_little() -> None:
 
 @given(cosine=st.floats(-1, 1), coverage=UNIT)
 def test_a_lead_that_cannot_be_told_counts_as_usual(cosine: float, coverage: float) -> None:
-    few = confidence.confidence(Evidence(cosine, coverage, math.nan))
-    usual = Evidence(cosine, coverage, confidence.USUAL_LEAD)
-    assert few == confidence.confidence(usual)
+    few = calibration.confidence(Evidence(cosine, coverage, math.nan))
+    usual = Evidence(cosine, coverage, calibration.USUAL_LEAD)
+    assert few == calibration.confidence(usual)
 
 
 @given(cosine=st.floats(-1, 1), more=UNIT, coverage=UNIT)
@@ -58,20 +58,20 @@ def test_a_cue_is_judged_by_meaning_unless_its_words_are_all_held(
     cosine: float, more: float, coverage: float
 ) -> None:
     def goes(cosine: float, coverage: float, among: int = 200) -> float:
-        return confidence.association(Evidence(cosine, coverage, 3.0), among)
+        return calibration.association(Evidence(cosine, coverage, 3.0), among)
 
     assert goes(cosine, 0.0) <= goes(min(1.0, cosine + more), 0.0)
-    assert goes(cosine, 1.0) == confidence.ASSOCIATED < confidence.MODERATE
-    by_words = confidence.confidence(Evidence(math.nan, coverage, 1.0))
-    assert goes(math.nan, coverage) == min(confidence.ASSOCIATED, by_words)
-    assert confidence.feeling(goes(0.26, 0.5)) == "none"
-    assert confidence.feeling(goes(0.30, 0.0)) == confidence.feeling(goes(0.34, 0.0)) == "low"
+    assert goes(cosine, 1.0) == calibration.ASSOCIATED < calibration.MODERATE
+    by_words = calibration.confidence(Evidence(math.nan, coverage, 1.0))
+    assert goes(math.nan, coverage) == min(calibration.ASSOCIATED, by_words)
+    assert calibration.feeling(goes(0.26, 0.5)) == "none"
+    assert calibration.feeling(goes(0.30, 0.0)) == calibration.feeling(goes(0.34, 0.0)) == "low"
     assert goes(0.26, 0.0, among=10) > goes(0.26, 0.0) > goes(0.26, 0.0, among=10_000)
 
 
 def test_no_evidence_is_no_feeling_and_full_evidence_a_high_one() -> None:
-    assert confidence.feeling(confidence.confidence(Evidence(0.0, 0.0, math.nan))) == "none"
-    assert confidence.feeling(confidence.confidence(Evidence(1.0, 1.0, math.nan))) == "high"
+    assert calibration.feeling(calibration.confidence(Evidence(0.0, 0.0, math.nan))) == "none"
+    assert calibration.feeling(calibration.confidence(Evidence(1.0, 1.0, math.nan))) == "high"
 
 
 @pytest.mark.parametrize(
@@ -88,4 +88,4 @@ def test_no_evidence_is_no_feeling_and_full_evidence_a_high_one() -> None:
     ],
 )
 def test_feelings_are_bands_of_the_confidence(value: float, feeling: str) -> None:
-    assert confidence.feeling(value) == feeling
+    assert calibration.feeling(value) == feeling
