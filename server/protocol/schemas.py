@@ -59,13 +59,13 @@ Confirm = Annotated[bool, Field(description="true deletes for good")]
 Repair = Annotated[bool, Field(description="mend what can be mended")]
 
 
-class Answer(BaseModel):
+class Result(BaseModel):
     """Base of what is answered. Built at first use: the handshake needs none of them."""
 
     model_config = ConfigDict(defer_build=True)
 
 
-class Related(Answer):
+class SimilarMemory(Result):
     """A memory close to the one that was just remembered."""
 
     id: str
@@ -73,7 +73,7 @@ class Related(Answer):
     relation: str
 
 
-class RememberResult(Answer):
+class RememberResult(Result):
     """The answer of `remember`."""
 
     id: str
@@ -81,13 +81,13 @@ class RememberResult(Answer):
     kind: str = ""
     importance: float = 0.0
     gist: str = ""
-    similar: list[Related] = []
+    similar: list[SimilarMemory] = []
     replaced: list[str] = []
     warnings: list[str] = []
     notice: str = ""
 
 
-class Turn(Answer):
+class NearbyTurn(Result):
     """A turn of the same conversation."""
 
     id: str
@@ -95,7 +95,7 @@ class Turn(Answer):
     text: str
 
 
-class Recalled(Answer):
+class Recalled(Result):
     """One recalled memory."""
 
     id: str
@@ -117,14 +117,14 @@ class Recalled(Answer):
     emotions: list[str] = []
     affect: str = ""
     agent: str = ""
-    before: list[Turn] = []
-    after: list[Turn] = []
+    before: list[NearbyTurn] = []
+    after: list[NearbyTurn] = []
     superseded_by: str = ""
     derived_from: list[str]
     why: dict[str, float | str] = {}
 
 
-class Rejected(Answer):
+class RejectedHit(Result):
     """A memory that was considered and not given; only with explain."""
 
     id: str
@@ -133,22 +133,22 @@ class Rejected(Answer):
     why: dict[str, float | str]
 
 
-class RecallResult(Answer):
+class RecallResult(Result):
     """The answer of `recall`."""
 
     found: bool
     confidence: float
     feeling: Literal["high", "moderate", "low", "none"]
     memories: list[Recalled]
-    recent: list[Turn] = []
+    recent: list[NearbyTurn] = []
     partial: list[Recalled] = []
-    rejected: list[Rejected] = []
+    rejected: list[RejectedHit] = []
     truncated: bool = False
     notice: str = ""
     note: str = ""
 
 
-class StepDone(Answer):
+class StepDone(Result):
     """One step of a run."""
 
     name: str
@@ -156,7 +156,7 @@ class StepDone(Answer):
     detail: str = ""
 
 
-class Summarised(Answer):
+class NewSummary(Result):
     """A summary and what it rests on."""
 
     id: str
@@ -164,7 +164,7 @@ class Summarised(Answer):
     derived_from: list[str]
 
 
-class Contradicting(Answer):
+class Contradicting(Result):
     """Two memories that cannot both hold; the older id first."""
 
     ids: list[str]
@@ -174,13 +174,13 @@ class Contradicting(Answer):
     agents: list[str] = []
 
 
-class ConsolidateResult(Answer):
+class ConsolidateResult(Result):
     """The answer of `consolidate`."""
 
     run: str
     status: Literal["completed", "preview", "undone", "failed", "running"]
     steps: list[StepDone]
-    summaries: list[Summarised] = []
+    summaries: list[NewSummary] = []
     contradictions: list[Contradicting] = []
     retired: list[str] = []
     kept: list[str] = []
@@ -189,14 +189,14 @@ class ConsolidateResult(Answer):
     note: str = ""
 
 
-class Removed(Answer):
+class Removed(Result):
     """A memory that is or would be removed."""
 
     id: str
     text: str
 
 
-class ForgetResult(Answer):
+class ForgetResult(Result):
     """The answer of `forget`."""
 
     status: Literal["preview", "forgotten"]
@@ -207,7 +207,7 @@ class ForgetResult(Answer):
     note: str = ""
 
 
-class CheckDone(Answer):
+class CheckDone(Result):
     """One check."""
 
     name: str
@@ -216,7 +216,7 @@ class CheckDone(Answer):
     fix: str = ""
 
 
-class HealthResult(Answer):
+class HealthResult(Result):
     """The answer of `health`."""
 
     status: Literal["ok", "degraded", "failing"]

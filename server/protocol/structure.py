@@ -119,7 +119,7 @@ def _receipt(done: Receipt, warnings: Sequence[str], limit: int) -> Structure:
         importance=round(done.importance, 3),
         gist=clip(done.gist, 2 * limit, done.id),
         similar=[
-            schemas.Related(id=s.id, text=clip(s.text, limit, s.id), relation=s.relation)
+            schemas.SimilarMemory(id=s.id, text=clip(s.text, limit, s.id), relation=s.relation)
             for s in done.similar
         ],
         replaced=list(done.replaced),
@@ -138,7 +138,7 @@ def run_report(done: RunReport) -> Structure:
             schemas.StepDone(name=s.name, changed=s.changed, detail=s.detail) for s in done.steps
         ],
         summaries=[
-            schemas.Summarised(id=s.id, text=s.text, derived_from=list(s.derived_from))
+            schemas.NewSummary(id=s.id, text=s.text, derived_from=list(s.derived_from))
             for s in done.summaries
         ],
         contradictions=[
@@ -214,9 +214,11 @@ def _hit(hit: Hit, now: float) -> schemas.Recalled:
     return shown
 
 
-def _rejected(hit: Hit) -> schemas.Rejected:
+def _rejected(hit: Hit) -> schemas.RejectedHit:
     text = clip(hit.memory.text, CLIP_TO, hit.memory.id)
-    return schemas.Rejected(id=hit.memory.id, text=text, score=round(hit.score, 3), why=_why(hit))
+    return schemas.RejectedHit(
+        id=hit.memory.id, text=text, score=round(hit.score, 3), why=_why(hit)
+    )
 
 
 def _why(hit: Hit) -> dict[str, float | str]:
@@ -226,5 +228,5 @@ def _why(hit: Hit) -> dict[str, float | str]:
     }
 
 
-def _turn(turn: Neighbour) -> schemas.Turn:
-    return schemas.Turn(id=turn.id, speaker=turn.speaker, text=turn.text)
+def _turn(turn: Neighbour) -> schemas.NearbyTurn:
+    return schemas.NearbyTurn(id=turn.id, speaker=turn.speaker, text=turn.text)

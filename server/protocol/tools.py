@@ -209,7 +209,7 @@ _TITLES = {
     "forget": "Forget",
     "health": "Memory health",
 }
-_ANSWERS: dict[str, type[schemas.Answer]] = {
+_ANSWERS: dict[str, type[schemas.Result]] = {
     "remember": schemas.RememberResult,
     "recall": schemas.RecallResult,
     "consolidate": schemas.ConsolidateResult,
@@ -254,7 +254,7 @@ def _tool(function: Callable[..., Any], name: str) -> GuardedTool:
     return tool
 
 
-def _output_schema(answer: type[schemas.Answer]) -> dict[str, Any]:
+def _output_schema(answer: type[schemas.Result]) -> dict[str, Any]:
     schema = answer.model_json_schema(mode="validation")
     lean = _lean(schema, ("title", "default", "description", "additionalProperties"))
     return dict(lean)
