@@ -29,14 +29,16 @@ from server.protocol.budget import (
 
 CHARS_PER_TOKEN = 4
 
-COLOURED = 0.25
-"""From here on valence or arousal is shown: a single mild word ("leave") gives less."""
+STRONG = 0.6
+"""Arousal above which emotions, valence and arousal are shown. Arousal measures strength; valence
+passes 0.6 also for plain texts with a few mildly pleasant words."""
 COUNTED = 20
 """Agents and other names that a health report counts one by one."""
 
 
 def recalled(record: Memory, now: float) -> schemas.Recalled:
     """*record* as recall shows it, without what only a ranking knows."""
+    strong = record.arousal > STRONG
     return schemas.Recalled(
         id=record.id,
         text=record.text,
@@ -53,19 +55,12 @@ def recalled(record: Memory, now: float) -> schemas.Recalled:
         importance=round(record.importance, 3),
         topic=record.topic,
         entities=list(record.entities),
-        emotions=list(record.emotions),
-        affect=_affect(record),
+        emotions=list(record.emotions) if strong else [],
+        affect=f"valence {record.valence:+.2f}, arousal {record.arousal:.2f}" if strong else "",
         agent="" if record.visibility == "private" else record.agent,
         superseded_by=record.superseded_by,
         derived_from=list(record.derived_from),
     )
-
-
-def _affect(record: Memory) -> str:
-    """Its emotional colour in words; "" for a text that nobody would call emotional."""
-    if max(abs(record.valence), record.arousal) < COLOURED:
-        return ""
-    return f"valence {record.valence:+.2f}, arousal {record.arousal:.2f}"
 
 
 def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:

@@ -343,6 +343,21 @@ def test_empty_fields_are_left_out_but_derived_from_stays(hit: Any) -> None:
     assert "recent" not in built
 
 
+@pytest.mark.parametrize(
+    ("arousal", "valence", "shown"),
+    [(0.601, 0.1, "valence +0.10, arousal 0.60"), (0.6, 1.0, ""), (0.0, -1.0, ""), (0.0, 0.0, "")],
+)
+def test_feelings_are_shown_only_when_strong(
+    hit: Any, arousal: float, valence: float, shown: str
+) -> None:
+    felt = hit("tea", arousal=arousal, valence=valence, emotions=("joy",))
+    built = structure.recollection(Recollection(True, 0.5, "low", (felt,)), NOW, 2000)
+    (memory,) = built["memories"]
+    assert memory.get("affect", "") == shown
+    assert memory.get("emotions", []) == (["joy"] if shown else [])
+    assert ('emotions "joy" | valence' in rendering.recall(built)) is bool(shown)
+
+
 def test_a_gist_that_is_the_text_is_not_said_twice(hit: Any) -> None:
     found = Recollection(True, 0.5, "low", (hit("tea", gist="tea"), hit("green tea", gist="tea")))
     built = structure.recollection(found, NOW, 2000)

@@ -70,6 +70,16 @@ async def test_an_item_is_whole_with_provenance_and_history(connect: Any, fake: 
     ]
 
 
+async def test_feelings_are_read_only_when_strong(connect: Any, fake: Any) -> None:
+    plain = fake.add("tea", arousal=0.6, valence=-1.0, emotions=("joy",))
+    strong = fake.add("Tea!!!", arousal=0.61, emotions=("joy",))
+    async with connect() as client:
+        items = [await read(client, f"memory://item/{each.id}") for each in (plain, strong)]
+        listed = (await read(client, "memory://recent"))["memories"]
+    assert [item.get("emotions") for item in items] == [None, ["joy"]]
+    assert {entry["id"] for entry in listed if "emotions" in entry} == {strong.id}
+
+
 async def test_a_session_reads_oldest_first(connect: Any, fake: Any) -> None:
     first, second = fake.add("one", session="s 1"), fake.add("two", session="s 1")
     fake.add("other", session="s2")
