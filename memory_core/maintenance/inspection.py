@@ -16,7 +16,7 @@ import numpy as np
 
 from memory_core.errors import StorageError
 from memory_core.records import elapsed
-from memory_core.storage.journal.errors import from_os_error
+from memory_core.storage.errors import from_os_error
 from memory_core.storage.locks import open_private
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table.lance import damaged

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory_core.errors import Busy
-from memory_core.storage.journal.errors import from_os_error
+from memory_core.storage.errors import from_os_error
 
 if sys.platform == "win32":
     import msvcrt

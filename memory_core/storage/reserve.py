@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memory_core.errors import DiskFull, StorageError
-from memory_core.storage.journal.errors import from_os_error
+from memory_core.storage.errors import from_os_error
 from memory_core.storage.locks import open_private
 
 log = logging.getLogger(__name__)

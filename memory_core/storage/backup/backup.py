@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.errors import InvalidInput, StorageError
+from memory_core.storage.errors import from_os_error
 from memory_core.storage.journal import files
-from memory_core.storage.journal.errors import from_os_error
 from memory_core.storage.journal.journal import Journal
 from memory_core.storage.locks import open_private
 

@@ -15,8 +15,8 @@ from typing import Any
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.records import Change, from_fields, is_id, repeat_key
 from memory_core.storage.backup.sqlite_pages import Pages
+from memory_core.storage.errors import from_os_error
 from memory_core.storage.journal import files
-from memory_core.storage.journal.errors import from_os_error
 from memory_core.storage.journal.format import decode, encode, intact, intact_vectors, verified
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.journal.replay import WRONG_VALUE

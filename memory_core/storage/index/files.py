@@ -18,9 +18,9 @@ import numpy as np
 
 from memory_core.errors import StorageError
 from memory_core.records import Memory
+from memory_core.storage.errors import from_os_error
 from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
-from memory_core.storage.journal.errors import from_os_error
 from memory_core.storage.journal.format import decode, encode
 
 FILE = "indexes.npz"

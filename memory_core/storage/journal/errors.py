@@ -1,4 +1,4 @@
-"""The refusals of the operating system and of SQLite as errors of ours, each with its next step."""
+"""Result codes of SQLite as errors of ours, each with its next step."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ import errno
 
 from memory_core.errors import (
     Busy,
-    DiskFull,
     IncompatibleStore,
     MemoryCoreError,
     ReadOnly,
     StorageError,
 )
-
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""EFBIG: the limit of the process or of the file system for one file."""
-
-NO_PERMISSION = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+from memory_core.storage.errors import from_errno
 
 RESTORE = "restore a backup into an empty folder: `anamnesis restore BACKUP --data-dir DIR`"
 SALVAGE = "or save what is whole: `anamnesis salvage NEW_FOLDER`, with no server running"
@@ -24,25 +19,6 @@ SALVAGE = "or save what is whole: `anamnesis salvage NEW_FOLDER`, with no server
 # Primary result codes of SQLite (sqlite.org/rescode.html), frozen by its compatibility promise.
 _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL = 3, 5, 6, 8, 10, 11, 13
 _CANTOPEN, _NOTADB = 14, 26
-
-
-def from_errno(number: int, doing: str, reason: str) -> StorageError:
-    """The error for *number* while *doing* something ("grow the journal"); *reason* in words."""
-    if number in NO_ROOM:
-        return DiskFull(
-            f"no room to {doing} ({reason})", "free some space or raise the quota, then repeat"
-        )
-    if number in NO_PERMISSION:
-        return ReadOnly(
-            f"not allowed to {doing} ({reason})",
-            "give this user write access to the data directory, or choose another",
-        )
-    return StorageError(f"could not {doing} ({reason})", "check the disk, then repeat the call")
-
-
-def from_os_error(error: OSError, doing: str) -> StorageError:
-    """The same for an OSError."""
-    return from_errno(error.errno or 0, doing, error.strerror or str(error))
 
 
 def from_sqlite(code: int, number: int, doing: str, reason: str) -> MemoryCoreError:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from memory_core.errors import IncompatibleStore, ReadOnly
-from memory_core.storage.journal.errors import from_os_error
+from memory_core.storage.errors import from_os_error
 from memory_core.storage.journal.format import APPLICATION_ID, FORMAT, SCHEMA, Connection, first
 from memory_core.storage.locks import open_private
 
