@@ -22,12 +22,12 @@ from memory_core.embedding.acquisition import locate
 from memory_core.embedding.base import Profile
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable
-from memory_core.evaluation.cached import Cached
 from memory_core.memory import Memory
 
 sys.path.append(str(Path(__file__).parent))
 
 import balance
+from evals.cached import Cached
 
 ROOM = 4 * 2**30
 """Bytes that must be free in memory for the tests' folders to lie there."""

@@ -45,8 +45,6 @@ NOT_RUN = {
     "anamnesis encode --since 2024-01-01": MODEL,
     "anamnesis demo": "tests/server/test_demo.py plays it",
     "anamnesis evaluate": "takes a minute; tests/evaluation measures on small conversations",
-    "anamnesis evaluate --ablation": "takes long; tests/evaluation/test_life.py lives shorter",
-    "anamnesis evaluate --plot life.png": "takes minutes; tests/evaluation/test_life.py draws",
     "anamnesis evaluate locomo10.json": "the user's own copy of LoCoMo",
     "anamnesis evaluate beam_chats/ --format beam": "the user's own copy of BEAM",
     "anamnesis evaluate longmemeval_s.json --no-baselines": "the user's own copy of LongMemEval",
@@ -63,6 +61,7 @@ NOT_RUN_PREFIXES = {
     "anamnesis serve": SERVES,
     f"{PROGRAM} serve": SERVES,
     ".venv/bin/python tests/bench/": MEASURES,
+    ".venv/bin/python tests/evals/": MEASURES,
     ".venv/bin/python tests/campaigns/": "takes hours; tests/faults plays a short version",
     ".venv/bin/python tests/conformance/": ".ci/run runs it",
 }
@@ -371,21 +370,26 @@ def test_nothing_is_written_outside_the_data_directory(
     assert (data / "journal.db").exists()
 
 
-def test_every_benchmark_is_in_the_figures_with_flags_that_it_has() -> None:
-    text = (ROOT / "docs/internals/figures.md").read_text("utf-8")
+@pytest.mark.parametrize(
+    ("folder", "listed"), [("bench", "figures.md"), ("evals", "evaluation.md")]
+)
+def test_every_measuring_script_is_documented_with_flags_that_it_has(
+    folder: str, listed: str
+) -> None:
+    text = (ROOT / "docs" / "internals" / listed).read_text("utf-8")
     scripts = {
         path.name: path.read_text("utf-8")
-        for path in (ROOT / "tests" / "bench").glob("*.py")
+        for path in (ROOT / "tests" / folder).glob("*.py")
         if '__name__ == "__main__"' in path.read_text("utf-8")
     }
-    named = {}
+    named: dict[str, set[str]] = {}
     for document in DOCUMENTS:
         for name, flags in re.findall(
-            r"python tests/bench/(\w+\.py)([^`\n]*)", document.read_text("utf-8")
+            rf"python tests/{folder}/(\w+\.py)([^`\n]*)", document.read_text("utf-8")
         ):
             named.setdefault(name, set()).update(re.findall(r"--[\w-]+", flags))
     assert set(named) == set(scripts)
     for name, flags in named.items():
-        assert f"python tests/bench/{name}" in text
+        assert f"python tests/{folder}/{name}" in text
         for flag in flags:
             assert f'"{flag}"' in scripts[name], (name, flag)

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from memory_core.evaluation.data import DIALOGUE
-from memory_core.evaluation.readers import read
+from memory_core.evaluation.readers import DIALOGUE, read
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.text.names.entities import entities

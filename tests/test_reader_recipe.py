@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.evaluation.conversation import Conversation
-from memory_core.evaluation.data import DIALOGUE
-from memory_core.evaluation.readers import read
+from memory_core.evaluation.readers import DIALOGUE, read
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.storage.index.analysis import analyse

@@ -1,14 +1,11 @@
-"""What every memory system is compared with: dense search, BM25, their rank fusion, and the three
-earlier systems.
+"""Baselines of recall: dense search, BM25 and their rank fusion.
 
-Computed apart from the store over the same turns. The first three are exhaustive: each turn is
-scored. The earlier systems give what they would have given.
+Computed apart from the store over the same turns, and exhaustive: each turn is scored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,12 +13,6 @@ import numpy as np
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation, dated_text, labelled_text
-from memory_core.evaluation.earlier_systems import (
-    AgentMemory,
-    CognitiveMemoryModel,
-    SimpleMemory,
-    Told,
-)
 from memory_core.scoring.arrays import Scores
 from memory_core.storage.index.bm25 import LexicalIndex
 
@@ -29,14 +20,7 @@ if TYPE_CHECKING:
     from memory_core.embedding.base import Embedder
 
 
-EARLIER_SYSTEMS: dict[str, SimpleMemory | CognitiveMemoryModel | AgentMemory] = {
-    "simple_memory": SimpleMemory(),
-    "cognitive-memory-model": CognitiveMemoryModel(),
-    "agent-memory": AgentMemory(),
-}
-"""With the parameters that their authors chose; only the length of the list is asked for."""
-
-BASELINES = {"dense": True, "bm25": False, "rrf": True} | dict.fromkeys(EARLIER_SYSTEMS, True)
+BASELINES = {"dense": True, "bm25": False, "rrf": True}
 """Name -> whether it needs an embedder."""
 
 RRF_K = 60
@@ -71,23 +55,20 @@ class Baselines:
         names = [turn.id for turn in self._conversation.turns]
         if not names or not self._conversation.questions:
             return [[] for _ in self._conversation.questions]
-        return [[names[turn] for turn in turns[:k]] for turns in self._numbers(name, k)]
-
-    def _numbers(self, name: str, k: int) -> list[list[int]]:
-        if name in EARLIER_SYSTEMS:
-            system = replace(EARLIER_SYSTEMS[name], k=k)
-            return [system.rank(self._told, query) for query in self._queries]
         by_name: dict[str, Callable[[], Scores]] = {
             "dense": lambda: self.dense,
             "bm25": lambda: self.lexical,
             "rrf": lambda: reciprocal_ranks(self.dense) + reciprocal_ranks(self.lexical),
         }
-        return [_order(row) for row in by_name[name]()]
+        return [[names[turn] for turn in _order(row)[:k]] for row in by_name[name]()]
 
     @cached_property
     def dense(self) -> Scores:
         """Cosine of every question with every turn: (questions, turns), -1 to 1."""
-        return np.asarray(self._queries @ self._told.vectors.T, dtype=np.float64)
+        assert self._embedder is not None
+        asked = [self._embedder.query(q.text) for q in self._conversation.questions]
+        turns = self._embedder.documents([labelled_text(t) for t in self._conversation.turns])
+        return np.asarray(asked, dtype=np.float64) @ np.asarray(turns, dtype=np.float64).T
 
     @cached_property
     def lexical(self) -> Scores:
@@ -101,23 +82,6 @@ class Baselines:
         asked = self._conversation.questions
         scores = np.asarray([index.scores(q.text, rows) for q in asked], dtype=np.float64)
         return np.where(scores > 0, scores, -np.inf)
-
-    @cached_property
-    def _queries(self) -> Scores:
-        assert self._embedder is not None
-        asked = self._conversation.questions
-        return np.asarray([self._embedder.query(q.text) for q in asked], dtype=np.float64)
-
-    @cached_property
-    def _told(self) -> Told:
-        assert self._embedder is not None
-        turns = self._conversation.turns
-        vectors = self._embedder.documents([labelled_text(turn) for turn in turns])
-        known = [turn.when for turn in turns if turn.when is not None]
-        now = max(known, default=0.0)
-        ages = [now - (now if turn.when is None else turn.when) for turn in turns]
-        texts = [labelled_text(turn) for turn in turns]
-        return Told(texts, np.asarray(vectors, dtype=np.float64), np.array(ages))
 
 
 def reciprocal_ranks(scores: Scores) -> Scores:

@@ -17,8 +17,9 @@ from memory_core.evaluation.baselines import Baselines
 from memory_core.evaluation.baselines import check as check_baseline
 from memory_core.evaluation.conversation import Conversation, Turn
 from memory_core.evaluation.metrics import Answer, score, without_repeats
+from memory_core.evaluation.readers import LABELLED, Pair
 from memory_core.evaluation.report import PRODUCT, Report
-from memory_core.records import Identity
+from memory_core.records import Identity, Recollection, normalised
 
 if TYPE_CHECKING:
     from memory_core.embedding.base import Embedder
@@ -34,7 +35,7 @@ READY_SECONDS = 300.0
 """Wait for store and model before the first turn; a first start may have to fetch the weights."""
 
 TEXT_CHARS = 20_000
-"""The contract's limit for one memory (design, section 6)."""
+"""The default limit of `remember` for one memory."""
 
 EVALUATOR = Identity("evaluation")
 
@@ -84,7 +85,7 @@ def evaluate(
                     answers[name] += _ask(memory, conversation, told, k, steps, [])
         rankings = Baselines(conversation, embedder)
         for name in baselines:
-            answers[name] += _baseline(conversation, rankings, name, k)
+            answers[name] += scored(conversation, rankings.rank(name, k), k)
             steps.did(len(conversation.questions), f"{conversation.id}: {name}")
     return Report(
         k=k,
@@ -95,6 +96,50 @@ def evaluate(
         times={"remember": tally.remember, "recall": tally.recall},
         counts=_counts(conversations, tally),
         versions=report.versions(embedder.name if embedder else ""),
+        machine=report.machine(),
+    )
+
+
+def evaluate_store(
+    memory: Memory,
+    who: Identity,
+    items: Sequence[Pair],
+    *,
+    k: int = 20,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """How well recall finds the labelled texts of *items* in the store as it is; writes nothing.
+
+    Recall is read-only here: what is found is not rehearsed.
+
+    A recalled memory counts as a relevant text when it holds that text, up to case, white space and
+    end punctuation. The second memory that holds the same text takes its place but earns nothing.
+    A relevant text that is not stored at all counts as not found. Raises InvalidInput for no items.
+    """
+    if not items:
+        raise InvalidInput("there is no query to ask", "give a list of {query, relevant_texts}")
+    answers: list[Answer] = []
+    texts: dict[str, dict[str, str]] = {"": {}}
+    seconds: list[float] = []
+    started = time.time()
+    for n, item in enumerate(items, 1):
+        begin = time.perf_counter()
+        recollection = memory.recall(who, item.query, k=k, context=0, rehearse=False)
+        seconds.append(time.perf_counter() - begin)
+        answers.append(_labelled_answer(item, recollection, k))
+        texts[""] |= {hit.memory.id: hit.memory.text for hit in recollection.hits}
+        if progress is not None:
+            progress(n, len(items), "recall")
+    return Report(
+        k=k,
+        seed=seed,
+        started=started,
+        answers={PRODUCT: answers},
+        texts=texts,
+        times={"recall": seconds},
+        counts={"questions": len(items)},
+        versions=report.versions(),
         machine=report.machine(),
     )
 
@@ -217,17 +262,41 @@ def _ask(
         steps.did(1, f"{conversation.id}: recall")
 
 
-def _baseline(
-    conversation: Conversation, baselines: Baselines, name: str, k: int
-) -> Iterator[Answer]:
+def scored(conversation: Conversation, rankings: Sequence[Sequence[str]], k: int) -> list[Answer]:
+    """The answers that *rankings* give: turn ids, best first, one ranking a question in order."""
     sessions = {turn.id: turn.session for turn in conversation.turns}
-    rankings = baselines.rank(name, k)
-    for question, ranking in zip(conversation.questions, rankings, strict=True):
-        evidence = question.evidence
-        scores = score(ranking, evidence, sessions, k) if evidence else {}
-        yield Answer(
-            conversation.id, question.text, question.category, evidence, tuple(ranking), scores
+    return [
+        Answer(
+            conversation.id,
+            question.text,
+            question.category,
+            question.evidence,
+            tuple(ranking),
+            score(ranking, question.evidence, sessions, k) if question.evidence else {},
         )
+        for question, ranking in zip(conversation.questions, rankings, strict=True)
+    ]
+
+
+def _labelled_answer(item: Pair, recollection: Recollection, k: int) -> Answer:
+    wanted = without_repeats(map(normalised, item.relevant_texts))
+    ranking: list[str] = []
+    for hit in recollection.hits:
+        held = [text for text in wanted if text in normalised(hit.memory.text)]
+        fresh = [text for text in held if text not in ranking]
+        ranking += fresh or [hit.memory.id]
+    ranking = without_repeats(ranking)
+    scores = score(ranking, wanted, {}, k) if wanted else {}
+    return Answer(
+        "",
+        item.query,
+        LABELLED,
+        tuple(wanted),
+        tuple(ranking),
+        scores,
+        recollection.found,
+        recollection.confidence,
+    )
 
 
 def _pieces(text: str, limit: int) -> Iterator[str]:

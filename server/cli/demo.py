@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memory_core.evaluation.readers import DIALOGUE
 from server.cli.console import Outcome
-from server.cli.evaluate import OWN_DIALOGUE
 from server.protocol import rendering
 
 Say = Callable[[str], None]
@@ -63,7 +63,7 @@ class _Story:
 
 def run(keep: Path | None, questions: int, environment: Mapping[str, str], say: Say) -> Outcome:
     """Play the demo in *keep*, or in a temporary folder; exit code 1 if anything failed."""
-    dialogue = json.loads(OWN_DIALOGUE.read_text("utf-8"))
+    dialogue = json.loads(DIALOGUE.read_text("utf-8"))
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="demo-")))
         story = _Story(say)

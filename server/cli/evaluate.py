@@ -15,23 +15,15 @@ from server.cli.console import Outcome
 
 if TYPE_CHECKING:
     from memory_core.evaluation.report import Report
-    from memory_core.evaluation.runner import OpenMemory
-    from memory_core.memory import Memory
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from memory_core.evaluation.life import Lived
     from memory_core.memory import Memory
 
-
-OWN_DIALOGUE = Path(__file__).parents[2] / "memory_core" / "evaluation" / "data" / "dialogue.json"
-
-MMR = 0.7
-"""The diversity whose price is shown (seed row C3.3)."""
-
-FACTS = "recall, with facts"
-"""The ranking over a store that also holds the recorded facts."""
+MOVED = {
+    "ablation": "tests/evals/life.py --ablation",
+    "plot": "tests/evals/life.py --plot PNG",
+    "days": "tests/evals/life.py --days N",
+    "with_facts": "tests/evals/compare.py",
+}
+"""Option that earlier versions had -> the script of the repository that does it now."""
 
 READY_SECONDS = 60.0
 
@@ -52,10 +44,12 @@ _SESSIONS = {
 def evaluate(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
     """Measure recall in fresh stores, or, read-only, in the user's own."""
     del environment
-    if args.ablation or args.plot:
-        pass
-
-        return live(settings, args, [Path(name) for name in args.files] or [OWN_DIALOGUE])
+    for option, script in MOVED.items():
+        if getattr(args, option):
+            raise InvalidInput(
+                f"--{option.replace('_', '-')} is not part of the installed program",
+                f"run `python {script}` in a clone of the repository",
+            )
     report = _own_store(settings, args) if args.own_store else _fresh_stores(settings, args)
     from memory_core.evaluation.report import misses
 
@@ -63,65 +57,42 @@ def evaluate(settings: Settings, args: Namespace, environment: Mapping[str, str]
     data["command"] = _command(args)
     if args.misses:
         data["misses"] = misses(report, args.misses)
-    return Outcome(data, _markdown(data) if args.markdown else _figures(data))
+    return Outcome(data, markdown(data) if args.markdown else figures(data))
 
 
 def _fresh_stores(settings: Settings, args: Namespace) -> Report:
     from memory_core.embedding.embedder import choose
     from memory_core.evaluation import conversation, readers, runner
     from memory_core.evaluation.baselines import BASELINES
-    from memory_core.evaluation.recorded import RecordedEncoder
     from memory_core.memory import Memory
 
-    files = [Path(name) for name in args.files] or [OWN_DIALOGUE]
+    files = [Path(name) for name in args.files] or [readers.DIALOGUE]
     conversations = [found for file in files for found in readers.read(file, args.format)]
     if args.pooled:
         conversations = [conversation.pooled(conversations)]
     embedder = choose(settings)
 
-    def opener(settings: Settings, encoder: RecordedEncoder | None = None) -> runner.OpenMemory:
-        def open_memory(folder: Path) -> Memory:
-            # no run may begin while questions are asked, and no labelled set is sent
-            still = settings.consolidation.model_copy(update={"automatic": False})
-            own = {"data_dir": folder, "encoder": "passthrough", "consolidation": still}
-            return Memory(settings.model_copy(update=own), embedder=embedder, encoder=encoder)
+    def open_memory(folder: Path) -> Memory:
+        # no run may begin while questions are asked, and no labelled set is sent to a model
+        still = settings.consolidation.model_copy(update={"automatic": False})
+        own = {"data_dir": folder, "encoder": "passthrough", "consolidation": still}
+        return Memory(settings.model_copy(update=own), embedder=embedder)
 
-        return open_memory
-
-    diverse = settings.recall.model_copy(update={"mmr_lambda": MMR})
-    variants = {f"recall, mmr {MMR}": opener(settings.model_copy(update={"recall": diverse}))}
-    variants = {} if args.no_baselines else variants
-    if args.with_facts:  # the last one, since it adds to the store
-        variants[FACTS] = _extracting(opener(settings, RecordedEncoder(conversations[0])))
     with console.progress("evaluate") as move:
         return runner.evaluate(
             conversations,
-            opener(settings),
+            open_memory,
             k=args.top,
             baselines=() if args.no_baselines else tuple(BASELINES),
-            variants=variants,
             embedder=embedder,
             progress=move,
             seed=args.seed,
         )
 
 
-def _extracting(open_memory: OpenMemory) -> OpenMemory:
-    """Opens a memory and has the facts extracted of all that is in it."""
-    from memory_core.evaluation.runner import EVALUATOR
-
-    def open_and_extract(folder: Path) -> Memory:
-        memory = open_memory(folder)
-        memory.wait_ready(READY_SECONDS)
-        memory.encode(EVALUATOR, "0001-01-01")
-        return memory
-
-    return open_and_extract
-
-
 def _own_store(settings: Settings, args: Namespace) -> Report:
-    from memory_core.evaluation.own_store import evaluate_store
-    from memory_core.evaluation.readers.pairs import read_pairs
+    from memory_core.evaluation.readers import read_pairs
+    from memory_core.evaluation.runner import evaluate_store
     from memory_core.memory import Memory
 
     if not args.files:
@@ -139,7 +110,7 @@ def _command(args: Namespace) -> str:
     """The command that gives this report again, with the names of its files alone."""
     flags = [
         f"--{name.replace('_', '-')}"
-        for name in ("pooled", "own_store", "no_baselines", "with_facts")
+        for name in ("pooled", "own_store", "no_baselines")
         if getattr(args, name)
     ]
     values = [f"-k {args.top}" * (args.top != 20), f"--seed {args.seed}" * bool(args.seed)]
@@ -147,7 +118,7 @@ def _command(args: Namespace) -> str:
     return " ".join(part for part in ("anamnesis evaluate", *files, *flags, *values) if part)
 
 
-def _figures(data: Mapping[str, Any]) -> str:
+def figures(data: Mapping[str, Any]) -> str:
     """This program by category, beside the others over all questions; then all that is known."""
     rankings = {name: rows for name, rows in data["rankings"].items() if rows}
     parts = []
@@ -158,7 +129,6 @@ def _figures(data: Mapping[str, Any]) -> str:
             parts.append(_table(own, ["category"], _SESSIONS, f"{product}, sessions"))
         last = [{"ranking": name, **rows[-1]} for name, rows in rankings.items()]
         parts.append(_table(last, ["ranking"], _TURNS, "over all questions"))
-        parts += _price(rankings)
     if data["unanswerable"]:
         parts.append(console.pairs(data["unanswerable"], title="unanswerable questions"))
     curve = [list(each.values()) for each in data["calibration"]["curve"]]
@@ -189,15 +159,6 @@ def _table(
     return console.table(headings, cells, title=title)
 
 
-def _price(rankings: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[str]:
-    """What marginal relevance costs, where it was measured."""
-    own, other = rankings.get("recall"), rankings.get(f"recall, mmr {MMR}")
-    if not own or not other or "recall@10" not in own[-1]:
-        return []
-    lost = 100 * (own[-1]["recall@10"] - other[-1]["recall@10"])
-    return [f"the price of mmr_lambda {MMR} is {lost:.1f} points of recall@10"]
-
-
 def _missed(item: Mapping[str, Any]) -> str:
     head = f"missed ({item['category']}, confidence {item['confidence']}): {item['question']}"
     wanted = [
@@ -208,7 +169,7 @@ def _missed(item: Mapping[str, Any]) -> str:
     return "\n".join([head, *wanted, *(given or ["  nothing found"])])
 
 
-def _markdown(data: Mapping[str, Any]) -> str:
+def markdown(data: Mapping[str, Any]) -> str:
     """The table to keep: command, seed, versions and date, then every ranking over all."""
     versions = ", ".join(f"{name} {number}" for name, number in data["versions"].items())
     counts = ", ".join(f"{n} {name}" for name, n in data["counts"].items() if n)
@@ -242,71 +203,3 @@ def _markdown(data: Mapping[str, Any]) -> str:
 
 def _cells(values: Sequence[object]) -> str:
     return f"| {' | '.join(str(value) for value in values)} |"
-
-
-def live(settings: Settings, args: Namespace, files: list[Path]) -> Outcome:
-    """A simulated life; with --ablation one for each feature left out, with --plot its course."""
-    from memory_core.embedding.embedder import choose
-    from memory_core.evaluation import life, readers
-    from memory_core.evaluation.cached import Cached
-    from memory_core.memory import Memory
-
-    conversations = [found for file in files for found in readers.read(file, args.format)]
-    embedder = Cached(choose(settings))
-
-    def open_memory(folder: Path, own: Settings, clock: Callable[[], float]) -> Memory:
-        del folder
-        return Memory(own, clock=clock, embedder=embedder)
-
-    given = conversations, settings, open_memory
-    with console.progress("life") as move:
-        if args.ablation:
-            found = life.ablation(*given, days=args.days, progress=move)
-        else:
-            lived = life.live(*given, life.Habits(), days=args.days, progress=move)
-            found = {"": {"life": lived}}
-    if args.plot:
-        from memory_core.evaluation import plot
-
-        plot.draw(found[""]["life"].course, Path(args.plot))
-    data: dict[str, Any] = {"days": args.days, "lives": _told(found)}
-    topics = console.pairs(data["lives"][-1 if len(found) == 1 else 1]["topics"], title="topics")
-    text = f"{_life_table(data['lives'])}\n\n{topics}"
-    return Outcome(data, "\n".join([text, f"written to {args.plot}"] if args.plot else [text]))
-
-
-def _told(found: Mapping[str, Mapping[str, Lived]]) -> list[dict[str, Any]]:
-    """One row for each life; *change* is in points of recall@10 against the life with all."""
-    return [
-        {
-            "without": without or "nothing",
-            "life": name,
-            "questions": len(lived.recalls),
-            "recall@10": lived.recall,
-            "change": 100 * (lived.recall - found[""][name].recall),
-            "active": lived.active,
-            "rows": lived.rows,
-            "skipped": lived.skipped,
-            "topics": lived.topics,
-        }
-        for without, lives in found.items()
-        for name, lived in lives.items()
-    ]
-
-
-def _life_table(rows: list[dict[str, Any]]) -> str:
-    cells = [
-        [
-            row["without"],
-            row["life"],
-            row["questions"],
-            f"{100 * row['recall@10']:.1f}",
-            f"{row['change']:+.1f}",
-            row["active"],
-            row["rows"],
-            row["skipped"],
-        ]
-        for row in rows
-    ]
-    heads = ("without", "life", "n", "recall@10", "change", "active rows", "rows", "skipped")
-    return console.table(heads, cells, title="recall@10 with each feature left out")

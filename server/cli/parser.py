@@ -242,9 +242,6 @@ def _evaluate(command: Parser) -> None:
         metavar="NAME",
         help="auto, locomo, beam, longmemeval, dialogue or pairs",
     )
-    command.add_argument(
-        "--with-facts", action="store_true", help="also with recorded facts; our own dialogue"
-    )
     command.add_argument("--pooled", action="store_true", help="all conversations in one store")
     command.add_argument(
         "--own-store",
@@ -256,13 +253,12 @@ def _evaluate(command: Parser) -> None:
     command.add_argument(
         "--misses", type=int, default=0, metavar="N", help="show N missed questions for reading"
     )
-    command.add_argument(
-        "--ablation", action="store_true", help="a simulated life with each feature left out"
-    )
-    command.add_argument("--plot", default="", metavar="PNG", help="draw a simulated life")
-    command.add_argument("--days", type=_count, default=182, metavar="N", help="of that life")
     command.add_argument("--markdown", action="store_true", help="print the table to keep")
     command.add_argument("--details", action="store_true", help="with --json: every question")
+    for moved in ("--ablation", "--with-facts"):  # evaluate names the script that has it now
+        command.add_argument(moved, action="store_true", help=argparse.SUPPRESS)
+    for moved in ("--plot", "--days"):
+        command.add_argument(moved, help=argparse.SUPPRESS)
 
 
 def _client(command: Parser) -> None:

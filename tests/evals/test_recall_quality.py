@@ -9,8 +9,7 @@ import pytest
 
 from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
-from memory_core.evaluation.data import DIALOGUE
-from memory_core.evaluation.readers import read
+from memory_core.evaluation.readers import DIALOGUE, read
 from memory_core.evaluation.report import PRODUCT, Report
 from memory_core.evaluation.runner import evaluate
 from memory_core.memory import Memory

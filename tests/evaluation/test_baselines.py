@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memory_core.errors import InvalidInput
-from memory_core.evaluation.baselines import BASELINES, EARLIER_SYSTEMS, Baselines
+from memory_core.evaluation.baselines import BASELINES, Baselines
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.storage.index.bm25 import K1, B
 from memory_core.storage.index.bm25 import analyse as terms_of
@@ -97,7 +97,7 @@ def test_equal_turns_keep_the_order_of_the_conversation() -> None:
     assert Baselines(conversation, None).rank("bm25", 50) == [["c", "a", "b"]]
 
 
-@pytest.mark.parametrize("name", ["dense", "rrf", *EARLIER_SYSTEMS])
+@pytest.mark.parametrize("name", ["dense", "rrf"])
 def test_vectors_need_an_embedder(conversation: Conversation, name: str) -> None:
     with pytest.raises(InvalidInput, match="needs vectors"):
         Baselines(conversation, None).rank(name, 50)

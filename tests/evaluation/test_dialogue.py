@@ -14,9 +14,7 @@ from memory_core.embedding.minilm import MiniLM
 from memory_core.evaluation import metrics
 from memory_core.evaluation.baselines import Baselines
 from memory_core.evaluation.conversation import Conversation
-from memory_core.evaluation.data import DIALOGUE, QUESTIONS
-from memory_core.evaluation.readers import read
-from memory_core.evaluation.readers.pairs import read_pairs
+from memory_core.evaluation.readers import DIALOGUE, read
 
 CATEGORIES = {
     "single-hop",
@@ -71,15 +69,6 @@ def test_questions_cover_every_category(dialogue: Conversation) -> None:
         assert bool(question.evidence) == (question.category != "unanswerable")
         assert bool(question.answer) == bool(question.evidence)
     assert len({question.text for question in dialogue.questions}) == counts.total()
-
-
-def test_the_simple_file_holds_the_same_labels(dialogue: Conversation) -> None:
-    texts = {turn.id: turn.text for turn in dialogue.turns}
-    pairs = [(pair.query, pair.relevant_texts) for pair in read_pairs(QUESTIONS)]
-    assert pairs == [
-        (question.text, tuple(texts[turn] for turn in question.evidence))
-        for question in dialogue.questions
-    ]
 
 
 def test_marked_entities_stand_in_their_turns(raw: dict[str, Any]) -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
-
-from memory_core.evaluation.earlier_systems import (
+from evals.earlier_systems import (
+    SYSTEMS,
     AgentMemory,
     CognitiveMemoryModel,
     SimpleMemory,
     Told,
+    rankings,
 )
+
+from memory_core.evaluation.conversation import Conversation
 
 DAY = 86_400.0
 
@@ -124,3 +128,14 @@ def test_any_number_of_turns_has_a_ranking_without_repeats(
     assert len(found) == len(set(found))
     assert set(found) <= set(range(count))
     assert found
+
+
+def test_every_system_ranks_the_turns_of_a_conversation_by_id(
+    conversation: Conversation, embedder: Any
+) -> None:
+    found = rankings(conversation, embedder, k=2)
+    assert found.keys() == SYSTEMS.keys()
+    ids = [turn.id for turn in conversation.turns]
+    for lists in found.values():
+        assert len(lists) == len(conversation.questions)
+        assert all(len(ranking) <= 2 and set(ranking) <= set(ids) for ranking in lists)

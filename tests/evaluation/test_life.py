@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evals import life
+from evals.cached import Cached
 
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput
-from memory_core.evaluation import life, plot
-from memory_core.evaluation.cached import Cached
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.memory import Memory
-from server.cli import evaluate
-from server.cli.parser import build_parser
 
 START = 1_717_200_000.0
 DAY = 86_400.0
@@ -93,12 +91,10 @@ def test_questions_without_an_answer_make_no_life(opener: life.OpenMemory) -> No
 def test_the_table_has_a_row_for_each_feature_left_out(opener: life.OpenMemory) -> None:
     found = life.ablation([TALK], Settings(), opener, days=2)
     assert list(found) == ["", *life.FEATURES, "never sleeps"]
-    rows = evaluate._told(found)
-    assert len(rows) == 2 * len(found)
-    assert {row["recall@10"] for row in rows} == {1.0}
-    text = evaluate._life_table(rows)
-    assert "without" in text
-    assert "priming" in text
+    rows = life.rows(found)
+    assert [row["life"] for row in rows] == ["one pass", "life"] * len(found)
+    assert {(row["recall@10"], row["change"]) for row in rows} == {("100.0", "+0.0")}
+    assert {row["without"] for row in rows} == {"nothing", *life.FEATURES, "never sleeps"}
 
 
 def test_the_plot_is_a_png(tmp_path: Path) -> None:
@@ -107,16 +103,9 @@ def test_the_plot_is_a_png(tmp_path: Path) -> None:
         for id in ("first", "second")
         for day, tier in enumerate(("active", "recent", "long_term", "retired"))
     ]
-    plot.draw(course, tmp_path / "life.png")
+    life.draw(course, tmp_path / "life.png")
     assert (tmp_path / "life.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert (tmp_path / "life.png").stat().st_size > 10_000
-
-
-def test_the_command_line_knows_the_flags() -> None:
-    args = build_parser().parse_args(
-        ["evaluate", "--ablation", "--plot", "life.png", "--days", "9"]
-    )
-    assert (args.ablation, args.plot, args.days) == (True, "life.png", 9)
 
 
 def test_a_cached_embedder_answers_as_the_one_behind_it(toy: Any) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import InvalidInput
-from memory_core.evaluation.readers import detect, read
+from memory_core.evaluation.readers import read
 from memory_core.evaluation.runner import evaluate
 
 
@@ -61,7 +61,6 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_each_instance_is_a_haystack_of_its_own(path: Path) -> None:
-    assert detect(path) == "longmemeval"
     first, second, third = read(path)
     assert [c.id for c in (first, second, third)] == ["q1", "q2_abs", "q3"]
     assert [turn.id for turn in first.turns] == [

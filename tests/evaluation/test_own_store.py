@@ -9,8 +9,8 @@ import pytest
 
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput
-from memory_core.evaluation.own_store import evaluate_store
-from memory_core.evaluation.readers.pairs import Pair
+from memory_core.evaluation.readers import Pair
+from memory_core.evaluation.runner import evaluate_store
 from memory_core.memory import Memory as Real
 from memory_core.records import Identity
 

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evals.recorded import FACTS, RecordedEncoder
 
 from memory_core.config import GistSettings, Settings
 from memory_core.errors import InvalidInput
 from memory_core.evaluation import readers
 from memory_core.evaluation.conversation import Conversation, Turn
-from memory_core.evaluation.data import DIALOGUE
-from memory_core.evaluation.recorded import FACTS, RecordedEncoder
 from memory_core.memory import Memory
 from memory_core.records import Identity
 
@@ -22,7 +21,7 @@ ME = Identity("me")
 
 @pytest.fixture(scope="module")
 def dialogue() -> Conversation:
-    return readers.read(DIALOGUE, "dialogue")[0]
+    return readers.read(readers.DIALOGUE, "dialogue")[0]
 
 
 def test_every_recorded_fact_passes_the_checks_and_points_to_its_turns(

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from evals.recorded import FACTS
 
 from memory_core.evaluation import readers
-from memory_core.evaluation.data import DIALOGUE
-from memory_core.evaluation.recorded import FACTS
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity
 
@@ -94,7 +93,7 @@ def test_the_recorded_facts_of_the_dialogue_come_over_the_wire(
 ) -> None:
     """The corpus of `evaluate --with-facts`, served as a model would: each fact in one answer."""
     recorded = json.loads(FACTS.read_text("utf-8"))
-    (dialogue,) = readers.read(DIALOGUE, "dialogue")
+    (dialogue,) = readers.read(readers.DIALOGUE, "dialogue")
     turns = [turn for turn in dialogue.turns if turn.session in ("s01", "s02")]
     said = {turn.id: turn.text for turn in turns}
     wanted = [fact for fact in recorded if set(fact["sources"]) <= said.keys()]

@@ -52,7 +52,7 @@ def test_a_problem_is_told_and_is_exit_code_one(
 
 
 def test_shown_questions_are_in_the_dialogue() -> None:
-    questions = json.loads(demo.OWN_DIALOGUE.read_text("utf-8"))["questions"]
+    questions = json.loads(demo.DIALOGUE.read_text("utf-8"))["questions"]
     chosen = demo._chosen(questions, 8)
     assert [q["question"] for q in chosen[:6]] == list(demo.QUESTIONS)
     assert len(chosen) == 8

@@ -11,10 +11,13 @@ import pytest
 
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput
+from memory_core.evaluation.readers import DIALOGUE
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from server.cli import evaluate
 from server.cli.parser import build_parser
+
+ROOT = Path(__file__).parents[2]
 
 
 def row(category: str, questions: int, value: float) -> dict[str, Any]:
@@ -38,7 +41,7 @@ def test_figures_show_categories_of_the_product_and_overall_of_all() -> None:
         "versions": {"python": "3"},
         "machine": {"processors": 2},
     }
-    text = evaluate._figures(data)
+    text = evaluate.figures(data)
     by_category, overall = text.split("over all questions")
     assert [part for part in by_category.split() if part == "0.250"] == ["0.250"] * 3
     assert "0.375" in overall
@@ -48,7 +51,7 @@ def test_figures_show_categories_of_the_product_and_overall_of_all() -> None:
 
 
 def test_the_own_dialogue_is_shipped_and_labelled() -> None:
-    dialogue = json.loads(evaluate.OWN_DIALOGUE.read_text("utf-8"))
+    dialogue = json.loads(DIALOGUE.read_text("utf-8"))
     turns = [turn for session in dialogue["sessions"] for turn in session["turns"]]
     assert len(turns) >= 150
     assert dialogue["questions"]
@@ -87,11 +90,7 @@ def test_a_file_is_measured_beside_everything_it_is_compared_with(
     settings: Settings, chats: Path
 ) -> None:
     outcome = evaluate.evaluate(settings, arguments(str(chats), "--misses", "1"), {})
-    assert list(outcome.data["rankings"]) == [
-        "recall", "recall, mmr 0.7", "dense", "bm25", "rrf",
-        "simple_memory", "cognitive-memory-model", "agent-memory",
-    ]  # fmt: skip
-    assert "the price of mmr_lambda 0.7" in outcome.text
+    assert list(outcome.data["rankings"]) == ["recall", "dense", "bm25", "rrf"]
     assert outcome.data["counts"]["conversations"] == 2
     assert outcome.data["command"] == "anamnesis evaluate chats.json"
     (missed,) = outcome.data["misses"]
@@ -127,3 +126,21 @@ def test_the_own_store_answers_and_keeps_nothing(settings: Settings, tmp_path: P
         assert memory.get(me, id).access_count == 0
     with pytest.raises(InvalidInput, match="no file of questions"):
         evaluate.evaluate(settings, arguments("--own-store"), {})
+
+
+@pytest.mark.parametrize(
+    ("words", "script"),
+    [
+        (["--ablation"], "tests/evals/life.py --ablation"),
+        (["--plot", "life.png"], "tests/evals/life.py --plot"),
+        (["--days", "9"], "tests/evals/life.py --days"),
+        (["--with-facts"], "tests/evals/compare.py"),
+    ],
+)
+def test_an_option_for_developers_names_the_script_that_has_it(
+    words: list[str], script: str
+) -> None:
+    with pytest.raises(InvalidInput, match=words[0]) as refused:
+        evaluate.evaluate(Settings(), arguments(*words), {})
+    assert script in str(refused.value)
+    assert (ROOT / script.split()[0]).is_file()

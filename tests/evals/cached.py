@@ -1,15 +1,13 @@
-"""An embedder that embeds each text once, for evaluations that tell the same story many times."""
+"""An embedder that embeds each text once, for evaluations that store it many times."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from memory_core.embedding.base import Embedder
+from memory_core.embedding.base import Embedder
 
 
 class Cached:

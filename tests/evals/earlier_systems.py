@@ -1,20 +1,20 @@
-"""The three earlier systems' ways of recall, as their authors wrote them down, over the same turns.
+"""Recall as the three earlier systems do it: their formulas and parameters over the same turns.
 
-Kept because their users ask how this program compares. Each is its formulas with its own
-parameters and nothing of ours; what a language model did there (extracting facts, judging
-importance) is left out, so importance is neutral where only a model gave it. Everything is computed
-as of the last turn. Ids in brackets are rows of the checklist of features that this project began
-with.
+Their users ask how this program compares. What a language model does there (extracting facts,
+judging importance) is left out, so importance is neutral where only a model gives it. Everything is
+computed as of the last turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.embedding.base import Embedder
+from memory_core.evaluation.conversation import Conversation, labelled_text
 from memory_core.text.importance import salience
 from memory_core.text.names.entities import entities
 
@@ -35,9 +35,9 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class SimpleMemory:
-    """Tiers: the last turns, recent ones, and pairs of turns under topic nodes (A1, A4, A5).
+    """Tiers: the last turns, recent ones, and pairs of turns under topic nodes.
 
-    A fresh store has no edges between nodes yet, so the expansion along them (A4.6) finds nothing.
+    A fresh store has no edges between nodes yet, so the expansion along them finds nothing.
     A pair's vector is the mean of its turns'.
     """
 
@@ -76,14 +76,14 @@ class SimpleMemory:
         return list(dict.fromkeys([*(turn for held in best for turn in held), *last]))
 
     def _fused(self, told: Told, query: Floats, held: tuple[int, ...], days: float) -> float:
-        """0.6 similarity + 0.3 recency + 0.1 importance (A4.9); 0 below the floor (A4.11)."""
+        """0.6 similarity + 0.3 recency + 0.1 importance; 0 below the floor."""
         similarity = float(_mean(told.vectors[list(held)]) @ query)
         if similarity < self.floor:
             return 0.0
         return 0.6 * similarity + 0.3 * _recency(told, held, days) + 0.1 * NEUTRAL
 
     def _from_nodes(self, told: Told, query: Floats, end: int) -> Iterator[tuple[int, ...]]:
-        """The best members of the best topic nodes among the turns before *end* (A4.5-A4.8)."""
+        """The best members of the best topic nodes among the turns before *end*."""
         pairs = [tuple(range(turn, min(turn + 2, end))) for turn in range(0, end, 2)]
         vectors = np.array([_mean(told.vectors[list(pair)]) for pair in pairs])
         grouped = self._clusters(vectors)
@@ -99,7 +99,7 @@ class SimpleMemory:
                 yield pairs[member]
 
     def _clusters(self, vectors: Floats) -> list[list[int]]:
-        """Find or create a node for each row; those over the cap are split stricter (A5.1-A5.3)."""
+        """Find or create a node for each row; those over the cap are split stricter."""
         found: list[list[int]] = []
         for node in _leaders(vectors, list(range(len(vectors))), self.node_threshold):
             split = _leaders(vectors, node, self.node_threshold + self.split_step)
@@ -109,7 +109,7 @@ class SimpleMemory:
 
 @dataclass(frozen=True, slots=True)
 class CognitiveMemoryModel:
-    """Similarity x decay x importance, spread to neighbours and by entities (B2, B3, B5).
+    """Similarity x decay x importance, spread to neighbours and by entities.
 
     No query precedes, so nothing is primed or rehearsed. The notes give no value for the shares
     that spread; these are 0.5 along similarity and 0.8 along a shared entity.
@@ -137,7 +137,7 @@ class CognitiveMemoryModel:
         return [turn for turn in order.tolist() if score[turn] > -np.inf]
 
     def _importance(self, told: Told) -> Floats:
-        """0.5 to 2.0 (B5.1): twice what the wording says, 1.5 for what was new when it was said."""
+        """0.5 to 2.0: twice what the wording says, 1.5 for what was new when it was said."""
         judged = 2.0 * np.array([salience(text)[0] for text in told.texts])
         likeness = np.tril(told.vectors @ told.vectors.T, -1)
         new = likeness.max(axis=1, initial=0.0) < self.novel_below
@@ -156,7 +156,7 @@ class CognitiveMemoryModel:
 
 @dataclass(frozen=True, slots=True)
 class AgentMemory:
-    """0.5 cosine + 0.3 recency + 0.2 importance, then MMR over an oversample (C3)."""
+    """0.5 cosine + 0.3 recency + 0.2 importance, then MMR over an oversample."""
 
     k: int = 10
     oversample: int = 20
@@ -179,8 +179,37 @@ class AgentMemory:
         return chosen
 
 
+SYSTEMS: dict[str, SimpleMemory | CognitiveMemoryModel | AgentMemory] = {
+    "simple_memory": SimpleMemory(),
+    "cognitive-memory-model": CognitiveMemoryModel(),
+    "agent-memory": AgentMemory(),
+}
+"""With the parameters that their authors chose; only the length of the list is asked for."""
+
+
+def rankings(conversation: Conversation, embedder: Embedder, k: int) -> dict[str, list[list[str]]]:
+    """Name of the system -> turn ids, best first and at most *k*, one list a question."""
+    told = _told(conversation, embedder)
+    asked = [
+        embedder.query(question.text).astype(np.float64) for question in conversation.questions
+    ]
+    names = [turn.id for turn in conversation.turns]
+    return {
+        name: [[names[turn] for turn in replace(system, k=k).rank(told, q)[:k]] for q in asked]
+        for name, system in SYSTEMS.items()
+    }
+
+
+def _told(conversation: Conversation, embedder: Embedder) -> Told:
+    turns = conversation.turns
+    texts = [labelled_text(turn) for turn in turns]
+    now = max((turn.when for turn in turns if turn.when is not None), default=0.0)
+    ages = [now - (now if turn.when is None else turn.when) for turn in turns]
+    return Told(texts, embedder.documents(texts).astype(np.float64), np.array(ages))
+
+
 def _recency(told: Told, held: Sequence[int], days: float) -> float:
-    """exp(-age / days), as written there an e-folding time and no half-life (A4.10)."""
+    """exp(-age / days), as written there an e-folding time and no half-life."""
     return float(np.exp(-told.age_s[list(held)].min() / DAY / days))
 
 

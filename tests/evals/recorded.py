@@ -1,8 +1,8 @@
-"""An encoder that gives facts written down beforehand: what extraction is worth, without a model.
+"""An encoder that returns facts written by hand: what extraction is worth, without a model.
 
-The facts of the project's dialogue were written by hand from its turns, in the way in which a model
-is asked for them; their writer had seen about 15 of the 110 questions. They take the same way as a
-model's: the same checks, the same commit, the same weight.
+The facts of the project's dialogue were written from its turns, in the form in which a model is
+asked for them; their writer had seen about 15 of the 110 questions. They pass the same checks and
+the same commit as a model's, with the same weight.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class RecordedEncoder:
         ]
         return Encoded(tuple(Gist() for _ in turns), tuple(facts))
 
-    def summarise(self, texts: Sequence[str], sentences: int) -> Summarised:  # noqa: ARG002
+    def summarise(self, texts: Sequence[str], sentences: int) -> Summarised:
         """Nothing: only facts are recorded."""
         return Summarised("")
 
-    def relate(self, older: str, newer: str) -> Related:  # noqa: ARG002
+    def relate(self, older: str, newer: str) -> Related:
         """Nothing: only facts are recorded."""
         return Related("")
