@@ -18,12 +18,12 @@ from memory_core.lifecycle import topics
 from memory_core.lifecycle.tiers import Swept
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.maintenance.reembedding import Reembedding
+from memory_core.recall import query
 from memory_core.recall.query import Cues
+from memory_core.recall.request import RecallRequest
 from memory_core.records import (
     KINDS,
-    VISIBILITIES,
     Change,
-    ConversationTurn,
     ForgetReport,
     HealthReport,
     Identity,
@@ -33,17 +33,16 @@ from memory_core.records import (
     RunReport,
     is_id,
 )
-from memory_core.remember import draft as intake
+from memory_core.remember import draft
 from memory_core.remember.capture import Observation
+from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.runtime import Parts, Runtime
 from memory_core.storage.index.indexes import DERIVED_FROM as FROM
 from memory_core.text import secrets
 from memory_core.text.importance import ImportanceScorer
 
-K_MOST = 50
 LISTING_MOST = 1000
 FORGET_CANDIDATES = 10  # that forget by query offers for choice
-CONTEXT_MOST = 5
 
 
 class Memory:
@@ -90,147 +89,48 @@ class Memory:
 
     # Writing
 
-    def remember(
-        self,
-        who: Identity,
-        text: str,
-        *,
-        kind: str = "",
-        importance: float = 0.0,
-        tags: Sequence[str] = (),
-        when: str | float = "",
-        speaker: str = "",
-        session: str = "",
-        scope: str = "",
-        source: str = "",
-        replaces: str = "",
-        role: str = "",
-        trust: str = "agent",
-        client: str = "",
-        key: str = "",
-    ) -> Receipt:
-        """Store *text* durably and say how it relates to what is known.
+    def remember(self, who: Identity, request: RememberRequest) -> Receipt:
+        """Store what *request* says durably; the receipt says how it relates to what is stored.
 
-        *importance* 0 means: judge it. *when* is ISO 8601 or epoch seconds, "" now. *replaces* is
-        the id of the memory that this corrects, or a tombstone id to remember something forgotten
-        after all. *key* is an idempotency key: the same key gets the same receipt. The receipt's
-        status is stored, reinforced (an exact repeat), replaced or refused (it was forgotten).
-        Raises InvalidInput, TooLarge, ScopeDenied, NotFound, Busy or a StorageError, and then
-        nothing is stored.
+        The receipt's status is stored, reinforced (an exact repeat), replaced or refused (it was
+        forgotten). Raises InvalidInput, TooLarge, ScopeDenied, NotFound, Busy or a StorageError,
+        and then nothing is stored.
         """
-        draft = intake.draft(
-            who,
-            text,
-            self.settings.limits,
-            self._clock(),
-            kind=kind,
-            importance=importance,
-            tags=tags,
-            when=when,
-            speaker=speaker,
-            session=session,
-            scope=scope,
-            source=source,
-            replaces=replaces,
-            role=role,
-            trust=trust,
-            client=client,
-            key=key,
-        )
-        return self._runtime.parts().writer.remember(who, draft)
+        checked = draft.draft(who, request, self.settings.limits, self._clock())
+        return self._runtime.parts().writer.remember(who, checked)
 
-    def observe(
-        self,
-        who: Identity,
-        turn: ConversationTurn,
-        *,
-        scope: str = "",
-        tags: Sequence[str] = (),
-        trust: str = "",
-        source: str = "",
-        client: str = "",
-    ) -> Observation:
-        """Keep a *turn* of a conversation verbatim when it passes the relevance gate.
+    def observe(self, who: Identity, turn: ConversationTurn) -> Observation:
+        """Store a *turn* of a conversation verbatim when it passes the relevance gate.
 
-        What is not kept is named in `skipped`: too short, only stopwords, infrastructure noise, an
-        echo of recalled text, or a near-duplicate, which reinforces the first one. *trust* "" is
-        user, or agent for what an assistant or a tool said. Raises as remember does.
+        What is not stored is named in `skipped`: too short, only stopwords, infrastructure noise,
+        an echo of recalled text, or a near-duplicate, which reinforces the first one. Raises as
+        remember does.
         """
-        limits, now = self.settings.limits, self._clock()
-        draft = intake.of_turn(who, turn, limits, now, scope, tags, trust, source, client)
-        return self._runtime.parts().capture.observe(who, draft)
+        checked = draft.of_turn(who, turn, self.settings.limits, self._clock())
+        return self._runtime.parts().capture.observe(who, checked)
 
     def observe_and_recall(
-        self,
-        who: Identity,
-        turn: ConversationTurn,
-        *,
-        k: int = 8,
-        tags: Sequence[str] = (),
-        **given: str,
+        self, who: Identity, turn: ConversationTurn, *, k: int = 8
     ) -> tuple[Observation, Recollection]:
-        """Observe a *turn*, and what it brings to mind besides itself (seed row B1.3).
+        """Observe a *turn*, and recall at most *k* memories for it, the turn itself left out.
 
-        *given* are scope, trust, source and client as in observe. The recall is asked with the
-        beginning of the turn as far as a query may be long, in its session.
+        The query is the beginning of the turn as far as a query may be long, in its session.
         """
-        observed = self.observe(who, turn, tags=tags, **given)
+        observed = self.observe(who, turn)
         itself = (observed.receipt.id,) if observed.receipt is not None else ()
-        most = self.settings.limits.query_chars
-        cues = Cues(turn.content[:most], validation.whole(k, "k", 1, K_MOST), session=turn.session)
+        asked = turn.content[: self.settings.limits.query_chars]
+        cues = Cues(asked, validation.whole(k, "k", 1, query.K_MOST), session=turn.session)
         return observed, self._recalled(who, replace(cues, besides=itself))
 
     # Reading
 
-    def recall(
-        self,
-        who: Identity,
-        query: str,
-        *,
-        k: int = 8,
-        scope: str = "",
-        kinds: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        speaker: str = "",
-        session: str = "",
-        since: str = "",
-        until: str = "",
-        as_of: str = "",
-        context: int = 1,
-        explain: bool = False,
-        rehearse: bool = True,
-        elsewhere: bool = False,
-    ) -> Recollection:
-        """What *query* brings to mind, best first, at most *k* (1-50) memories.
+    def recall(self, who: Identity, request: RecallRequest) -> Recollection:
+        """The memories that answer *request*, best first.
 
-        *scope*, *kinds*, *tags* and *speaker* narrow; *since* and *until* (ISO 8601, inclusive)
-        filter when it happened, *as_of* gives what was known then. *session* names the current
-        conversation, whose last five turns come as `recent`. *context* (0-5) neighbours of each
-        hit are attached. A *query* that is an id gives that memory (NotFound when there is none).
-        Without *rehearse* the recall is read-only: it leaves no trace in any memory. With
-        *elsewhere* nothing of the *session* itself is an answer: it is in sight already.
+        Raises InvalidInput or TooLarge for an argument that is not allowed, NotFound when the
+        query is an id that nothing has.
         """
-        happened, known = validation.period(since, until), validation.span(as_of, "as_of")
-        cues = Cues(
-            query=self._query(query),
-            k=validation.whole(k, "k", 1, K_MOST),
-            scope=validation.one_of(scope, "scope", VISIBILITIES),
-            kinds=tuple(
-                validation.one_of(kind, "kinds", KINDS)
-                for kind in validation.labels(kinds, "kinds")
-            ),
-            tags=validation.labels(tags, "tags"),
-            speaker=validation.label(speaker, "speaker"),
-            session=validation.label(session, "session"),
-            since=happened[0],
-            until=happened[1],
-            as_of=None if known is None else known[1],
-            context=validation.whole(context, "context", 0, CONTEXT_MOST),
-            explain=validation.flag(explain, "explain"),
-            rehearse=validation.flag(rehearse, "rehearse"),
-            elsewhere=validation.flag(elsewhere, "elsewhere"),
-        )
-        return self._recalled(who, cues)
+        return self._recalled(who, query.checked(request, self.settings.limits))
 
     def _recalled(self, who: Identity, cues: Cues) -> Recollection:
         """What *cues* bring to mind; unless it leaves no trace, captured again it is an echo."""
@@ -473,26 +373,18 @@ class Memory:
         belongs to another agent or team; else it becomes the caller's own. Raises InvalidInput,
         which names the field, TooLarge, ScopeDenied or a StorageError.
         """
-        links = intake.links(validation.mapping(record, "record").get("links", ()))
+        links = draft.links(validation.mapping(record, "record").get("links", ()))
         record = {name: value for name, value in record.items() if name != "links"}
         memory, warnings = jsonl.from_record(record)
         if "occurred_at" not in record:
             memory = replace(memory, occurred_at=self._clock())
-        memory = intake.imported(who, memory, self.settings.limits)
+        memory = draft.imported(who, memory, self.settings.limits)
         receipt = self._runtime.parts().writer.bring_in(who, memory, links)
         return replace(receipt, warnings=(*receipt.warnings, *warnings))
 
-    def _query(self, query: str) -> str:
-        return validation.prose(
-            query, "query", self.settings.limits.query_chars, validation.SHORTEN
-        )[0]
-
-    def _near(self, parts: Parts, who: Identity, query: str) -> tuple[str, ...]:
-        """What *query* brings to mind of what *who* may forget."""
-        most = self.settings.limits.query_chars
-        cleaned = validation.prose(query, "query", most, validation.SHORTEN)[0]
-        found = parts.reader.recall(
-            who, Cues(cleaned, k=FORGET_CANDIDATES, context=0, rehearse=False)
-        )
+    def _near(self, parts: Parts, who: Identity, text: str) -> tuple[str, ...]:
+        """The ids that a recall of *text* finds among what *who* may forget."""
+        request = RecallRequest(text, k=FORGET_CANDIDATES, context=0, rehearse=False)
+        found = parts.reader.recall(who, query.checked(request, self.settings.limits))
         near = [hit.memory for hit in (*found.hits, *found.partial)]
         return tuple(m.id for m in near if who.admin or m.agent == who.agent)

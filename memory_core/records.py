@@ -81,21 +81,6 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationTurn:
-    """One turn of a conversation as it is captured (seed row B1.2).
-
-    *timestamp* is when it was said; None means now. *speaker* is a name ("Mara"); *role* is one of
-    ROLES.
-    """
-
-    role: str
-    content: str
-    timestamp: float | None = None
-    session: str = ""
-    speaker: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Memory:
     """One memory, as it is stored and exported (design, section 4).
 

@@ -10,7 +10,9 @@ import pytest
 
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
-from memory_core.records import ConversationTurn, Identity, Recollection
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity, Recollection
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 ME = Identity("me")
 
@@ -57,7 +59,7 @@ def test_zebra_facts_survive_twenty_unrelated_turns(real: Memory) -> None:  # B1
     facts = {says(real, text) for text in ANIMALS[:2]}
     for text in UNRELATED:
         says(real, text)
-    found = real.recall(ME, "Where do zebras live?", session="s", k=3)
+    found = real.recall(ME, RecallRequest("Where do zebras live?", session="s", k=3))
     assert found.found
     assert facts <= {hit.memory.id for hit in found.hits}
     assert found.hits[0].memory.text == ANIMALS[0]
@@ -65,10 +67,10 @@ def test_zebra_facts_survive_twenty_unrelated_turns(real: Memory) -> None:  # B1
 
 def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:  # B3.11
     for animal, program in zip(ANIMALS, PROGRAMMING, strict=True):
-        real.remember(ME, program)
-        real.remember(ME, animal)
+        real.remember(ME, RememberRequest(program))
+        real.remember(ME, RememberRequest(animal))
     neutral = [lead(real, question, "other") for question in NEUTRAL]
-    zebra = real.recall(ME, "zebra", session="talk", k=6)
+    zebra = real.recall(ME, RecallRequest("zebra", session="talk", k=6))
     assert {hit.memory.text for hit in zebra.hits[:3]} == set(ANIMALS)
     primed = real.in_mind(ME, "talk").primed
     assert {real.get(ME, id).text for id in primed} == set(ANIMALS)
@@ -80,9 +82,9 @@ def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:  # B3.11
 
 def test_after_zebra_animals_outrank_programming(real: Memory) -> None:  # B3.11
     for text in (*PROGRAMMING, *ANIMALS):
-        real.remember(ME, text)
+        real.remember(ME, RememberRequest(text))
     before = [first(real, cue, "other") for cue in BALANCED]
-    real.recall(ME, "zebra", session="talk", k=6)
+    real.recall(ME, RecallRequest("zebra", session="talk", k=6))
     after = [first(real, cue, "talk") for cue in BALANCED]
     turned = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
     assert turned
@@ -105,7 +107,7 @@ BALANCED = (
 
 def first(memory: Memory, cue: str, session: str) -> str:
     """The text of what *cue* brings to mind first."""
-    found = memory.recall(ME, cue, session=session, context=0, rehearse=False)
+    found = memory.recall(ME, RecallRequest(cue, session=session, context=0, rehearse=False))
     return texts(found)[0]
 
 
@@ -115,7 +117,7 @@ NEUTRAL = ("Are there plains, scripts or parsers?", "animals and the backend", "
 def lead(memory: Memory, question: str, session: str) -> float:
     """By how much the animals score above the programs."""
     found = memory.recall(
-        ME, question, session=session, k=6, context=0, rehearse=False, explain=True
+        ME, RecallRequest(question, session=session, k=6, context=0, rehearse=False, explain=True)
     )
     given = (*found.hits, *found.rejected)  # what nothing speaks for is rejected, with its score
     scores = {hit.memory.text: hit.score for hit in given}
@@ -125,9 +127,9 @@ def lead(memory: Memory, question: str, session: str) -> float:
 
 def test_two_conversations_at_once_do_not_prime_each_other(real: Memory) -> None:
     for text in (*ANIMALS, *PROGRAMMING):
-        real.remember(ME, text)
-    real.recall(ME, "zebra", session="a")
-    real.recall(ME, "Python logs", session="b")
+        real.remember(ME, RememberRequest(text))
+    real.recall(ME, RecallRequest("zebra", session="a"))
+    real.recall(ME, RecallRequest("Python logs", session="b"))
     animals = {real.get(ME, id).text for id in real.in_mind(ME, "a").working}
     code = {real.get(ME, id).text for id in real.in_mind(ME, "b").working}
     assert animals <= set(ANIMALS)
@@ -138,7 +140,7 @@ def test_two_conversations_at_once_do_not_prime_each_other(real: Memory) -> None
 
 def test_working_memory_stays_warm_and_clears_on_a_topic_shift(real: Memory) -> None:  # B2.10
     for text in (*ANIMALS, *PROGRAMMING):
-        real.remember(ME, text)
+        real.remember(ME, RememberRequest(text))
     real.observe_and_recall(ME, ConversationTurn("user", "Tell me about zebras.", session="s"))
     warm = set(real.in_mind(ME, "s").working)
     assert warm
@@ -150,24 +152,26 @@ def test_working_memory_stays_warm_and_clears_on_a_topic_shift(real: Memory) -> 
 
 
 def test_a_corrected_fact_outranks_the_old_one(real: Memory) -> None:  # B5.11
-    old = real.remember(ME, "The meeting with the bank is on Tuesday.").id
-    new = real.remember(ME, "Correction: the meeting with the bank is on Wednesday.").id
+    old = real.remember(ME, RememberRequest("The meeting with the bank is on Tuesday.")).id
+    new = real.remember(
+        ME, RememberRequest("Correction: the meeting with the bank is on Wednesday.")
+    ).id
     assert real.get(ME, new).importance == 1.0
-    found = real.recall(ME, "When is the meeting with the bank?")
+    found = real.recall(ME, RecallRequest("When is the meeting with the bank?"))
     assert [hit.memory.id for hit in found.hits][:2] == [new, old]
 
 
 def test_older_scores_lower_for_retention_and_access_resists_decay(
     real: Memory, clock: Any
 ) -> None:  # B2.10
-    old = real.remember(ME, "The first garden plan has three beds of beans.").id
-    used = real.remember(ME, "The second garden plan has four beds of peas.").id
+    old = real.remember(ME, RememberRequest("The first garden plan has three beds of beans.")).id
+    used = real.remember(ME, RememberRequest("The second garden plan has four beds of peas.")).id
     clock.pass_by(5 * 86_400)
-    real.recall(ME, used)
+    real.recall(ME, RecallRequest(used))
     real._runtime.parts().maintenance.accesses.flush()
     clock.pass_by(5 * 86_400)
-    new = real.remember(ME, "The third garden plan has five beds of kale.").id
-    found = real.recall(ME, "garden plan beds", explain=True)
+    new = real.remember(ME, RememberRequest("The third garden plan has five beds of kale.")).id
+    found = real.recall(ME, RecallRequest("garden plan beds", explain=True))
     kept = {hit.memory.id: hit.why["retention"] for hit in found.hits}
     assert kept[new] > kept[used] > kept[old]
     slowed = 30 * (1 + math.log(2))  # long_term, one access, five days ago
@@ -176,8 +180,10 @@ def test_older_scores_lower_for_retention_and_access_resists_decay(
 
 
 def test_database_notes_do_not_answer_a_question_about_something_else(real: Memory) -> None:
-    real.remember(ME, "Redis caches the sessions of the shop for twenty minutes.")  # A4.15
-    assert not real.recall(ME, "How do I write a move constructor in C++?").found
+    real.remember(
+        ME, RememberRequest("Redis caches the sessions of the shop for twenty minutes.")
+    )  # A4.15
+    assert not real.recall(ME, RecallRequest("How do I write a move constructor in C++?")).found
 
 
 def test_topics_tell_python_elephants_and_the_eiffel_tower_apart(real: Memory) -> None:  # B1.16
@@ -186,7 +192,7 @@ def test_topics_tell_python_elephants_and_the_eiffel_tower_apart(real: Memory) -
         ("Elephants live in herds.", "Elephants drink a lot of water every day."),
         ("The Eiffel Tower stands in Paris.", "The Eiffel Tower is 330 metres high."),
     )
-    ids = [[real.remember(ME, text).id for text in group] for group in groups]
+    ids = [[real.remember(ME, RememberRequest(text)).id for text in group] for group in groups]
     real.consolidate(ME, mode="topics")
     topics = [{real.get(ME, id).topic for id in group} for group in ids]
     assert [len(labels) for labels in topics] == [1, 1, 1]
@@ -198,7 +204,7 @@ def test_a_redis_fact_and_a_mongodb_question_stay_two_topics(real: Memory) -> No
         ("Redis caches the user sessions of the shop.", "Redis keeps the sessions of the shop."),
         ("Should MongoDB hold the session cache?", "Could MongoDB hold the session cache?"),
     )
-    ids = [[real.remember(ME, text).id for text in group] for group in groups]
+    ids = [[real.remember(ME, RememberRequest(text)).id for text in group] for group in groups]
     real.consolidate(ME, mode="topics")
     redis, mongo = ([real.get(ME, id).topic for id in group] for group in ids)
     assert redis[0] == redis[1] != ""

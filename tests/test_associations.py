@@ -9,7 +9,9 @@ import pytest
 
 from memory_core.errors import InvalidInput, NotFound
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Identity, Link
+from memory_core.remember.request import RememberRequest
 
 ME, OTHER = Identity("me"), Identity("other")
 
@@ -28,7 +30,7 @@ def three(memory: Memory) -> tuple[str, str, str]:
         "the zebra sleeps in Africa",
         "invoice nine is paid",
     )
-    a, b, c = (memory.remember(ME, text).id for text in texts)
+    a, b, c = (memory.remember(ME, RememberRequest(text)).id for text in texts)
     return a, b, c
 
 
@@ -37,7 +39,7 @@ def test_co_recall_grows_with_each_event_and_has_one_order(
 ) -> None:
     a, b, c = three
     for times in (1, 2, 3):
-        memory.recall(ME, "zebra in Africa")
+        memory.recall(ME, RecallRequest("zebra in Africa"))
         flush(memory)
         assert memory.links(ME, a) == [Link(a, b, "co_recall", float(times))]
     assert memory.links(ME, b) == [Link(b, a, "co_recall", 3.0)]
@@ -50,13 +52,13 @@ def test_several_recalls_before_a_flush_are_one_change(
     memory: Memory, three: tuple[str, str, str]
 ) -> None:
     for _ in range(5):
-        memory.recall(ME, "zebra in Africa", k=1)  # selected or not
+        memory.recall(ME, RecallRequest("zebra in Africa", k=1))  # selected or not
     flush(memory)
     assert [link.weight for link in memory.links(ME, three[0])] == [5.0]
 
 
 def test_a_read_only_recall_links_nothing(memory: Memory, three: tuple[str, str, str]) -> None:
-    memory.recall(ME, "zebra in Africa", rehearse=False)
+    memory.recall(ME, RecallRequest("zebra in Africa", rehearse=False))
     flush(memory)
     assert memory.links(ME, three[0]) == []
 
@@ -75,7 +77,7 @@ def test_topics_are_linked_by_what_was_recalled_together(
     for id, topic in zip(three, ("Running", "Sleeping", "Money"), strict=True):
         store.commit(lambda tx, id=id, topic=topic: tx.append(Change("put", id, {"topic": topic})))
     for _ in range(2):
-        memory.recall(ME, "zebra in Africa")
+        memory.recall(ME, RecallRequest("zebra in Africa"))
     flush(memory)
     assert memory.topic_edges(ME) == {("Running", "Sleeping"): 2.0}
     assert memory.topic_edges(OTHER) == {}
@@ -84,7 +86,7 @@ def test_topics_are_linked_by_what_was_recalled_together(
 def test_links_are_exported_and_come_back(
     open_memory: OpenMemory, memory: Memory, three: tuple[str, str, str]
 ) -> None:
-    memory.recall(ME, "zebra in Africa")
+    memory.recall(ME, RecallRequest("zebra in Africa"))
     flush(memory)
     records = list(memory.export(ME))
     assert ["links" in record for record in records] == [True, True, False]
@@ -102,8 +104,8 @@ def test_bad_links_in_an_import_are_named(memory: Memory, links: Any) -> None:
 
 
 def test_an_import_cannot_link_to_what_one_may_not_read(memory: Memory) -> None:
-    theirs = memory.remember(OTHER, "A secret of the other.").id
-    mine = memory.remember(ME, "A text of mine.").id
+    theirs = memory.remember(OTHER, RememberRequest("A secret of the other.")).id
+    mine = memory.remember(ME, RememberRequest("A text of mine.")).id
     link = {"a": mine, "b": theirs, "kind": "co_recall", "weight": 9.0}
     memory.bring_in(ME, {"id": mine, "text": "A text of mine.", "links": [link]})
     assert memory.links(OTHER, theirs) == []

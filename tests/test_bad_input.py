@@ -12,7 +12,9 @@ from memory_core.config import Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 TALK = (
@@ -35,7 +37,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory, minilm: MiniLM) -> Iterator
     with Memory(Settings(data_dir=folder), embedder=minilm) as memory:
         assert memory.wait_ready(60)
         for speaker, text in TALK:
-            memory.remember(ME, text, speaker=speaker, session="kitchen")
+            memory.remember(ME, RememberRequest(text, speaker=speaker, session="kitchen"))
         yield memory
 
 
@@ -44,7 +46,7 @@ def both(found: Recollection) -> list[Hit]:
 
 
 def first(memory: Memory, query: str) -> str:
-    return both(memory.recall(ME, query, rehearse=False))[0].memory.text
+    return both(memory.recall(ME, RecallRequest(query, rehearse=False)))[0].memory.text
 
 
 # Questions
@@ -54,21 +56,23 @@ def first(memory: Memory, query: str) -> str:
     ("word", "held"), [("cello", "cello"), ("marathon", "marathon"), ("5433", "5433")]
 )
 def test_one_word_finds_what_holds_it(memory: Memory, word: str, held: str) -> None:
-    found = memory.recall(ME, word, rehearse=False)
+    found = memory.recall(ME, RecallRequest(word, rehearse=False))
     assert found.found
     assert held in found.hits[0].memory.text
 
 
 @pytest.mark.parametrize("query", ["what is it that they do", "and so on", "the of and is a"])
 def test_only_stopwords_are_never_sure(memory: Memory, query: str) -> None:
-    found = memory.recall(ME, query, rehearse=False)
+    found = memory.recall(ME, RecallRequest(query, rehearse=False))
     assert found.feeling in ("none", "low")
     assert 0 <= len(found.partial) <= 3
 
 
 @pytest.mark.parametrize("query", ["Who wants to give Felix a cello?", "How is Nora's knee?"])
 def test_capitals_change_nothing(memory: Memory, query: str) -> None:
-    plain, loud = (memory.recall(ME, each, rehearse=False) for each in (query, query.upper()))
+    plain, loud = (
+        memory.recall(ME, RecallRequest(each, rehearse=False)) for each in (query, query.upper())
+    )
     assert [h.memory.id for h in both(loud)][:3] == [h.memory.id for h in both(plain)][:3]
     assert loud.found == plain.found
 
@@ -83,13 +87,13 @@ def test_capitals_change_nothing(memory: Memory, query: str) -> None:
     ],
 )
 def test_typos_are_forgiven(memory: Memory, query: str, held: str) -> None:
-    found = memory.recall(ME, query, explain=True, rehearse=False)
+    found = memory.recall(ME, RecallRequest(query, explain=True, rehearse=False))
     assert held in both(found)[0].memory.text
     assert float(both(found)[0].why["lexical"]) > 0
 
 
 def test_numbers_are_not(memory: Memory) -> None:
-    found = memory.recall(ME, "5432", explain=True, rehearse=False)
+    found = memory.recall(ME, RecallRequest("5432", explain=True, rehearse=False))
     assert all(float(hit.why["lexical"]) == 0 for hit in both(found))
 
 
@@ -112,12 +116,12 @@ def test_two_thousand_characters_are_read_and_one_more_is_refused(memory: Memory
     assert len(long) == 2_000
     assert "cello" in first(memory, long)
     with pytest.raises(InvalidInput, match="query"):
-        memory.recall(ME, long + "x", rehearse=False)
+        memory.recall(ME, RecallRequest(long + "x", rehearse=False))
 
 
 @pytest.mark.parametrize("text", [text for _, text in TALK if len(text.split()) > 5])
 def test_a_memory_quoted_verbatim_comes_first(memory: Memory, text: str) -> None:
-    found = memory.recall(ME, text, rehearse=False)
+    found = memory.recall(ME, RecallRequest(text, rehearse=False))
     assert found.hits[0].memory.text == text
     assert found.feeling in ("high", "moderate")
 
@@ -127,12 +131,12 @@ def test_a_memory_quoted_verbatim_comes_first(memory: Memory, text: str) -> None
 
 def test_the_unrelated_is_not_found_and_nothing_is_offered_instead(memory: Memory) -> None:
     for query in ("Which enzymes break down lactose?", "quantum chromodynamics lattice spacing"):
-        found = memory.recall(ME, query, rehearse=False)
+        found = memory.recall(ME, RecallRequest(query, rehearse=False))
         assert (found.found, found.feeling, found.hits, found.partial) == (False, "none", (), ())
 
 
 def test_the_borderline_gives_half_matches(memory: Memory) -> None:
-    found = memory.recall(ME, "Which vet treats the animals?", rehearse=False)
+    found = memory.recall(ME, RecallRequest("Which vet treats the animals?", rehearse=False))
     assert (found.found, found.feeling, found.hits) == (False, "none", ())
     assert "Pickle, my cat" in found.partial[0].memory.text
     assert len(found.partial) <= 3
@@ -142,7 +146,7 @@ def test_the_borderline_gives_half_matches(memory: Memory) -> None:
     "query", ["Which port does staging listen on?", "What did the allotment society offer us?"]
 )
 def test_the_well_known_is_felt(memory: Memory, query: str) -> None:
-    assert memory.recall(ME, query, rehearse=False).feeling in ("high", "moderate")
+    assert memory.recall(ME, RecallRequest(query, rehearse=False)).feeling in ("high", "moderate")
 
 
 DATABASE = (
@@ -171,12 +175,12 @@ def test_database_notes_are_no_answer_to_a_question_about_cpp(
 ) -> None:
     memory = open_memory(embedder=minilm)
     for text in DATABASE:
-        memory.remember(ME, text)
-    found = memory.recall(ME, query)
+        memory.remember(ME, RememberRequest(text))
+    found = memory.recall(ME, RecallRequest(query))
     assert (found.found, found.hits, found.partial) == (False, (), ())
     for text in CPP:
-        memory.remember(ME, text)
-    found = memory.recall(ME, query, explain=True)
+        memory.remember(ME, RememberRequest(text))
+    found = memory.recall(ME, RecallRequest(query, explain=True))
     given = {hit.memory.text for hit in both(found)}
     assert given
     assert given <= set(CPP)
@@ -189,18 +193,18 @@ def test_database_notes_are_no_answer_to_a_question_about_cpp(
 
 def test_one_memory_answers_its_question_and_no_other(open_memory: Any, minilm: MiniLM) -> None:
     memory = open_memory(embedder=minilm)
-    id = memory.remember(ME, "The boiler code is 4711.").id
-    found = memory.recall(ME, "What is the code of the boiler?")
+    id = memory.remember(ME, RememberRequest("The boiler code is 4711.")).id
+    found = memory.recall(ME, RecallRequest("What is the code of the boiler?"))
     assert [hit.memory.id for hit in found.hits] == [id]
     assert found.feeling in ("high", "moderate")
-    assert not memory.recall(ME, "Who won the tennis final?").found
+    assert not memory.recall(ME, RecallRequest("Who won the tennis final?")).found
 
 
 def test_without_sessions_nothing_comes_from_a_thread(open_memory: Any, minilm: MiniLM) -> None:
     memory = open_memory(embedder=minilm)
     for speaker, text in TALK:
-        memory.remember(ME, text, speaker=speaker)
-    found = memory.recall(ME, "How long did Nora run?", explain=True, k=10)
+        memory.remember(ME, RememberRequest(text, speaker=speaker))
+    found = memory.recall(ME, RecallRequest("How long did Nora run?", explain=True, k=10))
     assert found.hits
     for hit in found.hits:
         assert (hit.why["thread"], hit.why["session"], hit.before, hit.after) == (0, 0, (), ())
@@ -218,10 +222,10 @@ MANUAL = (
 def test_parts_of_a_document_lend_each_other_nothing(open_memory: Any, minilm: MiniLM) -> None:
     memory = open_memory(embedder=minilm)
     for part in MANUAL:
-        memory.remember(ME, part, session="manual.pdf", source="manual.pdf")
+        memory.remember(ME, RememberRequest(part, session="manual.pdf", source="manual.pdf"))
     for part in MANUAL:
-        memory.remember(ME, f"Quote: {part}", session="reader", speaker="Ann")
-    found = memory.recall(ME, "How is the pump primed?", explain=True, k=8)
+        memory.remember(ME, RememberRequest(f"Quote: {part}", session="reader", speaker="Ann"))
+    found = memory.recall(ME, RecallRequest("How is the pump primed?", explain=True, k=8))
     assert "pump is primed" in found.hits[0].memory.text
     assert {hit.why["thread"] for hit in found.hits} == {0}
 
@@ -229,8 +233,8 @@ def test_parts_of_a_document_lend_each_other_nothing(open_memory: Any, minilm: M
 def test_a_dialogue_without_names_still_has_threads(open_memory: Any, minilm: MiniLM) -> None:
     memory = open_memory(embedder=minilm)
     for text in ("Where did you leave the ladder?", "Behind the shed, as always."):
-        memory.remember(ME, text, session="talk")
-    found = memory.recall(ME, "Where is the ladder?", explain=True)
+        memory.remember(ME, RememberRequest(text, session="talk"))
+    found = memory.recall(ME, RecallRequest("Where is the ladder?", explain=True))
     answer = next(hit for hit in both(found) if "shed" in hit.memory.text)
     assert float(answer.why["thread"]) != 0
 
@@ -243,9 +247,11 @@ def test_an_assistant_answer_of_600_words_does_not_crowd_out_the_user(
         f"Point {n}: when you plan a garden, think of soil, water and light." for n in range(48)
     )
     assert len(advice.split()) > 600
-    memory.remember(ME, "My garden is shady and the soil is clay.", role="user", session="g")
-    memory.remember(ME, advice, role="assistant", session="g")
-    memory.remember(ME, "I will plant hostas then.", role="user", session="g")
-    found = memory.recall(ME, "What soil does my garden have?", k=3)
+    memory.remember(
+        ME, RememberRequest("My garden is shady and the soil is clay.", role="user", session="g")
+    )
+    memory.remember(ME, RememberRequest(advice, role="assistant", session="g"))
+    memory.remember(ME, RememberRequest("I will plant hostas then.", role="user", session="g"))
+    found = memory.recall(ME, RecallRequest("What soil does my garden have?", k=3))
     assert found.hits[0].memory.text.startswith("My garden")
-    assert memory.recall(ME, "Point 31 of the garden plan", k=3).found
+    assert memory.recall(ME, RecallRequest("Point 31 of the garden plan", k=3)).found

@@ -10,8 +10,10 @@ import pytest
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput, TooLarge
 from memory_core.memory import Memory
-from memory_core.records import ConversationTurn, Identity
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
 from memory_core.remember.capture import Observation
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 ME = Identity("me")
 OTHER = Identity("other")
@@ -67,8 +69,10 @@ def test_the_words_around_a_recalled_block_are_kept(memory: Memory) -> None:
 
 
 def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
-    fact = memory.remember(ME, "The boiler was serviced in March.", session="old").id
-    memory.recall(ME, "When was the boiler serviced?")
+    fact = memory.remember(
+        ME, RememberRequest("The boiler was serviced in March.", session="old")
+    ).id
+    memory.recall(ME, RecallRequest("When was the boiler serviced?"))
     seen = says(memory, "The boiler was serviced in March.", role="assistant", session="new")
     assert (seen.receipt, reasons(seen)) == (None, ["echo of recalled text"])
     assert seen.skipped[0].of == fact
@@ -78,8 +82,8 @@ def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
 
 
 def test_an_echo_is_one_only_for_whom_it_was_recalled(memory: Memory) -> None:
-    memory.remember(ME, "The boiler was serviced in March.", scope="shared")
-    memory.recall(ME, "boiler")
+    memory.remember(ME, RememberRequest("The boiler was serviced in March.", scope="shared"))
+    memory.recall(ME, RecallRequest("boiler"))
     seen = says(memory, "The boiler was serviced in March.", who=OTHER)
     assert reasons(seen) == []
 
@@ -118,8 +122,8 @@ def test_a_near_duplicate_is_skipped_and_reinforces_the_first(
 def test_trust_follows_the_role_unless_it_is_given(memory: Memory) -> None:
     turns = [("user", "", "user"), ("assistant", "", "agent"), ("tool", "", "agent")]
     for number, (role, given, trust) in enumerate([*turns, ("user", "web", "web")]):
-        turn = ConversationTurn(role, f"Sentence number {number} about the garden.")
-        receipt = memory.observe(ME, turn, trust=given).receipt
+        turn = ConversationTurn(role, f"Sentence number {number} about the garden.", trust=given)
+        receipt = memory.observe(ME, turn).receipt
         assert receipt is not None
         assert memory.get(ME, receipt.id).trust == trust
 
@@ -138,7 +142,7 @@ def test_bad_turns_are_errors_and_not_skipped(memory: Memory) -> None:
 
 
 def test_a_turn_brings_to_mind_what_is_like_it_but_not_itself(memory: Memory) -> None:
-    known = memory.remember(ME, "Zebras live in the savanna of Africa.").id
+    known = memory.remember(ME, RememberRequest("Zebras live in the savanna of Africa.")).id
     turn = ConversationTurn("user", "Zebras have stripes, do they not?", session="s")
     seen, found = memory.observe_and_recall(ME, turn)
     assert seen.receipt is not None
@@ -150,7 +154,7 @@ def test_a_turn_brings_to_mind_what_is_like_it_but_not_itself(memory: Memory) ->
 
 
 def test_a_skipped_turn_still_brings_something_to_mind(memory: Memory) -> None:
-    known = memory.remember(ME, "The zebra is called Marty.").id
+    known = memory.remember(ME, RememberRequest("The zebra is called Marty.")).id
     seen, found = memory.observe_and_recall(ME, ConversationTurn("user", "zebra"))
     assert reasons(seen) == ["too short"]
     assert [hit.memory.id for hit in (*found.hits, *found.partial)] == [known]
@@ -158,7 +162,7 @@ def test_a_skipped_turn_still_brings_something_to_mind(memory: Memory) -> None:
 
 def test_a_long_turn_recalls_by_its_beginning(open_memory: OpenMemory) -> None:
     memory = open_memory(limits={"query_chars": 20})
-    known = memory.remember(ME, "The zebra is called Marty.").id
+    known = memory.remember(ME, RememberRequest("The zebra is called Marty.")).id
     turn = ConversationTurn("user", "Tell me of the zebra " + "and much more of it " * 50)
     _, found = memory.observe_and_recall(ME, turn)
     assert [hit.memory.id for hit in (*found.hits, *found.partial)] == [known]

@@ -14,6 +14,7 @@ from memory_core import browse
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.table.table import Filter
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
@@ -46,16 +47,18 @@ def filled(memory: Memory, clock: Any) -> Memory:
         clock.pass_by(DAY if number % 3 else 0.0)  # some happen at the same moment
         receipt = memory.remember(
             (ME, OTHER)[number % 5 == 0],
-            f"Entry {number}: Lena Ott met {'Ben Aster' if number % 2 else 'Cleo Birk'}.",
-            kind=kinds[number % 3],
-            session=f"s{number % 4}",
-            scope=("", "shared", "team")[number % 3],
+            RememberRequest(
+                f"Entry {number}: Lena Ott met {'Ben Aster' if number % 2 else 'Cleo Birk'}.",
+                kind=kinds[number % 3],
+                session=f"s{number % 4}",
+                scope=("", "shared", "team")[number % 3],
+            ),
         )
         ids.append(receipt.id)
     for id in ids[::7]:
         put(memory, id, topic="people")
     put(memory, ids[8], retired_at=clock.now)
-    memory.remember(ME, "Entry 11, corrected.", replaces=ids[11])
+    memory.remember(ME, RememberRequest("Entry 11, corrected.", replaces=ids[11]))
     return memory
 
 
@@ -110,7 +113,7 @@ def test_a_listing_is_newest_first_and_leaves_out_what_is_over(filled: Memory) -
 def test_a_new_memory_is_listed_at_once(filled: Memory, clock: Any) -> None:
     settled(filled)
     clock.pass_by(1)
-    id = filled.remember(ME, "The very newest entry.").id
+    id = filled.remember(ME, RememberRequest("The very newest entry.")).id
     assert filled.listing(ME, limit=1)[0].id == id
 
 
@@ -173,7 +176,10 @@ def test_an_export_is_in_order_of_storing_and_survives_forgetting_meanwhile(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(browse, "BATCH", 4)
-    ids = [memory.remember(ME, f"Entry {n}.", when=f"{2030 - n}").id for n in range(12)]
+    ids = [
+        memory.remember(ME, RememberRequest(f"Entry {n}.", when=f"{2030 - n}")).id
+        for n in range(12)
+    ]
     walk = memory.export(ME)
     seen = [next(walk)["id"] for _ in range(2)]
     memory.forget(ME, ids=[ids[9]], confirm=True)

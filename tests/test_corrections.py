@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME, OTHER = Identity("me", "crew"), Identity("other", "crew")
 
 
 def test_a_correction_in_speech_marks_what_it_corrects(memory: Memory) -> None:
-    old = memory.remember(ME, "Mara lives in Graz.")
-    new = memory.remember(ME, "Actually Mara lives in Linz now.")
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz."))
+    new = memory.remember(ME, RememberRequest("Actually Mara lives in Linz now."))
     assert (new.status, new.replaced) == ("stored", ())
     assert [(near.id, near.relation) for near in new.similar] == [(old.id, "updates")]
     assert any(old.id in warning and "graz -> linz" in warning for warning in new.warnings)
@@ -28,21 +30,23 @@ def test_a_correction_in_speech_marks_what_it_corrects(memory: Memory) -> None:
 def test_the_newest_valid_one_comes_first_and_the_older_one_with_as_of(
     memory: Memory, clock: Any
 ) -> None:
-    old = memory.remember(ME, "Mara lives in Graz, Graz, Graz.")
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz, Graz, Graz."))
     clock.pass_by(86_400.0)
-    new = memory.remember(ME, "Mara no longer lives in Graz, Graz, Graz; Mara moved to Linz.")
-    ids = [hit.memory.id for hit in memory.recall(ME, "Mara lives in Graz").hits]
+    new = memory.remember(
+        ME, RememberRequest("Mara no longer lives in Graz, Graz, Graz; Mara moved to Linz.")
+    )
+    ids = [hit.memory.id for hit in memory.recall(ME, RecallRequest("Mara lives in Graz")).hits]
     assert ids[:2] == [new.id, old.id]
-    then = memory.recall(ME, "Mara lives in Graz", as_of="2024-06-01T12:00:00Z").hits
+    then = memory.recall(ME, RecallRequest("Mara lives in Graz", as_of="2024-06-01T12:00:00Z")).hits
     assert [hit.memory.id for hit in then] == [old.id]
 
 
 def test_what_was_said_before_the_clock_was_set_back_is_corrected_and_can_be_moved(
     memory: Memory, clock: Any, open_memory: Any
 ) -> None:
-    old = memory.remember(ME, "Mara lives in Graz.").id
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz.")).id
     clock.pass_by(-3650 * 86_400.0)
-    new = memory.remember(ME, "Actually Mara lives in Linz now.").id
+    new = memory.remember(ME, RememberRequest("Actually Mara lives in Linz now.")).id
     assert memory.get(ME, old).superseded_by == new
     elsewhere = open_memory("elsewhere")
     for record in memory.export(ME):
@@ -51,14 +55,14 @@ def test_what_was_said_before_the_clock_was_set_back_is_corrected_and_can_be_mov
 
 
 def test_what_is_dated_before_what_is_stored_corrects_nothing_of_it(memory: Memory) -> None:
-    old = memory.remember(ME, "Mara lives in Graz.").id
-    memory.remember(ME, "Actually Mara lives in Linz now.", when="2019-03-01")
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz.")).id
+    memory.remember(ME, RememberRequest("Actually Mara lives in Linz now.", when="2019-03-01"))
     assert memory.get(ME, old).superseded_by == ""
 
 
 def test_it_survives_restart_export_and_import(memory: Memory, open_memory: Any) -> None:
-    old = memory.remember(ME, "Mara lives in Graz.").id
-    new = memory.remember(ME, "Actually Mara lives in Linz now.").id
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz.")).id
+    new = memory.remember(ME, RememberRequest("Actually Mara lives in Linz now.")).id
     exported = list(memory.export(ME))
     memory.close()
     again = open_memory()
@@ -82,25 +86,27 @@ def test_it_survives_restart_export_and_import(memory: Memory, open_memory: Any)
 def test_what_is_no_correction_changes_nothing(
     memory: Memory, older: str, newer: str, options: dict[str, str]
 ) -> None:
-    old = memory.remember(ME, older).id
-    memory.remember(ME, newer, **options)  # type: ignore[arg-type]
+    old = memory.remember(ME, RememberRequest(older)).id
+    memory.remember(ME, RememberRequest(newer, **options))  # type: ignore[arg-type]
     assert memory.get(ME, old).superseded_by == ""
 
 
 def test_another_agents_memory_is_not_touched(memory: Memory) -> None:
-    theirs = memory.remember(OTHER, "Mara lives in Graz.", scope="team").id
-    memory.remember(ME, "Actually Mara lives in Linz now.", scope="team")
+    theirs = memory.remember(OTHER, RememberRequest("Mara lives in Graz.", scope="team")).id
+    memory.remember(ME, RememberRequest("Actually Mara lives in Linz now.", scope="team"))
     assert memory.get(OTHER, theirs).superseded_by == ""
 
 
 def test_an_update_for_a_while_goes_first_only_while_it_holds(memory: Memory, clock: Any) -> None:
-    old = memory.remember(ME, "Our big office is in Berlin.").id
-    new = memory.remember(ME, "Actually our big office is now in Hamburg for two weeks.").id
+    old = memory.remember(ME, RememberRequest("Our big office is in Berlin.")).id
+    new = memory.remember(
+        ME, RememberRequest("Actually our big office is now in Hamburg for two weeks.")
+    ).id
     assert memory.get(ME, old).superseded_by == ""
     assert memory.get(ME, new).valid_until == pytest.approx(clock() + 14 * 86_400.0)
 
     def first() -> str:
-        hits = memory.recall(ME, "Our big office is in Berlin.").hits
+        hits = memory.recall(ME, RecallRequest("Our big office is in Berlin.")).hits
         return next(hit.memory.id for hit in hits if hit.memory.id in (old, new))
 
     assert first() == new
@@ -110,8 +116,8 @@ def test_an_update_for_a_while_goes_first_only_while_it_holds(memory: Memory, cl
 
 def test_a_correction_reaches_the_summaries_that_rest_on_it(memory: Memory) -> None:
     texts = ("Mara lives in Graz.", "Mara lives in Graz near the park.", "Mara likes Graz a lot.")
-    ids = [memory.remember(ME, text, session="talk").id for text in texts]
+    ids = [memory.remember(ME, RememberRequest(text, session="talk")).id for text in texts]
     summary = memory.consolidate(ME, mode="session", session="talk").summaries[0].id
     assert memory.get(ME, summary).stale_since is None
-    memory.remember(ME, "Mara lives in Linz.", replaces=ids[0])
+    memory.remember(ME, RememberRequest("Mara lives in Linz.", replaces=ids[0]))
     assert memory.get(ME, summary).stale_since is not None

@@ -19,7 +19,9 @@ from memory_core import runtime
 from memory_core.config import LimitSettings, Settings, StorageSettings
 from memory_core.errors import Busy, DiskFull, IncompatibleStore, StorageError
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.locks import FileLock
 from memory_core.storage.store import MemoryStore
 
@@ -30,8 +32,8 @@ HERON = "The heron waits by the weir."
 
 def every_call(memory: Memory) -> dict[str, Callable[[], object]]:
     return {
-        "remember": lambda: memory.remember(ME, HERON),
-        "recall": lambda: memory.recall(ME, "heron"),
+        "remember": lambda: memory.remember(ME, RememberRequest(HERON)),
+        "recall": lambda: memory.recall(ME, RecallRequest("heron")),
         "get": lambda: memory.get(ME, "0" * 20),
         "listing": lambda: memory.listing(ME),
         "consolidate": lambda: memory.consolidate(ME, dry_run=True),
@@ -75,9 +77,9 @@ def test_once_mended_the_next_call_opens_it(tmp_path: Path, toy: Any) -> None:
         with pytest.raises(IncompatibleStore):
             memory.stats(ME)
         foreign.unlink()
-        assert memory.remember(ME, HERON).status == "stored"
+        assert memory.remember(ME, RememberRequest(HERON)).status == "stored"
         assert memory.wait_ready(10.0)
-        assert memory.recall(ME, "heron").hits[0].memory.text == HERON
+        assert memory.recall(ME, RecallRequest("heron")).hits[0].memory.text == HERON
 
 
 def test_a_replay_that_fails_gives_its_error_and_closes_the_files(
@@ -158,7 +160,7 @@ def test_a_directory_that_cannot_be_written_is_read_and_says_so(toy: Any) -> Non
         full, empty = Path(top) / "full", Path(top) / "empty"
         with Memory(Settings(data_dir=full), embedder=toy) as memory:
             assert memory.wait_ready(10.0)
-            memory.remember(ME, HERON)
+            memory.remember(ME, RememberRequest(HERON))
             memory._runtime.parts().maintenance.round()
         empty.mkdir()
         for path in (Path(top), *Path(top).rglob("*")):
@@ -193,8 +195,8 @@ def test_without_a_model_remember_works_and_recall_is_lexical_and_says_so(
     open_memory: Any, no_model: Any, toy: Any
 ) -> None:
     memory = open_memory("store", no_model)
-    assert memory.remember(ME, HERON).status == "stored"
-    answer = memory.recall(ME, "heron weir")
+    assert memory.remember(ME, RememberRequest(HERON)).status == "stored"
+    answer = memory.recall(ME, RecallRequest("heron weir"))
     assert [hit.memory.text for hit in (*answer.hits, *answer.partial)] == [HERON]
     assert "lexical" in answer.note
     report = memory.health(ME)
@@ -205,7 +207,7 @@ def test_without_a_model_remember_works_and_recall_is_lexical_and_says_so(
     memory.close()
     again = open_memory("store", toy)
     again._runtime.parts().maintenance.round()
-    answer = again.recall(ME, "heron weir")
+    answer = again.recall(ME, RecallRequest("heron weir"))
     assert (answer.hits[0].memory.text, answer.note) == (HERON, "")
 
 
@@ -237,24 +239,24 @@ def test_a_model_that_a_full_disk_kept_out_is_taken_on_by_a_later_call(
         with monkeypatch.context() as patch:
             patch.setattr(MemoryStore, "adopt", full)
             assert not memory.wait_ready(10.0)
-            assert "lexical" in memory.recall(ME, "heron").note
+            assert "lexical" in memory.recall(ME, RecallRequest("heron")).note
         while not memory.wait_ready(10.0):
             memory.stats(ME)
-        assert memory.recall(ME, "heron").note == ""
+        assert memory.recall(ME, RecallRequest("heron")).note == ""
 
 
 def test_a_model_with_other_vectors_than_the_store_is_not_used(
     open_memory: Any, toy: Any, tmp_path: Path
 ) -> None:
     first = open_memory()
-    first.remember(ME, HERON)
+    first.remember(ME, RememberRequest(HERON))
     first.close()
     toy.fingerprint = "toy-2"
     again = open_memory()
-    answer = again.recall(ME, "heron")
+    answer = again.recall(ME, RecallRequest("heron"))
     assert "lexical" in answer.note
     assert answer.hits[0].memory.text == HERON
-    assert again.remember(ME, "another heron").status == "stored"
+    assert again.remember(ME, RememberRequest("another heron")).status == "stored"
     model = next(check for check in again.health(ME).checks if check.name == "model")
     assert (model.status, "other vectors" in model.detail) == ("degraded", True)
 
@@ -264,7 +266,7 @@ def test_a_model_with_other_vectors_than_the_store_is_not_used(
 
 def test_after_close_every_call_says_so_and_the_files_are_free(open_memory: Any) -> None:
     memory = open_memory()
-    memory.remember(ME, HERON)
+    memory.remember(ME, RememberRequest(HERON))
     memory._runtime.parts().maintenance.round()
     memory.close()
     memory.close()
@@ -274,7 +276,7 @@ def test_after_close_every_call_says_so_and_the_files_are_free(open_memory: Any)
     again = open_memory()
     again._runtime.parts().maintenance.round()
     assert again._runtime.parts().maintenance.holder
-    assert again.recall(ME, "heron").hits[0].memory.text == HERON
+    assert again.recall(ME, RecallRequest("heron")).hits[0].memory.text == HERON
 
 
 def test_close_while_it_opens_leaves_nothing_open(
@@ -343,7 +345,7 @@ def test_nobody_else_can_read_what_is_stored_under_any_umask(
     before = os.umask(0)
     try:
         memory = open_memory("store", storage=StorageSettings(snapshot_changes=1))
-        memory.remember(ME, HERON)
+        memory.remember(ME, RememberRequest(HERON))
         for _ in range(3):
             memory._runtime.parts().maintenance.round()
         memory.consolidate(ME)
@@ -374,7 +376,8 @@ from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Identity
 memory = Memory(Settings(data_dir=Path(sys.argv[1])))
-print(memory.remember(Identity("me"), "The heron waits by the weir.").status)
+from memory_core.remember.request import RememberRequest
+print(memory.remember(Identity("me"), RememberRequest("The heron waits by the weir.")).status)
 """
 
 

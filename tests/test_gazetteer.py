@@ -9,6 +9,7 @@ import pytest
 from memory_core.evaluation.readers import DIALOGUE, read
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.text.names.entities import entities
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
@@ -51,7 +52,9 @@ def test_precision_and_recall_on_the_dialogue(memory: Memory) -> None:
     (conversation,) = read(DIALOGUE)
     rules, known = [], []
     for turn in conversation.turns:
-        id = memory.remember(ME, turn.text, speaker=turn.speaker, session=turn.session).id
+        id = memory.remember(
+            ME, RememberRequest(turn.text, speaker=turn.speaker, session=turn.session)
+        ).id
         wanted = written(turn.text)
         rules.append(({name.casefold() for name in entities(turn.text)}, wanted))
         known.append(({name.casefold() for name in memory.get(ME, id).entities}, wanted))
@@ -64,27 +67,33 @@ def test_precision_and_recall_on_the_dialogue(memory: Memory) -> None:
 
 
 def test_a_known_name_is_found_in_lower_case(memory: Memory) -> None:
-    memory.remember(ME, "We met at Quay Bridge.")
-    memory.remember(ME, "I asked Edda about it.")
-    assert memory.get(ME, memory.remember(ME, "saw edda at quay bridge").id).entities == (
-        "Quay Bridge",
-    )
-    memory.remember(ME, "Later I called Edda again.")
-    assert set(memory.get(ME, memory.remember(ME, "edda liked quay bridge").id).entities) == {
+    memory.remember(ME, RememberRequest("We met at Quay Bridge."))
+    memory.remember(ME, RememberRequest("I asked Edda about it."))
+    assert memory.get(
+        ME, memory.remember(ME, RememberRequest("saw edda at quay bridge")).id
+    ).entities == ("Quay Bridge",)
+    memory.remember(ME, RememberRequest("Later I called Edda again."))
+    assert set(
+        memory.get(ME, memory.remember(ME, RememberRequest("edda liked quay bridge")).id).entities
+    ) == {
         "Quay Bridge",
         "Edda",
     }
 
 
 def test_who_has_spoken_is_known(memory: Memory) -> None:
-    memory.remember(ME, "The ferry is late again.", speaker="Ana")
-    assert memory.get(ME, memory.remember(ME, "ana is tired of it").id).entities == ("Ana",)
+    memory.remember(ME, RememberRequest("The ferry is late again.", speaker="Ana"))
+    assert memory.get(
+        ME, memory.remember(ME, RememberRequest("ana is tired of it")).id
+    ).entities == ("Ana",)
 
 
 @pytest.mark.parametrize("scope", ["private", "team"])
 def test_names_of_others_are_known_as_far_as_their_memories_may_be_read(
     memory: Memory, scope: str
 ) -> None:
-    memory.remember(OTHER, "We met at Quay Bridge.", scope=scope)
-    found = memory.get(ME, memory.remember(ME, "lanterns on quay bridge").id).entities
+    memory.remember(OTHER, RememberRequest("We met at Quay Bridge.", scope=scope))
+    found = memory.get(
+        ME, memory.remember(ME, RememberRequest("lanterns on quay bridge")).id
+    ).entities
     assert found == (("Quay Bridge",) if scope == "team" else ())

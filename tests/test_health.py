@@ -18,7 +18,9 @@ from memory_core.config import Settings
 from memory_core.errors import DiskFull
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Check, HealthReport, Identity, to_fields
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.journal.journal import Journal
 from memory_core.storage.reserve import Reserve
 from memory_core.storage.table.table import Table
@@ -55,7 +57,7 @@ def generations(tmp_path: Path) -> list[list[str]]:
 def with_a_broken_table(open_memory: Any, tmp_path: Path) -> Memory:
     """A memory that holds HERON, and whose table lost what was in its files."""
     memory: Memory = open_memory()
-    memory.remember(ME, HERON)
+    memory.remember(ME, RememberRequest(HERON))
     rounds(memory)
     for path in (tmp_path / "store" / "table").rglob("*.lance"):
         if path.is_file():
@@ -65,7 +67,7 @@ def with_a_broken_table(open_memory: Any, tmp_path: Path) -> Memory:
 
 def test_all_is_well(open_memory: Any, quiet: None) -> None:
     memory = open_memory()
-    memory.remember(ME, HERON)
+    memory.remember(ME, RememberRequest(HERON))
     rounds(memory)
     report = memory.health(ME)
     assert {name: check.status for name, check in checks(report).items()} == dict.fromkeys(
@@ -94,12 +96,14 @@ def test_it_may_be_the_first_call_of_all(open_memory: Any, no_model: Any) -> Non
 
 def test_asking_leaves_no_trace(open_memory: Any, quiet: None, tmp_path: Path) -> None:
     memory = open_memory()
-    shared = memory.remember(ME, HERON, scope="shared")
-    memory.remember(ME, "The quick heron waits by the quiet weir, says the health probe.")
+    shared = memory.remember(ME, RememberRequest(HERON, scope="shared"))
+    memory.remember(
+        ME, RememberRequest("The quick heron waits by the quiet weir, says the health probe.")
+    )
     rounds(memory)
     before = list(memory.export(ME))
     counts, folders = memory.stats(ME), generations(tmp_path)
-    listed, answers = memory.listing(ME), memory.recall(ME, "heron probe").hits
+    listed, answers = memory.listing(ME), memory.recall(ME, RecallRequest("heron probe")).hits
     upkeep(memory).accesses.flush()
     before = list(memory.export(ME))
     for _ in range(20):
@@ -110,7 +114,7 @@ def test_asking_leaves_no_trace(open_memory: Any, quiet: None, tmp_path: Path) -
     assert list(memory.export(PROBER)) == [r for r in before if r["id"] == shared.id]
     assert {**memory.stats(ME), "mean_access": 0} == {**counts, "mean_access": 0}
     assert [m.id for m in memory.listing(ME)] == [m.id for m in listed]
-    assert [hit.memory.id for hit in memory.recall(ME, "heron probe").hits] == [
+    assert [hit.memory.id for hit in memory.recall(ME, RecallRequest("heron probe")).hits] == [
         hit.memory.id for hit in answers
     ]
     assert generations(tmp_path) == folders
@@ -141,7 +145,7 @@ def test_two_at_once_do_not_take_each_others_probe(open_memory: Any) -> None:
 
 def test_a_probe_left_by_a_killed_process_is_cleared_up(open_memory: Any, clock: Any) -> None:
     memory = open_memory()
-    memory.remember(PROBER, health.PROBE.format(1), tags=[health.PROBE_TAG])
+    memory.remember(PROBER, RememberRequest(health.PROBE.format(1), tags=[health.PROBE_TAG]))
     assert memory.stats(PROBER)["memories"] == 1
     memory.health(ME)
     assert memory.stats(PROBER)["memories"] == 1  # it may belong to a report under way
@@ -154,7 +158,7 @@ def test_clearing_up_a_probe_that_another_report_cleared_up_is_no_failure(
     open_memory: Any, quiet: None
 ) -> None:
     memory = open_memory()
-    told = memory.remember(PROBER, health.PROBE.format(1), tags=[health.PROBE_TAG])
+    told = memory.remember(PROBER, RememberRequest(health.PROBE.format(1), tags=[health.PROBE_TAG]))
     store = memory._runtime.parts().store
     health._remove(store, [told.id])
     health._remove(store, [told.id])
@@ -165,7 +169,7 @@ def test_a_full_disk_fails_the_round_trip_and_names_the_cause(
     open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = open_memory()
-    memory.remember(ME, HERON)
+    memory.remember(ME, RememberRequest(HERON))
 
     def full(self: Journal, build: Callable[[Any], Any]) -> None:
         raise DiskFull("the journal could not grow", "free some space")
@@ -182,7 +186,7 @@ def test_a_journal_that_cannot_be_read_is_reported_and_not_raised(
     open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = open_memory()
-    memory.remember(ME, HERON)
+    memory.remember(ME, RememberRequest(HERON))
 
     def fails(*_: object) -> None:
         raise DiskFull("input/output error", "look at the disk")
@@ -197,8 +201,8 @@ def test_damage_in_the_journal_is_failing_also_before_a_repair(
     open_memory: Any, tmp_path: Path
 ) -> None:
     memory = open_memory()
-    memory.remember(ME, HERON)
-    memory.remember(ME, "A stork.")
+    memory.remember(ME, RememberRequest(HERON))
+    memory.remember(ME, RememberRequest("A stork."))
     memory.close()
     connection = apsw.Connection(str(tmp_path / "store" / "journal.db"))
     connection.execute("UPDATE changes SET body = replace(body, 'stork', 'stirk')")
@@ -213,7 +217,7 @@ def test_damage_in_the_journal_is_failing_also_before_a_repair(
 
 def test_a_memory_that_no_index_holds_is_named(open_memory: Any, quiet: None) -> None:
     memory = open_memory()
-    receipt = memory.remember(ME, HERON)
+    receipt = memory.remember(ME, RememberRequest(HERON))
     odd = to_fields(memory.get(ME, receipt.id)) | {"id": "0" * 20, "text": "odd", "tags": [1]}
     memory._runtime.parts().store.commit(lambda tx: tx.append(Change("put", "0" * 20, odd)))
     report = memory.health(ME)
@@ -270,7 +274,7 @@ def test_who_keeps_the_store_how_far_behind_it_is_and_since_when_are_told(
     store = memory._runtime.parts().store
     applied_at = clock()
     clock.pass_by(90.0)
-    other.remember(ME, HERON)
+    other.remember(ME, RememberRequest(HERON))
     check = health.upkeep(store, upkeep(memory), clock())
     lag = store.journal.last() - store.applied
     assert lag > 0
@@ -332,7 +336,7 @@ def test_a_table_that_cannot_be_built_is_degraded_and_the_rest_works(
     open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = open_memory()
-    memory.remember(ME, HERON)
+    memory.remember(ME, RememberRequest(HERON))
 
     def full(*_: object, **__: object) -> None:
         raise DiskFull("creating the table found no room", "free some space")
@@ -356,7 +360,7 @@ def test_repair_mends_table_snapshot_and_model(
 ) -> None:
     memory = open_memory()
     for number in range(3):
-        memory.remember(ME, f"Heron number {number} waits by the weir.")
+        memory.remember(ME, RememberRequest(f"Heron number {number} waits by the weir."))
     rounds(memory)
     shutil.rmtree(tmp_path / "store" / "table")
     counts = memory.stats(ME)
@@ -381,8 +385,8 @@ def test_memories_that_the_model_refuses_are_told_with_the_reason(
     open_memory: Any, quiet: None, no_model: Any, toy: Any
 ) -> None:
     early = open_memory("store", no_model)
-    early.remember(ME, "a poisonous mushroom")
-    early.remember(ME, HERON)
+    early.remember(ME, RememberRequest("a poisonous mushroom"))
+    early.remember(ME, RememberRequest(HERON))
     early.close()
     toy.refuses = lambda text: "poison" in text
     memory = open_memory()
@@ -398,7 +402,7 @@ def test_an_erasure_shows_as_pending_until_it_is_done(
     open_memory: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memory = open_memory()
-    told = memory.remember(ME, HERON)
+    told = memory.remember(ME, RememberRequest(HERON))
     rounds(memory)
     memory.forget(ME, ids=[told.id], confirm=True)
     check = checks(memory.health(ME))["erasure"]
@@ -428,7 +432,7 @@ def test_the_journal_is_scrubbed_in_the_background_and_damage_is_told(
 ) -> None:
     """Damage that comes while the program runs is found without anybody reading the memory."""
     memory = open_memory()
-    memory.remember(ME, HERON)
+    memory.remember(ME, RememberRequest(HERON))
     rounds(memory, 1)
     assert memory.health(ME).storage["last_scrub"] is None
     connection = apsw.Connection(str(tmp_path / "store" / "journal.db"))

@@ -11,6 +11,7 @@ import pytest
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.text.importance import NOVEL, Rules, band
 
 ME = Identity("me")
@@ -64,9 +65,9 @@ def test_another_scorer_judges_what_the_caller_does_not(tmp_path: Path, toy: Any
     scorer = Asked()
     with Memory(Settings(data_dir=tmp_path), embedder=toy, scorer=scorer) as memory:
         assert memory.wait_ready(20.0)
-        plain = memory.remember(ME, "Always answer in German.", role="user")
-        given = memory.remember(ME, "The pump hums.", importance=0.3)
-        memory.remember(ME, "Always answer in German!", session="other")
+        plain = memory.remember(ME, RememberRequest("Always answer in German.", role="user"))
+        given = memory.remember(ME, RememberRequest("The pump hums.", importance=0.3))
+        memory.remember(ME, RememberRequest("Always answer in German!", session="other"))
         found = [memory.get(ME, receipt.id).importance for receipt in (plain, given)]
     assert found == [0.62, 0.3]
     assert [call[:3] for call in scorer.calls[:1]] == [("Always answer in German.", "user", -1.0)]

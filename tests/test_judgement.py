@@ -9,7 +9,9 @@ import pytest
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.recall.confidence import is_cue
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 
@@ -53,21 +55,21 @@ def told(open_memory: OpenMemory, minilm: MiniLM) -> Memory:
             "I lost my umbrella on the ferry.",
         )
     ):
-        memory.remember(ME, text, speaker="Nora", session=f"s{number}")
+        memory.remember(ME, RememberRequest(text, speaker="Nora", session=f"s{number}"))
     return memory
 
 
 def test_a_cue_brings_what_goes_with_it_and_is_not_sure_of_it(told: Memory) -> None:
-    found = told.recall(ME, "zebra", k=2, rehearse=False)
+    found = told.recall(ME, RecallRequest("zebra", k=2, rehearse=False))
     assert (found.found, found.feeling) == (True, "low")
     assert all("ions" in hit.memory.text for hit in found.hits)
-    asked = told.recall(ME, "Where was a zebra seen?", k=2, rehearse=False)
+    asked = told.recall(ME, RecallRequest("Where was a zebra seen?", k=2, rehearse=False))
     assert asked.confidence < found.confidence  # which nothing answers
-    assert not told.recall(ME, "tax law", rehearse=False).found
+    assert not told.recall(ME, RecallRequest("tax law", rehearse=False)).found
 
 
 def test_a_name_is_a_cue_for_all_that_its_bearer_said(told: Memory) -> None:
-    found = told.recall(ME, "Nora", k=5, rehearse=False)
+    found = told.recall(ME, RecallRequest("Nora", k=5, rehearse=False))
     assert found.found
     assert len(found.hits) == 5
 
@@ -75,5 +77,5 @@ def test_a_name_is_a_cue_for_all_that_its_bearer_said(told: Memory) -> None:
 def test_a_name_makes_no_question_about_somebody_known(told: Memory) -> None:
     """Its vector is near to all that Nora said; what counts is what is asked about her."""
     for what in ("blood type", "shoe size", "password", "dentist"):
-        found = told.recall(ME, f"What is Nora's {what}?", rehearse=False)
+        found = told.recall(ME, RecallRequest(f"What is Nora's {what}?", rehearse=False))
         assert (found.found, found.feeling) == (False, "none")

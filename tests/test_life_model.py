@@ -23,6 +23,7 @@ from memory_core.config import ConsolidationSettings, Settings
 from memory_core.errors import InvalidInput, NotFound
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 THINGS = ("heron", "otter", "weir", "mill")
@@ -75,7 +76,7 @@ class Machine(RuleBasedStateMachine):
     @rule(thing=st.sampled_from(THINGS), session=st.sampled_from(("", "talk")))
     def remember(self, thing: str, session: str) -> None:
         text, word = self.sentence(thing)
-        receipt = self.memory.remember(ME, text, session=session)
+        receipt = self.memory.remember(ME, RememberRequest(text, session=session))
         assert receipt.status == "stored"
         self.said[receipt.id] = Said(text, word, session)
         self.changed()
@@ -86,7 +87,7 @@ class Machine(RuleBasedStateMachine):
         standing = [id for id, each in self.said.items() if not each.replaced_by]
         old = data.draw(st.sampled_from(standing))
         text, word = self.sentence("mill")
-        receipt = self.memory.remember(ME, text, replaces=old)
+        receipt = self.memory.remember(ME, RememberRequest(text, replaces=old))
         assert receipt.replaced == (old,)
         self.said[receipt.id] = Said(text, word, "")
         self.said[old].replaced_by = receipt.id
@@ -99,7 +100,7 @@ class Machine(RuleBasedStateMachine):
         self.now += 60.0
         word = "qz" + "".join("abcdefghij"[int(digit)] for digit in str(self.number)) + "x"
         text = f"Actually, Mara lives in {place} now ({word})."
-        receipt = self.memory.remember(ME, text)
+        receipt = self.memory.remember(ME, RememberRequest(text))
         assert receipt.status == "stored"
         last, self.home = self.home, receipt.id
         self.said[receipt.id] = Said(text, word, "", place=place)
@@ -136,7 +137,10 @@ class Machine(RuleBasedStateMachine):
         each = self.said.pop(id)
         self.gone.append(id)
         self.words.append(each.word)
-        assert self.memory.remember(ME, each.text, session=each.session).status == "refused"
+        assert (
+            self.memory.remember(ME, RememberRequest(each.text, session=each.session)).status
+            == "refused"
+        )
         self.changed()
 
     @rule(days=st.integers(1, 100))

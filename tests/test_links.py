@@ -13,7 +13,9 @@ from memory_core.config import Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.recall import spreading
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Hit, Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 OTHER = Identity("other")
@@ -36,12 +38,12 @@ PEOPLE = ("Ana", "Ben", "Cleo", "Dov", "Edda", "Finn", "Gul", "Hugo")
 def everyday(memory: Memory) -> None:
     for person in PEOPLE:
         for line in EVERYDAY:
-            memory.remember(ME, line.format(person))
+            memory.remember(ME, RememberRequest(line.format(person)))
 
 
 def every(memory: Memory, query: str, who: Identity = ME, **cues: Any) -> list[Hit]:
     """What was recalled and the best of what was not, best first."""
-    found = memory.recall(who, query, explain=True, **cues)
+    found = memory.recall(who, RecallRequest(query, explain=True, **cues))
     return [*found.hits, *found.partial, *found.rejected]
 
 
@@ -67,8 +69,8 @@ def test_a_street_name_links_what_has_nothing_else_in_common(real: Memory, minil
     )
     a, b = minilm.documents(texts)
     assert float(a @ b) < 0.2
-    workshop, flood = (real.remember(ME, text).id for text in texts)
-    found = real.recall(ME, "Who could mend my violin?", k=5, explain=True)
+    workshop, flood = (real.remember(ME, RememberRequest(text)).id for text in texts)
+    found = real.recall(ME, RecallRequest("Who could mend my violin?", k=5, explain=True))
     hits = {hit.memory.id: hit for hit in found.hits}
     assert found.hits[0].memory.id == workshop
     assert hits[flood].why["path"] == f"shares Tannery Row with {workshop}"
@@ -76,13 +78,15 @@ def test_a_street_name_links_what_has_nothing_else_in_common(real: Memory, minil
     assert isinstance(gained, float)
     others = [hit.score for hit in found.rejected]
     assert hits[flood].score - gained < max(others)  # without the link it is not among the five
-    back = real.recall(ME, "Which computers were ruined by water?", k=5, explain=True)
+    back = real.recall(
+        ME, RecallRequest("Which computers were ruined by water?", k=5, explain=True)
+    )
     assert workshop in [hit.memory.id for hit in back.hits]
 
 
 def test_zebra_brings_the_wildlife_that_does_not_name_it(real: Memory) -> None:
     animals = [
-        real.remember(ME, text).id
+        real.remember(ME, RememberRequest(text)).id
         for text in (
             "A pride of lions lay in the tall grass by the river.",
             "Giraffes sleep for less than two hours a night, mostly standing.",
@@ -90,7 +94,7 @@ def test_zebra_brings_the_wildlife_that_does_not_name_it(real: Memory) -> None:
         )
     ]
     code = [
-        real.remember(ME, text).id
+        real.remember(ME, RememberRequest(text)).id
         for text in (
             "The parser now rejects trailing commas.",
             "We moved the build from make to ninja.",
@@ -103,7 +107,7 @@ def test_zebra_brings_the_wildlife_that_does_not_name_it(real: Memory) -> None:
     real._runtime.parts().maintenance.accesses.flush()
     assert journal.last() == before  # the way there is found anew each time
     order = list(found)
-    given = real.recall(ME, "zebra", k=8, rehearse=False)
+    given = real.recall(ME, RecallRequest("zebra", k=8, rehearse=False))
     assert given.found
     assert set(animals) <= {hit.memory.id for hit in given.hits}
     assert set(animals) <= set(order[:8])
@@ -123,9 +127,9 @@ def link(memory: Memory, a: str, b: str, kind: str, weight: float) -> None:
 
 def test_two_hops_tell_both_steps(memory: Memory) -> None:
     everyday(memory)
-    first = memory.remember(ME, "The cooper mends barrels on Tannery Row.").id
-    second = memory.remember(ME, "Tannery Row ends at Quay Bridge.").id
-    third = memory.remember(ME, "Quay Bridge has lanterns since spring.").id
+    first = memory.remember(ME, RememberRequest("The cooper mends barrels on Tannery Row.")).id
+    second = memory.remember(ME, RememberRequest("Tannery Row ends at Quay Bridge.")).id
+    third = memory.remember(ME, RememberRequest("Quay Bridge has lanterns since spring.")).id
     found = by_id(memory, "Which cooper mends barrels?", k=8)
     assert found[second].why["path"] == f"shares Tannery Row with {first}"
     path = f"shares Quay Bridge with {second} <- shares Tannery Row with {first}"
@@ -140,8 +144,8 @@ def test_what_was_noted_as_belonging_together_is_reached(
     memory: Memory, kind: str, how: str
 ) -> None:
     everyday(memory)
-    cue = memory.remember(ME, "The cooper mends barrels.").id
-    other = memory.remember(ME, "Lanterns hang over water.").id
+    cue = memory.remember(ME, RememberRequest("The cooper mends barrels.")).id
+    other = memory.remember(ME, RememberRequest("Lanterns hang over water.")).id
     assert other not in by_id(memory, "Which cooper mends barrels?", k=5)
     link(memory, other, cue, kind, 1.0)
     found = by_id(memory, "Which cooper mends barrels?", k=5)
@@ -151,8 +155,8 @@ def test_what_was_noted_as_belonging_together_is_reached(
 
 def test_the_best_of_several_paths_is_kept(memory: Memory) -> None:
     everyday(memory)
-    cue = memory.remember(ME, "The cooper mends barrels on Tannery Row.").id
-    other = memory.remember(ME, "Lanterns hang over Tannery Row.").id
+    cue = memory.remember(ME, RememberRequest("The cooper mends barrels on Tannery Row.")).id
+    other = memory.remember(ME, RememberRequest("Lanterns hang over Tannery Row.")).id
     link(memory, other, cue, "co_recall", 0.1)
     why = by_id(memory, "Which cooper mends barrels?", k=5)[other].why
     assert why["path"] == f"shares Tannery Row with {cue}"
@@ -167,7 +171,7 @@ def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) ->
         "Quay Bridge has lanterns since spring.",
     )
     store = memory._runtime.parts().store
-    rows = [store.columns.row(memory.remember(ME, text).id) for text in texts]
+    rows = [store.columns.row(memory.remember(ME, RememberRequest(text)).id) for text in texts]
     cue, near, far = (row for row in rows if row is not None)
     parent, likeness = 0.8, 0.3
     with store.reading():
@@ -188,8 +192,8 @@ def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) ->
 
 def test_a_topic_links_its_members(memory: Memory) -> None:
     everyday(memory)
-    cue = memory.remember(ME, "The cooper mends barrels.").id
-    other = memory.remember(ME, "The cooper whistles over lanterns.").id
+    cue = memory.remember(ME, RememberRequest("The cooper mends barrels.")).id
+    other = memory.remember(ME, RememberRequest("The cooper whistles over lanterns.")).id
     store = memory._runtime.parts().store
     for id in (cue, other):
         store.commit(lambda tx, id=id: tx.append(Change("put", id, {"topic": "crafts"})))
@@ -202,7 +206,9 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
     ]
 
     def paths(session: str) -> str:
-        found = memory.recall(ME, "Who mends barrels?", session=session, explain=True)
+        found = memory.recall(
+            ME, RecallRequest("Who mends barrels?", session=session, explain=True)
+        )
         return " ".join(str(each.why.get("path")) for each in (*found.hits, *found.rejected))
 
     assert "same topic (crafts)" in paths("a")
@@ -212,7 +218,10 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
 
 
 def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> None:
-    ids = [memory.remember(ME, f"{what} on Tannery Row.").id for what in ("A lamp", "The baker")]
+    ids = [
+        memory.remember(ME, RememberRequest(f"{what} on Tannery Row.")).id
+        for what in ("A lamp", "The baker")
+    ]
     for number in range(9):
         told = {"text": f"Retelling {number}.", "entities": ["Tannery Row"], "kind": "summary"}
         memory.bring_in(ME, {**told, "derived_from": ids})
@@ -231,28 +240,28 @@ def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> Non
 
 def test_links_respect_scope_and_filters(memory: Memory) -> None:
     everyday(memory)
-    memory.remember(ME, "The cooper mends barrels on Tannery Row.", kind="fact")
-    strange = memory.remember(OTHER, "Lanterns hang over Tannery Row.").id
-    unlike = memory.remember(ME, "Tannery Row smells of bark.", kind="episode").id
+    memory.remember(ME, RememberRequest("The cooper mends barrels on Tannery Row.", kind="fact"))
+    strange = memory.remember(OTHER, RememberRequest("Lanterns hang over Tannery Row.")).id
+    unlike = memory.remember(ME, RememberRequest("Tannery Row smells of bark.", kind="episode")).id
     assert strange not in by_id(memory, "Which cooper mends barrels?", k=50)
-    narrowed = memory.recall(ME, "Which cooper mends barrels?", k=50, kinds=["fact"])
+    narrowed = memory.recall(ME, RecallRequest("Which cooper mends barrels?", k=50, kinds=["fact"]))
     assert unlike not in [hit.memory.id for hit in (*narrowed.hits, *narrowed.partial)]
 
 
 def test_a_name_that_everybody_says_links_nothing(memory: Memory) -> None:
     everyday(memory)
-    memory.remember(ME, "The cooper mends barrels on Tannery Row.")
+    memory.remember(ME, RememberRequest("The cooper mends barrels on Tannery Row."))
     for number in range(13):
-        memory.remember(ME, f"Lantern {number} hangs over Tannery Row.")
+        memory.remember(ME, RememberRequest(f"Lantern {number} hangs over Tannery Row."))
     found = every(memory, "Which cooper mends barrels?", k=5)
     assert not any("Tannery" in str(hit.why.get("path", "")) for hit in found)
 
 
 def test_what_is_reached_stays_behind_the_best_hit_and_is_bounded(memory: Memory) -> None:
     everyday(memory)
-    cue = memory.remember(ME, "The cooper mends barrels.").id
+    cue = memory.remember(ME, RememberRequest("The cooper mends barrels.")).id
     for number in range(40):
-        other = memory.remember(ME, f"Lantern {number} hangs over water.").id
+        other = memory.remember(ME, RememberRequest(f"Lantern {number} hangs over water.")).id
         link(memory, other, cue, "co_recall", 50.0)
     found = every(memory, "Which cooper mends barrels?", k=50)
     assert found[0].memory.id == cue
@@ -263,11 +272,11 @@ def test_what_is_reached_stays_behind_the_best_hit_and_is_bounded(memory: Memory
 
 def test_a_long_text_brings_less_to_mind(memory: Memory) -> None:
     """By a name that it shares: as along the thread, from 30 words on in proportion."""
-    short = memory.remember(ME, "The cooper of Tannery Row retired.").id
+    short = memory.remember(ME, RememberRequest("The cooper of Tannery Row retired.")).id
     padding = " ".join(f"word{number}" for number in range(84))
-    long = memory.remember(ME, f"The tanner of Malt Lane moved away {padding}.").id
-    by_short = memory.remember(ME, "A bell from Tannery Row was sold.").id
-    by_long = memory.remember(ME, "A clock from Malt Lane was sold.").id
+    long = memory.remember(ME, RememberRequest(f"The tanner of Malt Lane moved away {padding}.")).id
+    by_short = memory.remember(ME, RememberRequest("A bell from Tannery Row was sold.")).id
+    by_long = memory.remember(ME, RememberRequest("A clock from Malt Lane was sold.")).id
     store = memory._runtime.parts().store
     with store.reading():
         columns = store.columns

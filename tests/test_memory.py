@@ -12,7 +12,9 @@ import pytest
 
 from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDenied, TooLarge
 from memory_core.memory import Memory
-from memory_core.records import ConversationTurn, Identity, new_id
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity, new_id
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -50,8 +52,8 @@ INVISIBLE = "\u200b\u2060\ufeff\u00ad\u202e\u2800\u3164\x00\x07"
 @pytest.mark.parametrize("call", ["remember", "recall", "observe"])
 def test_a_text_without_anything_to_see_is_refused(memory: Memory, text: str, call: str) -> None:
     calls: Mapping[str, Call] = {
-        "remember": lambda m: m.remember(ME, text),
-        "recall": lambda m: m.recall(ME, text),
+        "remember": lambda m: m.remember(ME, RememberRequest(text)),
+        "recall": lambda m: m.recall(ME, RecallRequest(text)),
         "observe": lambda m: m.observe(ME, ConversationTurn("user", text)),
     }
     name = "query" if call == "recall" else "text"
@@ -61,11 +63,11 @@ def test_a_text_without_anything_to_see_is_refused(memory: Memory, text: str, ca
 def test_20_000_characters_are_stored_and_one_more_is_too_large(memory: Memory) -> None:
     whole = "word " * 3_999 + "enden"
     assert len(whole) == 20_000
-    receipt = memory.remember(ME, whole)
+    receipt = memory.remember(ME, RememberRequest(whole))
     assert memory.get(ME, receipt.id).text == whole
     refused(
         memory,
-        lambda m: m.remember(ME, whole + "x"),
+        lambda m: m.remember(ME, RememberRequest(whole + "x")),
         TooLarge,
         "text has 20,001 characters",
         "20,000",
@@ -80,14 +82,16 @@ def test_what_too_large_advises_works(memory: Memory) -> None:
 
 
 def test_nul_inside_a_text_is_kept_and_said(memory: Memory) -> None:
-    receipt = memory.remember(ME, "a\0b and more")
+    receipt = memory.remember(ME, RememberRequest("a\0b and more"))
     assert any("NUL" in warning for warning in receipt.warnings)
     assert memory.get(ME, receipt.id).text == "a\0b and more"
-    assert memory.recall(ME, "a\0b and more").hits[0].memory.id == receipt.id
+    assert memory.recall(ME, RecallRequest("a\0b and more")).hits[0].memory.id == receipt.id
 
 
 def test_lone_surrogates_become_replacement_characters_with_a_warning(memory: Memory) -> None:
-    receipt = memory.remember(ME, "caf\ud83d and \udc00tea", speaker="Mi\ud800a", tags=["x\udfff"])
+    receipt = memory.remember(
+        ME, RememberRequest("caf\ud83d and \udc00tea", speaker="Mi\ud800a", tags=["x\udfff"])
+    )
     stored = memory.get(ME, receipt.id)
     assert (stored.text, stored.speaker, stored.tags) == (
         "caf\ufffd and \ufffdtea",
@@ -95,17 +99,17 @@ def test_lone_surrogates_become_replacement_characters_with_a_warning(memory: Me
         ("x\ufffd",),
     )
     assert any("surrogate" in warning and "U+FFFD" in warning for warning in receipt.warnings)
-    pair = memory.remember(ME, "grin \ud83d\ude00")
+    pair = memory.remember(ME, RememberRequest("grin \ud83d\ude00"))
     assert memory.get(ME, pair.id).text == "grin \U0001f600"
     assert pair.warnings == ()
 
 
 @pytest.mark.parametrize("text", ['{"a":1}', "[1]", "null", "true", "-0.0", '"', "{}", "\\ud800"])
 def test_text_that_looks_like_json_is_kept_verbatim(memory: Memory, text: str) -> None:
-    receipt = memory.remember(ME, text, source=text, speaker=text, session=text)
+    receipt = memory.remember(ME, RememberRequest(text, source=text, speaker=text, session=text))
     stored = memory.get(ME, receipt.id)
     assert (stored.text, stored.source, stored.speaker, stored.session) == (text,) * 4
-    assert memory.recall(ME, receipt.id).hits[0].memory.text == text
+    assert memory.recall(ME, RecallRequest(receipt.id)).hits[0].memory.text == text
 
 
 INJECTIONS = [
@@ -124,14 +128,19 @@ INJECTIONS = [
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_no_argument_is_a_query_a_path_or_a_pattern(memory: Memory, text: str) -> None:
     secret = memory.remember(
-        OTHER, f"The other one's own {text}", session="theirs", tags=["theirs"]
+        OTHER, RememberRequest(f"The other one's own {text}", session="theirs", tags=["theirs"])
     )
     receipt = memory.remember(
-        ME, f"Mine: {text}", tags=[text], speaker=text, session=text, source=text, key=text
+        ME,
+        RememberRequest(
+            f"Mine: {text}", tags=[text], speaker=text, session=text, source=text, key=text
+        ),
     )
     stored = memory.get(ME, receipt.id)
     assert (stored.tags, stored.speaker, stored.session, stored.source) == ((text,), *(text,) * 3)
-    found = memory.recall(ME, text, tags=[text], speaker=text, session=text, k=50, context=5)
+    found = memory.recall(
+        ME, RecallRequest(text, tags=[text], speaker=text, session=text, k=50, context=5)
+    )
     ids = {hit.memory.id for hit in (*found.hits, *found.partial)}
     assert ids == {receipt.id}
     for filters in ({"session": text}, {"entity": text}, {"topic": text}):
@@ -146,11 +155,11 @@ def test_no_argument_is_a_query_a_path_or_a_pattern(memory: Memory, text: str) -
 
 
 def remembers(**arguments: Any) -> Call:
-    return lambda m: m.remember(ME, **{"text": "plain words", **arguments})
+    return lambda m: m.remember(ME, RememberRequest(**{"text": "plain words", **arguments}))
 
 
 def recalls(**arguments: Any) -> Call:
-    return lambda m: m.recall(ME, **{"query": "plain words", **arguments})
+    return lambda m: m.recall(ME, RecallRequest(**{"query": "plain words", **arguments}))
 
 
 TEXTS = ["kind", "speaker", "session", "scope", "source", "replaces", "role", "trust", "client"]
@@ -229,7 +238,7 @@ def test_a_moment_lies_in_the_years_1_to_9999(memory: Memory, value: Any) -> Non
 def test_since_after_until_is_said(memory: Memory) -> None:
     call = recalls(since="2024-05-08", until="2024-05-07")
     refused(memory, call, InvalidInput, "since: ", "after until")
-    memory.recall(ME, "plain words", since="2024-05-07", until="2024-05-07")
+    memory.recall(ME, RecallRequest("plain words", since="2024-05-07", until="2024-05-07"))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +263,7 @@ def test_an_unknown_word_is_answered_with_the_known_ones(
 @pytest.mark.parametrize("value", ["false", "no", 0, 1, None])
 @pytest.mark.parametrize("name", ["confirm", "never_again", "dry_run", "repair", "explain"])
 def test_only_true_and_false_are_flags(memory: Memory, name: str, value: Any) -> None:
-    kept = memory.remember(ME, "This one stays.").id
+    kept = memory.remember(ME, RememberRequest("This one stays.")).id
     calls: Mapping[str, Call] = {
         "confirm": lambda m: m.forget(ME, ids=[kept], confirm=value),
         "never_again": lambda m: m.forget(ME, ids=[kept], never_again=value, confirm=True),
@@ -295,11 +304,14 @@ def test_a_label_is_one_line(memory: Memory, name: str, value: str) -> None:
 def test_the_limits_themselves_are_allowed(memory: Memory) -> None:
     tags = [f"{n:03}" + "t" * 197 for n in range(50)]
     receipt = memory.remember(
-        ME, "All at once.", tags=tags, source="s" * 500, speaker="p" * 200, importance=1.0
+        ME,
+        RememberRequest(
+            "All at once.", tags=tags, source="s" * 500, speaker="p" * 200, importance=1.0
+        ),
     )
     stored = memory.get(ME, receipt.id)
     assert (stored.tags, len(stored.source), stored.importance) == (tuple(tags), 500, 1.0)
-    assert memory.recall(ME, "once " * 400, k=50, context=5).found in (True, False)
+    assert memory.recall(ME, RecallRequest("once " * 400, k=50, context=5)).found in (True, False)
 
 
 # replaces
@@ -311,12 +323,12 @@ def test_replaces_must_look_like_an_id(memory: Memory, value: str) -> None:
 
 
 def test_replaces_of_what_cannot_be_read_is_like_an_unknown_id(memory: Memory) -> None:
-    hidden = memory.remember(OTHER, "Nobody else may read this.").id
+    hidden = memory.remember(OTHER, RememberRequest("Nobody else may read this.")).id
     unknown = new_id(1.0)
     texts = []
     for id in (hidden, unknown):
         with pytest.raises(NotFound) as caught:
-            memory.remember(ME, "Something else.", replaces=id)
+            memory.remember(ME, RememberRequest("Something else.", replaces=id))
         texts.append(str(caught.value).replace(id, "ID"))
     assert texts[0] == texts[1]
     assert memory.stats(ME)["memories"] == 0
@@ -326,8 +338,13 @@ def test_replaces_of_what_cannot_be_read_is_like_an_unknown_id(memory: Memory) -
 
 
 def test_a_query_that_is_an_id_gives_that_memory_with_its_neighbours(memory: Memory) -> None:
-    ids = [memory.remember(ME, f"Turn {n} of the talk.", session="talk").id for n in range(9)]
-    found = memory.recall(ME, f" {ids[4]} ", k=1, kinds=["fact"], session="talk", context=2)
+    ids = [
+        memory.remember(ME, RememberRequest(f"Turn {n} of the talk.", session="talk")).id
+        for n in range(9)
+    ]
+    found = memory.recall(
+        ME, RecallRequest(f" {ids[4]} ", k=1, kinds=["fact"], session="talk", context=2)
+    )
     assert (found.found, found.confidence, found.feeling) == (True, 1.0, "high")
     (hit,) = found.hits
     assert hit.memory.id == ids[4]
@@ -338,10 +355,10 @@ def test_a_query_that_is_an_id_gives_that_memory_with_its_neighbours(memory: Mem
 
 @pytest.mark.parametrize("who", [ME, OTHER])
 def test_an_unreadable_id_behaves_like_an_unknown_one(memory: Memory, who: Identity) -> None:
-    hidden = memory.remember(Identity("third"), "Only mine.").id
+    hidden = memory.remember(Identity("third"), RememberRequest("Only mine.")).id
     unknown = new_id(1.0)
     calls: list[Callable[[str], Any]] = [
-        lambda id: memory.recall(who, id),
+        lambda id: memory.recall(who, RecallRequest(id)),
         lambda id: memory.get(who, id),
         lambda id: memory.history(who, id),
         lambda id: memory.forget(who, ids=[id]),
@@ -361,8 +378,10 @@ def test_an_unreadable_id_behaves_like_an_unknown_one(memory: Memory, who: Ident
 
 
 def test_observe_keeps_what_the_turn_says(memory: Memory) -> None:
-    turn = ConversationTurn("assistant", "The train leaves at 7:45.", 1_000.0, "trip", "Ben")
-    stored = memory.get(ME, memory.observe(ME, turn, source="hook").receipt.id)
+    turn = ConversationTurn(
+        "assistant", "The train leaves at 7:45.", 1_000.0, "trip", "Ben", source="hook"
+    )
+    stored = memory.get(ME, memory.observe(ME, turn).receipt.id)
     assert (stored.text, stored.role, stored.occurred_at) == (turn.content, "assistant", 1_000.0)
     assert (stored.session, stored.speaker, stored.position) == ("trip", "Ben", 0)
     assert (stored.trust, stored.source, stored.visibility) == ("agent", "hook", "private")
@@ -379,8 +398,8 @@ def test_observe_without_a_time_means_now(memory: Memory, clock: Any) -> None:
 
 
 def test_forget_by_query_previews_what_the_caller_may_remove(memory: Memory) -> None:
-    mine = memory.remember(ME, "The gate code is 4711.", scope="shared").id
-    theirs = memory.remember(OTHER, "The gate code was 4710.", scope="shared").id
+    mine = memory.remember(ME, RememberRequest("The gate code is 4711.", scope="shared")).id
+    theirs = memory.remember(OTHER, RememberRequest("The gate code was 4710.", scope="shared")).id
     before = sequence(memory)
     report = memory.forget(ME, query="gate code", confirm=True)
     assert report.status == "preview"
@@ -398,15 +417,18 @@ def test_forget_needs_something_to_look_for(memory: Memory) -> None:
 
 
 def test_clear_removes_what_one_owns_and_nothing_else(memory: Memory) -> None:
-    mine = [memory.remember(ME, f"Mine {n}.", scope=s).id for n, s in enumerate(["", "shared"])]
-    theirs = memory.remember(OTHER, "Theirs.", scope="shared").id
+    mine = [
+        memory.remember(ME, RememberRequest(f"Mine {n}.", scope=s)).id
+        for n, s in enumerate(["", "shared"])
+    ]
+    theirs = memory.remember(OTHER, RememberRequest("Theirs.", scope="shared")).id
     assert memory.clear(ME) == 2
     assert memory.clear(ME) == 0
     assert [m.id for m in memory.listing(ME)] == [theirs]
     for id in mine:
         with pytest.raises(NotFound):
             memory.get(ME, id)
-    assert memory.remember(ME, "Mine 0.").status == "stored"
+    assert memory.remember(ME, RememberRequest("Mine 0.")).status == "stored"
 
 
 def test_clear_lets_other_writers_in_between_its_batches(
@@ -414,7 +436,9 @@ def test_clear_lets_other_writers_in_between_its_batches(
 ) -> None:
     monkeypatch.setattr("memory_core.forget.BATCH", 4)
     for number in range(10):
-        memory.remember(ME, f"Note {number} about heron number {number % 3}.", session="s")
+        memory.remember(
+            ME, RememberRequest(f"Note {number} about heron number {number % 3}.", session="s")
+        )
     memory.consolidate(ME)  # summaries rest on the notes, and go first
     owned, before = memory.stats(ME)["memories"], sequence(memory)
     store, written = memory._runtime.parts().store, list[int]()
@@ -439,7 +463,7 @@ def test_clear_lets_other_writers_in_between_its_batches(
 
 
 def test_an_empty_store_answers_everything_with_nothing(memory: Memory) -> None:
-    found = memory.recall(ME, "anything at all", session="none", explain=True)
+    found = memory.recall(ME, RecallRequest("anything at all", session="none", explain=True))
     assert (found.found, found.confidence, found.feeling) == (False, 0.0, "none")
     assert (found.hits, found.partial, found.recent, found.note) == ((), (), (), "")
     assert memory.listing(ME) == []
@@ -456,7 +480,10 @@ def test_a_closed_memory_says_so(open_memory: Callable[..., Memory]) -> None:
     memory = open_memory()
     memory.close()
     memory.close()
-    for call in (lambda: memory.recall(ME, "x"), lambda: memory.remember(ME, "x")):
+    for call in (
+        lambda: memory.recall(ME, RecallRequest("x")),
+        lambda: memory.remember(ME, RememberRequest("x")),
+    ):
         with pytest.raises(MemoryCoreError, match="closed"):
             call()
 
@@ -477,12 +504,14 @@ def fill(memory: Memory, clock: Any) -> list[str]:
     ids = []
     for arguments in RICH:
         clock.pass_by(1.123456789)
-        ids.append(memory.remember(ME, **arguments).id)
+        ids.append(memory.remember(ME, RememberRequest(**arguments)).id)
     clock.pass_by(60)
-    memory.remember(ME, "Second of the talk, corrected.", session="talk", replaces=ids[1])
-    memory.remember(OTHER, "Other's own.", session="talk")
-    memory.remember(OTHER, "Other's shared words.", scope="shared")
-    memory.recall(ME, "crew")
+    memory.remember(
+        ME, RememberRequest("Second of the talk, corrected.", session="talk", replaces=ids[1])
+    )
+    memory.remember(OTHER, RememberRequest("Other's own.", session="talk"))
+    memory.remember(OTHER, RememberRequest("Other's shared words.", scope="shared"))
+    memory.recall(ME, RecallRequest("crew"))
     store = memory._runtime.parts().store
     from memory_core.records import Change
 
@@ -532,7 +561,9 @@ def test_importing_twice_doubles_nothing_and_changes_nothing(
 
 
 def test_an_export_goes_on_when_something_is_forgotten_meanwhile(memory: Memory) -> None:
-    ids = [memory.remember(ME, f"Locker {n} is in corridor {n}.").id for n in range(3)]
+    ids = [
+        memory.remember(ME, RememberRequest(f"Locker {n} is in corridor {n}.")).id for n in range(3)
+    ]
     lines = memory.export(ME)
     assert next(lines)["id"] == ids[0]
     memory.forget(ME, ids=[ids[1]], confirm=True)
@@ -542,7 +573,10 @@ def test_an_export_goes_on_when_something_is_forgotten_meanwhile(memory: Memory)
 def test_an_export_reads_batches_not_one_memory_at_a_time(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ids = [memory.remember(ME, f"Locker {n} is in corridor {n}.").id for n in range(20)]
+    ids = [
+        memory.remember(ME, RememberRequest(f"Locker {n} is in corridor {n}.")).id
+        for n in range(20)
+    ]
     store, asked = memory._runtime.parts().store, []
     read = store.memories
     monkeypatch.setattr(store, "memories", lambda wanted: asked.append(1) or read(wanted))
@@ -551,7 +585,7 @@ def test_an_export_reads_batches_not_one_memory_at_a_time(
 
 
 def test_what_was_forgotten_is_not_imported(memory: Memory) -> None:
-    id = memory.remember(ME, "The door code is 4711.").id
+    id = memory.remember(ME, RememberRequest("The door code is 4711.")).id
     (record,) = memory.export(ME)
     memory.forget(ME, ids=[id], confirm=True)
     for again in (record, {"text": "the DOOR code is 4711"}, {**record, "id": new_id(5.0)}):
@@ -581,7 +615,7 @@ def test_only_an_admin_brings_in_what_belongs_to_others(
 
 
 def test_an_id_that_cannot_be_read_does_not_show_in_an_import(memory: Memory) -> None:
-    hidden = memory.remember(OTHER, "Hidden words.")
+    hidden = memory.remember(OTHER, RememberRequest("Hidden words."))
     taken = {"id": hidden.id, "text": "Mine under the same id."}
     receipt = memory.bring_in(ME, taken)
     assert receipt.status == "stored"
@@ -591,7 +625,7 @@ def test_an_id_that_cannot_be_read_does_not_show_in_an_import(memory: Memory) ->
 
 
 def test_a_known_id_with_another_text_stays_and_is_said(memory: Memory) -> None:
-    id = memory.remember(ME, "As it was.").id
+    id = memory.remember(ME, RememberRequest("As it was.")).id
     receipt = memory.bring_in(ME, {"id": id, "text": "As it never was."})
     assert (receipt.id, receipt.status) == (id, "reinforced")
     assert any("another text" in warning for warning in receipt.warnings)
@@ -632,7 +666,7 @@ def test_a_malformed_record_names_its_field(
 ) -> None:
     record = {"text": "Sound words.", field: value}
     refused(memory, lambda m: m.bring_in(ME, record), error, field)
-    assert memory.recall(ME, "sound words").hits == ()
+    assert memory.recall(ME, RecallRequest("sound words")).hits == ()
 
 
 @pytest.mark.parametrize("record", [None, "text", ["text"], 5])
@@ -647,7 +681,7 @@ def test_an_import_is_searched_listed_and_masked_like_anything_else(memory: Memo
     stored = memory.get(ME, receipt.id)
     assert "hunter2" not in stored.text
     assert any("masked" in warning for warning in receipt.warnings)
-    assert memory.recall(ME, "drawer of Lena").hits[0].memory.id == receipt.id
+    assert memory.recall(ME, RecallRequest("drawer of Lena")).hits[0].memory.id == receipt.id
     assert memory.names(ME, "session") == ["s"]
 
 
@@ -660,8 +694,8 @@ def test_an_import_without_a_time_happened_now(memory: Memory, clock: Any) -> No
 
 def test_the_end_of_a_session_sums_it_up_and_clears_the_mind(memory: Memory) -> None:
     for text in ("Mara sails on the lake.", "Tomas bakes bread.", "The lake is cold today."):
-        memory.remember(ME, text, session="talk")
-    memory.recall(ME, "Who sails on the lake?", session="talk")
+        memory.remember(ME, RememberRequest(text, session="talk"))
+    memory.recall(ME, RecallRequest("Who sails on the lake?", session="talk"))
     assert memory.in_mind(ME, "talk").hot
     memory.end_session(ME, "talk")
     assert not memory.in_mind(ME, "talk").hot
@@ -675,9 +709,9 @@ def test_the_end_of_a_session_sums_it_up_and_clears_the_mind(memory: Memory) -> 
 
 def test_stats_tell_what_sleep_has_done(memory: Memory, clock: Any) -> None:
     text = "The production database of the billing service listens on port 5432 since {} release"
-    memory.remember(ME, text.format("the last big"))
-    memory.remember(ME, text.format("the last"))
-    memory.remember(ME, "An umbrella.", importance=0.1)
+    memory.remember(ME, RememberRequest(text.format("the last big")))
+    memory.remember(ME, RememberRequest(text.format("the last")))
+    memory.remember(ME, RememberRequest("An umbrella.", importance=0.1))
     assert memory.stats(ME)["unconsolidated"] == 3
     memory.consolidate(ME, mode="deduplicate")
     clock.pass_by(200 * 86_400.0)

@@ -22,6 +22,7 @@ from memory_core.embedding.base import Profile
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.memory import Memory
 from memory_core.records import Identity, normalised
+from memory_core.remember.request import RememberRequest
 
 RIGHTS = frozenset({"read", "write"})
 AGENTS = (Identity("ana", "crew", RIGHTS), Identity("ben", "crew", RIGHTS))
@@ -128,14 +129,14 @@ class Machine(RuleBasedStateMachine):
     def remember(self, who: Identity, told: dict[str, str], which: int) -> None:
         self.now += 1.0
         new, first = self.told(who, told)
-        receipt = self.open[which % len(self.open)].remember(who, **told)
+        receipt = self.open[which % len(self.open)].remember(who, RememberRequest(**told))
         assert receipt.status == ("stored" if first is None else "reinforced")
         self.noted(receipt.id, new, first)
 
     @rule(who=WHO, told=TOLD, key=st.sampled_from("kl"), which=st.integers(0, 1))
     def remember_once(self, who: Identity, told: dict[str, str], key: str, which: int) -> None:
         new, first = self.told(who, told)
-        receipt = self.open[which % len(self.open)].remember(who, **told, key=key)
+        receipt = self.open[which % len(self.open)].remember(who, RememberRequest(**told, key=key))
         said = (receipt.id, receipt.status)
         if (who.agent, key) in self.world.receipts:
             assert said == self.world.receipts[who.agent, key]
@@ -159,9 +160,9 @@ class Machine(RuleBasedStateMachine):
             error = ScopeDenied
         if error is not None:
             with pytest.raises(error):
-                memory.remember(who, **told, replaces=old)
+                memory.remember(who, RememberRequest(**told, replaces=old))
             return
-        receipt = memory.remember(who, **told, replaces=old)
+        receipt = memory.remember(who, RememberRequest(**told, replaces=old))
         self.noted(receipt.id, new, first)
         if last != receipt.id:
             assert (receipt.status, receipt.replaced) == ("replaced", (last,))

@@ -8,7 +8,9 @@ import pytest
 
 from memory_core.embedding import embedder
 from memory_core.maintenance.loop import Maintenance
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 
@@ -26,7 +28,7 @@ def model_check(memory: Any) -> Any:
 def test_writes_are_kept_and_recall_is_lexical(
     memory: Any, toy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory.remember(ME, "The heron waits by the weir.")
+    memory.remember(ME, RememberRequest("The heron waits by the weir."))
     query = type(toy).query
     asked: list[str] = []
 
@@ -35,9 +37,9 @@ def test_writes_are_kept_and_recall_is_lexical(
         raise embedder.EncoderUnavailable("the server does not answer", "start it")
 
     monkeypatch.setattr(type(toy), "query", gone)
-    receipt = memory.remember(ME, "The stork stands on the chimney.")
+    receipt = memory.remember(ME, RememberRequest("The stork stands on the chimney."))
     assert receipt.status == "stored"
-    found = memory.recall(ME, "stork chimney")
+    found = memory.recall(ME, RecallRequest("stork chimney"))
     assert found.hits[0].memory.id == receipt.id
     assert "lexical" in found.note
     assert len(asked) == 1  # it is left alone for a while: each try may take until its time-out
@@ -48,7 +50,7 @@ def test_writes_are_kept_and_recall_is_lexical(
     monkeypatch.setattr(embedder, "BACK_OFF_SECONDS", 0.0)
     memory._runtime.gate.back_off(embedder.EncoderUnavailable("once more", "start it"))
     memory._runtime.parts().maintenance.round()
-    assert memory.recall(ME, "stork chimney").note == ""
+    assert memory.recall(ME, RecallRequest("stork chimney")).note == ""
     assert model_check(memory).status == "ok"
     assert memory._runtime.parts().store.vectors.rows_with_vectors == 2
 
@@ -59,7 +61,7 @@ def test_a_summary_made_without_the_model_gets_its_vectors_later(
 ) -> None:
     for number in range(6):
         text = f"Lena told how the boat of number {number} left the harbour at dawn."
-        memory.remember(ME, text, session="talk", speaker="Lena")
+        memory.remember(ME, RememberRequest(text, session="talk", speaker="Lena"))
 
     def gone(self: Any, texts: Any) -> Any:
         raise embedder.EncoderUnavailable("the server does not answer", "start it")

@@ -14,7 +14,9 @@ import pytest
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.recall.answer import LEXICAL_ONLY
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Hit, Identity, Recollection
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -33,7 +35,9 @@ def both(found: Recollection) -> list[Hit]:
 
 
 def ids(memory: Memory, query: str, who: Identity = ME, **cues: Any) -> list[str]:
-    return [hit.memory.id for hit in both(memory.recall(who, query, **{"k": 50, **cues}))]
+    return [
+        hit.memory.id for hit in both(memory.recall(who, RecallRequest(query, **{"k": 50, **cues})))
+    ]
 
 
 # Filters, against a plain search through everything
@@ -57,7 +61,7 @@ def told(memory: Memory, clock: Any, count: int = 48) -> list[dict[str, Any]]:
             "scope": chosen.choice(SCOPES),
             "when": clock.now,
         }
-        note["id"] = memory.remember(ME, **note).id
+        note["id"] = memory.remember(ME, RememberRequest(**note)).id
         if not note["tags"]:
             note["tags"] = list(memory.get(ME, note["id"]).tags)
         notes.append(note)
@@ -95,7 +99,7 @@ def test_filters_agree_with_a_search_by_hand(memory: Memory, clock: Any) -> None
 
 def test_since_and_until_are_both_inclusive(memory: Memory) -> None:
     def at(when: str) -> str:
-        return memory.remember(ME, f"The bell rang at {when}.", when=when).id
+        return memory.remember(ME, RememberRequest(f"The bell rang at {when}.", when=when)).id
 
     before, first, last, after = map(
         at, ("2024-05-06T23:59:59Z", "2024-05-07T00:00:00Z", "2024-05-07T23:59:59Z", "2024-05-08")
@@ -105,27 +109,33 @@ def test_since_and_until_are_both_inclusive(memory: Memory) -> None:
     assert set(ids(memory, "bell", until="2024-05-07T00:00:00Z")) == {before, first}
     may = set(ids(memory, "bell", since="2024-05", until="2024-05"))
     assert may == {before, first, last, after}
-    exact = memory.remember(ME, "The bell rang at half past.", when="2024-06-09T00:00:00.5Z").id
+    exact = memory.remember(
+        ME, RememberRequest("The bell rang at half past.", when="2024-06-09T00:00:00.5Z")
+    ).id
     half = "2024-06-09T00:00:00.5Z"
     assert ids(memory, "bell", since=half, until=half) == [exact]
 
 
 def test_a_filter_finds_what_would_never_reach_the_candidates(memory: Memory) -> None:
     for number in range(300):
-        memory.remember(ME, f"The lighthouse keeper of the island logs ship {number}.")
-    rare = memory.remember(ME, "Lunch was soup.", tags=["meals"], kind="fact").id
+        memory.remember(
+            ME, RememberRequest(f"The lighthouse keeper of the island logs ship {number}.")
+        )
+    rare = memory.remember(ME, RememberRequest("Lunch was soup.", tags=["meals"], kind="fact")).id
     assert rare not in ids(memory, "the lighthouse keeper of the island logs ships", k=5)
     for cues in ({"tags": ["meals"]}, {"kinds": ["fact"]}):
         assert ids(memory, "the lighthouse keeper of the island logs ships", k=5, **cues) == [rare]
 
 
 def test_as_of_hides_what_was_not_yet_known(memory: Memory, clock: Any) -> None:
-    early = memory.remember(ME, "The harbour opens in May.", session="s").id
+    early = memory.remember(ME, RememberRequest("The harbour opens in May.", session="s")).id
     clock.pass_by(10 * DAY)
-    late = memory.remember(ME, "The harbour closes in June.", session="s", when="2020-01-01").id
+    late = memory.remember(
+        ME, RememberRequest("The harbour closes in June.", session="s", when="2020-01-01")
+    ).id
     assert set(ids(memory, "harbour")) == {early, late}
     assert ids(memory, "harbour", as_of="2024-06-05") == [early]
-    then = memory.recall(ME, "harbour", as_of="2024-06-05", session="s", context=5)
+    then = memory.recall(ME, RecallRequest("harbour", as_of="2024-06-05", session="s", context=5))
     assert [hit.after for hit in both(then)] == [()]
     assert [turn.id for turn in then.recent] == [early]
 
@@ -139,12 +149,14 @@ def test_neighbours_come_in_order_from_the_same_conversation(memory: Memory, con
     for number in range(14):
         for session, turns in talks.items():
             said = f"Turn {number} of {session}, the {'heron' if number == 6 else 'weir'}."
-            turns.append(memory.remember(ME, said, session=session).id)
-    memory.remember(OTHER, "The heron of another one.", session="a")
-    memory.remember(ME, "A shared heron, in a thread of its own.", session="a", scope="shared")
+            turns.append(memory.remember(ME, RememberRequest(said, session=session)).id)
+    memory.remember(OTHER, RememberRequest("The heron of another one.", session="a"))
+    memory.remember(
+        ME, RememberRequest("A shared heron, in a thread of its own.", session="a", scope="shared")
+    )
     hit = next(
         hit
-        for hit in both(memory.recall(ME, "heron", k=50, context=context))
+        for hit in both(memory.recall(ME, RecallRequest("heron", k=50, context=context)))
         if hit.memory.id == talks["a"][6]
     )
     assert [n.id for n in hit.before] == talks["a"][6 - context : 6]
@@ -152,9 +164,14 @@ def test_neighbours_come_in_order_from_the_same_conversation(memory: Memory, con
 
 
 def test_the_ends_of_a_conversation_and_no_conversation_have_fewer(memory: Memory) -> None:
-    first, last = (memory.remember(ME, text, session="s").id for text in ("Alpha.", "Omega."))
-    alone = memory.remember(ME, "Solo.").id
-    found = {hit.memory.id: hit for hit in both(memory.recall(ME, "alpha omega solo", context=5))}
+    first, last = (
+        memory.remember(ME, RememberRequest(text, session="s")).id for text in ("Alpha.", "Omega.")
+    )
+    alone = memory.remember(ME, RememberRequest("Solo.")).id
+    found = {
+        hit.memory.id: hit
+        for hit in both(memory.recall(ME, RecallRequest("alpha omega solo", context=5)))
+    }
     assert ([n.id for n in found[first].before], [n.id for n in found[first].after]) == ([], [last])
     assert ([n.id for n in found[last].before], [n.id for n in found[last].after]) == ([first], [])
     assert (found[alone].before, found[alone].after) == ((), ())
@@ -162,14 +179,24 @@ def test_the_ends_of_a_conversation_and_no_conversation_have_fewer(memory: Memor
 
 def test_a_neighbour_that_was_replaced_is_stepped_over(memory: Memory) -> None:
     turns = [
-        memory.remember(ME, f"Turn {n} at the {w}.", session="s").id
+        memory.remember(ME, RememberRequest(f"Turn {n} at the {w}.", session="s")).id
         for n, w in enumerate(["gate", "wall", "heron", "well", "barn"])
     ]
-    new = memory.remember(ME, "The wall was another one.", session="s", replaces=turns[1]).id
-    hit = next(h for h in both(memory.recall(ME, "heron", context=1)) if h.memory.id == turns[2])
+    new = memory.remember(
+        ME, RememberRequest("The wall was another one.", session="s", replaces=turns[1])
+    ).id
+    hit = next(
+        h
+        for h in both(memory.recall(ME, RecallRequest("heron", context=1)))
+        if h.memory.id == turns[2]
+    )
     assert [n.id for n in hit.before] == [turns[0]]
     assert [n.id for n in hit.after] == [turns[3]]
-    last = next(h for h in both(memory.recall(ME, "barn", context=2)) if h.memory.id == turns[4])
+    last = next(
+        h
+        for h in both(memory.recall(ME, RecallRequest("barn", context=2)))
+        if h.memory.id == turns[4]
+    )
     assert [n.id for n in last.after] == [new]
 
 
@@ -178,14 +205,16 @@ def test_recent_holds_the_last_five_turns_of_the_conversation(memory: Memory, cl
     for number in range(8):
         clock.pass_by(1)
         scope = "shared" if number % 3 == 0 else ""
-        turns.append(memory.remember(ME, f"Turn {number}.", session="s", scope=scope).id)
-    memory.remember(OTHER, "The other's turn.", session="s", scope="shared")
-    memory.remember(ME, "Elsewhere.", session="t")
-    found = memory.recall(ME, "turn", k=1, session="s")
+        turns.append(
+            memory.remember(ME, RememberRequest(f"Turn {number}.", session="s", scope=scope)).id
+        )
+    memory.remember(OTHER, RememberRequest("The other's turn.", session="s", scope="shared"))
+    memory.remember(ME, RememberRequest("Elsewhere.", session="t"))
+    found = memory.recall(ME, RecallRequest("turn", k=1, session="s"))
     assert [turn.id for turn in found.recent] == turns[-5:]
-    assert memory.recall(ME, "turn").recent == ()
-    assert memory.recall(ME, "turn", session="unknown").recent == ()
-    nothing = memory.recall(ME, "zebra", session="s", kinds=["concept"])
+    assert memory.recall(ME, RecallRequest("turn")).recent == ()
+    assert memory.recall(ME, RecallRequest("turn", session="unknown")).recent == ()
+    nothing = memory.recall(ME, RecallRequest("zebra", session="s", kinds=["concept"]))
     assert [turn.id for turn in nothing.recent] == turns[-5:]
 
 
@@ -195,8 +224,8 @@ def test_recent_holds_the_last_five_turns_of_the_conversation(memory: Memory, cl
 @pytest.mark.parametrize("k", [1, 2, 8, 50])
 def test_k_bounds_what_is_found(memory: Memory, k: int) -> None:
     for number in range(60):
-        memory.remember(ME, f"The heron number {number} waits by the weir.")
-    found = memory.recall(ME, "heron by the weir", k=k)
+        memory.remember(ME, RememberRequest(f"The heron number {number} waits by the weir."))
+    found = memory.recall(ME, RecallRequest("heron by the weir", k=k))
     assert len(found.hits) == k
     assert found.partial == ()
     assert len({hit.memory.id for hit in found.hits}) == k
@@ -204,8 +233,8 @@ def test_k_bounds_what_is_found(memory: Memory, k: int) -> None:
 
 def test_partial_is_at_most_three_and_only_when_nothing_is_found(memory: Memory) -> None:
     for number in range(9):
-        memory.remember(ME, f"Entry {number} about pottery glazes.", session="s")
-    found = memory.recall(ME, "Which zebra sleeps in Oslo?", k=9)
+        memory.remember(ME, RememberRequest(f"Entry {number} about pottery glazes.", session="s"))
+    found = memory.recall(ME, RecallRequest("Which zebra sleeps in Oslo?", k=9))
     assert (found.found, found.feeling, found.hits) == (False, "none", ())
     assert 0 < len(found.partial) <= 3
     assert all(not hit.before and not hit.after for hit in found.partial)
@@ -236,8 +265,8 @@ def test_real_paraphrases_fold_into_one(
 ) -> None:
     memory = open_memory(embedder=minilm)
     for text in (*pair, "Rust is a language without a garbage collector."):
-        memory.remember(ME, text)
-    found = memory.recall(ME, pair[0], explain=True)
+        memory.remember(ME, RememberRequest(text))
+    found = memory.recall(ME, RecallRequest(pair[0], explain=True))
     assert len({hit.memory.text for hit in found.hits} & set(pair)) == 1
     assert found.hits[0].why["folded"] == 1
 
@@ -248,20 +277,22 @@ def test_what_differs_in_fact_never_folds(
 ) -> None:
     memory = open_memory(embedder=minilm)
     for text in pair:
-        memory.remember(ME, text)
-    assert {hit.memory.text for hit in memory.recall(ME, pair[0]).hits} == set(pair)
+        memory.remember(ME, RememberRequest(text))
+    assert {hit.memory.text for hit in memory.recall(ME, RecallRequest(pair[0])).hits} == set(pair)
 
 
 def test_sinking_importance_lets_a_memory_fade_and_leaves_its_rank(memory: Memory) -> None:
     text = "The heron sleeps by the quiet weir"
-    first, second = (memory.remember(ME, f"{text}, {day}.").id for day in ("Monday", "Tuesday"))
+    first, second = (
+        memory.remember(ME, RememberRequest(f"{text}, {day}.")).id for day in ("Monday", "Tuesday")
+    )
     put(memory, first, importance=0.5)
-    before = memory.recall(ME, text, rehearse=False).hits
+    before = memory.recall(ME, RecallRequest(text, rehearse=False)).hits
     put(memory, first, importance=0.25)
-    after = memory.recall(ME, text, rehearse=False).hits
+    after = memory.recall(ME, RecallRequest(text, rehearse=False)).hits
     assert [hit.score for hit in after] == [hit.score for hit in before]
     put(memory, second, importance=1.0)
-    raised = memory.recall(ME, text, rehearse=False).hits
+    raised = memory.recall(ME, RecallRequest(text, rehearse=False)).hits
     score = {hit.memory.id: hit.score for hit in before}
     assert {hit.memory.id: hit.score for hit in raised}[second] > score[second]
 
@@ -274,12 +305,14 @@ def test_a_summary_that_only_retells_is_left_out_and_one_that_draws_together_is_
         "The heron sleeps by the weir.",
         "The miller grinds rye at night.",
     )
-    sources = [memory.remember(ME, text).id for text in parts]
+    sources = [memory.remember(ME, RememberRequest(text)).id for text in parts]
     for number in range(6):
-        memory.remember(ME, f"Another heron sleeps near weir number {number}.")
+        memory.remember(ME, RememberRequest(f"Another heron sleeps near weir number {number}."))
     told = {"text": " ".join(parts), "kind": "summary", "derived_from": sources}
     summary = memory.bring_in(ME, told).id
-    narrow = memory.recall(ME, "Where sleeps the heron by the weir?", k=4, explain=True)
+    narrow = memory.recall(
+        ME, RecallRequest("Where sleeps the heron by the weir?", k=4, explain=True)
+    )
     assert narrow.hits[0].memory.id == sources[1]
     assert narrow.hits[0].why["folded"] == 1
     reasons = {hit.memory.id: hit.why["rejected"] for hit in narrow.rejected}
@@ -291,9 +324,12 @@ def test_a_summary_that_only_retells_is_left_out_and_one_that_draws_together_is_
 
 def test_what_two_people_say_does_not_fold(memory: Memory) -> None:
     text = "The heron waits every morning by the quiet weir below the mill."
-    said = [memory.remember(ME, text, speaker=name, session=name).id for name in ("Ana", "Ben")]
-    same = memory.remember(ME, text, speaker="Ana", session="other").id
-    shared = memory.remember(ME, text, speaker="Ana", scope="shared").id
+    said = [
+        memory.remember(ME, RememberRequest(text, speaker=name, session=name)).id
+        for name in ("Ana", "Ben")
+    ]
+    same = memory.remember(ME, RememberRequest(text, speaker="Ana", session="other")).id
+    shared = memory.remember(ME, RememberRequest(text, speaker="Ana", scope="shared")).id
     found = ids(memory, text)
     assert len(found) == 3
     assert {said[1], shared} <= set(found)
@@ -303,9 +339,10 @@ def test_what_two_people_say_does_not_fold(memory: Memory) -> None:
 def test_folding_makes_room_for_others(memory: Memory) -> None:
     for number in range(45):
         text = "The heron waits every morning by the quiet weir below the old mill."
-        memory.remember(ME, text, session=f"day {number}")
+        memory.remember(ME, RememberRequest(text, session=f"day {number}"))
     others = [
-        memory.remember(ME, f"A heron {what} at the weir.").id for what in ("slept", "ate", "sang")
+        memory.remember(ME, RememberRequest(f"A heron {what} at the weir.")).id
+        for what in ("slept", "ate", "sang")
     ]
     found = ids(memory, "the heron waits by the weir", k=4)
     assert len(found) == 4
@@ -316,14 +353,18 @@ def test_folding_makes_room_for_others(memory: Memory) -> None:
 
 
 def test_retired_memories_answer_only_when_the_others_do_not(memory: Memory, clock: Any) -> None:
-    retired = memory.remember(ME, "The spare key of the boathouse hangs behind the mirror.").id
+    retired = memory.remember(
+        ME, RememberRequest("The spare key of the boathouse hangs behind the mirror.")
+    ).id
     put(memory, retired, retired_at=clock.now)
     assert ids(memory, "where does the spare key of the boathouse hang") == [retired]
-    live = memory.remember(ME, "The spare key of the boathouse hangs in the shed now.").id
-    found = memory.recall(ME, "the spare key of the boathouse hangs in the shed now")
+    live = memory.remember(
+        ME, RememberRequest("The spare key of the boathouse hangs in the shed now.")
+    ).id
+    found = memory.recall(ME, RecallRequest("the spare key of the boathouse hangs in the shed now"))
     assert found.feeling == "high"
     assert [hit.memory.id for hit in found.hits] == [live]
-    assert memory.recall(ME, retired).hits[0].memory.id == retired
+    assert memory.recall(ME, RecallRequest(retired)).hits[0].memory.id == retired
     then = ids(memory, "the spare key of the boathouse hangs in the shed now", as_of="2030")
     assert set(then) == {live, retired}
 
@@ -337,12 +378,14 @@ def test_what_a_summary_tells_together_is_found_together(
         "Since May the boathouse key lies under a flower pot.",
         "A third key of the boathouse was lost in the lake.",
     )
-    there, faded, alone = (memory.remember(ME, text).id for text in texts)
+    there, faded, alone = (memory.remember(ME, RememberRequest(text)).id for text in texts)
     told = {"text": "Two places of one key.", "kind": "summary", "derived_from": [there, faded]}
     summary = memory.bring_in(ME, told).id
     for id in (faded, alone, *([summary] if rests else ())):
         put(memory, id, retired_at=clock.now)
-    found = memory.recall(ME, "Where does the spare key of the boathouse hang in the shed?")
+    found = memory.recall(
+        ME, RecallRequest("Where does the spare key of the boathouse hang in the shed?")
+    )
     assert found.feeling == "high"
     answered = [hit.memory.id for hit in found.hits]
     assert answered[0] == there
@@ -351,20 +394,23 @@ def test_what_a_summary_tells_together_is_found_together(
 
 
 def test_a_retired_turn_is_still_a_neighbour(memory: Memory, clock: Any) -> None:
-    turns = [memory.remember(ME, t, session="s").id for t in ("Filler.", "The heron came.")]
+    turns = [
+        memory.remember(ME, RememberRequest(t, session="s")).id
+        for t in ("Filler.", "The heron came.")
+    ]
     put(memory, turns[0], retired_at=clock.now)
-    hit = memory.recall(ME, "the heron came", context=1).hits[0]
+    hit = memory.recall(ME, RecallRequest("the heron came", context=1)).hits[0]
     assert [n.id for n in hit.before] == [turns[0]]
 
 
 def test_what_is_out_of_date_comes_after_what_supersedes_it(memory: Memory, clock: Any) -> None:
-    old = memory.remember(ME, "Ana works as a nurse in Graz.").id
-    mid = memory.remember(ME, "Now a teacher, Ana left nursing.").id
-    new = memory.remember(ME, "Ana is an editor these days.").id
+    old = memory.remember(ME, RememberRequest("Ana works as a nurse in Graz.")).id
+    mid = memory.remember(ME, RememberRequest("Now a teacher, Ana left nursing.")).id
+    new = memory.remember(ME, RememberRequest("Ana is an editor these days.")).id
     assert ids(memory, "Ana works as a nurse in Graz")[0] == old
     put(memory, old, superseded_by=mid, superseded_at=clock.now + DAY)
     put(memory, mid, superseded_by=new, superseded_at=clock.now + DAY)
-    found = memory.recall(ME, "Ana works as a nurse in Graz")
+    found = memory.recall(ME, RecallRequest("Ana works as a nurse in Graz"))
     assert [hit.memory.id for hit in found.hits] == [new, mid, old]
     assert [hit.memory.superseded_by for hit in found.hits] == ["", new, mid]
     assert ids(memory, "Ana works as a nurse in Graz", as_of="2024-06-01")[0] == old
@@ -373,7 +419,7 @@ def test_what_is_out_of_date_comes_after_what_supersedes_it(memory: Memory, cloc
 def test_what_is_replaced_while_it_is_recalled_is_left_out(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, clock: Any
 ) -> None:
-    id = memory.remember(ME, "The office is in Rome.").id
+    id = memory.remember(ME, RememberRequest("The office is in Rome.")).id
     store = memory._runtime.parts().store
     read = store.indexed
 
@@ -382,8 +428,8 @@ def test_what_is_replaced_while_it_is_recalled_is_left_out(
         return read(wanted)
 
     monkeypatch.setattr(store, "indexed", meanwhile)
-    assert both(memory.recall(ME, "office in Rome")) == []
-    assert both(memory.recall(ME, id))[0].memory.id == id
+    assert both(memory.recall(ME, RecallRequest("office in Rome"))) == []
+    assert both(memory.recall(ME, RecallRequest(id)))[0].memory.id == id
 
 
 # Without a model
@@ -393,25 +439,27 @@ def test_without_a_model_recall_is_lexical_and_says_so(
     open_memory: OpenMemory, no_model: Any
 ) -> None:
     memory = open_memory(embedder=no_model)
-    german = memory.remember(ME, "Der Schlüssel zum Gartentor hängt hinter der Scheune.").id
-    chinese = memory.remember(ME, "我们把数据库迁移到了北京的新服务器。").id
-    english = memory.remember(ME, "The heron waits by the weir.").id
+    german = memory.remember(
+        ME, RememberRequest("Der Schlüssel zum Gartentor hängt hinter der Scheune.")
+    ).id
+    chinese = memory.remember(ME, RememberRequest("我们把数据库迁移到了北京的新服务器。")).id
+    english = memory.remember(ME, RememberRequest("The heron waits by the weir.")).id
     for query, wanted in (
         ("Wo hängt der Schlüssel zum Gartentor?", german),
         ("SCHLUSSEL Gartentor", german),
         ("数据库迁移到哪里了", chinese),
         ("the weir and its heron", english),
     ):
-        found = memory.recall(ME, query)
+        found = memory.recall(ME, RecallRequest(query))
         assert found.note == LEXICAL_ONLY
         assert both(found)[0].memory.id == wanted
-    nothing = memory.recall(ME, "entirely unrelated submarine")
+    nothing = memory.recall(ME, RecallRequest("entirely unrelated submarine"))
     assert (nothing.found, nothing.hits, nothing.note) == (False, (), LEXICAL_ONLY)
 
 
 def test_with_a_model_nothing_is_noted(memory: Memory) -> None:
-    memory.remember(ME, "The heron waits by the weir.")
-    assert memory.recall(ME, "heron").note == ""
+    memory.remember(ME, RememberRequest("The heron waits by the weir."))
+    assert memory.recall(ME, RecallRequest("heron")).note == ""
 
 
 class Slow:
@@ -435,13 +483,13 @@ def test_nobody_waits_for_the_model(tmp_path: Any, toy: Any, clock: Any) -> None
 
     slow = Slow(toy)
     with Memory(Settings(data_dir=tmp_path / "s"), clock=clock, embedder=slow) as memory:  # type: ignore[arg-type]
-        id = memory.remember(ME, "The heron waits by the weir.").id
-        early = memory.recall(ME, "heron")
+        id = memory.remember(ME, RememberRequest("The heron waits by the weir.")).id
+        early = memory.recall(ME, RecallRequest("heron"))
         assert ([hit.memory.id for hit in both(early)], early.note) == ([id], LEXICAL_ONLY)
         slow.may.set()
         assert memory.wait_ready(30)
         memory._runtime.parts().maintenance.round()
-        late = memory.recall(ME, "heron by the weir", explain=True)
+        late = memory.recall(ME, RecallRequest("heron by the weir", explain=True))
         assert late.note == ""
         assert late.hits[0].why["cosine"] == pytest.approx(
             float(toy.query("heron by the weir") @ toy.query("The heron waits by the weir.")),
@@ -478,10 +526,11 @@ def test_odd_questions_have_sane_answers(
 ) -> None:
     memory = open_memory(embedder=toy if model else no_model)
     known = {
-        memory.remember(ME, f"The heron number {n} waits.", session="s").id for n in range(count)
+        memory.remember(ME, RememberRequest(f"The heron number {n} waits.", session="s")).id
+        for n in range(count)
     }
     for query in ODD:
-        found = memory.recall(ME, query, k=5, session="s", explain=True)
+        found = memory.recall(ME, RecallRequest(query, k=5, session="s", explain=True))
         assert found.found == (found.feeling != "none") == bool(found.hits)
         assert 0.0 <= found.confidence <= 1.0
         assert {hit.memory.id for hit in both(found)} <= known
@@ -493,18 +542,18 @@ def test_odd_questions_have_sane_answers(
 
 
 def test_one_memory_is_found_by_its_words(memory: Memory) -> None:
-    id = memory.remember(ME, "The heron waits by the weir.").id
-    found = memory.recall(ME, "the heron waits by the weir")
+    id = memory.remember(ME, RememberRequest("The heron waits by the weir.")).id
+    found = memory.recall(ME, RecallRequest("the heron waits by the weir"))
     assert (found.found, [hit.memory.id for hit in found.hits]) == (True, [id])
 
 
 def test_a_quote_from_a_long_text_finds_it(memory: Memory) -> None:
     sentences = [f"On day {n} the crew repaired part {n * 7} of the hull." for n in range(200)]
     whole = " ".join(sentences)
-    id = memory.remember(ME, whole).id
+    id = memory.remember(ME, RememberRequest(whole)).id
     for number in range(20):
-        memory.remember(ME, f"Crew list {number} with hull part names.")
-    found = memory.recall(ME, sentences[150], k=1)
+        memory.remember(ME, RememberRequest(f"Crew list {number} with hull part names."))
+    found = memory.recall(ME, RecallRequest(sentences[150], k=1))
     assert (found.feeling, found.hits[0].memory.id) == ("high", id)
     assert found.hits[0].memory.text == whole
 
@@ -539,11 +588,11 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
         return memory
 
     def seconds(memory: Memory) -> float:
-        memory.recall(ME, "the heron waits by the weir")
+        memory.recall(ME, RecallRequest("the heron waits by the weir"))
         taken = []
         for _ in range(5):
             begin = time.thread_time()
-            found = memory.recall(ME, "the heron waits by the weir", k=50)
+            found = memory.recall(ME, RecallRequest("the heron waits by the weir", k=50))
             taken.append(time.thread_time() - begin)
             assert both(found)
         return sorted(taken)[2]
@@ -553,19 +602,22 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
     varied = fill(
         "varied", lambda n: f"The heron waits by {' '.join(random.Random(n).sample(words, 6))}."
     )
-    assert [hit.memory.text[:9] for hit in same.recall(ME, "heron", k=50).hits] == ["The heron"]
+    assert [hit.memory.text[:9] for hit in same.recall(ME, RecallRequest("heron", k=50)).hits] == [
+        "The heron"
+    ]
     assert seconds(same) < 8 * seconds(varied)
     # what thousands say is as sure as what one says, and leads over what else is said
     alone = open_memory("alone")
-    alone.remember(ME, "The heron waits by the quiet weir below the mill.")
+    alone.remember(ME, RememberRequest("The heron waits by the quiet weir below the mill."))
     for memory in (same, alone):
-        known = memory.recall(ME, "the heron waits by the weir", rehearse=False)
+        known = memory.recall(ME, RecallRequest("the heron waits by the weir", rehearse=False))
         assert known.found
-        memory.remember(ME, "Lunch was soup with bread.")
+        memory.remember(ME, RememberRequest("Lunch was soup with bread."))
         for number in range(22):
-            memory.remember(ME, f"The weir has a gate of oak, number {number}.")
+            memory.remember(ME, RememberRequest(f"The weir has a gate of oak, number {number}."))
     crowded, sparse = (
-        memory.recall(ME, "the heron waits by the weir", rehearse=False) for memory in (same, alone)
+        memory.recall(ME, RecallRequest("the heron waits by the weir", rehearse=False))
+        for memory in (same, alone)
     )
     assert crowded.feeling in ("high", "moderate")
     assert crowded.confidence == pytest.approx(sparse.confidence, abs=0.25)

@@ -19,7 +19,9 @@ from memory_core.embedding.base import Embedder
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.readers import DIALOGUE, read
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.index.analysis import analyse
 from memory_core.storage.index.vocabulary import TABLE, Spelling
 from memory_core.text import passages
@@ -59,11 +61,13 @@ def told(tmp_path_factory: pytest.TempPathFactory, asked_once: Embedder) -> Any:
             assert turn.when is not None
             receipt = memory.remember(
                 ME,
-                turn.text,
-                speaker=turn.speaker,
-                role=turn.role,
-                session=turn.session,
-                when=turn.when,
+                RememberRequest(
+                    turn.text,
+                    speaker=turn.speaker,
+                    role=turn.role,
+                    session=turn.session,
+                    when=turn.when,
+                ),
             )
             ids.append(receipt.id)
         moment[0] = NOW
@@ -246,7 +250,7 @@ def test_recall_ranks_by_the_recipe_and_by_its_links_alone(
     full = 0
     for question in told.conversation.questions:
         wanted = oracle.scores(question.text)
-        found = told.memory.recall(ME, question.text, k=k, context=0, explain=True)
+        found = told.memory.recall(ME, RecallRequest(question.text, k=k, context=0, explain=True))
         hits = found.hits or found.partial
         full += len(hits) == k
         assert hits
@@ -277,7 +281,9 @@ def test_filters_narrow_before_the_candidates_are_cut(told: Told, oracle: Oracle
         for id, turn in zip(told.ids, told.conversation.turns, strict=True)
         if turn.speaker == "Nora" and days[3] <= (turn.when or 0.0) <= days[5]
     }
-    found = told.memory.recall(ME, question, k=50, speaker="Nora", since=since, until=until)
+    found = told.memory.recall(
+        ME, RecallRequest(question, k=50, speaker="Nora", since=since, until=until)
+    )
     assert {hit.memory.id for hit in (*found.hits, *found.partial)} <= inside
     assert len(found.hits) == min(50, len(inside))
 
@@ -286,7 +292,7 @@ def test_filters_narrow_before_the_candidates_are_cut(told: Told, oracle: Oracle
 def test_every_hit_explains_itself_when_asked(told: Told, oracle: Oracle, explain: bool) -> None:
     question = told.conversation.questions[0].text
     row_of = {id: row for row, id in enumerate(told.ids)}
-    for hit in told.memory.recall(ME, question, explain=explain).hits:
+    for hit in told.memory.recall(ME, RecallRequest(question, explain=explain)).hits:
         if not explain:
             assert hit.why == {}
             continue
@@ -309,7 +315,7 @@ QUESTIONS_ABOUT_NOTHING = (
 
 @pytest.mark.parametrize("question", QUESTIONS_ABOUT_NOTHING)
 def test_what_was_never_talked_about_is_not_found(told: Told, question: str) -> None:
-    found = told.memory.recall(ME, question)
+    found = told.memory.recall(ME, RecallRequest(question))
     assert (found.found, found.feeling, found.hits) == (False, "none", ())
     assert found.confidence < 0.2
     assert len(found.partial) <= 3
@@ -318,7 +324,7 @@ def test_what_was_never_talked_about_is_not_found(told: Told, question: str) -> 
 
 def test_a_verbatim_quote_is_known(told: Told) -> None:
     long = [turn for turn in told.conversation.turns if len(turn.text.split()) >= 8]
-    found = [told.memory.recall(ME, turn.text, k=3) for turn in long[::6]]
+    found = [told.memory.recall(ME, RecallRequest(turn.text, k=3)) for turn in long[::6]]
     assert {each.feeling for each in found} <= {"high", "moderate"}
     for turn, each in zip(long[::6], found, strict=True):
         assert turn.text in [hit.memory.text for hit in each.hits]

@@ -20,7 +20,9 @@ from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle import turn_pairs
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.store import EMBEDDING
 from memory_core.storage.table.table import Filter
 
@@ -112,7 +114,7 @@ def opened(tmp_path: Path, models: Models) -> Iterator[Open]:
 
 def fill(memory: Memory, number: int) -> None:
     for each in range(number):
-        memory.remember(ME, f"Heron number {each} waits by weir {each * 7}.")
+        memory.remember(ME, RememberRequest(f"Heron number {each} waits by weir {each * 7}."))
 
 
 def rounds(memory: Memory, number: int = 1) -> None:
@@ -123,7 +125,10 @@ def rounds(memory: Memory, number: int = 1) -> None:
 def test_a_pair_keeps_its_vector(opened: Open, models: Models, quiet: None) -> None:
     memory = opened()
     turns = [("user", "Which paint did we choose?"), ("assistant", "The green one, two litres.")]
-    asked, answered = (memory.remember(ME, text, role=role, session="s").id for role, text in turns)
+    asked, answered = (
+        memory.remember(ME, RememberRequest(text, role=role, session="s")).id
+        for role, text in turns
+    )
     store = memory._runtime.parts().store
     made = turn_pairs.vectors(store, models["a"], [(asked, answered)])
     store.commit(lambda tx: turn_pairs.write(tx, asked, answered, made, "a-1", "sweep"))
@@ -189,7 +194,7 @@ def test_every_vector_is_the_new_models_afterwards(opened: Open, models: Models,
     see_through(memory)
     assert working_with(memory) == f"{new}-1"
     assert_all_of(memory, models[new])
-    found = memory.recall(ME, "Heron number 17 waits by weir 119.")
+    found = memory.recall(ME, RecallRequest("Heron number 17 waits by weir 119."))
     assert found.hits[0].memory.text == "Heron number 17 waits by weir 119."
     assert "lexical" not in found.note
 
@@ -204,7 +209,7 @@ def test_recall_is_by_the_old_model_until_all_is_embedded(opened: Open, models: 
         left.append(memory.reembedding.left())
         if memory.reembedding.target is not None:
             assert_all_of(memory, models["a"])
-            found = memory.recall(ME, "Heron number 5 waits by weir 35.")
+            found = memory.recall(ME, RecallRequest("Heron number 5 waits by weir 35."))
             assert (found.hits[0].memory.text[:13], found.note) == ("Heron number ", "")
     assert left == sorted(left, reverse=True)
     assert left[0] == 20
@@ -217,9 +222,9 @@ def test_what_is_written_meanwhile_has_both(opened: Open, models: Models) -> Non
     fill(memory, 20)
     memory.reembedding.begin("ollama:b")
     memory.reembedding.step()
-    memory.remember(ME, "A stork, in the middle of it.")
+    memory.remember(ME, RememberRequest("A stork, in the middle of it."))
     see_through(memory)
-    memory.remember(ME, "A crane, after it.")
+    memory.remember(ME, RememberRequest("A crane, after it."))
     assert_all_of(memory, models["b"])
     assert len(wholes(memory)) == 22
 
@@ -228,7 +233,7 @@ def test_what_is_written_meanwhile_has_both(opened: Open, models: Models) -> Non
 def test_what_is_forgotten_meanwhile_stays_forgotten(opened: Open, models: Models) -> None:
     memory = opened()
     fill(memory, 20)
-    id = memory.remember(ME, "A stork that goes.").id
+    id = memory.remember(ME, RememberRequest("A stork that goes.")).id
     memory.reembedding.begin("ollama:b")
     memory.reembedding.step()
     memory.forget(ME, ids=[id], confirm=True)
@@ -245,7 +250,7 @@ def test_going_back_embeds_only_what_is_new(opened: Open, models: Models) -> Non
     fill(memory, 12)
     memory.reembedding.begin("ollama:b")
     see_through(memory)
-    memory.remember(ME, "A stork.")
+    memory.remember(ME, RememberRequest("A stork."))
     memory.reembedding.begin("ollama:a")
     assert memory.reembedding.left() == 1
     see_through(memory)
@@ -303,11 +308,15 @@ def wait(condition: Callable[[], object], seconds: float = 30.0) -> None:
 def test_a_second_process_follows_the_change(opened: Open, models: Models) -> None:
     first, second = opened(), opened()
     fill(first, 12)
-    assert second.recall(ME, "Heron number 3").hits
+    assert second.recall(ME, RecallRequest("Heron number 3")).hits
     first.reembedding.begin("ollama:b")
     wait(lambda: working_with(first) == "b-1")
-    second.remember(ME, "A stork, told to the second.")
-    wait(lambda: second.recall(ME, "a stork").note == "" and working_with(second) == "b-1")
+    second.remember(ME, RememberRequest("A stork, told to the second."))
+    wait(
+        lambda: (
+            second.recall(ME, RecallRequest("a stork")).note == "" and working_with(second) == "b-1"
+        )
+    )
     wait(lambda: first.reembedding.left() == 0)
     assert_all_of(second, models["b"])
     assert_all_of(first, models["b"])
@@ -318,7 +327,7 @@ def test_another_setting_warns_and_uses_the_stores_model(opened: Open, models: M
     fill(opened(), 3)
     other = opened("ollama:b")
     assert working_with(other) == "a-1"
-    other.remember(ME, "A stork.")
+    other.remember(ME, RememberRequest("A stork."))
     assert_all_of(other, models["a"])
     (check,) = [c for c in other.health(ME).checks if c.name == "model"]
     assert check.status == "degraded"
@@ -357,7 +366,7 @@ def test_a_query_made_with_the_old_model_is_not_asked_of_the_new_index(
         return asked(text)  # type: ignore[no-any-return]
 
     monkeypatch.setattr(models["a"], "query", query)
-    found = second.recall(ME, "Heron number 3")
+    found = second.recall(ME, RecallRequest("Heron number 3"))
     assert "lexical" in found.note
     assert found.hits
     assert working_with(second) == "b-1"
@@ -383,11 +392,11 @@ def test_without_the_old_model_the_new_serves_what_it_has(opened: Open, models: 
     memory.close()
     del models.by_name["ollama:a"]
     again = opened("ollama:b")
-    assert "lexical" in again.recall(ME, "Heron number 3").note
+    assert "lexical" in again.recall(ME, RecallRequest("Heron number 3")).note
     again.reembedding.begin("ollama:b")
     assert working_with(again) == "b-1"
-    again.remember(ME, "A stork with a vector.")
-    found = again.recall(ME, "Heron number 3 waits by weir 21.")
+    again.remember(ME, RememberRequest("A stork with a vector."))
+    found = again.recall(ME, RecallRequest("Heron number 3 waits by weir 21."))
     assert found.hits[0].memory.text == "Heron number 3 waits by weir 21."
     rounds(again, 4)
     assert again.reembedding.left() == 0
@@ -432,13 +441,13 @@ def test_a_model_that_goes_half_way_is_told_and_nothing_changes(
 def test_one_text_that_it_refuses_does_not_block_the_change(opened: Open, models: Models) -> None:
     memory = opened()
     fill(memory, 20)
-    memory.remember(ME, "A poisonous stork.")
+    memory.remember(ME, RememberRequest("A poisonous stork."))
     models["b"].refuses = lambda text: "poison" in text
     memory.reembedding.begin("ollama:b")
     see_through(memory)
     assert working_with(memory) == "b-1"
     assert memory.reembedding.left() == 1
-    found = memory.recall(ME, "poisonous stork")
+    found = memory.recall(ME, RecallRequest("poisonous stork"))
     assert [hit.memory.text for hit in found.hits][:1] == ["A poisonous stork."]
 
 
@@ -463,7 +472,7 @@ def test_an_empty_store_changes_at_once(opened: Open, models: Models) -> None:
     memory = opened()
     memory.reembedding.begin("ollama:b")
     see_through(memory)
-    memory.remember(ME, "The first.")
+    memory.remember(ME, RememberRequest("The first."))
     assert_all_of(memory, models["b"])
     assert memory._runtime.parts().store.journal.meta(EMBEDDING)["name"] == "ollama:b"  # type: ignore[index]
 

@@ -10,7 +10,9 @@ import pytest
 
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import VISIBILITIES, Identity, new_id
+from memory_core.remember.request import RememberRequest
 
 WRITER = frozenset({"read", "write"})
 AGENTS = (
@@ -57,7 +59,10 @@ def world(open_memory: OpenMemory, clock: Any) -> tuple[Memory, list[Told]]:
         clock.pass_by(1)
         text = f"The ledger of the harbour office names the {word}, says Mara Vogt."
         receipt = memory.remember(
-            owner, text, scope=visibility, session="talk", tags=[f"tag-{word}"], speaker=word
+            owner,
+            RememberRequest(
+                text, scope=visibility, session="talk", tags=[f"tag-{word}"], speaker=word
+            ),
         )
         told.append(Told(receipt.id, owner, visibility, word, text))
     return memory, told
@@ -70,7 +75,9 @@ def test_every_way_of_looking_shows_the_readable_and_nothing_else(
     memory, told = world
     mine = {each.id for each in told if each.readable(who)}
     assert 3 <= len(mine) < len(told)
-    found = memory.recall(who, "ledger of the harbour office", k=50, context=5, session="talk")
+    found = memory.recall(
+        who, RecallRequest("ledger of the harbour office", k=50, context=5, session="talk")
+    )
     assert {hit.memory.id for hit in found.hits} == mine
     around = {n.id for hit in found.hits for n in (*hit.before, *hit.after)}
     assert around | {turn.id for turn in found.recent} <= mine
@@ -92,10 +99,12 @@ def test_narrowing_a_scope_never_widens_it(world: tuple[Memory, list[Told]], who
     memory, told = world
     for scope in VISIBILITIES:
         wanted = {e.id for e in told if e.visibility == scope and e.readable(who)}
-        found = memory.recall(who, "ledger of the harbour office", k=50, scope=scope)
+        found = memory.recall(who, RecallRequest("ledger of the harbour office", k=50, scope=scope))
         assert {hit.memory.id for hit in (*found.hits, *found.partial)} == wanted
     for each in told:
-        seen = memory.recall(who, f"ledger {each.word}", k=50, tags=[f"tag-{each.word}"])
+        seen = memory.recall(
+            who, RecallRequest(f"ledger {each.word}", k=50, tags=[f"tag-{each.word}"])
+        )
         shown = {hit.memory.id for hit in (*seen.hits, *seen.partial)}
         assert shown == ({each.id} if each.readable(who) else set())
 
@@ -106,10 +115,10 @@ def test_an_id_opens_only_what_is_readable(world: tuple[Memory, list[Told]], who
     ways: list[Callable[[str], Any]] = [
         lambda id: memory.get(who, id),
         lambda id: memory.history(who, id),
-        lambda id: memory.recall(who, id).hits[0],
+        lambda id: memory.recall(who, RecallRequest(id)).hits[0],
         lambda id: memory.forget(who, ids=[id]),
         lambda id: memory.forget(who, ids=[id], confirm=True),
-        lambda id: memory.remember(who, "Something new.", replaces=id),
+        lambda id: memory.remember(who, RememberRequest("Something new.", replaces=id)),
     ]
     unknown = new_id(1.0)
     for each in told:
@@ -136,7 +145,7 @@ def test_only_the_owner_or_an_admin_changes_what_many_read(
             continue
         ways: list[Callable[[], Any]] = [
             lambda id=each.id: memory.forget(who, ids=[id]),  # type: ignore[misc]
-            lambda id=each.id: memory.remember(who, f"Not {id}.", replaces=id),  # type: ignore[misc]
+            lambda id=each.id: memory.remember(who, RememberRequest(f"Not {id}.", replaces=id)),  # type: ignore[misc]
         ]
         for way in ways:
             if who.admin:
@@ -152,7 +161,7 @@ def test_similar_and_importance_know_only_what_is_readable(
     memory, told = world
     for who in AGENTS:
         text = "The ledger of the harbour office names the quince, says Mara Vogt."
-        near = memory.remember(who, text).similar
+        near = memory.remember(who, RememberRequest(text)).similar
         assert near
         readable = {each.id for each in told if each.readable(who)}
         assert {each.id for each in near} <= readable
@@ -164,8 +173,11 @@ def test_consolidation_previews_show_only_what_is_readable(open_memory: OpenMemo
     for owner in AGENTS:
         for scope in VISIBILITIES:
             for number in (14, 15):
-                memory.remember(owner, base.format(number), scope=scope)
-                memory.remember(owner, f"{owner.agent} {scope} {number} keeps bees.", scope=scope)
+                memory.remember(owner, RememberRequest(base.format(number), scope=scope))
+                memory.remember(
+                    owner,
+                    RememberRequest(f"{owner.agent} {scope} {number} keeps bees.", scope=scope),
+                )
     for who in LOOKING:
         mine = {record["id"] for record in memory.export(who)}
         report = memory.consolidate(who, dry_run=True)
@@ -179,7 +191,10 @@ def test_consolidation_previews_show_only_what_is_readable(open_memory: OpenMemo
 
 
 def test_names_and_entities_of_others_stay_with_them(memory: Memory) -> None:
-    memory.remember(AGENTS[0], "Zeno Quarles lives in Vaduz.", session="secret", tags=["hidden"])
+    memory.remember(
+        AGENTS[0],
+        RememberRequest("Zeno Quarles lives in Vaduz.", session="secret", tags=["hidden"]),
+    )
     for who in (AGENTS[1], LONE, CHIEF):
         assert memory.names(who, "session") == []
         assert memory.names(who, "entities") == []
@@ -195,7 +210,7 @@ def test_associations_of_others_are_not_counted(open_memory: OpenMemory) -> None
     from memory_core.records import Change
 
     memory = open_memory()
-    ids = [memory.remember(AGENTS[0], f"Note {n}.").id for n in range(2)]
+    ids = [memory.remember(AGENTS[0], RememberRequest(f"Note {n}.")).id for n in range(2)]
     link = Change("link", ids[0], {"b": ids[1], "kind": "updates", "weight": 1.0})
     memory._runtime.parts().store.commit(lambda tx: tx.append(link))
     assert memory.stats(AGENTS[0])["edges"] == 1
@@ -204,30 +219,33 @@ def test_associations_of_others_are_not_counted(open_memory: OpenMemory) -> None
 
 def test_a_team_needs_a_team(memory: Memory) -> None:
     with pytest.raises(ScopeDenied, match="team"):
-        memory.remember(LONE, "For a team.", scope="team")
+        memory.remember(LONE, RememberRequest("For a team.", scope="team"))
     with pytest.raises(ScopeDenied, match="team"):
         memory.bring_in(Identity("x", "", WRITER), {"text": "x", "visibility": "team"})
     assert memory.stats(LONE)["memories"] == 0
 
 
 def test_leaving_a_team_means_not_reading_it(memory: Memory) -> None:
-    id = memory.remember(AGENTS[1], "The crew meets at nine.", scope="team").id
+    id = memory.remember(AGENTS[1], RememberRequest("The crew meets at nine.", scope="team")).id
     assert memory.get(AGENTS[0], id).id == id
     moved = Identity("ben", "south", WRITER)
     with pytest.raises(NotFound):
         memory.get(moved, id)
-    assert memory.recall(Identity("ben", "", WRITER), "crew").hits == ()
+    assert memory.recall(Identity("ben", "", WRITER), RecallRequest("crew")).hits == ()
 
 
 def test_conversations_of_the_same_name_stay_apart(memory: Memory) -> None:
     ids = {
         who.agent: [
-            memory.remember(who, f"Turn {n} of {who.agent}.", session="talk").id for n in range(3)
+            memory.remember(who, RememberRequest(f"Turn {n} of {who.agent}.", session="talk")).id
+            for n in range(3)
         ]
         for who in AGENTS
     }
     for who in AGENTS:
-        found = memory.recall(who, f"turn 1 of {who.agent}", context=5, session="talk")
+        found = memory.recall(
+            who, RecallRequest(f"turn 1 of {who.agent}", context=5, session="talk")
+        )
         hit = next(h for h in found.hits if h.memory.id == ids[who.agent][1])
         assert [n.id for n in hit.before] == ids[who.agent][:1]
         assert [n.id for n in hit.after] == ids[who.agent][2:]

@@ -10,7 +10,9 @@ import pytest
 from memory_core.config import Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
+from memory_core.remember.request import RememberRequest
 
 ME, OTHER = Identity("me"), Identity("other")
 
@@ -37,17 +39,21 @@ def workshop(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
     with Memory(Settings(data_dir=tmp_path), embedder=minilm) as memory:
         assert memory.wait_ready(60)
         for text in (ALWAYS, PREFERS):
-            memory.remember(ME, text, role="user", session="wishes")
+            memory.remember(ME, RememberRequest(text, role="user", session="wishes"))
         for number, what in enumerate(NOTES * 4):
             text = f"Day {number}: {what}"
-            memory.remember(ME, text, role="user", session=f"s{number % 7}")
-        memory.remember(ME, "I always prefer long answers.", role="assistant", session="wishes")
-        memory.remember(OTHER, "I prefer nails when I join two boards.", role="user")
+            memory.remember(ME, RememberRequest(text, role="user", session=f"s{number % 7}"))
+        memory.remember(
+            ME, RememberRequest("I always prefer long answers.", role="assistant", session="wishes")
+        )
+        memory.remember(
+            OTHER, RememberRequest("I prefer nails when I join two boards.", role="user")
+        )
         yield memory
 
 
 def test_help_comes_with_what_the_user_always_wants(workshop: Memory) -> None:
-    found = workshop.recall(ME, HELP, k=8, explain=True)
+    found = workshop.recall(ME, RecallRequest(HELP, k=8, explain=True))
     why = {hit.memory.text: hit.why for hit in found.hits}
     assert {ALWAYS, PREFERS} <= set(why)
     assert why[ALWAYS]["standing"] == why[PREFERS]["standing"] == 2.0
@@ -58,17 +64,23 @@ def test_help_comes_with_what_the_user_always_wants(workshop: Memory) -> None:
 
 
 def test_what_was_done_is_not_answered_with_wishes(workshop: Memory) -> None:
-    found = workshop.recall(ME, PAST, k=8, explain=True)
+    found = workshop.recall(ME, RecallRequest(PAST, k=8, explain=True))
     assert found.hits
     assert all("standing" not in hit.why for hit in found.hits)
 
 
 def test_what_the_assistant_said_is_found_when_it_is_asked_for(workshop: Memory) -> None:
     said = "Oak is the wood that I would take for the sill."
-    workshop.remember(ME, said, role="assistant", session="sill")
-    workshop.remember(ME, "Which wood is good for the sill?", role="user", session="ask")
-    answered = workshop.recall(ME, "Which wood did you recommend for the sill?", k=8, explain=True)
-    plain = workshop.recall(ME, "Which wood is recommended for the sill?", k=8, explain=True)
+    workshop.remember(ME, RememberRequest(said, role="assistant", session="sill"))
+    workshop.remember(
+        ME, RememberRequest("Which wood is good for the sill?", role="user", session="ask")
+    )
+    answered = workshop.recall(
+        ME, RecallRequest("Which wood did you recommend for the sill?", k=8, explain=True)
+    )
+    plain = workshop.recall(
+        ME, RecallRequest("Which wood is recommended for the sill?", k=8, explain=True)
+    )
     assert {hit.why["role"] for hit in answered.hits} == {0.0}
     roles = {hit.memory.text: hit.why["role"] for hit in plain.hits}
     assert roles[said] == 0.0
@@ -89,12 +101,14 @@ def test_a_conversation_without_the_one_who_is_named_has_less(
         for first, second in (("Ana", "Ben"), ("Cleo", "Dov")):
             for speaker in (first, second):
                 text = f"I went to the regatta with my cousin, says {speaker}."
-                memory.remember(ME, text, speaker=speaker, role="user", session=first)
-        memory.remember(ME, "Ana was at the regatta.")
-        asked = memory.recall(ME, "Who went to the regatta with Ana?", explain=True)
+                memory.remember(
+                    ME, RememberRequest(text, speaker=speaker, role="user", session=first)
+                )
+        memory.remember(ME, RememberRequest("Ana was at the regatta."))
+        asked = memory.recall(ME, RecallRequest("Who went to the regatta with Ana?", explain=True))
         less = {hit.memory.speaker: hit.why.get("elsewhere") for hit in asked.hits}
         assert less["Ana"] == less["Ben"] == 0.0  # the whole of her conversation
         assert less["Cleo"] == less["Dov"] == -1.0
         assert less[""] == 0.0  # in no conversation
-        nobody = memory.recall(ME, "Who went to the regatta with Zoe?", explain=True)
+        nobody = memory.recall(ME, RecallRequest("Who went to the regatta with Zoe?", explain=True))
         assert all("elsewhere" not in hit.why for hit in nobody.hits)

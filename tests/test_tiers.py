@@ -10,8 +10,10 @@ import pytest
 
 from memory_core.lifecycle import turn_pairs
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.recall.signals import cognitive
-from memory_core.records import Change, ConversationTurn, Identity
+from memory_core.records import Change, Identity
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 ME, OTHER = Identity("me"), Identity("other")
 DAY = 86_400.0
@@ -41,7 +43,9 @@ def talk(memory: Memory, count: int, session: str = "s") -> list[str]:
 def test_the_ring_holds_twenty_turns_and_the_first_leaves_first(memory: Memory) -> None:
     ids = talk(memory, 23)
     assert [tier(memory, id) for id in ids] == ["recent"] * 3 + ["active"] * 20
-    assert [turn.id for turn in memory.recall(ME, "apple", session="s").recent] == ids[-5:]
+    assert [
+        turn.id for turn in memory.recall(ME, RecallRequest("apple", session="s")).recent
+    ] == ids[-5:]
 
 
 def test_a_greeting_leaves_the_ring_unkept(memory: Memory) -> None:
@@ -71,7 +75,10 @@ def test_the_ring_drains_at_shutdown(open_memory: OpenMemory) -> None:
     memory.close()
     again = open_memory("one")
     assert [tier(again, id) for id in (*ids, greeting)] == ["recent"] * 3 + ["retired"]
-    assert [turn.id for turn in again.recall(ME, "apple", session="s").recent] == [*ids, greeting]
+    assert [turn.id for turn in again.recall(ME, RecallRequest("apple", session="s")).recent] == [
+        *ids,
+        greeting,
+    ]
 
 
 def test_cold_memories_move_to_long_term_and_recall_keeps_them_warm(
@@ -82,7 +89,7 @@ def test_cold_memories_move_to_long_term_and_recall_keeps_them_warm(
     memory.sweep(ME)
     for _ in range(4):
         clock.pass_by(5 * DAY)
-        memory.recall(ME, warm)
+        memory.recall(ME, RecallRequest(warm))
         memory._runtime.parts().maintenance.accesses.flush()
     swept = memory.sweep(ME)
     assert (swept.cold, swept.kept, swept.unkept) == (1, 0, 0)
@@ -95,11 +102,13 @@ def test_recall_rehearses_what_the_cue_brought_to_mind_and_not_the_tail_of_the_l
     asked = says(memory, "The heron sleeps by the quiet weir.")
     for number in range(5):
         says(memory, f"Bread number {number} is baked in the village oven near a weir.")
-    found = memory.recall(ME, "Where is the heron, does it sleep by the quiet weir?", k=6)
+    found = memory.recall(
+        ME, RecallRequest("Where is the heron, does it sleep by the quiet weir?", k=6)
+    )
     memory.sweep(ME)
     assert len(found.hits) == 6
     assert [h.memory.id for h in found.hits if memory.get(ME, h.memory.id).access_count] == [asked]
-    memory.recall(ME, asked)  # by its id
+    memory.recall(ME, RecallRequest(asked))  # by its id
     memory.forget(ME, query="heron by the weir")  # a preview leaves no trace
     memory.sweep(ME)
     assert memory.get(ME, asked).access_count == 2
@@ -122,11 +131,14 @@ def test_recent_holds_forty_of_one_owner(memory: Memory, clock: Any) -> None:
 
 def test_the_cap_of_long_term_retires_and_deletes_nothing(open_memory: OpenMemory) -> None:
     memory = open_memory(tiers={"long_term_most": 2})
-    ids = [memory.remember(ME, f"Fact {n} of the house.", importance=0.5).id for n in range(3)]
-    rule = memory.remember(ME, "Never paint the door.", importance=1.0).id
+    ids = [
+        memory.remember(ME, RememberRequest(f"Fact {n} of the house.", importance=0.5)).id
+        for n in range(3)
+    ]
+    rule = memory.remember(ME, RememberRequest("Never paint the door.", importance=1.0)).id
     assert memory.sweep(ME).over == 1
     assert [tier(memory, id) for id in (*ids, rule)] == ["retired"] + ["long_term"] * 3
-    found = memory.recall(ME, ids[0])
+    found = memory.recall(ME, RecallRequest(ids[0]))
     assert found.hits[0].memory.text == "Fact 0 of the house."
 
 
@@ -169,12 +181,15 @@ def test_half_lives_and_the_weight_of_rehearsal_are_settable(
 ) -> None:
     decay = {"recent_half_life_days": 1, "long_term_half_life_days": 2, "rehearsal_weight": 0}
     memory = open_memory(decay=decay)
-    recent, lasting = says(memory, "The heron sleeps."), memory.remember(ME, "The heron ate.").id
+    recent, lasting = (
+        says(memory, "The heron sleeps."),
+        memory.remember(ME, RememberRequest("The heron ate.")).id,
+    )
     for _ in range(3):
-        memory.recall(ME, recent)
+        memory.recall(ME, RecallRequest(recent))
     memory.sweep(ME)
     clock.pass_by(2 * DAY)
-    found = memory.recall(ME, "the heron", explain=True)
+    found = memory.recall(ME, RecallRequest("the heron", explain=True))
     kept = {hit.memory.id: hit.why["retention"] for hit in found.hits}
     assert kept == pytest.approx({recent: 0.25, lasting: 0.5})
 
@@ -238,7 +253,7 @@ def test_what_comes_back_from_below_is_the_pair(memory: Memory, clock: Any, toy:
     store = memory._runtime.parts().store
     store.catch_up()
     cue = "Which paint did we choose for the fence, which one?"
-    memory.recall(ME, cue, session="now", k=1)
+    memory.recall(ME, RecallRequest(cue, session="now", k=1))
     mind = memory.in_mind(ME, "now")
     assert set(mind.hot) == set(mind.promoted) == {asked, answered}
     vector = toy.query(turn_pairs.of(store, [asked])[asked].text)
@@ -262,8 +277,8 @@ def test_turns_of_people_or_far_apart_are_no_pair(memory: Memory, clock: Any) ->
 
 def test_what_goes_to_long_term_joins_the_nearest_topic(memory: Memory, clock: Any) -> None:
     store = memory._runtime.parts().store
-    about = memory.remember(ME, "apple trees need pruning in winter").id
-    other = memory.remember(ME, "the modem blinks red at night").id
+    about = memory.remember(ME, RememberRequest("apple trees need pruning in winter")).id
+    other = memory.remember(ME, RememberRequest("the modem blinks red at night")).id
     for id, topic in ((about, "Garden"), (other, "Modem")):
         store.commit(lambda tx, id=id, topic=topic: tx.append(Change("put", id, {"topic": topic})))
     near = says(memory, "apple trees need pruning in early winter too")
@@ -273,7 +288,9 @@ def test_what_goes_to_long_term_joins_the_nearest_topic(memory: Memory, clock: A
     clock.pass_by(30 * DAY)
     assert memory.sweep(ME).topics == 1
     assert (memory.get(ME, near).topic, memory.get(ME, far).topic) == ("Garden", "")
-    assert memory.recall(ME, far).hits[0].memory.id == far  # recallable without a topic
+    assert (
+        memory.recall(ME, RecallRequest(far)).hits[0].memory.id == far
+    )  # recallable without a topic
 
 
 @pytest.mark.parametrize("kind", ["put", "link"])

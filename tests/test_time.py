@@ -8,7 +8,9 @@ import pytest
 
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 DAY = 86_400.0  # the clock stands on Saturday, 1 June 2024
@@ -19,14 +21,16 @@ def weeks(memory: Memory, clock: Any) -> dict[str, str]:
     """What was said on which day, among two hundred other remarks about saying things."""
     for number in range(200):
         text = f"I say this every last week: remark {number}."
-        memory.remember(ME, text, when=f"2023-{number % 12 + 1:02d}-10")
+        memory.remember(ME, RememberRequest(text, when=f"2023-{number % 12 + 1:02d}-10"))
     said = {
         "2024-05-19": "The gutter needs paint.",
         "2024-05-20": "My brother bought a kayak.",
         "2024-05-26": "The choir sings on Thursday.",
         "2024-05-28": "Nobody watered the ferns.",
     }
-    return {day: memory.remember(ME, text, when=day).id for day, text in said.items()}
+    return {
+        day: memory.remember(ME, RememberRequest(text, when=day)).id for day, text in said.items()
+    }
 
 
 def given(found: Recollection) -> set[str]:
@@ -34,77 +38,89 @@ def given(found: Recollection) -> set[str]:
 
 
 def test_what_did_i_say_last_week(memory: Memory, weeks: dict[str, str]) -> None:
-    found = memory.recall(ME, "what did I say last week?", k=5)
+    found = memory.recall(ME, RecallRequest("what did I say last week?", k=5))
     assert found.found
     assert given(found) == {weeks["2024-05-20"], weeks["2024-05-26"]}
-    assert given(memory.recall(ME, "What did we talk about on 19 May?")) == {weeks["2024-05-19"]}
+    assert given(memory.recall(ME, RecallRequest("What did we talk about on 19 May?"))) == {
+        weeks["2024-05-19"]
+    }
 
 
 def test_nothing_said_then_is_nothing_found(memory: Memory, weeks: dict[str, str]) -> None:
-    found = memory.recall(ME, "what did I say yesterday?", explain=True)
+    found = memory.recall(ME, RecallRequest("what did I say yesterday?", explain=True))
     assert (found.found, found.hits, found.partial) == (False, (), ())
     assert {hit.why["rejected"] for hit in found.rejected} == {"not period"}
 
 
 def test_what_happened_counts_the_days_that_a_text_names(memory: Memory, clock: Any) -> None:
-    told = memory.remember(ME, "On 7 May we moved into the new flat.", when="2024-05-30").id
-    assert given(memory.recall(ME, "what happened on 7 May?")) == {told}
-    assert memory.recall(ME, "what did I say on 7 May?").hits == ()
+    told = memory.remember(
+        ME, RememberRequest("On 7 May we moved into the new flat.", when="2024-05-30")
+    ).id
+    assert given(memory.recall(ME, RecallRequest("what happened on 7 May?"))) == {told}
+    assert memory.recall(ME, RecallRequest("what did I say on 7 May?")).hits == ()
 
 
 def test_a_question_with_content_takes_the_time_as_a_cue(open_memory: Any, minilm: MiniLM) -> None:
     memory = open_memory(embedder=minilm)
     for n in range(12):
-        memory.remember(ME, f"Room {n} got a new lamp.", when=f"2024-05-{n + 10}")
+        memory.remember(ME, RememberRequest(f"Room {n} got a new lamp.", when=f"2024-05-{n + 10}"))
     said = {
         "2024-03-02": "The boiler hums at night.",
         "2024-05-22": "The boiler hums in the morning.",
         "2024-04-11": "The boiler hums at noon.",
     }
-    ids = {day: memory.remember(ME, text, when=day).id for day, text in said.items()}
-    found = memory.recall(ME, "what did I say about the boiler last week?", k=3)
+    ids = {
+        day: memory.remember(ME, RememberRequest(text, when=day)).id for day, text in said.items()
+    }
+    found = memory.recall(ME, RecallRequest("what did I say about the boiler last week?", k=3))
     assert given(found) == set(ids.values())
     assert found.hits[0].memory.id == ids["2024-05-22"]
 
 
 def test_since_and_until_alone_are_a_question(memory: Memory, weeks: dict[str, str]) -> None:
-    found = memory.recall(ME, "what did I say?", since="2024-05-19", until="2024-05-20")
+    found = memory.recall(
+        ME, RecallRequest("what did I say?", since="2024-05-19", until="2024-05-20")
+    )
     assert found.found
     assert given(found) == {weeks["2024-05-19"], weeks["2024-05-20"]}
 
 
 def test_what_changed_is_given_with_the_valid_one_first(memory: Memory, clock: Any) -> None:
-    old = memory.remember(ME, "Correct as of today: Ana works as a nurse in Graz.").id
+    old = memory.remember(
+        ME, RememberRequest("Correct as of today: Ana works as a nurse in Graz.")
+    ).id
     clock.pass_by(30 * DAY)
-    new = memory.remember(ME, "Ana is an editor in Vienna now.").id
+    new = memory.remember(ME, RememberRequest("Ana is an editor in Vienna now.")).id
     clock.pass_by(30 * DAY)
     fields = {"superseded_by": new, "superseded_at": clock.now - DAY}
     from memory_core.records import Change
 
     store = memory._runtime.parts().store
     store.commit(lambda tx: tx.append(Change("put", old, fields)))
-    found = memory.recall(ME, "Ana works as a nurse in Graz")
+    found = memory.recall(ME, RecallRequest("Ana works as a nurse in Graz"))
     assert [hit.memory.id for hit in found.hits] == [new, old]
     assert [hit.memory.superseded_by for hit in found.hits] == ["", new]
-    then = memory.recall(ME, "Ana works as a nurse in Graz", as_of="2024-06-10")
+    then = memory.recall(ME, RecallRequest("Ana works as a nurse in Graz", as_of="2024-06-10"))
     assert given(then) == {old}
 
 
 def test_what_was_replaced_on_purpose_is_only_in_the_past(memory: Memory, clock: Any) -> None:
-    old = memory.remember(ME, "The wifi code is tulip.").id
+    old = memory.remember(ME, RememberRequest("The wifi code is tulip.")).id
     clock.pass_by(10 * DAY)
-    new = memory.remember(ME, "The wifi code is crocus.", replaces=old).id
-    assert given(memory.recall(ME, "what is the wifi code?")) == {new}
-    assert given(memory.recall(ME, "what is the wifi code?", as_of="2024-06-05")) == {old}
+    new = memory.remember(ME, RememberRequest("The wifi code is crocus.", replaces=old)).id
+    assert given(memory.recall(ME, RecallRequest("what is the wifi code?"))) == {new}
+    assert given(
+        memory.recall(ME, RecallRequest("what is the wifi code?", as_of="2024-06-05"))
+    ) == {old}
 
 
 def test_the_latest_and_the_first_are_told_apart(memory: Memory, clock: Any) -> None:
     for number in range(12):
         clock.now += 30 * DAY
-        memory.remember(ME, "Ana rowed the long regatta.", session=f"s{number}")
+        memory.remember(ME, RememberRequest("Ana rowed the long regatta.", session=f"s{number}"))
 
     def order(query: str) -> list[float]:
-        found = memory.recall(ME, query, k=12, explain=True, rehearse=False)
+        found = memory.recall(ME, RecallRequest(query, k=12, explain=True, rehearse=False))
         every = [*found.hits, *found.partial, *found.rejected]
         return [float(hit.why.get("order", 0.0)) for hit in every if "regatta" in hit.memory.text]
 
@@ -120,12 +136,14 @@ def test_the_latest_and_the_first_are_told_apart(memory: Memory, clock: Any) -> 
 def test_the_latest_comes_before_what_says_the_same_earlier(memory: Memory, clock: Any) -> None:
     for number, place in enumerate(("Turku", "Riga", "Kiel")):
         clock.now += 30 * DAY
-        memory.remember(ME, f"Ana rowed the regatta of {place}.", session=f"s{number}")
+        memory.remember(
+            ME, RememberRequest(f"Ana rowed the regatta of {place}.", session=f"s{number}")
+        )
         for other in range(6):
-            memory.remember(ME, f"Lunch {other} was soup.", session=f"s{number}")
+            memory.remember(ME, RememberRequest(f"Lunch {other} was soup.", session=f"s{number}"))
 
     def first(query: str) -> str:
-        return memory.recall(ME, query, k=3, rehearse=False).hits[0].memory.text
+        return memory.recall(ME, RecallRequest(query, k=3, rehearse=False)).hits[0].memory.text
 
     assert "Kiel" in first("Which regatta did Ana row most recently?")
     assert "Turku" in first("Which regatta did Ana row first?")

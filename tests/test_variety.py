@@ -10,7 +10,9 @@ import pytest
 from memory_core.config import RecallSettings, Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 
@@ -44,8 +46,10 @@ def test_paraphrases_take_at_most_two_of_five_places(
     with Memory(settings, embedder=minilm) as memory:
         assert memory.wait_ready(60)
         for text in (*TELLINGS, *OTHERS, *ELSEWHERE):
-            memory.remember(ME, text)
-        found = memory.recall(ME, "Where does the water for the garden come from?", k=5)
+            memory.remember(ME, RememberRequest(text))
+        found = memory.recall(
+            ME, RecallRequest("Where does the water for the garden come from?", k=5)
+        )
     texts = [hit.memory.text for hit in (*found.hits, *found.partial)]
     tellings = sum(text in TELLINGS for text in texts)
     if lambda_ == 1.0:
@@ -57,13 +61,19 @@ def test_paraphrases_take_at_most_two_of_five_places(
 
 def test_behind_the_tenth_place_more_conversations_are_heard(memory: Memory) -> None:
     for number in range(18):
-        memory.remember(ME, f"The harbour crane lifted crate {number} today.", session="long")
+        memory.remember(
+            ME, RememberRequest(f"The harbour crane lifted crate {number} today.", session="long")
+        )
     others = [f"s{number}" for number in range(5)]
     for place, session in enumerate(others):
-        memory.remember(ME, f"One harbour day we saw {place + 2} seals.", session=session)
-        memory.remember(ME, f"Lunch number {place} was soup with bread.", session=session)
-    ten = memory.recall(ME, "What did the harbour crane lift today?", k=10)
-    twenty = memory.recall(ME, "What did the harbour crane lift today?", k=20)
+        memory.remember(
+            ME, RememberRequest(f"One harbour day we saw {place + 2} seals.", session=session)
+        )
+        memory.remember(
+            ME, RememberRequest(f"Lunch number {place} was soup with bread.", session=session)
+        )
+    ten = memory.recall(ME, RecallRequest("What did the harbour crane lift today?", k=10))
+    twenty = memory.recall(ME, RecallRequest("What did the harbour crane lift today?", k=20))
     assert [h.memory.id for h in twenty.hits[:10]] == [h.memory.id for h in ten.hits]
     assert {hit.memory.session for hit in ten.hits} == {"long"}
     behind = twenty.hits[10:]
@@ -74,8 +84,8 @@ def test_behind_the_tenth_place_more_conversations_are_heard(memory: Memory) -> 
 
 def test_without_sessions_there_is_nothing_to_broaden(memory: Memory) -> None:
     for number in range(30):
-        memory.remember(ME, f"The harbour crane lifted crate {number} today.")
-    found = memory.recall(ME, "What did the harbour crane lift today?", k=20)
+        memory.remember(ME, RememberRequest(f"The harbour crane lifted crate {number} today."))
+    found = memory.recall(ME, RecallRequest("What did the harbour crane lift today?", k=20))
     scores = [hit.score for hit in found.hits]
     assert len(scores) == 20
     assert scores == sorted(scores, reverse=True)

@@ -12,7 +12,9 @@ import pytest
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Identity, Receipt, new_id
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -27,7 +29,7 @@ def put(memory: Memory, id: str, **fields: Any) -> None:
 
 
 def hits(memory: Memory, query: str, who: Identity = ME, **cues: Any) -> list[str]:
-    found = memory.recall(who, query, k=50, **cues)
+    found = memory.recall(who, RecallRequest(query, k=50, **cues))
     return [hit.memory.id for hit in (*found.hits, *found.partial)]
 
 
@@ -37,17 +39,19 @@ def hits(memory: Memory, query: str, who: Identity = ME, **cues: Any) -> list[st
 def test_a_receipt_says_what_is_stored(memory: Memory, clock: Any) -> None:
     receipt = memory.remember(
         ME,
-        "Lena moved to Graz on 7 May 2024.",
-        kind="event",
-        importance=0.25,
-        tags=["Move", " ", "Move"],
-        when="2024-05-08",
-        speaker="Ana",
-        session="s",
-        scope="team",
-        source="mail",
-        role="user",
-        client="desk",
+        RememberRequest(
+            "Lena moved to Graz on 7 May 2024.",
+            kind="event",
+            importance=0.25,
+            tags=["Move", " ", "Move"],
+            when="2024-05-08",
+            speaker="Ana",
+            session="s",
+            scope="team",
+            source="mail",
+            role="user",
+            client="desk",
+        ),
     )
     stored = memory.get(ME, receipt.id)
     assert (receipt.status, receipt.kind, receipt.importance) == ("stored", "event", 0.25)
@@ -66,7 +70,7 @@ def test_a_receipt_says_what_is_stored(memory: Memory, clock: Any) -> None:
 
 
 def test_without_more_a_memory_is_private_and_of_now(memory: Memory, clock: Any) -> None:
-    stored = memory.get(ME, memory.remember(ME, "Plain words.").id)
+    stored = memory.get(ME, memory.remember(ME, RememberRequest("Plain words.")).id)
     assert (stored.visibility, stored.kind, stored.session) == ("private", "episode", "")
     assert (stored.position, stored.occurred_at) == (-1, clock.now)
 
@@ -83,21 +87,30 @@ def test_without_more_a_memory_is_private_and_of_now(memory: Memory, clock: Any)
 def test_importance_is_judged_where_none_is_given(
     memory: Memory, text: str, importance: float
 ) -> None:
-    assert memory.remember(ME, text).importance == importance
+    assert memory.remember(ME, RememberRequest(text)).importance == importance
 
 
 def test_what_is_like_something_known_is_of_normal_importance(memory: Memory) -> None:
-    memory.remember(ME, "The cat slept on the warm windowsill.")
-    again = memory.remember(ME, "The cat slept on the warm windowsill again today.")
+    memory.remember(ME, RememberRequest("The cat slept on the warm windowsill."))
+    again = memory.remember(
+        ME, RememberRequest("The cat slept on the warm windowsill again today.")
+    )
     assert again.importance == 0.5
-    other = memory.remember(OTHER, "The cat slept on the warm windowsill again today.")
+    other = memory.remember(
+        OTHER, RememberRequest("The cat slept on the warm windowsill again today.")
+    )
     assert other.importance == 0.75  # what it may not read is not known to it
 
 
 def test_positions_follow_the_order_within_a_conversation(memory: Memory) -> None:
-    first = [memory.remember(ME, f"Turn {n} here.", session="a").id for n in range(3)]
-    second = [memory.remember(OTHER, f"Turn {n} there.", session="a").id for n in range(2)]
-    shared = memory.remember(ME, "A shared turn.", session="a", scope="shared").id
+    first = [
+        memory.remember(ME, RememberRequest(f"Turn {n} here.", session="a")).id for n in range(3)
+    ]
+    second = [
+        memory.remember(OTHER, RememberRequest(f"Turn {n} there.", session="a")).id
+        for n in range(2)
+    ]
+    shared = memory.remember(ME, RememberRequest("A shared turn.", session="a", scope="shared")).id
     assert [memory.get(ME, id).position for id in first] == [0, 1, 2]
     assert [memory.get(OTHER, id).position for id in second] == [0, 1]
     assert memory.get(ME, shared).position == 0
@@ -109,17 +122,17 @@ def test_secrets_are_masked_or_refused(open_memory: OpenMemory, mode: str) -> No
     text = "The database password: s3cr3tw0rd! is on the note."
     if mode == "refuse":
         with pytest.raises(InvalidInput, match="secret"):
-            memory.remember(ME, text)
+            memory.remember(ME, RememberRequest(text))
         assert memory.stats(ME)["memories"] == 0
         return
-    receipt = memory.remember(ME, text)
+    receipt = memory.remember(ME, RememberRequest(text))
     assert "s3cr3tw0rd" not in memory.get(ME, receipt.id).text
     assert any("masked" in warning for warning in receipt.warnings)
 
 
 def test_a_secret_in_the_source_is_masked_and_the_source_is_still_known(memory: Memory) -> None:
     source = "https://mara:Espresso4711@git.example.org/notes.git"
-    receipt = memory.remember(ME, "The tea is in the tin.", source=source)
+    receipt = memory.remember(ME, RememberRequest("The tea is in the tin.", source=source))
     assert receipt.warnings == ("secrets were masked: url_password",)
     stored = memory.get(ME, receipt.id).source
     assert stored == "https://mara:[masked:url_password]@git.example.org/notes.git"
@@ -144,8 +157,8 @@ BASE = "The port of the API is 5432."
     ],
 )
 def test_an_exact_repeat_reinforces_the_first(memory: Memory, again: str) -> None:
-    first = memory.remember(ME, BASE, speaker="Ana", session="s")
-    receipt = memory.remember(ME, again, speaker="Ana", session="s")
+    first = memory.remember(ME, RememberRequest(BASE, speaker="Ana", session="s"))
+    receipt = memory.remember(ME, RememberRequest(again, speaker="Ana", session="s"))
     assert (receipt.status, receipt.id) == ("reinforced", first.id)
     stored = memory.get(ME, first.id)
     assert (stored.text, stored.access_count) == (BASE, 1)
@@ -180,10 +193,13 @@ def test_an_exact_repeat_reinforces_the_first(memory: Memory, again: str) -> Non
     ],
 )
 def test_what_tells_two_facts_apart_makes_two_memories(memory: Memory, one: str, two: str) -> None:
-    first, second = memory.remember(ME, one), memory.remember(ME, two)
+    first, second = (
+        memory.remember(ME, RememberRequest(one)),
+        memory.remember(ME, RememberRequest(two)),
+    )
     assert (first.status, second.status) == ("stored", "stored")
-    assert memory.remember(ME, one).id == first.id
-    assert memory.remember(ME, two).id == second.id
+    assert memory.remember(ME, RememberRequest(one)).id == first.id
+    assert memory.remember(ME, RememberRequest(two)).id == second.id
 
 
 def test_another_speaker_scope_conversation_or_owner_makes_another_memory(memory: Memory) -> None:
@@ -198,19 +214,19 @@ def test_another_speaker_scope_conversation_or_owner_makes_another_memory(memory
         (OTHER, {}),
         (OTHER, {"scope": "shared"}),
     ]
-    receipts = [memory.remember(who, BASE, **where) for who, where in given]
+    receipts = [memory.remember(who, RememberRequest(BASE, **where)) for who, where in given]
     assert {receipt.status for receipt in receipts} == {"stored"}
-    again = [memory.remember(who, BASE, **where) for who, where in given]
+    again = [memory.remember(who, RememberRequest(BASE, **where)) for who, where in given]
     assert [r.id for r in again] == [r.id for r in receipts]
     assert len({receipt.id for receipt in receipts}) == len(given)
 
 
 def test_a_retired_memory_that_is_repeated_comes_back(memory: Memory, clock: Any) -> None:
-    id = memory.remember(ME, BASE).id
+    id = memory.remember(ME, RememberRequest(BASE)).id
     put(memory, id, retired_at=clock.now)
     assert memory.listing(ME) == []
     clock.pass_by(60)
-    assert memory.remember(ME, BASE).id == id
+    assert memory.remember(ME, RememberRequest(BASE)).id == id
     stored = memory.get(ME, id)
     assert (stored.retired_at, stored.access_count, stored.last_accessed) == (None, 1, clock.now)
 
@@ -237,7 +253,9 @@ def at_once(count: int, work: Callable[[int], Receipt]) -> list[Receipt]:
 
 
 def test_sixteen_at_once_store_it_once(memory: Memory) -> None:
-    receipts = at_once(16, lambda n: memory.remember(ME, BASE if n % 2 else BASE.upper()))
+    receipts = at_once(
+        16, lambda n: memory.remember(ME, RememberRequest(BASE if n % 2 else BASE.upper()))
+    )
     assert sorted(r.status for r in receipts) == ["reinforced"] * 15 + ["stored"]
     assert len({receipt.id for receipt in receipts}) == 1
     assert memory.get(ME, receipts[0].id).access_count == 15
@@ -245,7 +263,7 @@ def test_sixteen_at_once_store_it_once(memory: Memory) -> None:
 
 def test_two_programs_at_once_store_it_once(open_memory: OpenMemory) -> None:
     both = [open_memory(), open_memory()]
-    receipts = at_once(8, lambda n: both[n % 2].remember(ME, BASE))
+    receipts = at_once(8, lambda n: both[n % 2].remember(ME, RememberRequest(BASE)))
     assert sorted(r.status for r in receipts) == ["reinforced"] * 7 + ["stored"]
     assert {m.stats(ME)["memories"] for m in both} == {1}
 
@@ -255,38 +273,42 @@ def test_two_programs_at_once_store_it_once(open_memory: OpenMemory) -> None:
 
 def test_the_same_key_gets_the_same_receipt_also_later(open_memory: OpenMemory) -> None:
     memory = open_memory()
-    memory.remember(ME, NUMBERED.format(14))
-    first = memory.remember(ME, NUMBERED.format(15), key="k1")
+    memory.remember(ME, RememberRequest(NUMBERED.format(14)))
+    first = memory.remember(ME, RememberRequest(NUMBERED.format(15), key="k1"))
     assert [near.relation for near in first.similar] == ["updates"]
-    assert memory.remember(ME, "Other words under the same key.", key="k1") == first
+    assert (
+        memory.remember(ME, RememberRequest("Other words under the same key.", key="k1")) == first
+    )
     memory.close()
     again = open_memory()
-    assert again.remember(ME, "Other words under the same key.", key="k1") == first
+    assert again.remember(ME, RememberRequest("Other words under the same key.", key="k1")) == first
     assert again.stats(ME)["memories"] == 2
 
 
 def test_the_same_key_of_another_agent_is_another(memory: Memory) -> None:
-    mine = memory.remember(ME, "Mine.", key="k")
-    theirs = memory.remember(OTHER, "Theirs.", key="k")
+    mine = memory.remember(ME, RememberRequest("Mine.", key="k"))
+    theirs = memory.remember(OTHER, RememberRequest("Theirs.", key="k"))
     assert (mine.status, theirs.status) == ("stored", "stored")
-    assert memory.remember(OTHER, "x y z", key="k") == theirs
+    assert memory.remember(OTHER, RememberRequest("x y z", key="k")) == theirs
 
 
 def test_a_key_used_by_many_at_once_stores_one(memory: Memory) -> None:
-    receipts = at_once(8, lambda n: memory.remember(ME, f"Version {n} of the note.", key="k"))
+    receipts = at_once(
+        8, lambda n: memory.remember(ME, RememberRequest(f"Version {n} of the note.", key="k"))
+    )
     assert len(set(receipts)) == 1
     assert memory.stats(ME)["memories"] == 1
 
 
 def test_a_kept_receipt_does_not_keep_what_was_forgotten(memory: Memory) -> None:
-    near = memory.remember(ME, NUMBERED.format(14)).id
-    kept = memory.remember(ME, NUMBERED.format(15), key="k")
+    near = memory.remember(ME, RememberRequest(NUMBERED.format(14))).id
+    kept = memory.remember(ME, RememberRequest(NUMBERED.format(15), key="k"))
     assert [s.id for s in kept.similar] == [near]
     memory.forget(ME, ids=[near], confirm=True)
-    again = memory.remember(ME, "whatever", key="k")
+    again = memory.remember(ME, RememberRequest("whatever", key="k"))
     assert (again.id, again.similar) == (kept.id, ())
     memory.forget(ME, ids=[kept.id], confirm=True)
-    assert memory.remember(ME, "A new one.", key="k").status == "stored"
+    assert memory.remember(ME, RememberRequest("A new one.", key="k")).status == "stored"
 
 
 # Near-duplicates
@@ -315,7 +337,10 @@ def test_the_real_model_relates_close_texts(
     open_memory: OpenMemory, minilm: MiniLM, one: str, two: str, relation: str
 ) -> None:
     memory = open_memory(embedder=minilm)
-    first, second = memory.remember(ME, one), memory.remember(ME, two)
+    first, second = (
+        memory.remember(ME, RememberRequest(one)),
+        memory.remember(ME, RememberRequest(two)),
+    )
     vectors = minilm.documents([one, two])
     close = float(vectors[0] @ vectors[1]) >= minilm.profile.near_duplicate
     assert close or relation == "similar"
@@ -326,33 +351,37 @@ def test_the_real_model_relates_close_texts(
 
 def test_far_texts_are_not_similar(open_memory: OpenMemory, minilm: MiniLM) -> None:
     memory = open_memory(embedder=minilm)
-    memory.remember(ME, "The database listens on port 5432.")
-    assert memory.remember(ME, "Ana likes green tea.").similar == ()
+    memory.remember(ME, RememberRequest("The database listens on port 5432."))
+    assert memory.remember(ME, RememberRequest("Ana likes green tea.")).similar == ()
 
 
 def test_similar_never_names_what_the_caller_may_not_read(memory: Memory) -> None:
-    memory.remember(OTHER, NUMBERED.format(14))
-    assert memory.remember(ME, NUMBERED.format(15)).similar == ()
-    shared = memory.remember(OTHER, NUMBERED.format(14), scope="shared").id
-    near = memory.remember(ME, NUMBERED.format(16)).similar
+    memory.remember(OTHER, RememberRequest(NUMBERED.format(14)))
+    assert memory.remember(ME, RememberRequest(NUMBERED.format(15))).similar == ()
+    shared = memory.remember(OTHER, RememberRequest(NUMBERED.format(14), scope="shared")).id
+    near = memory.remember(ME, RememberRequest(NUMBERED.format(16))).similar
     assert shared in [each.id for each in near]
     assert {each.relation for each in near if each.id == shared} == {"similar"}  # another scope
 
 
 def test_similar_compares_speakers_and_leaves_out_what_was_replaced(memory: Memory) -> None:
-    ana = memory.remember(ME, NUMBERED.format(14), speaker="Ana").id
-    ben = memory.remember(ME, NUMBERED.format(14), speaker="Ben")
+    ana = memory.remember(ME, RememberRequest(NUMBERED.format(14), speaker="Ana")).id
+    ben = memory.remember(ME, RememberRequest(NUMBERED.format(14), speaker="Ben"))
     assert [(s.id, s.relation) for s in ben.similar] == [(ana, "similar")]
-    newer = memory.remember(ME, NUMBERED.format(15), speaker="Ana", replaces=ana)
+    newer = memory.remember(ME, RememberRequest(NUMBERED.format(15), speaker="Ana", replaces=ana))
     assert [s.id for s in newer.similar] == [ben.id]
-    last = memory.remember(ME, NUMBERED.format(16), speaker="Ana")
+    last = memory.remember(ME, RememberRequest(NUMBERED.format(16), speaker="Ana"))
     assert [s.id for s in last.similar] == [newer.id, ben.id]
 
 
 def test_at_most_five_similar_are_named_best_first(memory: Memory) -> None:
     for number in range(9):
-        memory.remember(ME, f"The big red garden gate has the number {number} on it.")
-    near = memory.remember(ME, "The big red garden gate has the number 9 on it.").similar
+        memory.remember(
+            ME, RememberRequest(f"The big red garden gate has the number {number} on it.")
+        )
+    near = memory.remember(
+        ME, RememberRequest("The big red garden gate has the number 9 on it.")
+    ).similar
     assert len(near) == 5
     assert {each.relation for each in near} == {"updates"}
 
@@ -361,17 +390,22 @@ def test_at_most_five_similar_are_named_best_first(memory: Memory) -> None:
 
 
 def test_what_is_replaced_leaves_recall_and_stays_in_history(memory: Memory, clock: Any) -> None:
-    ids = [memory.remember(ME, f"Note {n} on the trip.", session="t").id for n in range(3)]
+    ids = [
+        memory.remember(ME, RememberRequest(f"Note {n} on the trip.", session="t")).id
+        for n in range(3)
+    ]
     clock.pass_by(3_600)
-    new = memory.remember(ME, "Note one on the trip, corrected.", session="t", replaces=ids[1])
+    new = memory.remember(
+        ME, RememberRequest("Note one on the trip, corrected.", session="t", replaces=ids[1])
+    )
     assert (new.status, new.replaced) == ("replaced", (ids[1],))
     old = memory.get(ME, ids[1])
     assert (old.superseded_by, old.superseded_at, old.replaced) == (new.id, clock.now, True)
     assert (old.valid_until, old.text) == (clock.now, "Note 1 on the trip.")
     assert ids[1] not in hits(memory, "note 1 on the trip")
-    assert memory.recall(ME, ids[1]).hits[0].memory.id == ids[1]
+    assert memory.recall(ME, RecallRequest(ids[1])).hits[0].memory.id == ids[1]
     assert [change.kind for change in memory.history(ME, ids[1])] == ["put", "vectors", "put"]
-    found = memory.recall(ME, "note on the trip", session="t", context=5)
+    found = memory.recall(ME, RecallRequest("note on the trip", session="t", context=5))
     around = {n.id for hit in found.hits for n in (*hit.before, *hit.after)}
     assert ids[1] not in around
     assert ids[1] not in [turn.id for turn in found.recent]
@@ -381,11 +415,11 @@ def test_what_is_replaced_leaves_recall_and_stays_in_history(memory: Memory, clo
 
 def test_as_of_shows_what_was_known_then(memory: Memory, clock: Any) -> None:
     clock.now = 1_717_200_000.0  # 2024-06-01
-    old = memory.remember(ME, "The office is in Rome.").id
+    old = memory.remember(ME, RememberRequest("The office is in Rome.")).id
     clock.now += 10 * 86_400
-    new = memory.remember(ME, "The office is in Milan.", replaces=old).id
+    new = memory.remember(ME, RememberRequest("The office is in Milan.", replaces=old)).id
     clock.now += 10 * 86_400
-    newest = memory.remember(ME, "The office is in Turin.", replaces=new).id
+    newest = memory.remember(ME, RememberRequest("The office is in Turin.", replaces=new)).id
     assert hits(memory, "where is the office", as_of="2024-05-31") == []
     assert hits(memory, "where is the office", as_of="2024-06-01") == [old]
     assert hits(memory, "where is the office", as_of="2024-06-10") == [old]
@@ -395,54 +429,54 @@ def test_as_of_shows_what_was_known_then(memory: Memory, clock: Any) -> None:
 
 
 def test_replacing_by_a_text_that_exists_names_that_one(memory: Memory) -> None:
-    right = memory.remember(ME, "The gate is green.").id
-    wrong = memory.remember(ME, "The gate is blue.").id
-    receipt = memory.remember(ME, "the gate is GREEN", replaces=wrong)
+    right = memory.remember(ME, RememberRequest("The gate is green.")).id
+    wrong = memory.remember(ME, RememberRequest("The gate is blue.")).id
+    receipt = memory.remember(ME, RememberRequest("the gate is GREEN", replaces=wrong))
     assert (receipt.status, receipt.id, receipt.replaced) == ("replaced", right, (wrong,))
     assert hits(memory, "gate") == [right]
 
 
 def test_replacing_a_memory_by_its_own_text_reinforces_it(memory: Memory) -> None:
-    id = memory.remember(ME, "The gate is green.").id
-    receipt = memory.remember(ME, "The gate is green", replaces=id)
+    id = memory.remember(ME, RememberRequest("The gate is green.")).id
+    receipt = memory.remember(ME, RememberRequest("The gate is green", replaces=id))
     assert (receipt.status, receipt.id, receipt.replaced) == ("reinforced", id, ())
     assert memory.get(ME, id).superseded_by == ""
 
 
 def test_replacing_what_was_replaced_replaces_its_successor(memory: Memory, clock: Any) -> None:
-    first = memory.remember(ME, "The office is in Rome.").id
+    first = memory.remember(ME, RememberRequest("The office is in Rome.")).id
     clock.pass_by(86_400)
-    second = memory.remember(ME, "The office is in Milan.", replaces=first).id
+    second = memory.remember(ME, RememberRequest("The office is in Milan.", replaces=first)).id
     was = memory.get(ME, first)
     clock.pass_by(86_400)
-    third = memory.remember(ME, "The office is in Turin.", replaces=first)
+    third = memory.remember(ME, RememberRequest("The office is in Turin.", replaces=first))
     assert third.replaced == (second,)
     assert any(first in warning and second in warning for warning in third.warnings)
     assert memory.get(ME, first) == was
     assert memory.get(ME, second).superseded_by == third.id
     assert hits(memory, "office") == [third.id]
     assert hits(memory, "office", as_of="2024-06-02") == [second]
-    again = memory.remember(ME, "The office is in Turin.", replaces=first)
+    again = memory.remember(ME, RememberRequest("The office is in Turin.", replaces=first))
     assert (again.status, again.id) == ("reinforced", third.id)
 
 
 def test_the_text_of_a_replaced_memory_can_be_said_again(memory: Memory) -> None:
-    first = memory.remember(ME, "The office is in Rome.").id
-    second = memory.remember(ME, "The office is in Milan.", replaces=first).id
-    back = memory.remember(ME, "The office is in Rome.", replaces=second)
+    first = memory.remember(ME, RememberRequest("The office is in Rome.")).id
+    second = memory.remember(ME, RememberRequest("The office is in Milan.", replaces=first)).id
+    back = memory.remember(ME, RememberRequest("The office is in Rome.", replaces=second))
     assert back.status == "replaced"
     assert back.id not in (first, second)
     assert hits(memory, "office") == [back.id]
 
 
 def test_a_successor_that_was_forgotten_is_stepped_over(memory: Memory, clock: Any) -> None:
-    first = memory.remember(ME, "The office is in Rome.").id
+    first = memory.remember(ME, RememberRequest("The office is in Rome.")).id
     clock.pass_by(86_400)
-    second = memory.remember(ME, "The office is in Milan.", replaces=first).id
+    second = memory.remember(ME, RememberRequest("The office is in Milan.", replaces=first)).id
     over = memory.get(ME, first)
     clock.pass_by(86_400)
     memory.forget(ME, ids=[second], confirm=True, never_again=False)
-    third = memory.remember(ME, "The office is in Turin.", replaces=first)
+    third = memory.remember(ME, RememberRequest("The office is in Turin.", replaces=first))
     assert third.replaced == (first,)
     then = memory.get(ME, first)
     assert then.superseded_by == third.id
@@ -451,19 +485,23 @@ def test_a_successor_that_was_forgotten_is_stepped_over(memory: Memory, clock: A
 
 def test_only_its_owner_or_an_admin_replaces_a_memory_of_many(memory: Memory) -> None:
     for scope in ("shared", "team"):
-        theirs = memory.remember(OTHER, f"The {scope} gate is blue.", scope=scope).id
+        theirs = memory.remember(
+            OTHER, RememberRequest(f"The {scope} gate is blue.", scope=scope)
+        ).id
         before = memory._runtime.parts().store.journal.last()
         with pytest.raises(ScopeDenied, match=rf"^scope_denied: {theirs}"):
-            memory.remember(ME, f"The {scope} gate is green.", replaces=theirs)
+            memory.remember(ME, RememberRequest(f"The {scope} gate is green.", replaces=theirs))
         assert memory._runtime.parts().store.journal.last() == before
         assert memory.get(ME, theirs).superseded_by == ""
-        receipt = memory.remember(CHIEF, f"The {scope} gate is green.", replaces=theirs)
+        receipt = memory.remember(
+            CHIEF, RememberRequest(f"The {scope} gate is green.", replaces=theirs)
+        )
         assert receipt.replaced == (theirs,)
 
 
 def test_an_unknown_id_cannot_be_replaced(memory: Memory) -> None:
     with pytest.raises(NotFound, match=r"^not_found: no memory "):
-        memory.remember(ME, "Something.", replaces=new_id(1.0))
+        memory.remember(ME, RememberRequest("Something.", replaces=new_id(1.0)))
     assert memory.stats(ME)["memories"] == 0
 
 
@@ -472,8 +510,10 @@ def test_what_another_program_wrote_a_moment_ago_can_be_replaced(
 ) -> None:
     one, two = open_memory(), open_memory(embedder=no_model)
     two.stats(ME)
-    id = one.remember(ME, "The office is in Rome.").id
-    assert two.remember(ME, "The office is in Milan.", replaces=id).replaced == (id,)
+    id = one.remember(ME, RememberRequest("The office is in Rome.")).id
+    assert two.remember(ME, RememberRequest("The office is in Milan.", replaces=id)).replaced == (
+        id,
+    )
 
 
 # What was forgotten
@@ -482,46 +522,48 @@ def test_what_another_program_wrote_a_moment_ago_can_be_replaced(
 def test_what_was_forgotten_is_refused_with_the_day_and_the_way_back(
     memory: Memory, clock: Any
 ) -> None:
-    id = memory.remember(ME, "The door code is 4711.").id
+    id = memory.remember(ME, RememberRequest("The door code is 4711.")).id
     memory.forget(ME, ids=[id], confirm=True)
     clock.pass_by(5 * 86_400)
     for again in ("The door code is 4711.", "the door code is 4711", "Hi. The door code is 4711!"):
-        receipt = memory.remember(ME, again)
+        receipt = memory.remember(ME, RememberRequest(again))
         assert (receipt.status, receipt.id) == ("refused", id)
         assert "1 June 2024" in receipt.warnings[0]
         assert f"replaces={id}" in receipt.warnings[0]
     assert memory.stats(ME)["memories"] == 0
-    back = memory.remember(ME, "The door code is 4711.", replaces=id)
+    back = memory.remember(ME, RememberRequest("The door code is 4711.", replaces=id))
     assert (back.status, back.replaced) == ("stored", ())
     assert hits(memory, "door code") == [back.id]
-    assert memory.remember(ME, "The door code is 4711.").status == "reinforced"
+    assert memory.remember(ME, RememberRequest("The door code is 4711.")).status == "reinforced"
 
 
 def test_a_text_with_two_forgotten_sentences_comes_back_at_one_word(memory: Memory) -> None:
-    ids = [memory.remember(ME, text).id for text in ("Ana owes 50.", "Ben owes 60.")]
+    ids = [
+        memory.remember(ME, RememberRequest(text)).id for text in ("Ana owes 50.", "Ben owes 60.")
+    ]
     memory.forget(ME, ids=ids, confirm=True)
     both = "Ana owes 50. Ben owes 60."
-    refused = memory.remember(ME, both)
+    refused = memory.remember(ME, RememberRequest(both))
     assert refused.status == "refused"
-    assert memory.remember(ME, both, replaces=refused.id).status == "stored"
+    assert memory.remember(ME, RememberRequest(both, replaces=refused.id)).status == "stored"
 
 
 def test_a_tombstone_of_one_agent_does_not_bind_or_serve_another(memory: Memory) -> None:
-    id = memory.remember(ME, "The door code is 4711.").id
+    id = memory.remember(ME, RememberRequest("The door code is 4711.")).id
     memory.forget(ME, ids=[id], confirm=True)
     with pytest.raises(NotFound):
-        memory.remember(OTHER, "The door code is 4711.", replaces=id)
-    assert memory.remember(OTHER, "The door code is 4711.").status == "stored"
-    assert memory.remember(ME, "The door code is 4711.").status == "refused"
+        memory.remember(OTHER, RememberRequest("The door code is 4711.", replaces=id))
+    assert memory.remember(OTHER, RememberRequest("The door code is 4711.")).status == "stored"
+    assert memory.remember(ME, RememberRequest("The door code is 4711.")).status == "refused"
     with pytest.raises(NotFound):
-        memory.remember(ME, "Quite another text.", replaces=id)
-    assert memory.remember(ME, "The door code is 4711.").status == "refused"
+        memory.remember(ME, RememberRequest("Quite another text.", replaces=id))
+    assert memory.remember(ME, RememberRequest("The door code is 4711.")).status == "refused"
 
 
 def test_never_again_false_leaves_the_way_open(memory: Memory) -> None:
-    id = memory.remember(ME, "The door code is 4711.").id
+    id = memory.remember(ME, RememberRequest("The door code is 4711.")).id
     memory.forget(ME, ids=[id], confirm=True, never_again=False)
-    again = memory.remember(ME, "The door code is 4711.")
+    again = memory.remember(ME, RememberRequest("The door code is 4711."))
     assert again.status == "stored"
     assert again.id != id
 
@@ -533,16 +575,16 @@ def test_without_a_model_everything_is_stored_and_nothing_related(
     open_memory: OpenMemory, no_model: Any
 ) -> None:
     memory = open_memory(embedder=no_model)
-    receipts = [memory.remember(ME, NUMBERED.format(n)) for n in (14, 15)]
+    receipts = [memory.remember(ME, RememberRequest(NUMBERED.format(n))) for n in (14, 15)]
     assert [(r.status, r.similar, r.importance) for r in receipts] == [("stored", (), 0.5)] * 2
-    assert memory.remember(ME, NUMBERED.format(14)).status == "reinforced"
+    assert memory.remember(ME, RememberRequest(NUMBERED.format(14))).status == "reinforced"
 
 
 def test_vectors_come_later_for_what_was_written_without_a_model(
     open_memory: OpenMemory, no_model: Any, toy: Any
 ) -> None:
     memory = open_memory(embedder=no_model)
-    id = memory.remember(ME, "The heron waits by the weir.", speaker="Ana").id
+    id = memory.remember(ME, RememberRequest("The heron waits by the weir.", speaker="Ana")).id
     memory.close()
     memory = open_memory(embedder=toy)
     parts = memory._runtime.parts()

@@ -19,7 +19,9 @@ from memory_core.evaluation.conversation import Conversation, Turn
 from memory_core.evaluation.metrics import Answer, score, without_repeats
 from memory_core.evaluation.readers import LABELLED, Pair
 from memory_core.evaluation.report import PRODUCT, Report
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection, normalised
+from memory_core.remember.request import RememberRequest
 
 if TYPE_CHECKING:
     from memory_core.embedding.base import Embedder
@@ -125,7 +127,7 @@ def evaluate_store(
     started = time.time()
     for n, item in enumerate(items, 1):
         begin = time.perf_counter()
-        recollection = memory.recall(who, item.query, k=k, context=0, rehearse=False)
+        recollection = memory.recall(who, RecallRequest(item.query, k=k, context=0, rehearse=False))
         seconds.append(time.perf_counter() - begin)
         answers.append(_labelled_answer(item, recollection, k))
         texts[""] |= {hit.memory.id: hit.memory.text for hit in recollection.hits}
@@ -214,11 +216,13 @@ def _tell(
             begin = time.perf_counter()
             receipt = memory.remember(
                 EVALUATOR,
-                piece,
-                speaker=turn.speaker,
-                role=turn.role,
-                session=turn.session,
-                when=_iso(turn),
+                RememberRequest(
+                    piece,
+                    speaker=turn.speaker,
+                    role=turn.role,
+                    session=turn.session,
+                    when=_iso(turn),
+                ),
             )
             tally.remember.append(time.perf_counter() - begin)
             tally.repeats += receipt.status == "reinforced"
@@ -244,7 +248,9 @@ def _ask(
     sessions = {turn.id: turn.session for turn in conversation.turns}
     for question in conversation.questions:
         begin = time.perf_counter()
-        recollection = memory.recall(EVALUATOR, question.text, k=k, context=0, rehearse=False)
+        recollection = memory.recall(
+            EVALUATOR, RecallRequest(question.text, k=k, context=0, rehearse=False)
+        )
         seconds.append(time.perf_counter() - begin)
         ids = [hit.memory.id for hit in recollection.hits]
         ranking = without_repeats(told.turn_of.get(i, i) for i in ids)

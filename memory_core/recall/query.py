@@ -7,13 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import validation
+from memory_core.config import LimitSettings
 from memory_core.lifecycle.working_memory import NOTHING, Mind
+from memory_core.recall.request import RecallRequest
 from memory_core.records import KINDS, VISIBILITIES
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.bm25 import Match
 from memory_core.storage.index.columns import Columns
 from memory_core.text.question import Period, names_day
 from memory_core.text.time import dates
+
+K_MOST = 50
+CONTEXT_MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,31 @@ class Cues:
     """The time that is the whole question ("what did I say last week?")."""
     mind: Mind = NOTHING
     """What the conversation has in mind while it asks."""
+
+
+def checked(request: RecallRequest, limits: LimitSettings) -> Cues:
+    """What *request* asks. Raises InvalidInput or TooLarge for an argument that is not allowed."""
+    since, until = validation.period(request.since, request.until)
+    known = validation.span(request.as_of, "as_of")
+    return Cues(
+        query=validation.prose(request.query, "query", limits.query_chars, validation.SHORTEN)[0],
+        k=validation.whole(request.k, "k", 1, K_MOST),
+        scope=validation.one_of(request.scope, "scope", VISIBILITIES),
+        kinds=tuple(
+            validation.one_of(kind, "kinds", KINDS)
+            for kind in validation.labels(request.kinds, "kinds")
+        ),
+        tags=validation.labels(request.tags, "tags"),
+        speaker=validation.label(request.speaker, "speaker"),
+        session=validation.label(request.session, "session"),
+        since=since,
+        until=until,
+        as_of=None if known is None else known[1],
+        context=validation.whole(request.context, "context", 0, CONTEXT_MOST),
+        explain=validation.flag(request.explain, "explain"),
+        rehearse=validation.flag(request.rehearse, "rehearse"),
+        elsewhere=validation.flag(request.elsewhere, "elsewhere"),
+    )
 
 
 def valid(columns: Columns, as_of: float | None) -> Mask:

@@ -2,92 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from memory_core import validation
 from memory_core.config import LimitSettings
-from memory_core.records import KINDS, ROLES, TRUSTS, ConversationTurn, Identity, Link, Memory
+from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, Memory
+from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.remember.writer import Draft
 
 
-def draft(
-    who: Identity,
-    text: str,
-    limits: LimitSettings,
-    now: float,
-    *,
-    kind: str = "",
-    importance: float = 0.0,
-    tags: Sequence[str] = (),
-    when: str | float = "",
-    speaker: str = "",
-    session: str = "",
-    scope: str = "",
-    source: str = "",
-    replaces: str = "",
-    role: str = "",
-    trust: str = "agent",
-    client: str = "",
-    key: str = "",
-) -> Draft:
-    """The draft of a memory of *who*; see Memory.remember for the arguments and the errors."""
-    cleaned, warnings = validation.prose(text, "text", limits.text_chars, validation.SPLIT)
+def draft(who: Identity, request: RememberRequest, limits: LimitSettings, now: float) -> Draft:
+    """The draft of what *request* asks, said *now* unless it says when.
+
+    Raises InvalidInput, TooLarge or ScopeDenied for an argument that is not allowed.
+    """
+    text, warnings = validation.prose(request.text, "text", limits.text_chars, validation.SPLIT)
     memory = Memory(
         id="",
-        text=cleaned,
-        visibility=validation.write_scope(who, scope),
+        text=text,
+        visibility=validation.write_scope(who, request.scope),
         agent=who.agent,
         team=who.team,
-        session=validation.label(session, "session"),
-        speaker=validation.label(speaker, "speaker"),
-        role=validation.one_of(role, "role", ROLES),
-        kind=validation.one_of(kind, "kind", KINDS) or "episode",
-        tags=validation.labels(tags, "tags"),
-        importance=validation.number(importance, "importance", 0.0, 1.0),
-        occurred_at=validation.when(when, "when", now),
-        source=validation.text(source, "source", limits.source_chars),
-        trust=validation.one_of(trust, "trust", TRUSTS) or "agent",
-        client=validation.text(client, "client", validation.LABEL_CHARS),
+        session=validation.label(request.session, "session"),
+        speaker=validation.label(request.speaker, "speaker"),
+        role=validation.one_of(request.role, "role", ROLES),
+        kind=validation.one_of(request.kind, "kind", KINDS) or "episode",
+        tags=validation.labels(request.tags, "tags"),
+        importance=validation.number(request.importance, "importance", 0.0, 1.0),
+        occurred_at=validation.when(request.when, "when", now),
+        source=validation.text(request.source, "source", limits.source_chars),
+        trust=validation.one_of(request.trust, "trust", TRUSTS) or "agent",
+        client=validation.text(request.client, "client", validation.LABEL_CHARS),
     )
     return Draft(
         memory,
-        judged=importance > 0.0,
-        replaces=validation.reference(replaces, "replaces"),
-        key=validation.label(key, "key"),
+        judged=request.importance > 0.0,
+        replaces=validation.reference(request.replaces, "replaces"),
+        key=validation.label(request.key, "key"),
         warnings=warnings,
     )
 
 
-def of_turn(
-    who: Identity,
-    turn: ConversationTurn,
-    limits: LimitSettings,
-    now: float,
-    scope: str,
-    tags: Sequence[str],
-    trust: str,
-    source: str,
-    client: str,
-) -> Draft:
-    """The draft of a captured *turn*; what an assistant or a tool said carries trust agent."""
-    spoken = turn.role in ("", "user")
-    return draft(
-        who,
+def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: float) -> Draft:
+    """The draft of a *turn* of a conversation. Raises as draft does."""
+    by_user = turn.role in ("", "user")
+    request = RememberRequest(
         turn.content,
-        limits,
-        now,
-        tags=tags,
+        tags=turn.tags,
         when="" if turn.timestamp is None else turn.timestamp,
         speaker=turn.speaker,
         session=turn.session,
-        scope=scope,
-        source=source,
+        scope=turn.scope,
+        source=turn.source,
         role=turn.role,
-        trust=trust or ("user" if spoken else "agent"),
-        client=client,
+        trust=turn.trust or ("user" if by_user else "agent"),
+        client=turn.client,
     )
+    return draft(who, request, limits, now)
 
 
 def imported(who: Identity, memory: Memory, limits: LimitSettings) -> Memory:

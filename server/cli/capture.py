@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memory_core.errors import InvalidInput, ScopeDenied
-from memory_core.records import ConversationTurn, Identity
+from memory_core.records import Identity
+from memory_core.remember.request import ConversationTurn, RememberRequest
 from server.cli import console
 from server.cli.console import Outcome
 from server.cli.import_export import READY_SECONDS, read_lines
@@ -43,9 +44,7 @@ def observe(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     for number, given in _each(args.file, "observe", TURN, "content", problems):
         turn = _turn(given, args)
         try:
-            seen = engine.observe(
-                who, turn, tags=args.tags, source=args.source, client="command line"
-            )
+            seen = engine.observe(who, turn)
         except (InvalidInput, ScopeDenied) as problem:
             problems.append(f"line {number}: {problem}")
             continue
@@ -75,7 +74,8 @@ def seed(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     for number, given in _each(args.file, "seed", FACT, "text", problems):
         try:
             fact = {"kind": "fact", "source": args.source, **given}
-            receipt = engine.remember(who, trust="user", client="command line", **fact)
+            request = RememberRequest(**fact, trust="user", client="command line")
+            receipt = engine.remember(who, request)
         except (InvalidInput, ScopeDenied) as problem:
             problems.append(f"line {number}: {problem}")
             continue
@@ -122,6 +122,9 @@ def _turn(given: Mapping[str, Any], args: Namespace) -> ConversationTurn:
         timestamp=given.get("timestamp"),
         session=given.get("session", args.session),
         speaker=given.get("speaker", args.speaker),
+        tags=args.tags,
+        source=args.source,
+        client="command line",
     )
 
 

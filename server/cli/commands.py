@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 import time
 from typing import TYPE_CHECKING
 
+from memory_core.recall.request import RecallRequest
+from memory_core.remember.request import RememberRequest
+
 if TYPE_CHECKING:
     from memory_core.maintenance.reembedding import Reembedding
     from memory_core.memory import Memory as Engine
@@ -49,19 +52,21 @@ def remember(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     def store(replaces: str) -> Receipt:
         return engine.remember(
             who,
-            text,
-            kind=args.kind,
-            importance=args.importance,
-            tags=args.tags,
-            when=args.when,
-            speaker=args.speaker,
-            session=args.session,
-            scope=args.scope,
-            source=args.source,
-            replaces=replaces,
-            role=args.role,
-            trust="user",
-            client="command line",
+            RememberRequest(
+                text,
+                kind=args.kind,
+                importance=args.importance,
+                tags=args.tags,
+                when=args.when,
+                speaker=args.speaker,
+                session=args.session,
+                scope=args.scope,
+                source=args.source,
+                replaces=replaces,
+                role=args.role,
+                trust="user",
+                client="command line",
+            ),
         )
 
     done = store(args.replaces)
@@ -78,18 +83,20 @@ def recall(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     engine.wait_ready(READY_SECONDS)
     found = engine.recall(
         who,
-        args.query,
-        k=args.top,
-        scope=args.scope,
-        kinds=args.kinds,
-        tags=args.tags,
-        speaker=args.speaker,
-        session=args.session,
-        since=args.since,
-        until=args.until,
-        as_of=args.as_of,
-        context=args.context,
-        explain=args.explain,
+        RecallRequest(
+            args.query,
+            k=args.top,
+            scope=args.scope,
+            kinds=args.kinds,
+            tags=args.tags,
+            speaker=args.speaker,
+            session=args.session,
+            since=args.since,
+            until=args.until,
+            as_of=args.as_of,
+            context=args.context,
+            explain=args.explain,
+        ),
     )
     answer = structure.recollection(found, time.time(), _ENOUGH_TOKENS)
     return Outcome(answer, _recalled(answer, explain=args.explain))

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from memory_core.errors import MemoryCoreError
-from memory_core.records import ConversationTurn, Hit, Identity, Recollection
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Hit, Identity, Recollection
+from memory_core.remember.request import ConversationTurn
 from memory_core.text import secrets
 from server.protocol import rendering, structure
 
@@ -122,8 +124,10 @@ class Hooks:
         tags = [tag] if (tag := project_tag(payload)) else []
         try:
             for part in self._parts(text):
-                turn = ConversationTurn(role, part, session=_session(payload))
-                self._memory.observe(who, turn, tags=tags, client="hook")
+                turn = ConversationTurn(
+                    role, part, session=_session(payload), tags=tags, client="hook"
+                )
+                self._memory.observe(who, turn)
         except MemoryCoreError as problem:
             log.warning("a hook kept nothing: %s", type(problem).__name__)
 
@@ -141,7 +145,7 @@ class Hooks:
         """What *prompt* brings to mind from elsewhere, the project's own first; "" when unsure."""
         query = prompt[: self._memory.settings.limits.query_chars]
         found = self._memory.recall(
-            who, query, k=3 * HITS, session=_session(payload), elsewhere=True
+            who, RecallRequest(query, k=3 * HITS, session=_session(payload), elsewhere=True)
         )
         if not found.found or found.feeling not in _SURE:
             return ""

@@ -16,6 +16,7 @@ from mcp.types import INVALID_PARAMS, GetPromptResult, InputRequiredResult
 from pydantic import Field
 
 from memory_core.errors import InvalidInput
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
 from server.gate import Gate
 from server.identity import caller
@@ -69,7 +70,7 @@ def add_prompts(
         def work(who: Identity) -> Recollection:
             if about.strip():
                 tags = (tag,) if tag else ()
-                return memory.recall(who, about, k=HITS, tags=tags, session=session)
+                return memory.recall(who, RecallRequest(about, k=HITS, tags=tags, session=session))
             newest = memory.listing(who, limit=HITS * 4 if tag else HITS, session=session)
             fitting = [record for record in newest if not tag or tag in record.tags][:HITS]
             hits = tuple(Hit(record, 0.0) for record in fitting)

@@ -9,7 +9,9 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from memory_core.errors import InvalidInput
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, is_id
+from memory_core.remember.request import RememberRequest
 from server.gate import Gate
 from server.identity import caller
 from server.protocol import rendering, schemas, structure
@@ -58,18 +60,20 @@ class Tools:
         done = await self._gate.run(
             lambda: self._memory.remember(
                 who,
-                text,
-                kind=kind,
-                importance=importance,
-                tags=tags,
-                when=when,
-                speaker=speaker,
-                session=session,
-                scope=scope,
-                source=source,
-                replaces=replaces,
-                trust="agent",
-                client=client,
+                RememberRequest(
+                    text,
+                    kind=kind,
+                    importance=importance,
+                    tags=tags,
+                    when=when,
+                    speaker=speaker,
+                    session=session,
+                    scope=scope,
+                    source=source,
+                    replaces=replaces,
+                    trust="agent",
+                    client=client,
+                ),
             ),
             late=_REPEAT,
         )
@@ -98,18 +102,20 @@ class Tools:
         found = await self._gate.run(
             lambda: self._memory.recall(
                 who,
-                query,
-                k=k,
-                scope=scope,
-                kinds=kinds,
-                tags=tags,
-                speaker=speaker,
-                session=session,
-                since=since,
-                until=until,
-                as_of=as_of,
-                context=context,
-                explain=explain,
+                RecallRequest(
+                    query,
+                    k=k,
+                    scope=scope,
+                    kinds=kinds,
+                    tags=tags,
+                    speaker=speaker,
+                    session=session,
+                    since=since,
+                    until=until,
+                    as_of=as_of,
+                    context=context,
+                    explain=explain,
+                ),
             ),
             late=_TRY_AGAIN,
         )

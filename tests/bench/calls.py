@@ -31,7 +31,9 @@ from startup import Talk, ours
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 PARTS = ("embed", "search", "fetch", "commit")
@@ -157,8 +159,8 @@ def run(folder: Path, memories: int, calls: int, seed: int) -> None:
         settled(memory)
         print(f"{memories:,} memories (filled by {FILLERS} callers at {memories / took:,.0f}/s)")
         watch = watched(memory, embedder)
-        measure("remember", watch, lambda text: memory.remember(ME, text), new)
-        measure("recall", watch, lambda text: memory.recall(ME, text), asked)
+        measure("remember", watch, lambda text: memory.remember(ME, RememberRequest(text)), new)
+        measure("recall", watch, lambda text: memory.recall(ME, RecallRequest(text)), asked)
         index_search(memory, asked, embedder)
     print(f"  resident memory of a warm server: {resident(folder, more, asked)}", flush=True)
 

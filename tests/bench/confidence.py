@@ -30,7 +30,9 @@ from memory_core.evaluation import metrics
 from memory_core.evaluation.conversation import Conversation, Question
 from memory_core.evaluation.readers import read
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.scoring import calibration
 from memory_core.scoring.calibration import Evidence
 
@@ -69,7 +71,10 @@ class Asker:
         for turn in conversation.turns:
             when: Any = "" if turn.when is None else turn.when
             receipt = memory.remember(
-                ME, turn.text, speaker=turn.speaker, role=turn.role, session=turn.session, when=when
+                ME,
+                RememberRequest(
+                    turn.text, speaker=turn.speaker, role=turn.role, session=turn.session, when=when
+                ),
             )
             self.turns[turn.id] = receipt.id
 
@@ -77,7 +82,7 @@ class Asker:
         """The evidence for the answer to *text*, and whether one of *answers* is in it."""
         wanted = {self.turns[turn] for turn in answers}
         with self._seen() as seen, self._without(wanted if hide else set()):
-            found = self._memory.recall(ME, text, k=K, context=0, rehearse=False)
+            found = self._memory.recall(ME, RecallRequest(text, k=K, context=0, rehearse=False))
         given = {hit.memory.id for hit in (*found.hits, *found.partial)}
         nothing = Evidence(0.0, 0.0, float("nan"))
         return (seen[-1] if seen else nothing), bool(wanted & given) and not hide

@@ -19,6 +19,7 @@ from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import choose
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 FILLERS = 32
 
@@ -119,7 +120,9 @@ def fill(memory: Memory, embedder: Prepared, texts: Sequence[str]) -> float:
     embedder.prepare(texts)
     started = time.perf_counter()
     with ThreadPoolExecutor(FILLERS) as pool:
-        for receipt in pool.map(lambda text: memory.remember(Identity("me"), text), texts):
+        for receipt in pool.map(
+            lambda text: memory.remember(Identity("me"), RememberRequest(text)), texts
+        ):
             assert receipt.status == "stored", receipt
     return time.perf_counter() - started
 

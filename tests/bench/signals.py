@@ -28,8 +28,10 @@ from numpy.typing import NDArray
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
 from memory_core.recall import spreading
+from memory_core.recall.request import RecallRequest
 from memory_core.recall.signals import preferences
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.scoring import activation
 from memory_core.storage.index import bm25
 from memory_core.text.time import dates
@@ -56,7 +58,7 @@ class Asked(Prepared):
 def cost(memory: Memory, question: str) -> float:
     """CPU seconds of one recall."""
     begin = time.process_time()
-    memory.recall(ME, question, context=0)
+    memory.recall(ME, RecallRequest(question, context=0))
     return time.process_time() - begin
 
 
@@ -95,7 +97,7 @@ def main() -> None:
     ):
         memory.wait_ready(60)
         for number, text in enumerate(texts):
-            memory.remember(ME, text, session=f"s{number // SESSION}")
+            memory.remember(ME, RememberRequest(text, session=f"s{number // SESSION}"))
         for question in asked:
             cost(memory, question)
         pairs = [(cost(memory, q), without(memory, q)) for q in asked]

@@ -29,7 +29,9 @@ from material import Prepared, fill, machine, notes, questions, settled
 
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, RunReport
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 NEW = 20_000
@@ -48,8 +50,8 @@ class Caller:
         taken: Times = {"remember": [], "recall": []}
         while goes_on(len(taken["recall"])):
             for name, call in (
-                ("remember", lambda: self._memory.remember(ME, next(self._new))),
-                ("recall", lambda: self._memory.recall(ME, next(self._asked))),
+                ("remember", lambda: self._memory.remember(ME, RememberRequest(next(self._new)))),
+                ("recall", lambda: self._memory.recall(ME, RecallRequest(next(self._asked)))),
             ):
                 started = time.perf_counter()
                 call()

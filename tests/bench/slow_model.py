@@ -37,6 +37,7 @@ from material import Prepared, machine, notes
 from memory_core.config import GistSettings, Settings
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 WARM_UP = 50
@@ -87,7 +88,7 @@ def resident() -> float:
 
 def timed(memory: Memory, text: str) -> float:
     started = time.perf_counter()
-    memory.remember(ME, text)
+    memory.remember(ME, RememberRequest(text))
     return time.perf_counter() - started
 
 
@@ -145,7 +146,7 @@ def child(directory: Path, url: str, writes: int, seed: int) -> None:
     with Memory(settings, embedder=embedder) as memory:
         assert memory.wait_ready(60)
         for number, text in enumerate(texts[:WARM_UP]):
-            memory.remember(ME, text, session=f"s{number % SESSIONS}")
+            memory.remember(ME, RememberRequest(text, session=f"s{number % SESSIONS}"))
         jobs, state = memory._runtime.parts().worker, memory._runtime.parts().worker._state
         for step in range(STEPS + 1):
             gc.collect()
@@ -162,7 +163,7 @@ def child(directory: Path, url: str, writes: int, seed: int) -> None:
             size = writes // STEPS
             start = WARM_UP + step * size
             for number, text in enumerate(texts[start : start + size]):
-                memory.remember(ME, text, session=f"s{number % SESSIONS}")
+                memory.remember(ME, RememberRequest(text, session=f"s{number % SESSIONS}"))
 
 
 def memory_in_step(url: str, writes: int, seed: int) -> None:

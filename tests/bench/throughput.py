@@ -25,6 +25,7 @@ from material import Prepared, machine, notes
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Change, Identity, new_id
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.journal.journal import Journal
 
 ME = Identity("me")
@@ -52,8 +53,8 @@ def remembering(embedder: Prepared, texts: Sequence[str], callers: int) -> float
         Memory(Settings(data_dir=Path(folder)), embedder=embedder) as memory,
     ):
         assert memory.wait_ready(60)
-        memory.remember(ME, "The first memory of a store costs more.")
-        return rate(lambda text: memory.remember(ME, text), texts, callers)
+        memory.remember(ME, RememberRequest("The first memory of a store costs more."))
+        return rate(lambda text: memory.remember(ME, RememberRequest(text)), texts, callers)
 
 
 def journalling(texts: Sequence[str], callers: int) -> float:

@@ -36,6 +36,8 @@ from memory_scenarios import ME, shared, text_of
 from memory_core.config import ConsolidationSettings, Settings, StorageSettings
 from memory_core.errors import MemoryCoreError
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.locks import FileLock
 
 LOOK_EVERY = 20
@@ -87,7 +89,7 @@ class Client:
         started = time.monotonic()
         try:
             text = text_of(f"{self.plan.seed}.{key}")
-            id = memory.remember(ME, text, key=key, session=f"s{self.number}").id
+            id = memory.remember(ME, RememberRequest(text, key=key, session=f"s{self.number}")).id
             self.say("stored", key, id, f"{1e3 * (time.monotonic() - started):.2f}")
         except MemoryCoreError as problem:
             self.say("refused", key, problem.code, f"{1e3 * (time.monotonic() - started):.2f}")
@@ -98,7 +100,7 @@ class Client:
         if newest is None:
             return
         key, id = newest
-        found = memory.recall(ME, id)
+        found = memory.recall(ME, RecallRequest(id))
         same = [hit.memory.text for hit in found.hits] == [text_of(f"{self.plan.seed}.{key}")]
         self.say("seen" if same else "unseen", key)
 

@@ -29,6 +29,8 @@ from damages import WAYS, spoil
 from material import machine
 
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.remember.request import RememberRequest
 
 LARGE = 10_000
 
@@ -52,7 +54,7 @@ def serve(memory: Memory, account: Any) -> None:
     """Everything is recalled by its words, listed and given by its id."""
     for key, id in account.ids.items():
         text = scenarios.text_of(key)
-        found = memory.recall(scenarios.ME, text, k=3)
+        found = memory.recall(scenarios.ME, RecallRequest(text, k=3))
         texts = {hit.memory.id: hit.memory.text for hit in (*found.hits, *found.partial)}
         assert texts.get(id) == text, f"{key} is not recalled"
         assert memory.get(scenarios.ME, id).text == text
@@ -96,7 +98,8 @@ def rebuild(folder: Path) -> float:
     with ThreadPoolExecutor(32) as pool:
         list(
             pool.map(
-                lambda n: memory.remember(scenarios.ME, scenarios.text_of(f"{n}")), range(LARGE)
+                lambda n: memory.remember(scenarios.ME, RememberRequest(scenarios.text_of(f"{n}"))),
+                range(LARGE),
             )
         )
     memory.close()

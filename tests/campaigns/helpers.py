@@ -30,6 +30,7 @@ from memory_core.errors import EncoderUnavailable, MemoryCoreError
 from memory_core.maintenance import loop
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ROOT = Path(__file__).parents[2]
 RIGHTS = frozenset({"read", "write"})
@@ -156,7 +157,7 @@ class _Child:
 
     def _remember(self, agent: str, team: str, **told: str) -> list[str]:
         assert self._memory is not None
-        receipt = self._memory.remember(Identity(agent, team, RIGHTS), **told)  # type: ignore[arg-type]
+        receipt = self._memory.remember(Identity(agent, team, RIGHTS), RememberRequest(**told))  # type: ignore[arg-type]
         return [receipt.id, receipt.status]
 
     def _forget(self, agent: str, team: str, id: str) -> str:

@@ -23,7 +23,9 @@ from memory_core.config import Settings, StorageSettings
 from memory_core.errors import MemoryCoreError
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
-from memory_core.records import ConversationTurn, Identity
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 Say = Callable[..., None]
 ME = Identity("me")
@@ -82,7 +84,9 @@ class Client:
 
     def remember(self, key: str) -> None:
         def call() -> str:
-            return self.memory.remember(ME, text_of(key), key=key, session=key[0]).id
+            return self.memory.remember(
+                ME, RememberRequest(text_of(key), key=key, session=key[0])
+            ).id
 
         if id := self._do("remember", key, call):
             self.ids[key] = id
@@ -102,7 +106,9 @@ class Client:
         """What was acknowledged is found by its words; an error is said."""
         if (id := self.ids.get(key)) is None:
             return
-        found = self._do("recall", key, lambda: self.memory.recall(ME, text_of(key), k=5))
+        found = self._do(
+            "recall", key, lambda: self.memory.recall(ME, RecallRequest(text_of(key), k=5))
+        )
         if found is not None:
             hits = [hit.memory.id for hit in (*found.hits, *found.partial)]
             assert id in hits, f"{key} is not recalled"

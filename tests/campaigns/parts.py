@@ -36,6 +36,7 @@ from startup import Talk
 
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.index.vectors import VectorIndex
 
 HERON = "The heron waits by the weir in the morning."
@@ -61,7 +62,9 @@ def fill(folder: Path, embedder: str) -> None:
     with Memory(settings, embedder=shared.ToyEmbedder() if embedder else None) as memory:
         assert memory.wait_ready(PATIENCE)
         for number in range(8):
-            memory.remember(ME, f"The stork number {number} stands on chimney {number * 3}.")
+            memory.remember(
+                ME, RememberRequest(f"The stork number {number} stands on chimney {number * 3}.")
+            )
         upkeep = memory._runtime.parts().maintenance
         upkeep.round()
         upkeep.repair()

@@ -20,7 +20,8 @@ from memory_core.consolidate import run_log
 from memory_core.errors import InvalidInput
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
-from memory_core.records import ConversationTurn, Identity
+from memory_core.records import Identity
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 Say = Callable[..., None]
 ME = Identity("me")
@@ -46,22 +47,24 @@ def prepare(directory: Path) -> None:
     """A store in which every step of sleep finds something."""
     past, lately = count(NOW - 100 * DAY), count(NOW - DAY)
     memory = open_memory(directory, lambda: float(next(past)))
-    first = [memory.remember(ME, text).id for text in _about("heron")]
-    memory.remember(ME, "an umbrella stood there", importance=0.1)
+    first = [memory.remember(ME, RememberRequest(text)).id for text in _about("heron")]
+    memory.remember(ME, RememberRequest("an umbrella stood there", importance=0.1))
     for text in _about("otter"):
         memory.observe(ME, ConversationTurn("user", text, session="river"))
     memory.consolidate(ME)
-    memory.remember(ME, "The stork walks over the old meadow", replaces=first[0])
+    memory.remember(ME, RememberRequest("The stork walks over the old meadow", replaces=first[0]))
     for how in ("in the rain", "full of owls", "beside its weir", "on three stilts"):
         text = f"The mill of the mill house waits by the old mill gate {how}"
         memory.observe(ME, ConversationTurn("user", text, session="mill"))
     memory.close()
     memory = open_memory(directory, lambda: float(next(lately)))
     for place in ("Linz", "Graz"):
-        memory.remember(ME, f"I live in {place} beside the station.", speaker="Mara")
+        memory.remember(
+            ME, RememberRequest(f"I live in {place} beside the station.", speaker="Mara")
+        )
     twice = "the harbour master sold his red boat to the baker of the lower town"
     for text in (f"Yes, {twice}.", twice):
-        memory.remember(ME, text, speaker="Tom")
+        memory.remember(ME, RememberRequest(text, speaker="Tom"))
     memory.close()
 
 

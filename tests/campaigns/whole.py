@@ -51,7 +51,9 @@ from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDen
 from memory_core.interchange.jsonl import to_record
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Receipt, normalised
+from memory_core.remember.request import RememberRequest
 
 DAY = 86400.0
 AGENTS = (Identity("ana", "crew", RIGHTS), Identity("ben", "crew", RIGHTS))
@@ -218,7 +220,7 @@ class Whole(RuleBasedStateMachine):
             self.forget_id(next(iter(self.world.known)))
 
     def remembered(self, who: Identity, told: dict[str, str], **more: str) -> Receipt:
-        return self.memory.remember(who, **told, **more)  # type: ignore[arg-type]
+        return self.memory.remember(who, RememberRequest(**told, **more))  # type: ignore[arg-type]
 
     @step(who=WHO, told=TOLD)
     def remember(self, who: Identity, told: dict[str, str]) -> None:
@@ -308,7 +310,7 @@ class Whole(RuleBasedStateMachine):
     def check_recall(self, asked: Known, who: Identity) -> None:
         """Quoted, it comes; a summary may stand back behind what it retells."""
         text = asked.text
-        found = self.memory.recall(who, text, k=50)
+        found = self.memory.recall(who, RecallRequest(text, k=50))
         hits = [hit.memory for hit in (*found.hits, *found.partial)]
         for memory in hits:
             known = self.world.known[memory.id]

@@ -16,7 +16,9 @@ from memory_core.config import ConsolidationSettings
 from memory_core.consolidate.run import Consolidator
 from memory_core.errors import Busy
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
@@ -52,7 +54,12 @@ memory.close()
 def told(memory: Memory) -> str:
     for number in range(6):
         thing = ("heron", "otter")[number % 2]
-        memory.remember(ME, f"The {thing} of the {thing} house waits by the {thing} gate, {number}")
+        memory.remember(
+            ME,
+            RememberRequest(
+                f"The {thing} of the {thing} house waits by the {thing} gate, {number}"
+            ),
+        )
     return export(memory)
 
 
@@ -79,7 +86,10 @@ def test_one_run_at_a_time_in_two_processes_and_one_stops_that_of_the_other(
         with pytest.raises(Busy, match="another consolidation"):
             memory.consolidate(ME)
         assert memory.consolidate(ME, dry_run=True).status == "preview"
-        assert memory.remember(ME, "Meanwhile somebody wrote this.").status == "stored"
+        assert (
+            memory.remember(ME, RememberRequest("Meanwhile somebody wrote this.")).status
+            == "stored"
+        )
         assert memory.consolidate(ME, undo=run).status == "running"
         out, _ = other.communicate("go on\n", timeout=60)
     finally:
@@ -106,12 +116,15 @@ def test_no_call_waits_for_a_run_that_begins_by_itself(
         return run(self, *given, **options)
 
     monkeypatch.setattr(Consolidator, "run", held)
-    memory.remember(ME, "The heron stands in the weir.", session="lake")
+    memory.remember(ME, RememberRequest("The heron stands in the weir.", session="lake"))
     memory.end_session(ME, "lake")
     assert begun.wait(60), "the run has begun"
     try:
-        assert memory.remember(ME, "The otter has left.", session="lake").status == "stored"
-        assert memory.recall(ME, "where is the heron?").hits
+        assert (
+            memory.remember(ME, RememberRequest("The otter has left.", session="lake")).status
+            == "stored"
+        )
+        assert memory.recall(ME, RecallRequest("where is the heron?")).hits
         memory.end_session(ME, "lake")
         assert memory.health(ME).counts["memories"] == 2
     finally:

@@ -33,8 +33,10 @@ from memory_core.evaluation import metrics, readers
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.evaluation.metrics import without_repeats
 from memory_core.memory import Memory
-from memory_core.records import ConversationTurn, Identity
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
 from memory_core.records import Memory as Row
+from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.scoring import decay
 from server.cli import console
 
@@ -252,11 +254,13 @@ class _Life:
         when = "" if turn.when is None else turn.when
         return self._memory.remember(
             _WHO,
-            turn.text,
-            speaker=turn.speaker,
-            role=turn.role,
-            session=turn.session,
-            when=when,
+            RememberRequest(
+                turn.text,
+                speaker=turn.speaker,
+                role=turn.role,
+                session=turn.session,
+                when=when,
+            ),
         ).id
 
     def _day(self, day: int) -> None:
@@ -281,11 +285,13 @@ class _Life:
     def _recall(self, question: Question, session: str, k: int, *, rehearse: bool) -> list[str]:
         found = self._memory.recall(
             _WHO,
-            question.text,
-            k=k,
-            context=0,
-            session=session if self._habits.priming else "",
-            rehearse=rehearse,
+            RecallRequest(
+                question.text,
+                k=k,
+                context=0,
+                session=session if self._habits.priming else "",
+                rehearse=rehearse,
+            ),
         )
         ids = [hit.memory.id for hit in found.hits]
         return without_repeats(self._turn_of.get(id, id) for id in ids)

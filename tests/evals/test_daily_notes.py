@@ -15,7 +15,9 @@ import pytest
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 DATA = Path(__file__).parent / "data"
@@ -39,7 +41,7 @@ class Diary:
         self.ids: dict[str, str] = {}
         for number, note in enumerate(lines("daily_notes.txt")):
             self.now = START + number * DAY
-            self.ids[note] = self.memory.remember(ME, note).id
+            self.ids[note] = self.memory.remember(ME, RememberRequest(note)).id
         self.now += 75 * DAY
 
     def export(self) -> str:
@@ -69,7 +71,7 @@ class Diary:
 
     def recall(self, question: str, k: int) -> list[Hit]:
         """What a question brings to mind, leaving no trace."""
-        found = self.memory.recall(ME, question, k=k, context=0, rehearse=False)
+        found = self.memory.recall(ME, RecallRequest(question, k=k, context=0, rehearse=False))
         return [*found.hits, *found.partial]
 
     def _id(self, start: str) -> str:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import numpy as np
 import pytest
 
 from memory_core.evaluation.conversation import Conversation, Question, Turn
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Memory, Receipt, Recollection, normalised
+from memory_core.remember.request import RememberRequest
 
 
 def _words(text: str) -> set[str]:
@@ -27,8 +28,8 @@ class WordMemory:
     folder: Path
     ready: bool = True
     refuses: str = "\0"
-    calls: list[dict[str, Any]] = field(default_factory=list)
-    asked: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[RememberRequest] = field(default_factory=list)
+    asked: list[RecallRequest] = field(default_factory=list)
     stored: dict[str, Memory] = field(default_factory=dict)
     keys: dict[tuple[str, str, str], str] = field(default_factory=dict)
     closed: bool = False
@@ -48,11 +49,12 @@ class WordMemory:
     def wait_ready(self, timeout: float) -> bool:
         return self.ready
 
-    def remember(self, who: Identity, text: str, **arguments: Any) -> Receipt:
-        self.calls.append({"text": text, **arguments})
+    def remember(self, who: Identity, request: RememberRequest) -> Receipt:
+        text = request.text
+        self.calls.append(request)
         if self.refuses in text:
             return Receipt("", "refused", "episode", 0.0)
-        key = (arguments["speaker"], arguments["session"], normalised(text))
+        key = (request.speaker, request.session, normalised(text))
         if key in self.keys:
             return Receipt(self.keys[key], "reinforced", "episode", 0.5)
         identifier = f"m{len(self.stored)}"
@@ -60,14 +62,12 @@ class WordMemory:
         self.stored[identifier] = Memory(identifier, text)
         return Receipt(identifier, "stored", "episode", 0.5)
 
-    def recall(
-        self, who: Identity, query: str, *, k: int, context: int, rehearse: bool
-    ) -> Recollection:
-        self.asked.append({"query": query, "k": k, "context": context, "rehearse": rehearse})
-        wanted = _words(query)
+    def recall(self, who: Identity, request: RecallRequest) -> Recollection:
+        self.asked.append(request)
+        wanted = _words(request.query)
         scores = {i: len(wanted & _words(m.text)) for i, m in self.stored.items()}
         best = sorted((i for i in scores if scores[i]), key=lambda i: (-scores[i], i))[
-            : min(k, self.k_most)
+            : min(request.k, self.k_most)
         ]
         top = max(scores.values(), default=0)
         hits = tuple(Hit(self.stored[i], float(scores[i])) for i in best)

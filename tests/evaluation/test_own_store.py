@@ -12,7 +12,9 @@ from memory_core.errors import InvalidInput
 from memory_core.evaluation.readers import Pair
 from memory_core.evaluation.runner import evaluate_store
 from memory_core.memory import Memory as Real
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 
@@ -25,7 +27,7 @@ def memory(tmp_path: Path, open_memory: Any) -> Any:
         "Plumber said: the boiler code is 27. Call him.",
         "Rye bread at noon.",
     ):
-        store.remember(ME, text, speaker="", session="")
+        store.remember(ME, RememberRequest(text, speaker="", session=""))
     return store
 
 
@@ -62,13 +64,13 @@ def test_nothing_to_ask_is_refused(memory: Any) -> None:
 def test_the_own_store_is_read_and_nothing_else(tmp_path: Path, toy: Any) -> None:
     with Real(Settings(data_dir=tmp_path / "own"), embedder=toy) as memory:
         assert memory.wait_ready(20)
-        id = memory.remember(ME, "The boiler code is 27.").id
+        id = memory.remember(ME, RememberRequest("The boiler code is 27.")).id
         journal = memory._runtime.parts().store.journal
         before = (journal.last(), memory.get(ME, id))
         report = evaluate_store(memory, ME, [Pair("boiler code", ("the boiler code is 27",))] * 3)
         memory._runtime.parts().maintenance.accesses.flush()
         assert (journal.last(), memory.get(ME, id)) == before
         assert report.answers["recall"][0].scores["recall@1"] == 1
-        memory.recall(ME, "boiler code")
+        memory.recall(ME, RecallRequest("boiler code"))
         memory._runtime.parts().maintenance.accesses.flush()
         assert memory.get(ME, id).access_count == 1

@@ -15,6 +15,7 @@ from memory_core.evaluation import readers
 from memory_core.evaluation.conversation import Conversation, Turn
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 
@@ -33,7 +34,10 @@ def test_every_recorded_fact_passes_the_checks_and_points_to_its_turns(
         turn_of = {}
         for turn in dialogue.turns:
             receipt = memory.remember(
-                ME, turn.text, speaker=turn.speaker, session=turn.session, when=turn.when or ""
+                ME,
+                RememberRequest(
+                    turn.text, speaker=turn.speaker, session=turn.session, when=turn.when or ""
+                ),
             )
             turn_of[receipt.id] = turn.id
         assert memory.encode(ME, "0001-01-01").left == 0

@@ -20,14 +20,14 @@ def test_every_turn_is_remembered_in_order_through_the_public_arguments(
 ) -> None:
     evaluate([conversation], open_memory, k=7)
     (memory,) = opened
-    assert [call["text"] for call in memory.calls] == [turn.text for turn in conversation.turns]
+    assert [call.text for call in memory.calls] == [turn.text for turn in conversation.turns]
     first, last = memory.calls[0], memory.calls[-1]
-    assert (first["speaker"], first["role"], first["session"]) == ("Ida", "user", "one")
-    assert first["when"] == "1970-01-11T00:00:00+00:00"
-    assert last["when"] == ""
-    assert [asked["query"] for asked in memory.asked] == [q.text for q in conversation.questions]
-    assert all(asked["k"] == 7 and asked["context"] == 0 for asked in memory.asked)
-    assert not any(asked["rehearse"] for asked in memory.asked)
+    assert (first.speaker, first.role, first.session) == ("Ida", "user", "one")
+    assert first.when == "1970-01-11T00:00:00+00:00"
+    assert last.when == ""
+    assert [asked.query for asked in memory.asked] == [q.text for q in conversation.questions]
+    assert all(asked.k == 7 and asked.context == 0 for asked in memory.asked)
+    assert not any(asked.rehearse for asked in memory.asked)
     assert memory.closed
     assert not memory.folder.exists()
 
@@ -83,7 +83,7 @@ def test_a_long_turn_goes_in_pieces_that_stand_for_it(open_memory: Open, opened:
     turns = (Turn("long", "alpha beta\ngamma deltadelta"), Turn("short", "beta"))
     questions = (Question("gamma alpha", ("long",), "x"), Question("beta", ("short",), "x"))
     report = evaluate([Conversation("c", turns, questions)], open_memory, text_chars=10)
-    texts = [call["text"] for call in opened[0].calls]
+    texts = [call.text for call in opened[0].calls]
     assert texts == ["alpha beta", "gamma", "deltadelta", "beta"]
     assert report.counts["in_pieces"] == 1
     first, second = report.answers["recall"]

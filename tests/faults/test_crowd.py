@@ -9,7 +9,9 @@ from typing import Any
 from memory_core.config import StorageSettings
 from memory_core.errors import MemoryCoreError
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 HERON = "The heron waits by the weir."
@@ -42,15 +44,20 @@ def crowd(memory: Memory) -> list[Callable[[int], object]]:
     """One of everything at once."""
 
     def forget(step: int) -> None:
-        told = memory.remember(ME, f"a stork that leaves, {step}", session="s")
+        told = memory.remember(ME, RememberRequest(f"a stork that leaves, {step}", session="s"))
         memory.forget(ME, ids=[told.id], confirm=True, never_again=False)
 
     return [
         *(
-            lambda step, who=who: memory.remember(ME, f"heron {who} {step}", session=f"s{who}")
+            lambda step, who=who: memory.remember(
+                ME, RememberRequest(f"heron {who} {step}", session=f"s{who}")
+            )
             for who in range(3)
         ),
-        *(lambda step: memory.recall(ME, f"which heron or stork {step}") for _ in range(3)),
+        *(
+            lambda step: memory.recall(ME, RecallRequest(f"which heron or stork {step}"))
+            for _ in range(3)
+        ),
         forget,
         forget,
         lambda step: memory.health(ME, repair=step % 5 == 4),
@@ -73,14 +80,14 @@ def test_everything_at_once_answers_and_agrees_with_the_journal(open_memory: Any
     for each in (memory, other):
         stored = {m["text"] for m in each.export(ME) if m["kind"] == "episode"}
         assert stored == {f"heron {who} {step}" for who in range(3) for step in range(12)}
-        assert each.recall(ME, "heron 1 7", k=3).hits
+        assert each.recall(ME, RecallRequest("heron 1 7", k=3)).hits
 
 
 def test_close_with_calls_in_flight_neither_hangs_nor_crashes(open_memory: Any) -> None:
     for name in ("one", "two", "three"):
         memory = open_memory(name, storage=STORAGE)
         threads, wrong = outcomes(memory, crowd(memory), 200)
-        memory.remember(ME, HERON)
+        memory.remember(ME, RememberRequest(HERON))
         memory.close()
         for thread in threads:
             thread.join(60)

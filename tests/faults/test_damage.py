@@ -15,6 +15,7 @@ import pytest
 from damages import WAYS, spoil
 
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -45,7 +46,7 @@ def whole(scenarios: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
 def serve(memory: Memory, account: Any, scenarios: Any) -> None:
     """Everything is recalled, whatever state the derived files are in."""
     for key, id in account.ids.items():
-        found = memory.recall(scenarios.ME, scenarios.text_of(key), k=3)
+        found = memory.recall(scenarios.ME, RecallRequest(scenarios.text_of(key), k=3))
         texts = {hit.memory.id: hit.memory.text for hit in (*found.hits, *found.partial)}
         assert texts.get(id) == scenarios.text_of(key)
     listed = memory.listing(scenarios.ME, limit=100)

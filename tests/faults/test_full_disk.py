@@ -11,6 +11,8 @@ import pytest
 
 from memory_core.errors import DiskFull
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.remember.request import RememberRequest
 from memory_core.storage import reserve
 
 
@@ -36,7 +38,7 @@ def refuse(memory: Memory, who: Any) -> None:
 
 def write_on(memory: Memory, who: Any) -> None:
     for number in range(2000):
-        memory.remember(who, f"A long note, number {number}. " + "word " * 3000)
+        memory.remember(who, RememberRequest(f"A long note, number {number}. " + "word " * 3000))
 
 
 def test_forgetting_and_upkeep_work_on_a_full_disk(small_disk: Path, scenarios: Any) -> None:
@@ -44,7 +46,10 @@ def test_forgetting_and_upkeep_work_on_a_full_disk(small_disk: Path, scenarios: 
     memory = scenarios.open_memory(disk / "store")
     upkeep = memory._runtime.parts().maintenance
     try:
-        told = {n: memory.remember(who, scenarios.text_of(f"k{n}")).id for n in range(30)}
+        told = {
+            n: memory.remember(who, RememberRequest(scenarios.text_of(f"k{n}"))).id
+            for n in range(30)
+        }
         upkeep.round()
         assert (disk / "store" / reserve.FILE).stat().st_size == reserve.BYTES
         fill_up(disk)
@@ -60,11 +65,12 @@ def test_forgetting_and_upkeep_work_on_a_full_disk(small_disk: Path, scenarios: 
         assert not upkeep.erasing
         files = [path for path in (disk / "store").rglob("*") if path.is_file()]
         assert not [p for p in files if scenarios.text_of("k3").encode() in p.read_bytes()]
-        assert [hit.memory.id for hit in memory.recall(who, scenarios.text_of("k4"), k=1).hits] == [
-            told[4]
-        ]
+        assert [
+            hit.memory.id
+            for hit in memory.recall(who, RecallRequest(scenarios.text_of("k4"), k=1)).hits
+        ] == [told[4]]
         (disk / "filler").unlink()
-        memory.remember(who, "There is room again.")
+        memory.remember(who, RememberRequest("There is room again."))
         upkeep.nudge()
         upkeep.round()
         assert upkeep.problems == {}
@@ -79,7 +85,7 @@ def test_compacting_works_on_a_full_disk(small_disk: Path, scenarios: Any) -> No
     upkeep = memory._runtime.parts().maintenance
     try:
         for number in range(9):
-            memory.remember(who, scenarios.text_of(f"k{number}"))
+            memory.remember(who, RememberRequest(scenarios.text_of(f"k{number}")))
             upkeep.round()
         fill_up(disk)
         upkeep.table_sync._commits = 10_000
@@ -99,7 +105,9 @@ def test_a_table_too_large_for_the_reserve_goes_and_is_built_anew_when_there_is_
     memory = scenarios.open_memory(disk / "store")
     upkeep = memory._runtime.parts().maintenance
     try:
-        told = [memory.remember(who, scenarios.text_of(f"k{n}")).id for n in range(5)]
+        told = [
+            memory.remember(who, RememberRequest(scenarios.text_of(f"k{n}"))).id for n in range(5)
+        ]
         upkeep.round()
 
         def full(*_: object, **__: object) -> None:
@@ -108,7 +116,7 @@ def test_a_table_too_large_for_the_reserve_goes_and_is_built_anew_when_there_is_
         with monkeypatch.context() as broken:
             broken.setattr("memory_core.storage.table.table.Table.compact", full)
             upkeep.table_sync._commits = 10_000
-            memory.remember(who, "One more.")
+            memory.remember(who, RememberRequest("One more."))
             upkeep.nudge()
             upkeep.round()
         assert "table" in upkeep.problems

@@ -21,6 +21,7 @@ import pytest
 from memory_core.config import StorageSettings
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 
@@ -190,7 +191,7 @@ def retry(memory: Memory, log: Log) -> None:
         if id in log.forgetting:
             continue
         text = f"heron number {key} waits by the weir"
-        told = memory.remember(ME, text, key=key, session=key.split(".")[1])
+        told = memory.remember(ME, RememberRequest(text, key=key, session=key.split(".")[1]))
         assert id in (None, told.id)
         log.stored[key] = told.id
 

@@ -20,7 +20,9 @@ import pytest
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
@@ -78,7 +80,9 @@ def filled(folder: Path, toy: Any, now: float = 1.7e9) -> None:
     with Memory(Settings(data_dir=folder), clock=lambda: now, embedder=toy) as memory:
         assert memory.wait_ready(30)
         for number in range(8):
-            memory.remember(ME, f"The stork number {number} stands on chimney {number * 3}.")
+            memory.remember(
+                ME, RememberRequest(f"The stork number {number} stands on chimney {number * 3}.")
+            )
         upkeep = memory._runtime.parts().maintenance
         upkeep.round()
         upkeep.repair()
@@ -95,9 +99,9 @@ def test_with_a_missing_or_foreign_index(
     lose(folder)
     with Memory(Settings(data_dir=folder), clock=lambda: 1.7e9, embedder=toy) as memory:
         assert memory.wait_ready(30)
-        found = memory.recall(ME, "The stork number 5 stands on chimney 15.")
+        found = memory.recall(ME, RecallRequest("The stork number 5 stands on chimney 15."))
         assert found.hits[0].memory.text == "The stork number 5 stands on chimney 15."
-        assert memory.remember(ME, HERON).status == "stored"
+        assert memory.remember(ME, RememberRequest(HERON)).status == "stored"
         report = memory.health(ME, repair=True)
         assert report.status in ("ok", "degraded")
         assert memory.stats(ME)["memories"] == 9
@@ -112,9 +116,12 @@ def test_with_a_clock_that_is_ten_years_off(tmp_path: Path, toy: Any, years: int
     off = now + years * 365.25 * 86400
     with Memory(Settings(data_dir=folder), clock=lambda: off, embedder=toy) as memory:
         assert memory.wait_ready(30)
-        later = memory.remember(ME, HERON, session="talk")
-        assert memory.remember(ME, "And then it flies.", session="talk").status == "stored"
-        found = memory.recall(ME, "The stork number 5 stands on chimney 15.")
+        later = memory.remember(ME, RememberRequest(HERON, session="talk"))
+        assert (
+            memory.remember(ME, RememberRequest("And then it flies.", session="talk")).status
+            == "stored"
+        )
+        found = memory.recall(ME, RecallRequest("The stork number 5 stands on chimney 15."))
         assert found.hits[0].memory.text == "The stork number 5 stands on chimney 15."
         assert found.hits[0].score == found.hits[0].score
         check = next(c for c in memory.health(ME).checks if c.name == "clock")

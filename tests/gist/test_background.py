@@ -18,8 +18,9 @@ import pytest
 from memory_core import config
 from memory_core.errors import DiskFull
 from memory_core.memory import Memory
-from memory_core.records import JOBS, ConversationTurn, Identity
+from memory_core.records import JOBS, Identity
 from memory_core.remember import commit
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 ME = Identity("me")
 ROOT = Path(__file__).parents[2]
@@ -58,7 +59,7 @@ def test_what_follows_from_a_turn_is_written_in_one_commit(
     told = [f"Tomasz keeps a sticky note {word}." for word in ("here", "there", "everywhere")]
     server.say = lambda data: answer(data, *told, topic="work", importance=0.9)
     memory = opened()
-    id = memory.remember(ME, PORT).id
+    id = memory.remember(ME, RememberRequest(PORT)).id
     before = memory.get(ME, id)
     take, taken = commit.take_fact, []
 
@@ -159,7 +160,7 @@ def test_a_summary_that_no_model_gives_is_extractive_and_counted(
 ) -> None:
     memory = opened()
     for text in ("The allotment needs water.", "Nora waters the allotment.", "It is number 17."):
-        memory.remember(ME, text, session="s")
+        memory.remember(ME, RememberRequest(text, session="s"))
     server.say = lambda data: spoken(status=500)
     run = memory.consolidate(ME, mode="session", session="s")
     assert (run.status, len(run.summaries)) == ("completed", 1)
@@ -181,7 +182,7 @@ def test_a_call_under_way_at_the_end_is_waited_for(opened: Opened, server: Any) 
 
     server.say = say
     memory = opened(gather_seconds=0.0, drain_seconds=WAIT, timeout_seconds=WAIT)
-    memory.remember(ME, PORT)
+    memory.remember(ME, RememberRequest(PORT))
     assert asked.wait(WAIT)
     stopping = jobs_of(memory)._stopping
     closing = threading.Thread(target=memory.close)
@@ -219,7 +220,10 @@ memory.encode(Identity("me"), "2000-01-01")
 @pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 def test_encoding_again_goes_on_after_a_kill(opened: Opened, server: Any, tmp_path: Path) -> None:
     first = opened(batch_turns=20)
-    ids = [first.remember(ME, f"Tomasz counted {n} parcels.", session="s").id for n in range(20)]
+    ids = [
+        first.remember(ME, RememberRequest(f"Tomasz counted {n} parcels.", session="s")).id
+        for n in range(20)
+    ]
     assert first.encode(ME).left == 0
     first.close()
     server.asked.clear()
@@ -259,8 +263,8 @@ def test_a_text_that_no_days_budget_covers_does_not_block_the_rest(
     opened: Opened, server: Any
 ) -> None:
     memory = opened(daily_tokens=4_000)
-    long = memory.remember(ME, "Tomasz counted parcels. " * 500, session="s").id
-    short = memory.remember(ME, "Tomasz counted 3 parcels.", session="s").id
+    long = memory.remember(ME, RememberRequest("Tomasz counted parcels. " * 500, session="s")).id
+    short = memory.remember(ME, RememberRequest("Tomasz counted 3 parcels.", session="s")).id
     assert memory.encode(ME).left == 0
     assert (memory.get(ME, long).encoded, memory.get(ME, short).encoded) == (
         "failed",
@@ -274,7 +278,7 @@ def test_a_text_that_no_days_budget_covers_does_not_block_the_rest(
 
 def test_no_budget_means_no_call_and_nothing_is_given_up(opened: Opened, server: Any) -> None:
     memory = opened(daily_tokens=0)
-    id = memory.remember(ME, PORT).id
+    id = memory.remember(ME, RememberRequest(PORT)).id
     assert memory.encode(ME).left == 1
     assert (server.asked, memory.get(ME, id).due) == ([], JOBS)
 
@@ -298,10 +302,10 @@ def test_bans_and_budget_can_stand_in_the_file(
     loaded = config.load({"ANAMNESIS_CONFIG": str(file)})
     names = ("encoder", "encoder_model", "encoder_url", "gist")
     memory = open_memory("store", **{name: getattr(loaded, name) for name in names})
-    memory.remember(ME, "Shared: Tomasz counts.", scope="shared")
-    memory.remember(Identity("diary"), "Diary: Tomasz counts.")
+    memory.remember(ME, RememberRequest("Shared: Tomasz counts.", scope="shared"))
+    memory.remember(Identity("diary"), RememberRequest("Diary: Tomasz counts."))
     for n in range(40):
-        memory.remember(ME, f"Tomasz counted {n} parcels.")
+        memory.remember(ME, RememberRequest(f"Tomasz counted {n} parcels."))
     assert 0 < memory.encode(ME).left < 40
     sent = json.dumps([asked.data for asked in server.asked])
     assert "Shared" not in sent
@@ -329,7 +333,9 @@ def test_a_hanging_model_bounds_queue_and_hands(opened: Opened, server: Any) -> 
     jobs = jobs_of(memory)
     try:
         for n in range(90):
-            memory.remember(ME, f"Tomasz counted {n} parcels.", session=f"s{n % 7}")
+            memory.remember(
+                ME, RememberRequest(f"Tomasz counted {n} parcels.", session=f"s{n % 7}")
+            )
             assert len(jobs._state.busy) <= 3 * 4
             assert len(jobs._state.groups) <= 3
             assert len(jobs.queue.waiting()) <= 32

@@ -17,6 +17,7 @@ from memory_core.gist import prompts
 from memory_core.gist.base import GistEncoder, InputTurn
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 CORPUS: list[str] = [
@@ -166,10 +167,10 @@ def test_what_an_obeying_model_makes_up_is_not_taken(
     memory = open_memory("store", **chosen(backend))
     service = memory._runtime.parts().worker.budget
     service._monotonic = itertools.count(10**6, 10**4).__next__  # no pause lasts
-    mine = memory.remember(ME, "The owner is Nora.", tags=["x"], importance=0.5).id
+    mine = memory.remember(ME, RememberRequest("The owner is Nora.", tags=["x"], importance=0.5)).id
     for number, (name, hostile) in enumerate(HOSTILE.items()):
         server.say = lambda data, hostile=hostile: hostile
-        id = memory.remember(ME, PORT, session=f"s{number}", trust="web").id
+        id = memory.remember(ME, RememberRequest(PORT, session=f"s{number}", trust="web")).id
         for _ in range(4):
             memory.encode(ME)
         found = memory.listing(ME, limit=100)
@@ -179,7 +180,7 @@ def test_what_an_obeying_model_makes_up_is_not_taken(
     assert memory.get(ME, mine).text == "The owner is Nora."
     assert len(memory.listing(ME, limit=100)) == len(HOSTILE) + 1
     server.say = lambda data: INVENTED
-    id = memory.remember(ME, PORT, session="last").id
+    id = memory.remember(ME, RememberRequest(PORT, session="last")).id
     memory.encode(ME)
     assert memory.get(ME, id).gist == ""
     assert "Mallory" not in memory.get(ME, id).entities
@@ -209,9 +210,11 @@ def test_a_web_page_does_not_speak_for_the_turns_beside_it(
 
     server.say = say
     memory = open_memory("store", **chosen("openai"))
-    own = memory.remember(ME, f"{PORT} I saw it.", session="s", trust="user").id
-    page = memory.remember(ME, f"Page: {PORT}", session="s", trust="web").id
-    after = memory.remember(ME, f"{PORT} Still there.", session="s", trust="agent").id
+    own = memory.remember(ME, RememberRequest(f"{PORT} I saw it.", session="s", trust="user")).id
+    page = memory.remember(ME, RememberRequest(f"Page: {PORT}", session="s", trust="web")).id
+    after = memory.remember(
+        ME, RememberRequest(f"{PORT} Still there.", session="s", trust="agent")
+    ).id
     assert memory.encode(ME).left == 0
     sent = [[turn["text"] for turn in asked.data["turns"]] for asked in server.asked]
     assert sent == [[f"{PORT} I saw it."], [f"Page: {PORT}"], [f"{PORT} Still there."]]
@@ -232,7 +235,7 @@ def test_what_was_read_beside_a_page_is_trusted_as_the_page(
         else [],
     }
     memory = open_memory("store", **chosen("openai"))
-    memory.remember(ME, "Tomasz was here.", session="s", trust="user")
-    memory.remember(ME, f"Page: {PORT}", session="s", trust="web")
+    memory.remember(ME, RememberRequest("Tomasz was here.", session="s", trust="user"))
+    memory.remember(ME, RememberRequest(f"Page: {PORT}", session="s", trust="web"))
     assert memory.encode(ME).left == 0
     assert [each.trust for each in memory.listing(ME) if each.extracted] == ["web"]

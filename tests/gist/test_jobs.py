@@ -13,7 +13,9 @@ import pytest
 from memory_core.enrichment.budget import USAGE
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import JOBS, NEVER, HealthReport, Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 OTHER = Identity("other")
@@ -71,7 +73,7 @@ def test_facts_stand_beside_the_text_and_point_to_it(
         importance=0.7,
     )
     memory = opened(backend)
-    receipt = memory.remember(ME, PORT, speaker="Lena", session="s", trust="user")
+    receipt = memory.remember(ME, RememberRequest(PORT, speaker="Lena", session="s", trust="user"))
     assert memory.get(ME, receipt.id).due == JOBS
     assert memory.encode(ME).left == 0
     turn = memory.get(ME, receipt.id)
@@ -92,8 +94,8 @@ def test_facts_stand_beside_the_text_and_point_to_it(
 def test_what_the_caller_gave_stays(opened: Callable[..., Memory], server: Any) -> None:
     server.say = telling(tags=["model"], topic="model", importance=0.1)
     memory = opened()
-    given = memory.remember(ME, PORT, tags=["mine"], importance=0.9)
-    told = memory.remember(ME, "Remember that the gate code is 4321")
+    given = memory.remember(ME, RememberRequest(PORT, tags=["mine"], importance=0.9))
+    told = memory.remember(ME, RememberRequest("Remember that the gate code is 4321"))
     memory.encode(ME)
     assert memory.get(ME, given.id).tags == ("mine",)
     assert memory.get(ME, given.id).importance == 0.9
@@ -116,7 +118,7 @@ def test_a_fact_that_does_not_stand_in_its_source_is_dropped(
 ) -> None:
     server.say = telling(fact(text, 1))
     memory = opened()
-    memory.remember(ME, PORT)
+    memory.remember(ME, RememberRequest(PORT))
     assert memory.encode(ME).left == 0
     assert facts_of(memory) == []
 
@@ -126,14 +128,16 @@ def test_a_repeated_fact_is_reinforced_and_gets_another_source(
 ) -> None:
     memory = opened()
     server.say = telling(fact("Tomasz keeps the number 5433 on a sticky note.", 1))
-    one = memory.remember(ME, PORT, session="a").id
+    one = memory.remember(ME, RememberRequest(PORT, session="a")).id
     memory.encode(ME)
-    two = memory.remember(ME, "Number 5433, as Tomasz keeps it on the sticky note!", session="b").id
+    two = memory.remember(
+        ME, RememberRequest("Number 5433, as Tomasz keeps it on the sticky note!", session="b")
+    ).id
     memory.encode(ME)
     (found,) = facts_of(memory)
     assert found.derived_from == (one, two)
     assert found.access_count == 1
-    other = memory.remember(OTHER, PORT).id
+    other = memory.remember(OTHER, RememberRequest(PORT)).id
     memory.encode(OTHER)
     assert facts_of(memory, OTHER)[0].derived_from == (other,)  # scopes do not mix
 
@@ -143,13 +147,20 @@ def test_a_repeat_in_other_words_agrees_in_numbers_and_names(
 ) -> None:
     memory = opened()
     server.say = telling(fact("The staging database now listens on port 5432 at work.", 1))
-    memory.remember(ME, "The staging database now listens on port 5432 at work, I think.")
+    memory.remember(
+        ME, RememberRequest("The staging database now listens on port 5432 at work, I think.")
+    )
     memory.encode(ME)
     server.say = telling(
         fact("The staging database now also listens on port 5432 at work.", 1),
         fact("The staging database now listens on port 5433 at work.", 1),
     )
-    memory.remember(ME, "At work, staging database now listens on port 5432 and on 5433, the port.")
+    memory.remember(
+        ME,
+        RememberRequest(
+            "At work, staging database now listens on port 5432 and on 5433, the port."
+        ),
+    )
     memory.encode(ME)
     found = {each.text: each for each in facts_of(memory)}
     assert len(found) == 2
@@ -162,9 +173,9 @@ def test_saying_a_fact_oneself_is_no_repeat_of_it(
 ) -> None:
     server.say = telling(fact("Tomasz keeps the number 5433 on a sticky note.", 1))
     memory = opened()
-    source = memory.remember(ME, PORT)
+    source = memory.remember(ME, RememberRequest(PORT))
     memory.encode(ME)
-    said = memory.remember(ME, "Tomasz keeps the number 5433 on a sticky note.")
+    said = memory.remember(ME, RememberRequest("Tomasz keeps the number 5433 on a sticky note."))
     assert said.status == "stored"
     memory.forget(ME, ids=[source.id], never_again=False, confirm=True)
     assert [each.id for each in memory.listing(ME)] == [said.id]
@@ -175,8 +186,10 @@ def test_facts_have_the_lowest_trust_of_their_sources(
 ) -> None:
     server.say = telling(fact("Tomasz keeps the number 5433 on a sticky note.", 1, 2))
     memory = opened(batch_turns=2)
-    memory.remember(ME, PORT, session="s", trust="user")
-    memory.remember(ME, "A page says that Tomasz has notes.", session="s", trust="web")
+    memory.remember(ME, RememberRequest(PORT, session="s", trust="user"))
+    memory.remember(
+        ME, RememberRequest("A page says that Tomasz has notes.", session="s", trust="web")
+    )
     memory.encode(ME)
     assert [each.trust for each in facts_of(memory)] == ["web"]
 
@@ -186,11 +199,13 @@ def test_forgetting_takes_facts_along_and_extraction_does_not_bring_them_back(
 ) -> None:
     server.say = telling(fact("Tomasz keeps the number 5433 on a sticky note.", 1))
     memory = opened()
-    memory.remember(ME, PORT, session="a")
+    memory.remember(ME, RememberRequest(PORT, session="a"))
     memory.encode(ME)
     (found,) = facts_of(memory)
     memory.forget(ME, ids=[found.id], confirm=True)
-    memory.remember(ME, "Again: number 5433, Tomasz keeps it on a sticky note.", session="b")
+    memory.remember(
+        ME, RememberRequest("Again: number 5433, Tomasz keeps it on a sticky note.", session="b")
+    )
     assert memory.encode(ME).left == 0
     assert facts_of(memory) == []
 
@@ -199,7 +214,7 @@ def test_a_turn_forgotten_during_the_call_leaves_nothing(
     opened: Callable[..., Memory], server: Any
 ) -> None:
     memory = opened()
-    id = memory.remember(ME, PORT).id
+    id = memory.remember(ME, RememberRequest(PORT)).id
 
     def say(data: dict[str, Any]) -> dict[str, Any]:
         memory.forget(ME, ids=[id], confirm=True)
@@ -214,8 +229,8 @@ def test_recalled_text_is_not_extracted_again(opened: Callable[..., Memory], ser
     server.say = telling(fact("Ottilie lives in Freiburg.", 1))
     memory = opened()
     block = "<recalled-a966bd7f>\n> Ottilie lives in Freiburg.\n</recalled-a966bd7f>"
-    memory.remember(ME, block)
-    memory.remember(ME, f"{block}\nTomasz wrote it down.", session="s")
+    memory.remember(ME, RememberRequest(block))
+    memory.remember(ME, RememberRequest(f"{block}\nTomasz wrote it down.", session="s"))
     assert memory.encode(ME).left == 0
     assert "Ottilie" not in json.dumps([asked.data for asked in server.asked])
     assert facts_of(memory) == []
@@ -230,8 +245,8 @@ def test_injected_instructions_stay_data(
     )
     server.say = telling(fact("Mallory is the administrator of Anna's house 99.", 1))
     memory = opened(backend)
-    kept = memory.remember(ME, PORT, session="a").id
-    memory.remember(ME, evil, session="b", trust="web")
+    kept = memory.remember(ME, RememberRequest(PORT, session="a")).id
+    memory.remember(ME, RememberRequest(evil, session="b", trust="web"))
     assert memory.encode(ME).left == 0
     for asked in server.asked:
         assert "Mallory" not in asked.system
@@ -247,7 +262,9 @@ def test_injected_instructions_stay_data(
 
 def test_due_work_survives_a_restart(opened: Callable[..., Memory], server: Any) -> None:
     memory = opened()
-    ids = [memory.remember(ME, f"Tomasz counted {n} parcels.").id for n in range(3)]
+    ids = [
+        memory.remember(ME, RememberRequest(f"Tomasz counted {n} parcels.")).id for n in range(3)
+    ]
     assert server.asked == []
     memory.close()
     again = opened()
@@ -261,7 +278,7 @@ def test_due_work_survives_a_restart(opened: Callable[..., Memory], server: Any)
 def test_nothing_is_sent_twice(opened: Callable[..., Memory], server: Any) -> None:
     memory = opened(batch_turns=2)
     for n in range(5):
-        memory.remember(ME, f"Tomasz counted {n} parcels.", session="s")
+        memory.remember(ME, RememberRequest(f"Tomasz counted {n} parcels.", session="s"))
     memory.encode(ME)
     memory.encode(ME)
     memory.close()
@@ -274,9 +291,9 @@ def test_nothing_is_sent_twice(opened: Callable[..., Memory], server: Any) -> No
 
 def test_only_one_process_works(opened: Callable[..., Memory], server: Any) -> None:
     first, second = opened(), opened()
-    first.remember(ME, PORT)
+    first.remember(ME, RememberRequest(PORT))
     assert first.encode(ME).left == 0
-    second.remember(ME, "Tomasz counted 3 parcels.")
+    second.remember(ME, RememberRequest("Tomasz counted 3 parcels."))
     done = second.encode(ME)
     assert (done.left, done.problem) == (1, "another process is at work on them")
     first.close()
@@ -288,7 +305,7 @@ def test_a_group_waits_its_time_and_no_clock_that_is_set_back_keeps_it(
     opened: Callable[..., Memory], server: Any, clock: Any, passed: float
 ) -> None:
     memory = opened(gather_seconds=3600.0, drain_seconds=0.0)
-    memory.remember(ME, PORT)
+    memory.remember(ME, RememberRequest(PORT))
     backlog = memory._runtime.parts().worker.queue
     assert backlog.batch((), (), {}, hurry=False) == []
     clock.pass_by(passed)
@@ -299,16 +316,16 @@ def test_conversations_and_scopes_are_not_mixed_in_one_call(
     opened: Callable[..., Memory], server: Any
 ) -> None:
     memory = opened()
-    memory.remember(ME, "Tomasz counted 1 parcel.", session="a")
-    memory.remember(ME, "Tomasz counted 2 parcels.", session="b")
-    memory.remember(ME, "Tomasz counted 3 parcels.", scope="shared")
-    memory.remember(OTHER, "Tomasz counted 4 parcels.")
+    memory.remember(ME, RememberRequest("Tomasz counted 1 parcel.", session="a"))
+    memory.remember(ME, RememberRequest("Tomasz counted 2 parcels.", session="b"))
+    memory.remember(ME, RememberRequest("Tomasz counted 3 parcels.", scope="shared"))
+    memory.remember(OTHER, RememberRequest("Tomasz counted 4 parcels."))
     assert memory.encode(ME).left == 0
     assert [len(asked.data["turns"]) for asked in server.asked] == [1, 1, 1, 1]
 
 
 def test_without_a_model_nothing_is_due(memory: Memory) -> None:
-    id = memory.remember(ME, PORT).id
+    id = memory.remember(ME, RememberRequest(PORT)).id
     assert memory.get(ME, id).due == ()
     report = memory.health(ME)
     named = {name: report.jobs[name] for name in (*JOBS, "summarise")}
@@ -323,8 +340,8 @@ def test_older_memories_are_encoded_on_request(
     opened: Callable[..., Memory], open_memory: Open, server: Any, clock: Any
 ) -> None:
     plain = open_memory("store")
-    before = plain.remember(ME, "Tomasz counted 1 parcel.", when="2023-01-01").id
-    since = plain.remember(ME, "Tomasz counted 2 parcels.", when="2024-03-01").id
+    before = plain.remember(ME, RememberRequest("Tomasz counted 1 parcel.", when="2023-01-01")).id
+    since = plain.remember(ME, RememberRequest("Tomasz counted 2 parcels.", when="2024-03-01")).id
     plain.close()
     memory = opened()
     assert memory.encode(ME).due == 0
@@ -339,7 +356,7 @@ def test_encoding_again_replaces_the_facts_of_an_older_version(
     opened: Callable[..., Memory], server: Any
 ) -> None:
     memory = opened("openai")
-    id = memory.remember(ME, PORT).id
+    id = memory.remember(ME, RememberRequest(PORT)).id
     kept, gone = (
         "Tomasz keeps the number 5433 on a sticky note.",
         "The database listens on port 5433.",
@@ -359,9 +376,9 @@ def test_encoding_again_replaces_the_facts_of_an_older_version(
 
 def test_scopes_and_agents_can_be_forbidden(opened: Callable[..., Memory], server: Any) -> None:
     memory = opened(forbid_scopes=("private",), forbid_agents=("other",))
-    memory.remember(ME, "Tomasz counted 1 parcel.", session="s")
-    memory.remember(OTHER, "Tomasz counted 2 parcels.", scope="shared")
-    allowed = memory.remember(ME, "Tomasz counted 3 parcels.", scope="shared").id
+    memory.remember(ME, RememberRequest("Tomasz counted 1 parcel.", session="s"))
+    memory.remember(OTHER, RememberRequest("Tomasz counted 2 parcels.", scope="shared"))
+    allowed = memory.remember(ME, RememberRequest("Tomasz counted 3 parcels.", scope="shared")).id
     assert memory.encode(ME, "2000-01-01").left == 0
     assert memory.encode(OTHER, "2000-01-01").asked == 0
     assert [asked.data["turns"][0]["text"] for asked in server.asked] == [
@@ -373,7 +390,7 @@ def test_a_ban_that_comes_later_holds_for_what_was_due(
     opened: Callable[..., Memory], server: Any
 ) -> None:
     first = opened()
-    first.remember(ME, PORT)
+    first.remember(ME, RememberRequest(PORT))
     first.close()
     memory = opened(forbid_agents=("me",))
     assert memory.encode(ME).left == 0
@@ -383,8 +400,8 @@ def test_a_ban_that_comes_later_holds_for_what_was_due(
 def test_what_a_token_forbids_is_never_sent(opened: Callable[..., Memory], server: Any) -> None:
     memory = opened()
     silent = Identity("me", encode=False)
-    id = memory.remember(silent, PORT, session="s").id
-    memory.remember(ME, "Tomasz counted 3 parcels.", session="s")
+    id = memory.remember(silent, RememberRequest(PORT, session="s")).id
+    memory.remember(ME, RememberRequest("Tomasz counted 3 parcels.", session="s"))
     assert memory.get(ME, id).encoded == NEVER
     assert memory.encode(ME, "2000-01-01").left == 0
     assert "5433" not in json.dumps([asked.data for asked in server.asked])
@@ -416,7 +433,7 @@ def test_use_is_counted_by_day_and_bounded(
 ) -> None:
     memory = opened(daily_tokens=5_000, input_price=1.0, output_price=5.0, batch_turns=1)
     for n in range(40):
-        memory.remember(ME, f"Tomasz counted {n} parcels.", session="s")
+        memory.remember(ME, RememberRequest(f"Tomasz counted {n} parcels.", session="s"))
     done = memory.encode(ME)
     assert 0 < done.left < 40
     report = memory.health(ME)
@@ -426,7 +443,7 @@ def test_use_is_counted_by_day_and_bounded(
     assert today["cost_usd"] == round((today["tokens_in"] + 5 * today["tokens_out"]) / 1e6, 6)
     check = encoder_check(report)
     assert (check.status, "daily_tokens" in check.fix) == ("degraded", True)
-    assert memory.recall(ME, "Tomasz parcels").found
+    assert memory.recall(ME, RecallRequest("Tomasz parcels")).found
     clock.pass_by(86_400)
     assert memory.encode(ME).left < done.left  # the next day it goes on
     assert list(memory.health(ME).encoder["days"]) == ["2024-06-01", "2024-06-02"]
@@ -434,7 +451,7 @@ def test_use_is_counted_by_day_and_bounded(
 
 def test_counts_survive_a_restart(opened: Callable[..., Memory], server: Any) -> None:
     memory = opened()
-    memory.remember(ME, PORT)
+    memory.remember(ME, RememberRequest(PORT))
     memory.encode(ME)
     memory.close()
     again = opened()
@@ -476,8 +493,8 @@ def test_a_broken_model_breaks_nothing(
     settings = chosen(backend, timeout_seconds=0.2 if failure == "slow" else 5.0)
     absent = {"encoder_url": nobody()} if failure == "refused connection" else {}
     memory = open_memory("store", **(settings | absent))
-    id = memory.remember(ME, PORT, session="s").id
-    before = memory.recall(ME, "Which number is at the staging screen?").hits
+    id = memory.remember(ME, RememberRequest(PORT, session="s")).id
+    before = memory.recall(ME, RecallRequest("Which number is at the staging screen?")).hits
     stored = memory.get(ME, id)
     done = memory.encode(ME)
     assert (done.left, bool(done.problem)) == (1, True)  # it is tried again later
@@ -489,7 +506,7 @@ def test_a_broken_model_breaks_nothing(
     assert (report.encoder["today"]["calls"], report.encoder["today"]["failed"]) == (1, 1)
     assert report.encoder["pause_seconds"] > (890 if failure == "429" else 0)
     assert report.jobs["gist"] == {"queued": 1, "running": 0, "failed": 0}
-    after = memory.recall(ME, "Which number is at the staging screen?").hits
+    after = memory.recall(ME, RecallRequest("Which number is at the staging screen?")).hits
     assert [hit.memory.id for hit in after] == [hit.memory.id for hit in before] == [id]
     assert memory.get(ME, id).text == stored.text
     assert (memory.get(ME, id).due, memory.get(ME, id).gist) == (JOBS, stored.gist)
@@ -514,7 +531,7 @@ def test_a_turn_that_no_answer_fits_is_given_up_visibly_and_alone(
     memory = opened()
     jobs_of(memory).budget._monotonic = iter(range(10**6, 10**9, 10**4)).__next__
     ids = [
-        memory.remember(ME, text, session="s").id
+        memory.remember(ME, RememberRequest(text, session="s")).id
         for text in ("Tomasz counted 1 parcel.", "poison", "Tomasz counted 2 parcels.")
     ]
     for _ in range(8):
@@ -539,7 +556,7 @@ def test_a_failing_service_is_left_alone_longer_and_longer(
     now = [0.0]
     service = jobs_of(memory).budget
     service._monotonic = lambda: now[0]
-    memory.remember(ME, PORT)
+    memory.remember(ME, RememberRequest(PORT))
     asked_at = []
     for second in range(0, 3000, 2):
         now[0] = float(second)
@@ -566,7 +583,7 @@ def test_a_summary_of_the_model_is_used_when_its_sources_bear_it_out(
         "Nora waters the allotment on Mondays.",
         "The allotment is number 17.",
     ):
-        memory.remember(ME, text, session="s")
+        memory.remember(ME, RememberRequest(text, session="s"))
     server.say = lambda data: {"summary": "Nora waters allotment number 17 on Mondays."}
     run = memory.consolidate(ME, mode="session", session="s")
     assert "Nora waters allotment number 17 on Mondays." in run.summaries[0].text
@@ -581,10 +598,10 @@ def test_a_summary_of_the_model_is_used_when_its_sources_bear_it_out(
 
 def test_a_relation_can_be_asked_for(opened: Callable[..., Memory], server: Any) -> None:
     memory = opened(forbid_agents=("other",))
-    ids = [memory.remember(ME, f"The port is {n}.").id for n in (5432, 5433)]
+    ids = [memory.remember(ME, RememberRequest(f"The port is {n}.")).id for n in (5432, 5433)]
     older, newer = (memory.get(ME, id) for id in ids)
     assert jobs_of(memory).relate(older, newer).relation == "updates"
-    hidden = memory.remember(OTHER, "The port is 1.").id
+    hidden = memory.remember(OTHER, RememberRequest("The port is 1.")).id
     assert jobs_of(memory).relate(older, memory.get(OTHER, hidden)).relation == ""
     assert len(server.asked) == 1
 
@@ -602,7 +619,9 @@ def test_a_slow_model_bounds_its_queue_and_nobody_waits_for_it(
     server.say = say
     memory = opened(gather_seconds=0.0, queue=16, workers=2, drain_seconds=0.0)
     for n in range(60):
-        assert memory.remember(ME, f"Tomasz counted {n} parcels.", session=f"s{n % 5}").id
+        assert memory.remember(
+            ME, RememberRequest(f"Tomasz counted {n} parcels.", session=f"s{n % 5}")
+        ).id
     jobs = jobs_of(memory)
     while len(calls) < 2:
         jobs._stopping.wait(0.01)
@@ -610,7 +629,7 @@ def test_a_slow_model_bounds_its_queue_and_nobody_waits_for_it(
     counts = memory.health(ME).jobs
     assert counts["gist"]["running"] <= 2 * 8
     assert counts["gist"]["queued"] + counts["gist"]["running"] == 60
-    assert memory.recall(ME, "Tomasz parcels").found
+    assert memory.recall(ME, RecallRequest("Tomasz parcels")).found
     memory.close()  # does not wait for an answer
     server.over.set()
     server.say = telling()

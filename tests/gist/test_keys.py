@@ -14,6 +14,7 @@ import pytest
 from memory_core.gist import http_client
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from server.cli import main
 
 ME = Identity("me")
@@ -83,7 +84,7 @@ def test_a_key_is_nowhere_but_in_the_request(
     settings = chosen(backend)
     settings["vendors"] = {"ANTHROPIC_API_KEY": KEY, "OPENAI_API_KEY": KEY}
     memory = open_memory("store", **settings)
-    memory.remember(ME, PORT)
+    memory.remember(ME, RememberRequest(PORT))
     done = memory.encode(ME)
     assert done.left == (0 if trouble == "good" else 1)
     assert KEY in json.dumps(server.asked[-1].headers)  # it was sent
@@ -117,7 +118,7 @@ def test_no_error_shows_the_password_of_a_url(
 ) -> None:
     url = "http://ann:secret@127.0.0.1:9/x?key=secret"
     memory = open_memory("store", **(chosen(backend) | {"encoder_url": url}))
-    memory.remember(ME, PORT)
+    memory.remember(ME, RememberRequest(PORT))
     assert memory.encode(ME).left == 1
     assert "does not answer" in str(memory.health(ME).checks)
     assert "secret" not in repr(memory.health(ME))

@@ -11,7 +11,9 @@ from evals.recorded import FACTS
 
 from memory_core.evaluation import readers
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Identity
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 QUESTION = "What is the telephone number of Felix?"
@@ -26,8 +28,8 @@ def told(
     """A memory with an answer among other talk, its id, and the extraction of its fact."""
     memory = open_memory("store", **chosen("openai", batch_turns=1))
     for n in range(80):
-        memory.remember(ME, f"Shop {n} sells bread, cheese and wine of kind {n}.")
-    id = memory.remember(ME, ANSWER, speaker="Felix").id
+        memory.remember(ME, RememberRequest(f"Shop {n} sells bread, cheese and wine of kind {n}."))
+    id = memory.remember(ME, RememberRequest(ANSWER, speaker="Felix")).id
 
     def say(data: dict[str, Any]) -> dict[str, Any]:
         number = data["turns"][0]["turn"]
@@ -46,16 +48,16 @@ def assert_done(memory: Memory) -> None:
 
 
 def ids(memory: Memory, **narrow: Any) -> list[str]:
-    found = memory.recall(ME, QUESTION, k=10, context=0, **narrow)
+    found = memory.recall(ME, RecallRequest(QUESTION, k=10, context=0, **narrow))
     return [hit.memory.id for hit in (*found.hits, *found.partial)]
 
 
 def test_a_fact_leads_to_the_text_that_it_was_made_of(told: Any) -> None:
     memory, id, extract = told
-    before = memory.recall(ME, QUESTION, k=50, context=0, explain=True)
+    before = memory.recall(ME, RecallRequest(QUESTION, k=50, context=0, explain=True))
     score = {hit.memory.id: hit.score for hit in (*before.hits, *before.partial)}
     extract()
-    found = memory.recall(ME, QUESTION, k=50, context=0, explain=True)
+    found = memory.recall(ME, RecallRequest(QUESTION, k=50, context=0, explain=True))
     best = (*found.hits, *found.partial)[0]
     assert best.memory.id == id
     assert best.why["facts"] > 0
@@ -66,7 +68,7 @@ def test_a_fact_leads_to_the_text_that_it_was_made_of(told: Any) -> None:
 def test_a_fact_answers_itself_when_it_is_asked_for_by_kind(told: Any) -> None:
     memory, _, extract = told
     extract()
-    found = memory.recall(ME, QUESTION, kinds=["fact"], context=0)
+    found = memory.recall(ME, RecallRequest(QUESTION, kinds=["fact"], context=0))
     assert [hit.memory.text for hit in found.hits] == [FACT]
 
 
@@ -75,7 +77,7 @@ def test_a_fact_or_its_text_answers_when_the_text_is_retired(told: Any) -> None:
     extract()
     store = memory._runtime.parts().store
     store.commit(lambda tx: tx.append(Change("put", id, {"retired_at": 1.0})))
-    found = memory.recall(ME, QUESTION, context=0)
+    found = memory.recall(ME, RecallRequest(QUESTION, context=0))
     assert found.hits[0].memory.text in (FACT, ANSWER)  # retired ones come in a second look
 
 
@@ -85,7 +87,7 @@ def test_a_fact_lends_nothing_to_what_the_caller_did_not_ask_for(told: Any) -> N
     assert id in ids(memory, speaker="Felix")
     assert id not in ids(memory, speaker="Nora")
     assert ids(memory, kinds=["summary"]) == []
-    assert memory.recall(Identity("other"), QUESTION).hits == ()
+    assert memory.recall(Identity("other"), RecallRequest(QUESTION)).hits == ()
 
 
 def test_the_recorded_facts_of_the_dialogue_come_over_the_wire(
@@ -120,7 +122,10 @@ def test_the_recorded_facts_of_the_dialogue_come_over_the_wire(
     memory = open_memory("store", **chosen("claude"))
     for turn in turns:
         memory.remember(
-            ME, turn.text, speaker=turn.speaker, session=turn.session, when=turn.when or ""
+            ME,
+            RememberRequest(
+                turn.text, speaker=turn.speaker, session=turn.session, when=turn.when or ""
+            ),
         )
     assert memory.encode(ME).left == 0
     found = {each.text for each in memory.listing(ME, limit=1000) if each.extracted}

@@ -16,6 +16,7 @@ import pytest
 from memory_core.config import StorageSettings
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.table.table import NAME
 
 ME = Identity("me")
@@ -66,12 +67,12 @@ def rounds(memory: Memory, count: int) -> None:
 def lived_in(open_memory: Any) -> tuple[Memory, str]:
     """A store whose table has many versions, with a secret that was corrected and summed up."""
     memory = open_memory(storage=RHYTHM)
-    told = [memory.remember(ME, f"{SECRET}, said Mara.", session="hut").id]
+    told = [memory.remember(ME, RememberRequest(f"{SECRET}, said Mara.", session="hut")).id]
     for number in range(6):
         text = f"The Nordkette hut has {number} blankets behind the key, said Mara."
-        told.append(memory.remember(ME, text, session="hut").id)
+        told.append(memory.remember(ME, RememberRequest(text, session="hut")).id)
         rounds(memory, 1)
-    memory.remember(ME, f"No, {SECRET} on the left.", replaces=told[0])
+    memory.remember(ME, RememberRequest(f"No, {SECRET} on the left.", replaces=told[0]))
     memory.consolidate(ME)
     rounds(memory, 2)
     memory._runtime.parts().maintenance.snapshots.write()
@@ -103,7 +104,7 @@ def test_no_version_no_snapshot_no_journal_and_no_log_line_holds_it(
     assert wal.exists()
     kept = [row for row in memory.export(ME) if row["kind"] == "episode"]
     assert len(kept) == 6
-    memory.remember(ME, "The hut has a stove.")
+    memory.remember(ME, RememberRequest("The hut has a stove."))
     memory.consolidate(ME)
     rounds(memory, 2)
     assert [name for name, text in versions(folder) if WORD in text] == []

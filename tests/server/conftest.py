@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import anyio
@@ -17,6 +17,7 @@ from memory_core.browse import Changed
 from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput, NotFound, TooLarge
 from memory_core.lifecycle.working_memory import Mind
+from memory_core.recall.request import RecallRequest
 from memory_core.records import (
     Change,
     Check,
@@ -36,6 +37,7 @@ from memory_core.records import (
     new_id,
     normalised,
 )
+from memory_core.remember.request import RememberRequest
 from server.protocol.server import build_server
 
 NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z
@@ -73,14 +75,15 @@ class FakeMemory:
             or (m.visibility == "team" and who.team and m.team == who.team)
         ]
 
-    def remember(self, who: Identity, text: str, **given: Any) -> Receipt:
-        self._called("remember", who=who, text=text, **given)
+    def remember(self, who: Identity, request: RememberRequest) -> Receipt:
+        text = request.text
+        self._called("remember", who=who, **asdict(request))
         if not text.strip():
             raise InvalidInput("text is empty", "pass some words")
         if len(text) > 20_000:
             raise TooLarge("text has too many characters", "split it")
         with self.lock:
-            if text in self.forgotten and given.get("replaces") != self.forgotten[text]:
+            if text in self.forgotten and request.replaces != self.forgotten[text]:
                 return Receipt(self.forgotten[text], "refused", "", 0.0, warnings=("forgotten",))
             for known in self.readable(who):
                 if normalised(known.text) == normalised(text):
@@ -89,33 +92,34 @@ class FakeMemory:
                 text,
                 agent=who.agent,
                 team=who.team,
-                visibility=given.get("scope") or "private",
-                kind=given.get("kind") or "episode",
-                importance=given.get("importance") or 0.5,
-                tags=tuple(given.get("tags", ())),
-                speaker=given.get("speaker", ""),
-                session=given.get("session", ""),
-                source=given.get("source", ""),
-                trust=given.get("trust", "agent"),
-                client=given.get("client", ""),
+                visibility=request.scope or "private",
+                kind=request.kind or "episode",
+                importance=request.importance or 0.5,
+                tags=tuple(request.tags),
+                speaker=request.speaker,
+                session=request.session,
+                source=request.source,
+                trust=request.trust,
+                client=request.client,
             )
         return Receipt(memory.id, "stored", memory.kind, memory.importance, gist=text[:50])
 
-    def recall(self, who: Identity, query: str, *, k: int = 8, **given: Any) -> Recollection:
-        self._called("recall", who=who, query=query, k=k, **given)
+    def recall(self, who: Identity, request: RecallRequest) -> Recollection:
+        query, k = request.query, request.k
+        self._called("recall", who=who, **asdict(request))
         if not query.strip():
             raise InvalidInput("query is empty", "pass some words")
         words = set(query.casefold().split())
         scored = [
             (len(words & set(m.text.casefold().split())), m)
             for m in self.readable(who)
-            if not given.get("tags") or set(given["tags"]) & set(m.tags)
+            if not request.tags or set(request.tags) & set(m.tags)
         ]
         if query in self.memories:
             scored = [(1, self.memories[query])]
         best = sorted(((s, m) for s, m in scored if s), key=lambda pair: -pair[0])
         hits = tuple(Hit(m, float(s), why={"words": float(s)}) for s, m in best[:k])
-        left = best[k:] if given.get("explain") else ()
+        left = best[k:] if request.explain else ()
         rejected = tuple(Hit(m, float(s), why={"rejected": "below_k"}) for s, m in left)
         sure, feeling = (0.8, "high") if hits else (0.1, "none")
         return Recollection(bool(hits), sure, feeling, hits, rejected=rejected)

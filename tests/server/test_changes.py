@@ -9,7 +9,9 @@ import anyio
 import pytest
 from mcp import Client, MCPDeprecationWarning, MCPError
 
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Memory
+from memory_core.remember.request import RememberRequest
 from server.protocol import subscriptions
 from server.protocol.server import build_server
 
@@ -147,9 +149,9 @@ def test_the_store_tells_what_changed_and_for_whom(open_memory: Callable[..., An
     memory, other = open_memory(), open_memory()  # two handles on one store
     me, you = Identity("me"), Identity("you")
     start = memory.changed(me).reached
-    mine = other.remember(me, "the tea is in the tin", session="s").id
-    shared = other.remember(you, "the kettle is on the sill", scope="shared").id
-    hidden = other.remember(you, "the sugar is hidden").id
+    mine = other.remember(me, RememberRequest("the tea is in the tin", session="s")).id
+    shared = other.remember(you, RememberRequest("the kettle is on the sill", scope="shared")).id
+    hidden = other.remember(you, RememberRequest("the sugar is hidden")).id
 
     found = memory.changed(me, start)
     assert {m.id for m in found.memories} == {mine, shared}
@@ -157,7 +159,7 @@ def test_the_store_tells_what_changed_and_for_whom(open_memory: Callable[..., An
     assert {m.id for m in memory.changed(you, start).memories} == {shared, hidden}
     assert memory.changed(me, found.reached).memories == ()
 
-    other.recall(me, "tea")
+    other.recall(me, RecallRequest("tea"))
     other.health(me)
     assert memory.changed(me, found.reached).memories == (), "recalling and checking change nothing"
 

@@ -10,6 +10,7 @@ import pytest
 
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from server.cli import console
 
 
@@ -37,7 +38,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Open:
 
 def test_a_run_moves_a_bar_on_a_terminal(memory: Memory, terminal: Open) -> None:
     me, shown = Identity("me"), terminal()
-    memory.remember(me, "The heron stands in the weir.")
+    memory.remember(me, RememberRequest("The heron stands in the weir."))
     with console.progress("consolidate") as move:
 
         def told(done: int, total: int, message: str) -> None:

@@ -28,6 +28,7 @@ from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from server.hooks import client, transcript
 from server.hooks import command as hook_command
 from server.hooks import route as hook_route
@@ -325,7 +326,7 @@ def test_a_conversation_is_summed_up_after_its_client_has_gone(
     """The settings file is a pipe here, so that the test says when the work may go on."""
     data, settings = tmp_path / "data", tmp_path / "settings.toml"
     with Memory(Settings(data_dir=data), embedder=minilm) as memory:
-        said = {memory.remember(ME, text, session="one").id for text in TALK}
+        said = {memory.remember(ME, RememberRequest(text, session="one")).id for text in TALK}
     os.mkfifo(settings)
     hook = subprocess.Popen(
         [sys.executable, "-m", "server", "hook", "--data-dir", str(data), "--config", settings],

@@ -14,7 +14,9 @@ from memory_core.config import LimitSettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.errors import StorageError
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from server.hooks import hooks
 from server.hooks.hooks import Hooks
 
@@ -85,14 +87,14 @@ def test_a_conversation_is_not_reminded_of_itself(memory: Memory) -> None:
 
 def test_silent_when_unsure(memory: Memory) -> None:
     answering = Hooks(memory, lambda: NOW)
-    memory.remember(ME, FACT)
+    memory.remember(ME, RememberRequest(FACT))
     asked = event("UserPromptSubmit", "two", prompt="How do penguins keep their eggs warm?")
     assert answering.answer(ME, asked) == {}
 
 
 def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
     answering = Hooks(memory, lambda: NOW)
-    memory.remember(ME, FACT)
+    memory.remember(ME, RememberRequest(FACT))
     reminded = answering.answer(ME, event("UserPromptSubmit", "two", prompt=QUESTION))
     told = context(reminded, "UserPromptSubmit")
     before = texts(memory)
@@ -145,9 +147,9 @@ def test_parts_lose_nothing_and_keep_to_the_length(text: str, most: int) -> None
 
 def test_what_the_conversation_itself_knows_makes_nothing_else_sure(memory: Memory) -> None:
     answering = Hooks(memory, lambda: NOW)
-    memory.remember(ME, "The beach hut was painted in a pale yellow last summer.")
+    memory.remember(ME, RememberRequest("The beach hut was painted in a pale yellow last summer."))
     answering.answer(ME, event("UserPromptSubmit", "one", prompt=FACT))
-    assert memory.recall(ME, QUESTION, session="one").feeling in ("high", "moderate")
+    assert memory.recall(ME, RecallRequest(QUESTION, session="one")).feeling in ("high", "moderate")
     assert answering.answer(ME, event("UserPromptSubmit", "one", prompt=QUESTION)) == {}
 
 
@@ -159,9 +161,14 @@ def test_small_talk_is_not_captured(memory: Memory) -> None:
 def test_the_briefing_prefers_the_project_and_leaves_others_out(
     memory: Memory, project: Path
 ) -> None:
-    memory.remember(ME, "Harbour is deployed from the release branch.", tags=["project:harbour"])
-    memory.remember(ME, "Lighthouse uses trunk based development.", tags=["project:lighthouse"])
-    memory.remember(ME, "Mara likes short commit messages.")
+    memory.remember(
+        ME,
+        RememberRequest("Harbour is deployed from the release branch.", tags=["project:harbour"]),
+    )
+    memory.remember(
+        ME, RememberRequest("Lighthouse uses trunk based development.", tags=["project:lighthouse"])
+    )
+    memory.remember(ME, RememberRequest("Mara likes short commit messages."))
     answer = Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n", project))
     told = context(answer, "SessionStart")
     assert "release branch" in told
@@ -173,20 +180,25 @@ def test_the_briefing_finds_the_project_behind_much_that_is_newer(
     memory: Memory, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hooks, "_LOOKED_AT", 5)
-    memory.remember(ME, "Harbour is deployed from the release branch.", tags=["project:harbour"])
+    memory.remember(
+        ME,
+        RememberRequest("Harbour is deployed from the release branch.", tags=["project:harbour"]),
+    )
     for number in range(6):
-        memory.remember(ME, f"Errand {number} is done and paid for.", when=NOW + number)
+        memory.remember(
+            ME, RememberRequest(f"Errand {number} is done and paid for.", when=NOW + number)
+        )
     answer = Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n", project))
     assert "release branch" in context(answer, "SessionStart")
 
 
 def test_a_project_is_no_access_right(memory: Memory, project: Path) -> None:
     """Another project's memories come last, but they come; another agent's never do."""
-    memory.remember(ME, FACT, tags=["project:lighthouse"])
+    memory.remember(ME, RememberRequest(FACT, tags=["project:lighthouse"]))
     answering = Hooks(memory, lambda: NOW)
     asked = event("UserPromptSubmit", "two", project, prompt=QUESTION)
     assert FACT in context(answering.answer(ME, asked), "UserPromptSubmit")
-    memory.remember(Identity("else"), FACT + " Really.", tags=["project:harbour"])
+    memory.remember(Identity("else"), RememberRequest(FACT + " Really.", tags=["project:harbour"]))
     told = context(answering.answer(ME, asked | {"session_id": "three"}), "UserPromptSubmit")
     assert "Really" not in told
 
@@ -198,7 +210,9 @@ def test_an_empty_memory_says_nothing(memory: Memory) -> None:
 def test_long_memories_are_told_within_the_limit(open_memory: Any) -> None:
     memory = open_memory()
     for number in range(8):
-        memory.remember(ME, f"Chapter {number}. " + "The tide table fills many pages. " * 200)
+        memory.remember(
+            ME, RememberRequest(f"Chapter {number}. " + "The tide table fills many pages. " * 200)
+        )
     told = context(
         Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n")), "SessionStart"
     )

@@ -14,6 +14,7 @@ from memory_core.errors import InvalidInput
 from memory_core.evaluation.readers import DIALOGUE
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from server.cli import evaluate
 from server.cli.parser import build_parser
 
@@ -116,7 +117,7 @@ def test_the_own_store_answers_and_keeps_nothing(settings: Settings, tmp_path: P
     me = Identity(settings.agent, settings.team)
     with Memory(settings) as memory:
         memory.wait_ready(60)
-        id = memory.remember(me, "The boiler code is 27.").id
+        id = memory.remember(me, RememberRequest("The boiler code is 27.")).id
     file = tmp_path / "mine.json"
     pairs = [{"query": "what is the boiler code?", "relevant_texts": ["The boiler code is 27."]}]
     file.write_text(json.dumps(pairs), encoding="utf-8")

@@ -10,6 +10,7 @@ import pytest
 from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from server.cli.commands import forget, history
 
 ME = Identity("me")
@@ -20,9 +21,9 @@ def asked(id: str, undo: int = 0) -> Namespace:
 
 
 def test_history_shows_each_change_and_takes_one_back(memory: Memory) -> None:
-    old = memory.remember(ME, "Mara lives in Graz.").id
-    memory.remember(ME, "mara lives in graz!")
-    new = memory.remember(ME, "Mara lives in Linz.", replaces=old).id
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz.")).id
+    memory.remember(ME, RememberRequest("mara lives in graz!"))
+    new = memory.remember(ME, RememberRequest("Mara lives in Linz.", replaces=old)).id
     shown = history(memory, ME, asked(old))
     whats = [row["what"] for row in shown.data]
     assert whats[0] == "begins: Mara lives in Graz."
@@ -39,7 +40,7 @@ def test_history_shows_each_change_and_takes_one_back(memory: Memory) -> None:
 
 def test_forget_by_source_previews_and_deletes(memory: Memory) -> None:
     for text in ("Do this.", "Do that."):
-        memory.remember(ME, text, source="bad.md")
+        memory.remember(ME, RememberRequest(text, source="bad.md"))
     values: dict[str, Any] = {"ids": [], "query": "", "reason": "", "allow_again": False}
 
     def run(**given: Any) -> Any:

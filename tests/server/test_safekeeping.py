@@ -12,6 +12,7 @@ import pytest
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Check, Identity
+from memory_core.remember.request import RememberRequest
 from server.cli import doctor, main
 from server.cli.parser import build_parser
 
@@ -23,7 +24,7 @@ def data(tmp_path: Path, toy: Any) -> Path:
     folder = tmp_path / "data"
     with Memory(Settings(data_dir=folder), embedder=toy) as memory:
         assert memory.wait_ready(20.0)
-        memory.remember(ME, "The heron waits by the weir.")
+        memory.remember(ME, RememberRequest("The heron waits by the weir."))
     return folder
 
 

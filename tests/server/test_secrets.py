@@ -25,6 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "bench"))
 import planted
 from planted import Planted
 
+from memory_core.remember.request import RememberRequest
+
 pytestmark = pytest.mark.anyio
 
 ME = Identity("me")
@@ -64,7 +66,7 @@ def test_a_thousand_secrets_are_in_no_log_and_in_no_file(
     told = list(planted.planted(SEED, 40))
     memory = open_memory()
     with ThreadPoolExecutor(32) as pool:
-        receipts = list(pool.map(lambda one: memory.remember(ME, one.text), told))
+        receipts = list(pool.map(lambda one: memory.remember(ME, RememberRequest(one.text)), told))
     kept = [memory.get(ME, receipt.id).text for receipt in receipts]
     missed = [one for one, text in zip(told, kept, strict=True) if planted.left(one.hidden, text)]
     assert len(missed) <= 0.01 * len(told)
@@ -105,7 +107,7 @@ async def test_refused_secrets_are_named_by_kind_and_kept_nowhere(
             assert answer.content[0].text.startswith("invalid_input: text: it holds a secret (")
             assert leaked(FEW, answer.content[0].text) == []
     with pytest.raises(InvalidInput):
-        memory.remember(ME, "The tea is in the tin.", source=FEW[0].text)
+        memory.remember(ME, RememberRequest("The tea is in the tin.", source=FEW[0].text))
     assert memory.listing(ME) == []
     assert leaked(FEW, logged.text) == []
 

@@ -93,7 +93,8 @@ async def test_arguments_reach_the_memory_under_their_names(connect: Any, fake: 
         await client.call_tool("recall", {**given, "max_tokens": 500})
     _, call = fake.calls[-1]
     assert call.pop("who").agent == "me"
-    assert call == {**given, "kinds": ("fact",), "tags": ("a",)}
+    unasked = {"rehearse": True, "elsewhere": False}
+    assert call == {**given, "kinds": ("fact",), "tags": ("a",), **unasked}
 
 
 async def test_the_clients_name_is_kept(connect: Any, fake: Any) -> None:

@@ -11,6 +11,7 @@ from memory_core.errors import StorageError
 from memory_core.maintenance.inspection import EVERY_SECONDS, FILE, HEAD_START, Inspection
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.table.table import Table
 
 ME = Identity("me")
@@ -28,7 +29,7 @@ class Passing:
 
 @pytest.fixture
 def upkeep(memory: Memory) -> Any:
-    memory.remember(ME, "The heron waits by the weir.")
+    memory.remember(ME, RememberRequest("The heron waits by the weir."))
     found = memory._runtime.parts().maintenance
     found.round()
     return found
@@ -118,7 +119,7 @@ WRONG = {
 
 @pytest.mark.parametrize("column", [*WRONG, "vector", "no vector", "no row"])
 def test_everything_in_a_row_is_compared(upkeep: Any, memory: Memory, column: str) -> None:
-    id = memory.remember(ME, "The stork stands on the mill.", tags=["birds"]).id
+    id = memory.remember(ME, RememberRequest("The stork stands on the mill.", tags=["birds"])).id
     upkeep.round()
     assert upkeep.inspection.run() == []
     table, where = memory._runtime.parts().store.table._open, f"id = '{id}'"  # type: ignore[union-attr]

@@ -13,6 +13,7 @@ import pytest
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 from memory_core.text.names.spacy import SpacyNames
 
 ME = Identity("me")
@@ -46,7 +47,7 @@ def test_a_pipeline_finds_what_has_a_name(pipeline: str) -> None:
 
 def test_its_names_join_those_of_the_rules(pipeline: str, open_memory: OpenMemory) -> None:
     memory = open_memory("named", names={"spacy": pipeline})
-    memory.remember(ME, f"Ana Ruiz wrote: {TEXT}.")
+    memory.remember(ME, RememberRequest(f"Ana Ruiz wrote: {TEXT}."))
     assert {"Ana Ruiz", "gull's nest", "mossy hollow"} <= set(entities(memory))
 
 
@@ -62,8 +63,8 @@ def test_without_spacy_the_rules_serve_and_the_log_says_so(
     monkeypatch.setitem(sys.modules, "spacy", None)
     memory = open_memory("plain", names={"spacy": "en_core_web_sm"})
     with caplog.at_level(logging.WARNING):
-        memory.remember(ME, "Ana Ruiz moved to Lisbon.")
-        memory.remember(ME, "Ana Ruiz likes it there.")
+        memory.remember(ME, RememberRequest("Ana Ruiz moved to Lisbon."))
+        memory.remember(ME, RememberRequest("Ana Ruiz likes it there."))
     assert "Ana Ruiz" in {name for record in memory.export(ME) for name in record["entities"]}
     told = [record.message for record in caplog.records if "spaCy" in record.message]
     assert len(told) == 1

@@ -1,0 +1,58 @@
+"""What a caller asks to have stored. Raw values: `draft.py` checks them, and nothing else does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RememberRequest:
+    """One memory to store: its text, and what the caller knows about it.
+
+    `kind` is one of KINDS, "" an episode. `importance` is above 0 and at most 1; 0 lets the rules
+    judge it. `tags` are the user's own. `when` is when it happened: ISO 8601 or epoch seconds, ""
+    now. `speaker` is a name, `role` one of ROLES, `session` the conversation. `scope` is private
+    (also ""), team or shared. `source` is where it comes from, such as a path or an address.
+    `replaces` is the id of the memory that this one corrects, or the id of a tombstone: then
+    something forgotten is stored after all. `trust` is one of TRUSTS, `client` the program that
+    asks. `key` is an idempotency key: the same key returns the same receipt.
+    """
+
+    text: str
+    _: KW_ONLY
+    kind: str = ""
+    importance: float = 0.0
+    tags: Sequence[str] = ()
+    when: str | float = ""
+    speaker: str = ""
+    session: str = ""
+    scope: str = ""
+    source: str = ""
+    replaces: str = ""
+    role: str = ""
+    trust: str = "agent"
+    client: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationTurn:
+    """One turn of a conversation, to be stored when it passes the relevance gate.
+
+    `role` is one of ROLES, `speaker` a name ("Mara"). `timestamp` is when it was said, None now.
+    `trust` "" is user, or agent for what an assistant or a tool said. The others are those of
+    RememberRequest.
+    """
+
+    role: str
+    content: str
+    timestamp: float | None = None
+    session: str = ""
+    speaker: str = ""
+    _: KW_ONLY
+    scope: str = ""
+    tags: Sequence[str] = ()
+    trust: str = ""
+    source: str = ""
+    client: str = ""
