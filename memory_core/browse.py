@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from memory_core.errors import StorageError
 from memory_core.lifecycle import topics
-from memory_core.records import KINDS, Identity, Link, Memory
+from memory_core.records import KINDS, Identity, Link, MemoryRecord
 from memory_core.relations import duplicates
 from memory_core.storage.index.graph import SYMMETRIC
 from memory_core.storage.index.indexes import DERIVED_FROM
@@ -40,7 +40,7 @@ class Changed:
     """
 
     reached: int
-    memories: tuple[Memory, ...] = ()
+    memories: tuple[MemoryRecord, ...] = ()
     gone: tuple[str, ...] = ()
 
 
@@ -65,7 +65,7 @@ class Weighty:
     but: str = ""
 
 
-def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
+def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[MemoryRecord]:
     """The newest memories of *store* that *who* may read and that are *wanted*, newest first.
 
     Without those that were replaced or retired. Which they are the columns tell: a damaged table
@@ -79,7 +79,7 @@ def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[Memory]:
     return [found[id] for id in ids if id in found]
 
 
-def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, Memory]:
+def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, MemoryRecord]:
     """What LanceDB lists, by id; nothing when it cannot."""
     table = store.table
     if table is None:
@@ -128,7 +128,7 @@ def _ids(store: MemoryStore, who: Identity, wanted: Wanted) -> list[str]:
         return [str(id) for id in ids[order]]
 
 
-def weightiest(store: MemoryStore, who: Identity, wanted: Weighty) -> list[Memory]:
+def weightiest(store: MemoryStore, who: Identity, wanted: Weighty) -> list[MemoryRecord]:
     """The most important of the newest memories of *store* that are *wanted*; see Memory.
 
     By the columns: somebody waits for it at the beginning of a conversation.
@@ -232,7 +232,7 @@ def of_source(store: MemoryStore, who: Identity, source: str) -> tuple[str, ...]
     return tuple(m.id for m in found if who.admin or m.agent == who.agent)
 
 
-def readable(store: MemoryStore, who: Identity) -> Iterator[Memory]:
+def readable(store: MemoryStore, who: Identity) -> Iterator[MemoryRecord]:
     """Every memory that *who* may read, in the order in which they were first stored."""
     store.catch_up()
     with store.reading():

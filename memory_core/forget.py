@@ -17,7 +17,7 @@ from memory_core.config import Settings
 from memory_core.errors import NotFound, ScopeDenied, StorageError
 from memory_core.lifecycle import topics as topics_module
 from memory_core.lifecycle.tombstones import SECRET, digests
-from memory_core.records import Change, ForgetReport, Identity, Memory, Removal, owner_of
+from memory_core.records import Change, ForgetReport, Identity, MemoryRecord, Removal, owner_of
 from memory_core.scoring import clusters
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore
@@ -43,7 +43,7 @@ _Past = tuple[Collection[int], int]
 class _Reach:
     """What forgetting reaches beyond what was chosen."""
 
-    derived: dict[str, Memory]
+    derived: dict[str, MemoryRecord]
     stale: dict[str, tuple[str, ...]]
     """Ids of memories that stay, and the sources that are left to them."""
     topics: dict[str, str]
@@ -116,7 +116,7 @@ class Forgetter:
 
     # What goes
 
-    def _chosen(self, who: Identity, ids: Sequence[str]) -> list[Memory]:
+    def _chosen(self, who: Identity, ids: Sequence[str]) -> list[MemoryRecord]:
         wanted = list(dict.fromkeys(ids))
         readable = [id for id in wanted if self._store.may_read(who, id)]
         found = self._store.memories(readable)
@@ -128,7 +128,7 @@ class Forgetter:
                 raise ScopeDenied(f"{id} belongs to another agent", "ask its owner or an admin")
         return [found[id] for id in wanted]
 
-    def _reach(self, chosen: Sequence[Memory], going: frozenset[str] = frozenset()) -> _Reach:
+    def _reach(self, chosen: Sequence[MemoryRecord], going: frozenset[str] = frozenset()) -> _Reach:
         """Everything that rests on *chosen*, followed until nothing more is reached.
 
         *going* are ids that will be forgotten next: it is of no use to name their topics anew.
@@ -169,7 +169,7 @@ class Forgetter:
             columns = self._store.columns
             topics = {columns.id(row): columns.topic(row) for row in range(len(columns))}
         ids = [id for id, topic in topics.items() if id not in gone and _is_called(topic, heads)]
-        groups: dict[tuple[object, str], list[Memory]] = {}
+        groups: dict[tuple[object, str], list[MemoryRecord]] = {}
         for memory in sorted(self._store.memories(ids).values(), key=_age):
             groups.setdefault((records.scope(memory), memory.topic), []).append(memory)
         taken = {topic for topic in topics.values() if not _is_called(topic, heads)}
@@ -186,7 +186,7 @@ class Forgetter:
     def _go(
         self,
         who: Identity,
-        chosen: Sequence[Memory],
+        chosen: Sequence[MemoryRecord],
         reach: _Reach,
         reason: str,
         *,
@@ -205,7 +205,7 @@ class Forgetter:
     def _commit(
         self,
         who: Identity,
-        chosen: Sequence[Memory],
+        chosen: Sequence[MemoryRecord],
         reach: _Reach,
         reason: str,
         never_again: bool,
@@ -222,7 +222,7 @@ class Forgetter:
         self,
         tx: Transaction,
         who: Identity,
-        chosen: Sequence[Memory],
+        chosen: Sequence[MemoryRecord],
         reach: _Reach,
         reason: str,
         never_again: bool,
@@ -260,7 +260,7 @@ class Forgetter:
         return ""
 
     def _report(
-        self, status: str, who: Identity, chosen: Sequence[Memory], reach: _Reach, note: str
+        self, status: str, who: Identity, chosen: Sequence[MemoryRecord], reach: _Reach, note: str
     ) -> ForgetReport:
         seen = [m for m in reach.derived.values() if self._store.may_read(who, m.id)]
         if reach.stale:
@@ -268,11 +268,11 @@ class Forgetter:
         return ForgetReport(status, _removals(chosen), _removals(seen), note)
 
 
-def _removals(memories: Iterable[Memory]) -> tuple[Removal, ...]:
+def _removals(memories: Iterable[MemoryRecord]) -> tuple[Removal, ...]:
     return tuple(Removal(memory.id, memory.text) for memory in memories)
 
 
-def _age(memory: Memory) -> tuple[float, str]:
+def _age(memory: MemoryRecord) -> tuple[float, str]:
     return memory.occurred_at, memory.id
 
 
@@ -290,7 +290,7 @@ def _secret(tx: Transaction) -> str:
     return str(known)
 
 
-def _forget(who: Identity, memory: Memory, marks: list[str], reason: str) -> Change:
+def _forget(who: Identity, memory: MemoryRecord, marks: list[str], reason: str) -> Change:
     body = {"digests": marks, "reason": reason, "erase": True}
     return Change(
         "forget",
@@ -302,7 +302,9 @@ def _forget(who: Identity, memory: Memory, marks: list[str], reason: str) -> Cha
     )
 
 
-def _holds(derived: Memory, lost: Sequence[Memory], left: Sequence[Memory]) -> bool:
+def _holds(
+    derived: MemoryRecord, lost: Sequence[MemoryRecord], left: Sequence[MemoryRecord]
+) -> bool:
     """True when *derived* holds a sentence or name that it has from *lost* and not from *left*.
 
     Of a summary or concept also a single word: the next sleep writes it anew without that.

@@ -21,7 +21,7 @@ from memory_core.errors import Busy, MemoryCoreError, NotFound, StorageError
 from memory_core.maintenance.loop import Maintenance
 from memory_core.maintenance.table_sync import TABLE
 from memory_core.recall.query import Cues
-from memory_core.records import Change, Check, HealthReport, Identity, Memory
+from memory_core.records import Change, Check, HealthReport, Identity, MemoryRecord
 from memory_core.remember.writer import Draft
 from memory_core.runtime import Parts, Runtime
 from memory_core.storage.generations import Generations
@@ -119,7 +119,7 @@ def _round_trip(parts: Parts, now: float) -> Check:
     """Write a probe, find it by words (and by meaning when a model is loaded), remove it."""
     who, store = Identity(PROBE_AGENT, encode=False), parts.store
     text = PROBE.format(random.randrange(10**6))
-    probe = Memory(id="", text=text, agent=who.agent, tags=(PROBE_TAG,), occurred_at=now)
+    probe = MemoryRecord(id="", text=text, agent=who.agent, tags=(PROBE_TAG,), occurred_at=now)
     receipt = parts.writer.remember(who, Draft(probe, judged=False))
     try:
         found = parts.reader.recall(who, Cues(text, tags=(PROBE_TAG,), context=0))

@@ -11,7 +11,7 @@ from memory_core.errors import InvalidInput, ScopeDenied
 from memory_core.records import (
     Change,
     Identity,
-    Memory,
+    MemoryRecord,
     content_hash,
     from_fields,
     new_id,
@@ -27,7 +27,7 @@ MERGED = "merged"
 DISMISSED = 0.01
 """Weight of a link that somebody took back: known, so that sleep does not find it again."""
 
-_DEFAULTS = {f.name: f.default for f in fields(Memory) if f.default is not MISSING}
+_DEFAULTS = {f.name: f.default for f in fields(MemoryRecord) if f.default is not MISSING}
 
 
 def history(store: MemoryStore, who: Identity, id: str) -> list[Change]:
@@ -127,7 +127,7 @@ def _give_back(tx: Transaction, who: Identity, change: Change) -> None:
 # A merge at remember
 
 
-def merged(memory: Memory, first: Mapping[str, Any]) -> dict[str, Any]:
+def merged(memory: MemoryRecord, first: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of *memory*, which says again what *first* (its fields) says."""
     said = {
         "text": memory.text,

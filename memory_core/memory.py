@@ -271,7 +271,7 @@ class Memory:
         self.get(who, id)
         return browse.links(self._runtime.parts().store, who, id)
 
-    def get(self, who: Identity, id: str) -> records.Memory:
+    def get(self, who: Identity, id: str) -> records.MemoryRecord:
         """The memory *id*. Raises NotFound when there is none that *who* may read."""
         id = validation.text(id, "id", validation.LABEL_CHARS)
         store = self._runtime.parts().store
@@ -290,7 +290,7 @@ class Memory:
         kind: str = "",
         entity: str = "",
         topic: str = "",
-    ) -> list[records.Memory]:
+    ) -> list[records.MemoryRecord]:
         """The newest memories that *who* may read and that fit the filters, newest first.
 
         Without those that were replaced or retired. *limit* is 1 to LISTING_MOST.
@@ -306,7 +306,7 @@ class Memory:
 
     def weightiest(
         self, who: Identity, *, limit: int, among: int, tag: str = "", but: str = ""
-    ) -> list[records.Memory]:
+    ) -> list[records.MemoryRecord]:
         """The *limit* most important of the newest *among* memories, the most important first.
 
         Only those with *tag*, if it is given, and none with a tag that begins with *but*. Without

@@ -81,7 +81,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryRecord:
     """One memory, as it is stored and exported (design, section 4).
 
     *importance* 0-1, *valence* -1..1, *arousal* 0..1. *dates* are the days, months or years that
@@ -150,12 +150,14 @@ class Memory:
 
 
 _DEFAULTS: dict[str, Any] = {
-    f.name: f.default for f in dataclasses.fields(Memory) if f.default is not dataclasses.MISSING
+    f.name: f.default
+    for f in dataclasses.fields(MemoryRecord)
+    if f.default is not dataclasses.MISSING
 }
 _TUPLES = frozenset(name for name, value in _DEFAULTS.items() if isinstance(value, tuple))
 
 
-def to_fields(memory: Memory) -> dict[str, Any]:
+def to_fields(memory: MemoryRecord) -> dict[str, Any]:
     """*memory* as a JSON-ready dict; fields that hold their default are left out."""
     fields: dict[str, Any] = {}
     for name in _FIELDS_IN_ORDER:
@@ -165,18 +167,18 @@ def to_fields(memory: Memory) -> dict[str, Any]:
     return fields
 
 
-_FIELDS_IN_ORDER = tuple(f.name for f in dataclasses.fields(Memory))
+_FIELDS_IN_ORDER = tuple(f.name for f in dataclasses.fields(MemoryRecord))
 _FIELDS = frozenset(_FIELDS_IN_ORDER)
 
 
-def from_fields(fields: Mapping[str, Any]) -> Memory:
+def from_fields(fields: Mapping[str, Any]) -> MemoryRecord:
     """The inverse of to_fields; unknown names, as of a newer minor format, are ignored."""
     known: dict[str, Any] = {
         name: tuple(value) if name in _TUPLES else value
         for name, value in fields.items()
         if name in _FIELDS
     }
-    return Memory(**known)
+    return MemoryRecord(**known)
 
 
 def thread_key(visibility: str, agent: str, team: str, session: str) -> str:
@@ -184,7 +186,7 @@ def thread_key(visibility: str, agent: str, team: str, session: str) -> str:
     return "\x1f".join((visibility, agent, team, session)) if session else ""
 
 
-def repeat_key(memory: Memory) -> str:
+def repeat_key(memory: MemoryRecord) -> str:
     """What makes an exact repeat, 32 hex digits; a fact that a model made repeats no saying."""
     owner = (memory.visibility, memory.agent, memory.team, memory.speaker, memory.session)
     kept_apart = ("extracted",) if memory.extracted else ()
@@ -270,7 +272,7 @@ class Neighbour:
 class Hit:
     """A recalled memory, its fused *score*, its neighbours and why it was chosen."""
 
-    memory: Memory
+    memory: MemoryRecord
     score: float
     before: tuple[Neighbour, ...] = ()
     after: tuple[Neighbour, ...] = ()
@@ -396,12 +398,12 @@ def elapsed(since: float, now: float) -> float:
 DERIVED = ("summary", "concept")
 
 
-def scope(memory: Memory) -> tuple[str, str, str]:
+def scope(memory: MemoryRecord) -> tuple[str, str, str]:
     """What memories must share to be compared: visibility, owner and, for a team's, the team."""
     return memory.visibility, memory.agent, memory.team if memory.visibility == "team" else ""
 
 
-def owner_of(memory: Memory) -> str:
+def owner_of(memory: MemoryRecord) -> str:
     """Whose memory a scope is: one string a scope, so that tombstones do not cross scopes."""
     if memory.visibility == "private":
         return f"private:{memory.agent}"

@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from memory_core.embedding.base import Embedder
 from memory_core.errors import InvalidInput
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.text import passages
 from memory_core.text.time import moments
 
 
-def embed_text(memory: Memory) -> str:
+def embed_text(memory: MemoryRecord) -> str:
     """What is embedded for the whole of a memory: `speaker: text` (reference recipe)."""
     return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
 
 
-def index_text(memory: Memory) -> str:
+def index_text(memory: MemoryRecord) -> str:
     """What BM25 sees: day, speaker, text, what the tags add, the days that the text names."""
     said = memory.text.casefold()
     tags = (tag for tag in memory.tags if tag.casefold() not in said)
@@ -37,13 +37,13 @@ def _day_words(day: str) -> str:
         return ""
 
 
-def embed(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.float32]]:
+def embed(embedder: Embedder, memory: MemoryRecord) -> tuple[list[int], NDArray[np.float32]]:
     """The document vectors of *memory*: part 0 the whole, 1.. its passages when several."""
     texts = _parts(memory)
     return list(range(len(texts))), embedder.documents(texts)
 
 
-def _parts(memory: Memory) -> list[str]:
+def _parts(memory: MemoryRecord) -> list[str]:
     """The texts that are embedded of *memory*: the whole, then its passages when several."""
     pieces = passages.passages(memory.text, packed=memory.role == "assistant")
     if len(pieces) == 1:

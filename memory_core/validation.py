@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied, TooLarge
-from memory_core.records import VISIBILITIES, Identity, Memory, is_id
+from memory_core.records import VISIBILITIES, Identity, MemoryRecord, is_id
 from memory_core.text import normalise
 from memory_core.text.time import moments
 
@@ -164,7 +164,7 @@ def mapping(value: Mapping[str, Any], argument: str) -> Mapping[str, Any]:
     return value
 
 
-def imported(memory: Memory, limits: LimitSettings) -> None:
+def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
     """Raise InvalidInput for a field of an imported *memory* that remember would not have made."""
     prose(memory.text, "text", limits.text_chars, SPLIT)
     for name in ("agent", "team", "session", "speaker"):

@@ -18,7 +18,7 @@ from memory_core.records import (
     Change,
     ForgetReport,
     Identity,
-    Memory,
+    MemoryRecord,
     content_hash,
     new_id,
     to_fields,
@@ -54,7 +54,7 @@ class World:
 
     def tell(self, text: str, *, who: Identity = ME, **fields: Any) -> str:
         self.now += 60.0
-        memory = Memory(id=new_id(self.now), text=text, agent=who.agent, team=who.team)
+        memory = MemoryRecord(id=new_id(self.now), text=text, agent=who.agent, team=who.team)
         values = {"occurred_at": self.now, "recorded_at": self.now, **fields}
         memory = replace(memory, content_hash=content_hash(text), **values)
         self.store.commit(lambda tx: tx.append(Change("put", memory.id, to_fields(memory))))
@@ -74,7 +74,7 @@ class World:
         self.store.catch_up()
         return [id for id in ids if id in self.store.memories([id])]
 
-    def __getitem__(self, id: str) -> Memory:
+    def __getitem__(self, id: str) -> MemoryRecord:
         return self.store.memories([id])[id]
 
     def tombstones(self, who: Identity, text: str, visibility: str = "private") -> int:

@@ -564,13 +564,12 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
     def fill(name: str, text: Callable[[int], str]) -> Memory:
         memory = open_memory(name, storage={"access_seconds": 1e9})
         store = memory._runtime.parts().store
-        from memory_core.records import Memory as Record
-        from memory_core.records import content_hash, new_id, to_fields
+        from memory_core.records import MemoryRecord, content_hash, new_id, to_fields
 
         def build(tx: Any) -> None:
             for n in range(2_000):
                 said = text(n)
-                record = Record(
+                record = MemoryRecord(
                     new_id(n),
                     said,
                     agent="me",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_core.records import (
     Identity,
-    Memory,
+    MemoryRecord,
     content_hash,
     from_fields,
     is_id,
@@ -114,7 +114,8 @@ def test_two_memories_share_a_key_only_when_all_of_it_is_alike(
     one: list[str], two: list[str]
 ) -> None:
     first, second = (
-        repeat_key(Memory(id="", **dict(zip(FIELDS, values, strict=True)))) for values in (one, two)
+        repeat_key(MemoryRecord(id="", **dict(zip(FIELDS, values, strict=True))))
+        for values in (one, two)
     )
     assert (first == second) == (one == two)
 
@@ -134,7 +135,7 @@ def test_a_thread_is_a_conversation_of_one_owner_in_one_scope() -> None:
 # Fields
 
 MEMORIES = st.builds(
-    Memory,
+    MemoryRecord,
     id=st.just("0" * 20),
     text=TEXT,
     session=TEXT,
@@ -149,20 +150,20 @@ MEMORIES = st.builds(
 
 
 @given(MEMORIES)
-def test_fields_are_json_and_come_back_whole(memory: Memory) -> None:
+def test_fields_are_json_and_come_back_whole(memory: MemoryRecord) -> None:
     fields = json.loads(json.dumps(to_fields(memory)))
     assert from_fields(fields) == memory
 
 
 def test_defaults_are_left_out_and_unknown_names_ignored() -> None:
-    memory = Memory(id="0" * 20, text="x")
+    memory = MemoryRecord(id="0" * 20, text="x")
     assert to_fields(memory) == {"id": "0" * 20, "text": "x"}
     assert from_fields({**to_fields(memory), "mood": "of a newer version"}) == memory
 
 
 def test_a_memory_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Memory(id="", text="x").text = "y"  # type: ignore[misc]
+        MemoryRecord(id="", text="x").text = "y"  # type: ignore[misc]
 
 
 def test_the_hash_is_of_the_exact_text() -> None:

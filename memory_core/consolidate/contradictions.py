@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from memory_core.consolidate.plan import Plan
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
-from memory_core.records import DERIVED, Contradiction, Memory, scope
+from memory_core.records import DERIVED, Contradiction, MemoryRecord, scope
 from memory_core.relations import duplicates
 from memory_core.relations.claims import opposed
 from memory_core.relations.corrections import Correction, Said, correction, extends, said
@@ -45,7 +45,9 @@ def contradictions(scene: Workspace) -> None:
 # By what is stated
 
 
-def _by_statement(everyone: list[Memory]) -> Iterator[tuple[Memory, Memory, Correction]]:
+def _by_statement(
+    everyone: list[MemoryRecord],
+) -> Iterator[tuple[MemoryRecord, MemoryRecord, Correction]]:
     """What is corrected by a statement about the same subject and attribute, oldest first.
 
     Each is compared with the latest one before it of every owner and speaker: versions form chains.
@@ -70,7 +72,9 @@ def _by_statement(everyone: list[Memory]) -> Iterator[tuple[Memory, Memory, Corr
 # By closeness
 
 
-def _by_closeness(scene: Workspace, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
+def _by_closeness(
+    scene: Workspace, everyone: list[MemoryRecord], settled: set[frozenset[str]]
+) -> None:
     assert scene.profile is not None
     for i, j, _ in clusters.near_pairs(scene.matrix(everyone), scene.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
@@ -83,7 +87,7 @@ def _by_closeness(scene: Workspace, everyone: list[Memory], settled: set[frozens
             _link(scene, older, newer, duplicates.EXTENDS)
 
 
-def _conflict(scene: Workspace, older: Memory, newer: Memory) -> Correction | None:
+def _conflict(scene: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
     """Why a near pair cannot both hold; None when it can.
 
     Different named speakers speak of themselves. A number that only one of them has adds to the
@@ -107,12 +111,14 @@ def _conflict(scene: Workspace, older: Memory, newer: Memory) -> Correction | No
     return None
 
 
-def _differ(scene: Workspace, older: Memory, newer: Memory) -> bool:
+def _differ(scene: Workspace, older: MemoryRecord, newer: MemoryRecord) -> bool:
     """True when they deny each other or stand for different days."""
     return scene.said(older).negated != scene.said(newer).negated or older.dates != newer.dates
 
 
-def _one_occasion(older: Memory, newer: Memory, difference: str, differing: set[str]) -> bool:
+def _one_occasion(
+    older: MemoryRecord, newer: MemoryRecord, difference: str, differing: set[str]
+) -> bool:
     """False when the texts speak of different days ("today", said twice) without that being it.
 
     "The release is on 7 May" and "on 9 May" name different days too, but that is the update.
@@ -126,7 +132,7 @@ def _one_occasion(older: Memory, newer: Memory, difference: str, differing: set[
 # What no rule tells
 
 
-def _unclear(scene: Workspace, everyone: list[Memory], settled: set[frozenset[str]]) -> None:
+def _unclear(scene: Workspace, everyone: list[MemoryRecord], settled: set[frozenset[str]]) -> None:
     """Report what sounds like a correction of something close to it that no rule could settle."""
     assert scene.profile is not None
     still = scene.plan.memories.keys() - {id for pair in settled for id in pair}
@@ -135,7 +141,7 @@ def _unclear(scene: Workspace, everyone: list[Memory], settled: set[frozenset[st
         for place, memory in enumerate(everyone)
         if place and memory.id in still and corrects(memory.text)
     ]
-    pairs: list[tuple[float, Memory, Memory]] = []
+    pairs: list[tuple[float, MemoryRecord, MemoryRecord]] = []
     for place, nearest, cosine in clusters.nearest_before(scene.matrix(everyone), open_ones):
         older, newer = everyone[nearest], everyone[place]
         if cosine >= scene.profile.related and _about_one(older, newer):
@@ -145,7 +151,11 @@ def _unclear(scene: Workspace, everyone: list[Memory], settled: set[frozenset[st
 
 
 def _judge(
-    scene: Workspace, older: Memory, newer: Memory, why: str, settled: set[frozenset[str]]
+    scene: Workspace,
+    older: MemoryRecord,
+    newer: MemoryRecord,
+    why: str,
+    settled: set[frozenset[str]],
 ) -> None:
     """Let the model say what no rule tells; without one, or when it cannot tell, report it."""
     relation, detail = scene.relate(older, newer)
@@ -157,7 +167,7 @@ def _judge(
         _report(scene, older, newer, UNCLEAR, why)
 
 
-def _about_one(older: Memory, newer: Memory) -> bool:
+def _about_one(older: MemoryRecord, newer: MemoryRecord) -> bool:
     return _one_voice(older, newer) and bool(
         set(older.entities) & set(newer.entities) or (older.topic and older.topic == newer.topic)
     )
@@ -167,7 +177,11 @@ def _about_one(older: Memory, newer: Memory) -> bool:
 
 
 def _settle(
-    scene: Workspace, older: Memory, newer: Memory, found: Correction, settled: set[frozenset[str]]
+    scene: Workspace,
+    older: MemoryRecord,
+    newer: MemoryRecord,
+    found: Correction,
+    settled: set[frozenset[str]],
 ) -> None:
     """Mark *older* as *found* says; what is not the caller's, or not clear, is only reported."""
     plan, pair = scene.plan, frozenset((older.id, newer.id))
@@ -199,7 +213,7 @@ def _settle(
             plan.put(action, older.id, valid_until=newer.occurred_at)
 
 
-def _link(scene: Workspace, older: Memory, newer: Memory, kind: str) -> None:
+def _link(scene: Workspace, older: MemoryRecord, newer: MemoryRecord, kind: str) -> None:
     plan = scene.plan
     if frozenset((older.id, newer.id)) in scene.related or scene.leaves(older, newer):
         return
@@ -207,23 +221,25 @@ def _link(scene: Workspace, older: Memory, newer: Memory, kind: str) -> None:
         plan.link(plan.begin("contradictions", [older.id, newer.id]), newer.id, older.id, kind, 1.0)
 
 
-def _report(scene: Workspace, older: Memory, newer: Memory, relation: str, detail: str) -> None:
+def _report(
+    scene: Workspace, older: MemoryRecord, newer: MemoryRecord, relation: str, detail: str
+) -> None:
     action = scene.plan.begin("contradictions", [older.id, newer.id])
     action.contradiction = _told(older, newer, relation, detail)
 
 
-def _told(older: Memory, newer: Memory, relation: str, detail: str) -> Contradiction:
+def _told(older: MemoryRecord, newer: MemoryRecord, relation: str, detail: str) -> Contradiction:
     shared = [name for name in newer.entities if name in older.entities]
     subject = ", ".join(shared) or (newer.topic if newer.topic == older.topic else "")
     agents = (older.agent, newer.agent)
     return Contradiction(older.id, newer.id, relation, subject, detail, agents)
 
 
-def _two_speakers(a: Memory, b: Memory) -> bool:
+def _two_speakers(a: MemoryRecord, b: MemoryRecord) -> bool:
     return bool(a.speaker and b.speaker and a.speaker != b.speaker)
 
 
-def _one_voice(older: Memory, newer: Memory) -> bool:
+def _one_voice(older: MemoryRecord, newer: MemoryRecord) -> bool:
     """True when one speaker says both in one scope: then the later one is what counts."""
     return scope(older) == scope(newer) and older.speaker == newer.speaker
 
@@ -247,12 +263,12 @@ def repetitions(scene: Workspace) -> None:
                 _merge(scene.plan, a, b, cosine)
 
 
-def _voice(memory: Memory) -> tuple[object, ...]:
+def _voice(memory: MemoryRecord) -> tuple[object, ...]:
     """What repetitions share. A fact that a model made never stands in for what was said."""
     return scope(memory), memory.speaker, memory.extracted
 
 
-def _merge(plan: Plan, a: Memory, b: Memory, cosine: float) -> None:
+def _merge(plan: Plan, a: MemoryRecord, b: MemoryRecord, cosine: float) -> None:
     stays, goes = sorted(
         (a, b), key=lambda m: (-m.importance, -m.access_count, m.recorded_at, m.id)
     )
@@ -262,5 +278,5 @@ def _merge(plan: Plan, a: Memory, b: Memory, cosine: float) -> None:
     plan.bequeath(action, goes.id, stays.id)
 
 
-def _when(memory: Memory) -> tuple[float, float, str]:
+def _when(memory: MemoryRecord) -> tuple[float, float, str]:
     return memory.occurred_at, memory.recorded_at, memory.id

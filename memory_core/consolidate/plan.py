@@ -17,7 +17,7 @@ from memory_core.records import (
     Change,
     Contradiction,
     Identity,
-    Memory,
+    MemoryRecord,
     RunReport,
     Step,
     Summary,
@@ -39,7 +39,7 @@ class Action:
     step: str
     rests_on: tuple[str, ...] = ()
     changes: list[Change] = field(default_factory=list)
-    created: Memory | None = None
+    created: MemoryRecord | None = None
     parts: list[int] = field(default_factory=list)
     vectors: NDArray[np.float16] | None = None
     fingerprint: str = ""
@@ -56,9 +56,9 @@ class Plan:
         self,
         run: str,
         who: Identity,
-        memories: Iterable[Memory],
+        memories: Iterable[MemoryRecord],
         now: float,
-        scope_of: Callable[[Memory], str],
+        scope_of: Callable[[MemoryRecord], str],
     ) -> None:
         """Plan the run *run* of *who* over *memories*, which keep their order.
 
@@ -73,7 +73,7 @@ class Plan:
         """One line a step about what was not done and why; "" when there is nothing to say."""
         self._scope_of = scope_of
 
-    def active(self) -> list[Memory]:
+    def active(self) -> list[MemoryRecord]:
         """Memories that take part in a run: neither retired nor out of date."""
         return [m for m in self.memories.values() if m.retired_at is None and not m.superseded_by]
 
@@ -84,7 +84,7 @@ class Plan:
         return action
 
     def put(self, action: Action, id: str, **fields: Any) -> None:
-        """Give the memory *id* these values of records.Memory."""
+        """Give the memory *id* these values of MemoryRecord."""
         current = self.memories[id]
         before = {name: plain(getattr(current, name)) for name in fields}
         body = {name: plain(value) for name, value in fields.items()}
@@ -96,7 +96,7 @@ class Plan:
         self.put(action, id, retired_at=self.now)
         action.retired = id
 
-    def create(self, action: Action, memory: Memory) -> None:
+    def create(self, action: Action, memory: MemoryRecord) -> None:
         """Add a new memory."""
         action.created = memory
         fields = to_fields(memory)
@@ -121,7 +121,7 @@ class Plan:
         kind: str,
         target: str,
         body: dict[str, Any],
-        memory: Memory,
+        memory: MemoryRecord,
         before: dict[str, Any],
     ) -> Change:
         return Change(

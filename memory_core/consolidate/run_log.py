@@ -15,7 +15,7 @@ from memory_core.consolidate.plan import Action, Plan, plain
 from memory_core.errors import Busy, InvalidInput, NotFound
 from memory_core.records import (
     Change,
-    Memory,
+    MemoryRecord,
     RunReport,
     content_hash,
     from_fields,
@@ -282,7 +282,7 @@ def _as_planned(tx: Transaction, change: Change) -> bool:
     )
 
 
-def _memory(tx: Transaction, id: str) -> Memory | None:
+def _memory(tx: Transaction, id: str) -> MemoryRecord | None:
     fields = tx.fields(id)
     return None if fields is None else from_fields(fields)
 

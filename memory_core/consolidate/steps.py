@@ -19,16 +19,16 @@ from memory_core.config import Settings
 from memory_core.consolidate.plan import Plan
 from memory_core.embedding.base import Profile
 from memory_core.lifecycle.topics import beginning
-from memory_core.records import DERIVED, TIERS, Memory, scope
+from memory_core.records import DERIVED, TIERS, MemoryRecord, scope
 from memory_core.relations.claims import Claims, claims
 from memory_core.scoring import clusters, decay, tiers
 
 K = TypeVar("K", bound=Hashable)
 
-Summarise = Callable[[str, Sequence[Memory], int], str]
+Summarise = Callable[[str, Sequence[MemoryRecord], int], str]
 """(run, sources, sentences) -> a model's summary that its sources bear out, or ""."""
 
-Relate = Callable[[Memory, Memory], tuple[str, str]]
+Relate = Callable[[MemoryRecord, MemoryRecord], tuple[str, str]]
 """(older, newer) -> how a model judges their relation, and why; ("", "") when it does not tell."""
 
 SESSION_ENDED_S = 3600.0
@@ -62,7 +62,7 @@ class Workspace:
     settings: Settings
     profile: Profile | None
     vectors: dict[str, NDArray[np.float32]]
-    others: list[Memory]
+    others: list[MemoryRecord]
     related: set[frozenset[str]]
     demoted: Callable[[str], bool]
     silence_s: float
@@ -72,35 +72,35 @@ class Workspace:
     relate: Relate
     claims: dict[str, Claims] = field(default_factory=dict)
 
-    def said(self, memory: Memory) -> Claims:
+    def said(self, memory: MemoryRecord) -> Claims:
         """The claims of a memory's text."""
         if memory.id not in self.claims:
             self.claims[memory.id] = claims(memory.text)
         return self.claims[memory.id]
 
-    def matrix(self, memories: Sequence[Memory]) -> NDArray[np.float32]:
+    def matrix(self, memories: Sequence[MemoryRecord]) -> NDArray[np.float32]:
         """The vectors of *memories*, all of which have one, (n, d)."""
         return np.stack([self.vectors[memory.id] for memory in memories])
 
-    def leaves(self, *memories: Memory) -> bool:
+    def leaves(self, *memories: MemoryRecord) -> bool:
         """True when all of *memories* are to be left alone: it would be an undone run again."""
         return all(memory.id in self.left for memory in memories)
 
-    def spoken(self) -> list[Memory]:
+    def spoken(self) -> list[MemoryRecord]:
         """Active memories that are not derived from others."""
         return [memory for memory in self.plan.active() if memory.kind not in DERIVED]
 
-    def sources(self, memory: Memory) -> list[Memory]:
+    def sources(self, memory: MemoryRecord) -> list[MemoryRecord]:
         """What *memory* rests on, as far as it is there, oldest first."""
         known = (self.plan.memories.get(id) for id in memory.derived_from)
         return [found for found in known if found is not None]
 
-    def is_stale(self, memory: Memory) -> bool:
+    def is_stale(self, memory: MemoryRecord) -> bool:
         """True when *memory* was marked so, or has a source that was superseded."""
         late = any(source.superseded_by for source in self.sources(memory))
         return memory.stale_since is not None or late
 
-    def embedded(self, memories: Iterable[Memory]) -> list[Memory]:
+    def embedded(self, memories: Iterable[MemoryRecord]) -> list[MemoryRecord]:
         """Those of *memories* that have a vector."""
         return [memory for memory in memories if memory.id in self.vectors]
 
@@ -148,7 +148,7 @@ def apply_tiers(scene: Workspace) -> None:
             plan.put(plan.begin("settle"), memory.id, tier=lower)
 
 
-def _ringed(scene: Workspace, members: Sequence[Memory]) -> NDArray[np.bool_]:
+def _ringed(scene: Workspace, members: Sequence[MemoryRecord]) -> NDArray[np.bool_]:
     """True for the last turns of a conversation that goes on."""
     settings = scene.settings.tiers
     inside = {
@@ -242,7 +242,7 @@ def _rest(scene: Workspace, least: float) -> None:
             plan.put(plan.begin("prune"), memory.id, retired_at=None)
 
 
-def _retention(scene: Workspace, members: Sequence[Memory]) -> NDArray[np.float64]:
+def _retention(scene: Workspace, members: Sequence[MemoryRecord]) -> NDArray[np.float64]:
     settings = scene.settings.decay
     last = [m.recorded_at if m.last_accessed is None else m.last_accessed for m in members]
     days = [
@@ -262,9 +262,11 @@ def _retention(scene: Workspace, members: Sequence[Memory]) -> NDArray[np.float6
 # Groups
 
 
-def grouped(memories: Iterable[Memory], key: Callable[[Memory], K]) -> list[list[Memory]]:
+def grouped(
+    memories: Iterable[MemoryRecord], key: Callable[[MemoryRecord], K]
+) -> list[list[MemoryRecord]]:
     """*memories* by *key*, groups and members in order of first appearance."""
-    groups: dict[K, list[Memory]] = {}
+    groups: dict[K, list[MemoryRecord]] = {}
     for memory in memories:
         groups.setdefault(key(memory), []).append(memory)
     return list(groups.values())

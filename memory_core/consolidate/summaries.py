@@ -13,7 +13,15 @@ from dataclasses import replace
 from memory_core.consolidate.plan import Action
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.gist.passthrough import telling
-from memory_core.records import DERIVED, TRUSTS, Memory, content_hash, new_id, repeat_key, scope
+from memory_core.records import (
+    DERIVED,
+    TRUSTS,
+    MemoryRecord,
+    content_hash,
+    new_id,
+    repeat_key,
+    scope,
+)
 from memory_core.relations import duplicates
 from memory_core.text.passages import sentences
 from memory_core.text.time.moments import day_words
@@ -64,7 +72,9 @@ def refresh(scene: Workspace) -> None:
             _renew(scene, action, old, sources)
 
 
-def _renew(scene: Workspace, action: Action, old: Memory, sources: Sequence[Memory]) -> None:
+def _renew(
+    scene: Workspace, action: Action, old: MemoryRecord, sources: Sequence[MemoryRecord]
+) -> None:
     """Put what *sources* say now in the place of *old*."""
     if old.kind == "concept":
         fresh = _concept(scene, sources)
@@ -79,7 +89,7 @@ def _renew(scene: Workspace, action: Action, old: Memory, sources: Sequence[Memo
     _succeed(scene, action, old, fresh)
 
 
-def _succeed(scene: Workspace, action: Action, old: Memory, fresh: Memory) -> None:
+def _succeed(scene: Workspace, action: Action, old: MemoryRecord, fresh: MemoryRecord) -> None:
     plan = scene.plan
     plan.create(action, fresh)
     plan.put(action, old.id, superseded_by=fresh.id, superseded_at=plan.now, retired_at=plan.now)
@@ -112,7 +122,7 @@ def summaries(scene: Workspace) -> None:
         _demote(scene, action, sources)
 
 
-def in_force(scene: Workspace, kind: str) -> list[Memory]:
+def in_force(scene: Workspace, kind: str) -> list[MemoryRecord]:
     """Memories of a derived *kind* that hold, those included that rest (sleep.prune_faded)."""
     return [
         memory
@@ -122,7 +132,7 @@ def in_force(scene: Workspace, kind: str) -> list[Memory]:
     ]
 
 
-def _clusters(scene: Workspace, episodes: list[Memory]) -> Iterator[list[Memory]]:
+def _clusters(scene: Workspace, episodes: list[MemoryRecord]) -> Iterator[list[MemoryRecord]]:
     """Episodes of one scope and topic that hang together; without vectors, of one conversation.
 
     Within a topic two are linked from the topic's own threshold on: measured on six months of daily
@@ -148,12 +158,14 @@ def _clusters(scene: Workspace, episodes: list[Memory]) -> Iterator[list[Memory]
                     yield [batch[index] for index in group]
 
 
-def _of_cluster(scene: Workspace, sources: Sequence[Memory], importance: float) -> Memory | None:
+def _of_cluster(
+    scene: Workspace, sources: Sequence[MemoryRecord], importance: float
+) -> MemoryRecord | None:
     text, maker = _told(scene, sources, dated=True)
     return _derived(scene, sources, text, maker, importance=importance) if text else None
 
 
-def _demote(scene: Workspace, action: Action, sources: Iterable[Memory]) -> None:
+def _demote(scene: Workspace, action: Action, sources: Iterable[MemoryRecord]) -> None:
     for memory in sources:
         if not scene.demoted(memory.id):
             scene.plan.put(action, memory.id, importance=memory.importance * SOURCE_FACTOR)
@@ -182,7 +194,7 @@ def sessions(scene: Workspace) -> None:
             _sum_up(scene, sorted(thread, key=lambda memory: memory.position), old)
 
 
-def _sum_up(scene: Workspace, thread: list[Memory], old: Memory | None) -> None:
+def _sum_up(scene: Workspace, thread: list[MemoryRecord], old: MemoryRecord | None) -> None:
     plan, summary = scene.plan, _of_session(scene, thread)
     if summary is None:
         return
@@ -195,7 +207,7 @@ def _sum_up(scene: Workspace, thread: list[Memory], old: Memory | None) -> None:
         _succeed(scene, action, old, summary)
 
 
-def _of_session(scene: Workspace, thread: Sequence[Memory]) -> Memory | None:
+def _of_session(scene: Workspace, thread: Sequence[MemoryRecord]) -> MemoryRecord | None:
     text, maker = _told(scene, thread, dated=False)
     if not text:
         return None
@@ -203,7 +215,7 @@ def _of_session(scene: Workspace, thread: Sequence[Memory]) -> Memory | None:
     return _derived(scene, thread, text, maker, importance=SESSION_IMPORTANCE)
 
 
-def is_session_summary(memory: Memory) -> bool:
+def is_session_summary(memory: MemoryRecord) -> bool:
     """True for a summary of one conversation."""
     return memory.kind == "summary" and memory.text.startswith(SESSION_PREFIX)
 
@@ -231,7 +243,7 @@ def concepts(scene: Workspace) -> None:
             _succeed(scene, action, old, fresh)
 
 
-def _concept(scene: Workspace, members: Sequence[Memory]) -> Memory | None:
+def _concept(scene: Workspace, members: Sequence[MemoryRecord]) -> MemoryRecord | None:
     """What *members* have in common: the words that most of them share, and when they were said."""
     shared = Counter(word for m in members for word in dict.fromkeys(content_words(m.text)))
     common = [word for word, count in shared.most_common() if count > 1 and not word.isdigit()]
@@ -250,10 +262,10 @@ def _concept(scene: Workspace, members: Sequence[Memory]) -> Memory | None:
 
 
 def _derived(
-    scene: Workspace, sources: Sequence[Memory], text: str, maker: str, *, importance: float
-) -> Memory:
+    scene: Workspace, sources: Sequence[MemoryRecord], text: str, maker: str, *, importance: float
+) -> MemoryRecord:
     first, named = sources[0], {memory.topic for memory in sources}
-    return Memory(
+    return MemoryRecord(
         id=new_id(scene.plan.now),
         text=text,
         visibility=first.visibility,
@@ -273,7 +285,7 @@ def _derived(
     )
 
 
-def _told(scene: Workspace, sources: Sequence[Memory], *, dated: bool) -> tuple[str, str]:
+def _told(scene: Workspace, sources: Sequence[MemoryRecord], *, dated: bool) -> tuple[str, str]:
     """A summary of *sources* in a few sentences, and what it calls itself."""
     most = scene.settings.consolidation.summary_sentences
     text = scene.summarise(scene.plan.run, sources, most)
@@ -282,7 +294,7 @@ def _told(scene: Workspace, sources: Sequence[Memory], *, dated: bool) -> tuple[
     return extract(sources, most, dated=dated), "Extractive summary"
 
 
-def extract(sources: Sequence[Memory], most: int, *, dated: bool) -> str:
+def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
     """At most *most* of the most telling sentences of *sources*, verbatim, in order.
 
     With who said them where that changes and, when *dated*, the day where that changes.
@@ -319,7 +331,7 @@ def _closed(sentence: str) -> str:
     return f"{text}." if text[-1:].isalnum() else text
 
 
-def _batches(memories: list[Memory], most: int, least: int) -> Iterator[list[Memory]]:
+def _batches(memories: list[MemoryRecord], most: int, least: int) -> Iterator[list[MemoryRecord]]:
     """*memories* in runs of at most *most*; runs of fewer than *least* are left for later."""
     for start in range(0, len(memories), most):
         batch = memories[start : start + most]

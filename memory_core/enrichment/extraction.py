@@ -23,7 +23,7 @@ from memory_core.records import (
     TRUSTS,
     Change,
     Identity,
-    Memory,
+    MemoryRecord,
     content_hash,
     normalised,
     owner_of,
@@ -51,13 +51,13 @@ _rules = PassthroughEncoder()
 # What goes in
 
 
-def turn(memory: Memory) -> InputTurn:
+def turn(memory: MemoryRecord) -> InputTurn:
     """*memory* as a model may see it: without secrets and without recalled text."""
     shown = secrets.mask(relevance.without_recalled(memory.text))[0]
     return InputTurn(shown, memory.speaker, memory.role, memory.occurred_at)
 
 
-def is_echo(memory: Memory) -> bool:
+def is_echo(memory: MemoryRecord) -> bool:
     """True when nothing is left of *memory* without the recalled text in it."""
     return not relevance.without_recalled(memory.text)
 
@@ -90,8 +90,8 @@ class Extraction:
 
     def outcome(
         self,
-        context: Sequence[Memory],
-        turns: Sequence[Memory],
+        context: Sequence[MemoryRecord],
+        turns: Sequence[MemoryRecord],
         made: Encoded,
         embedder: Embedder | None,
     ) -> Extracted:
@@ -128,7 +128,7 @@ class Extraction:
             if fields is None:
                 continue  # it was forgotten meanwhile
             values = self._judged(tx, id, fields, values)
-            actor, scope = str(fields.get("agent", "")), owner_of(Memory(**_scope(fields)))
+            actor, scope = str(fields.get("agent", "")), owner_of(MemoryRecord(**_scope(fields)))
             tx.append(Change("put", id, values, actor=actor, source=SOURCE, scope=scope))
         for id in outcome.outdated:
             if tx.accesses([id]):  # not forgotten meanwhile; what is made again comes back
@@ -152,7 +152,7 @@ class Extraction:
             return values | {"retired_at": None}
         return values
 
-    def _outdated(self, turns: Sequence[Memory]) -> tuple[str, ...]:
+    def _outdated(self, turns: Sequence[MemoryRecord]) -> tuple[str, ...]:
         """Facts that rest on nothing but *turns* and were made by another version."""
         own = {memory.id for memory in turns if memory.encoded not in ("", FAILED)}
         with self._store.reading():
@@ -171,7 +171,7 @@ class Extraction:
     def _finished(self) -> dict[str, Any]:
         return {"due": [], "encoded": self._version}
 
-    def _values(self, memory: Memory, gist: Gist) -> dict[str, Any]:
+    def _values(self, memory: MemoryRecord, gist: Gist) -> dict[str, Any]:
         """New values of *memory*: those due, where rules had given the old ones."""
         values = self._finished()
         own = said([memory])
@@ -194,7 +194,7 @@ class Extraction:
     # Facts
 
     def _entry(
-        self, fact: Fact, sources: Sequence[Memory], trust: str, embedder: Embedder | None
+        self, fact: Fact, sources: Sequence[MemoryRecord], trust: str, embedder: Embedder | None
     ) -> tuple[Entry, str]:
         """*fact* as a memory. It has the lowest *trust* of all that the model was shown.
 
@@ -203,7 +203,7 @@ class Extraction:
         last = sources[-1]
         text = secrets.mask(fact.text)[0]
         named = [name for name in fact.entities if name.casefold() in text.casefold()]
-        memory = Memory(
+        memory = MemoryRecord(
             id="",
             text=text,
             visibility=last.visibility,
@@ -252,7 +252,7 @@ class Extraction:
         return ""
 
 
-def _unfit(fact: Fact, sources: Sequence[Memory]) -> str:
+def _unfit(fact: Fact, sources: Sequence[MemoryRecord]) -> str:
     """Why *fact* is not taken; "" when it is."""
     if any(normalised(fact.text) == normalised(source.text) for source in sources):
         return "it is the text itself"
@@ -260,7 +260,7 @@ def _unfit(fact: Fact, sources: Sequence[Memory]) -> str:
     return f"{foreign!r} does not stand in its sources" if foreign else ""
 
 
-def said(memories: Sequence[Memory]) -> list[grounding.Said]:
+def said(memories: Sequence[MemoryRecord]) -> list[grounding.Said]:
     """*memories* as sources of what a model says about them; recalled text is not theirs."""
     return [(m.speaker, relevance.without_recalled(m.text), m.occurred_at) for m in memories]
 

@@ -18,7 +18,7 @@ from memory_core.records import (
     VISIBILITIES,
     Change,
     Identity,
-    Memory,
+    MemoryRecord,
     elapsed,
     owner_of,
 )
@@ -118,7 +118,7 @@ class Queue:
                 break
         return chosen
 
-    def context(self, first: Memory) -> list[Memory]:
+    def context(self, first: MemoryRecord) -> list[MemoryRecord]:
         """The turns before *first* in its conversation that may be shown, oldest first.
 
         None of less trust: a web page would speak for the turns after it.
@@ -169,7 +169,7 @@ class Queue:
             asked += len(wanted)
         return asked
 
-    def may_see(self, memory: Memory) -> bool:
+    def may_see(self, memory: MemoryRecord) -> bool:
         """True when the settings and whoever wrote it let a model see *memory*."""
         return model_work.allowed(memory, self._settings)
 
@@ -188,13 +188,13 @@ def _spoken(trust: int) -> int:
     return max(trust, TRUSTS.index("agent"))
 
 
-def _wants(memory: Memory, version: str) -> bool:
+def _wants(memory: MemoryRecord, version: str) -> bool:
     done = memory.encoded == version or memory.due
     fresh = memory.encoded == FAILED or not done
     return fresh and bool(model_work.due(memory, judged=True))
 
 
-def _make_due(tx: Transaction, memories: Sequence[Memory]) -> None:
+def _make_due(tx: Transaction, memories: Sequence[MemoryRecord]) -> None:
     for memory in memories:
         if tx.accesses([memory.id]):  # not forgotten meanwhile
             body: dict[str, object] = {"due": list(model_work.due(memory, judged=True))}

@@ -25,7 +25,7 @@ from memory_core.enrichment.extraction import Extracted, Extraction, is_echo, sa
 from memory_core.enrichment.queue import Group, Queue
 from memory_core.errors import EncoderUnavailable
 from memory_core.gist.base import AnswerFailure, Encoded, GistEncoder, Related, ServiceFailure
-from memory_core.records import FAILED, JOBS, Check, Identity, Memory
+from memory_core.records import FAILED, JOBS, Check, Identity, MemoryRecord
 from memory_core.storage.locks import FileLock
 from memory_core.storage.store import MemoryStore
 
@@ -192,7 +192,7 @@ class Worker:
                 state.busy.difference_update(ids)
                 state.groups -= groups
 
-    def _encode(self, turns: Sequence[Memory]) -> bool:
+    def _encode(self, turns: Sequence[MemoryRecord]) -> bool:
         """Send *turns* to the model and write what follows; False when it did not serve."""
         for memory in filter(is_echo, turns):
             self._extraction.write(self._extraction.done(memory.id))
@@ -215,7 +215,7 @@ class Worker:
             self._forget_tries(turns)
         return True
 
-    def _asked(self, context: Sequence[Memory], turns: Sequence[Memory]) -> Encoded:
+    def _asked(self, context: Sequence[MemoryRecord], turns: Sequence[MemoryRecord]) -> Encoded:
         from memory_core.gist.prompts import most_tokens  # only where a model was chosen
 
         shown, before = [turn(memory) for memory in turns], [turn(memory) for memory in context]
@@ -227,7 +227,7 @@ class Worker:
         fits = embedder is not None and embedder.fingerprint == self._store.fingerprint
         return embedder if fits else None
 
-    def _unusable(self, turns: Sequence[Memory], problem: AnswerFailure) -> None:
+    def _unusable(self, turns: Sequence[MemoryRecord], problem: AnswerFailure) -> None:
         """Count a try for *turns*; what was tried alone and often enough is given up."""
         with self._lock:
             self._state.tried.update(memory.id for memory in turns)
@@ -239,14 +239,14 @@ class Worker:
         self._extraction.write(Extracted({turns[0].id: {"encoded": FAILED}}))
         self._forget_tries(turns)
 
-    def _forget_tries(self, turns: Sequence[Memory]) -> None:
+    def _forget_tries(self, turns: Sequence[MemoryRecord]) -> None:
         with self._lock:
             for memory in turns:
                 self._state.tried.pop(memory.id, None)
 
     # For sleep
 
-    def summarise(self, run: str, sources: Sequence[Memory], sentences: int) -> str:
+    def summarise(self, run: str, sources: Sequence[MemoryRecord], sentences: int) -> str:
         """A model's summary of *sources*, as job `summarise:RUN`; "" when there is none to be had.
 
         Every number, date and name of it stands in the sources.
@@ -270,7 +270,7 @@ class Worker:
             log.warning("%s:%s is extractive: %r stands in no source", SUMMARISE, run, foreign)
         return "" if foreign else made.text
 
-    def relate(self, older: Memory, newer: Memory) -> Related:
+    def relate(self, older: MemoryRecord, newer: MemoryRecord) -> Related:
         """How *newer* relates to *older* as a model judges it; relation "" when there is none."""
         if not self.active or not all(map(self.queue.may_see, (older, newer))):
             return Related("")
@@ -283,7 +283,7 @@ class Worker:
             log.info("no judgement: %s", problem.problem)
             return Related("")
 
-    def judged(self, older: Memory, newer: Memory) -> tuple[str, str]:
+    def judged(self, older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str]:
         """The relation of `relate` and its reason."""
         found = self.relate(older, newer)
         return found.relation, found.detail

@@ -21,10 +21,12 @@ from fractions import Fraction
 from typing import Any
 
 from memory_core.errors import InvalidInput
-from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Memory, is_id
+from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, MemoryRecord, is_id
 
-_NAMES = tuple(field.name for field in fields(Memory))
-_DEFAULTS = {field.name: field.default for field in fields(Memory) if field.default is not MISSING}
+_NAMES = tuple(field.name for field in fields(MemoryRecord))
+_DEFAULTS = {
+    field.name: field.default for field in fields(MemoryRecord) if field.default is not MISSING
+}
 _LISTS = frozenset(name for name, default in _DEFAULTS.items() if isinstance(default, tuple))
 _MOMENTS = frozenset(name for name, default in _DEFAULTS.items() if default is None)
 _TIMES = _MOMENTS | {"occurred_at", "recorded_at"}
@@ -55,11 +57,11 @@ class ImportedLine:
     """One memory that was read, the *line* it stood on (from 1), and what was ignored or mended."""
 
     line: int
-    memory: Memory
+    memory: MemoryRecord
     warnings: tuple[str, ...] = ()
 
 
-def to_record(memory: Memory) -> dict[str, Any]:
+def to_record(memory: MemoryRecord) -> dict[str, Any]:
     """Every field of *memory*, in order, ready for JSON; times as described above, unset ones None.
 
     Raises InvalidInput when a time is not finite.
@@ -73,7 +75,7 @@ def to_record(memory: Memory) -> dict[str, Any]:
     return record
 
 
-def from_record(record: Mapping[str, Any]) -> tuple[Memory, tuple[str, ...]]:
+def from_record(record: Mapping[str, Any]) -> tuple[MemoryRecord, tuple[str, ...]]:
     """The memory of *record*, and warnings about unknown fields and replaced lone surrogates.
 
     Only "text" must be there; the others take their defaults. A missing id becomes "" and is for
@@ -91,10 +93,10 @@ def from_record(record: Mapping[str, Any]) -> tuple[Memory, tuple[str, ...]]:
             values[name] = mended = _mended(value)
             if mended != value:
                 warnings.append(f"{name}: a lone surrogate became U+FFFD")
-    return Memory(**values), tuple(warnings)
+    return MemoryRecord(**values), tuple(warnings)
 
 
-def write(memories: Iterable[Memory]) -> Iterator[str]:
+def write(memories: Iterable[MemoryRecord]) -> Iterator[str]:
     """One line of JSON a memory, in UTF-8 text without ASCII escapes, each ending in a newline."""
     for memory in memories:
         try:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from memory_core.config import GistSettings, Settings
-from memory_core.records import (
-    JOBS,
-    NEVER,
-    Memory,
-)
+from memory_core.records import JOBS, NEVER, MemoryRecord
 from memory_core.text.importance import FILLER, NORMAL
 
 
-def due(memory: Memory, *, judged: bool) -> tuple[str, ...]:
+def due(memory: MemoryRecord, *, judged: bool) -> tuple[str, ...]:
     """The jobs that a model has to do for a new *memory*; *judged*: the caller gave the importance.
 
     None for what is derived, and for what systems and tools print. Importance that rules are sure
@@ -23,7 +19,7 @@ def due(memory: Memory, *, judged: bool) -> tuple[str, ...]:
     return tuple(job for job in JOBS if job != "importance-judge" or not sure)
 
 
-def allowed(memory: Memory, settings: GistSettings) -> bool:
+def allowed(memory: MemoryRecord, settings: GistSettings) -> bool:
     """True when *settings* and whoever wrote *memory* let a model see it."""
     return (
         memory.agent not in settings.forbid_agents
@@ -32,7 +28,7 @@ def allowed(memory: Memory, settings: GistSettings) -> bool:
     )
 
 
-def due_late(memory: Memory, settings: Settings) -> tuple[str, ...]:
+def due_late(memory: MemoryRecord, settings: Settings) -> tuple[str, ...]:
     """The jobs for a *memory* that leaves the ring and that no model was asked about (row A2.6)."""
     late = settings.encoder != "passthrough" and not (memory.encoded or memory.due)
     return due(memory, judged=True) if late and allowed(memory, settings.gist) else ()

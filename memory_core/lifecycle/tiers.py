@@ -21,7 +21,15 @@ from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.lifecycle import model_work, retention, topics, turn_pairs
-from memory_core.records import Change, Identity, Memory, elapsed, from_fields, owner_of, thread_key
+from memory_core.records import (
+    Change,
+    Identity,
+    MemoryRecord,
+    elapsed,
+    from_fields,
+    owner_of,
+    thread_key,
+)
 from memory_core.scoring import tiers
 from memory_core.scoring.arrays import Rows
 from memory_core.storage.index.graph import Graph
@@ -94,7 +102,7 @@ class Tiers:
         self._turns = 0
         self._alone = threading.Lock()
 
-    def leaving(self, memory: Memory) -> list[str]:
+    def leaving(self, memory: MemoryRecord) -> list[str]:
         """The ids that leave the ring of its conversation, first in first, when *memory* enters.
 
         Only those important enough to be kept; the others are retired by the next sweep, unless
@@ -258,7 +266,7 @@ class Tiers:
         return Swept(**done)
 
 
-def _still(memory: Memory, move: int) -> bool:
+def _still(memory: MemoryRecord, move: int) -> bool:
     tier = {tiers.KEPT: "active", tiers.UNKEPT: "active", tiers.OVER: "long_term"}
     fits = memory.tier == tier.get(move, memory.tier) and memory.retired_at is None
     return fits and not memory.replaced

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.scoring import clusters
 from memory_core.scoring.arrays import Rows
 from memory_core.storage.accesses import CO_RECALL
@@ -86,6 +86,6 @@ def sizes(store: MemoryStore, allowed: NDArray[np.bool_]) -> dict[str, int]:
 LABEL_CHARS = 80
 
 
-def beginning(memory: Memory) -> str:
+def beginning(memory: MemoryRecord) -> str:
     """What a topic is called that begins with *memory*."""
     return " ".join(memory.text.split())[:LABEL_CHARS]

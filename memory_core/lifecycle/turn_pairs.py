@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.embedding.base import Embedder
-from memory_core.records import ROLES, TIERS, Change, Memory
+from memory_core.records import ROLES, TIERS, Change, MemoryRecord
 from memory_core.scoring.arrays import Rows
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
 Vectors = dict[str, tuple[list[int], NDArray[np.float16]]]
-Embed = Callable[[Embedder, Memory], tuple[list[int], NDArray[np.float32]]]
+Embed = Callable[[Embedder, MemoryRecord], tuple[list[int], NDArray[np.float32]]]
 
 PAIR = "pair"
 """The kind of the link; it leads from the answer to the turn."""
@@ -36,8 +36,8 @@ _ACTIVE = TIERS.index("active")
 class Pair:
     """A turn and its answer. *importance* is the higher one, *access_count* the sum of both."""
 
-    user: Memory
-    agent: Memory
+    user: MemoryRecord
+    agent: MemoryRecord
 
     @property
     def text(self) -> str:
@@ -117,7 +117,7 @@ def vectors(
 def with_pair(store: MemoryStore, embed: Embed) -> Embed:
     """*embed* with the vector of its pair for a turn that is in one, as after a change of model."""
 
-    def embedded(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.float32]]:
+    def embedded(embedder: Embedder, memory: MemoryRecord) -> tuple[list[int], NDArray[np.float32]]:
         parts, made = embed(embedder, memory)
         pair = of(store, [memory.id]).get(memory.id)
         if pair is None or pair.user.id != memory.id:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from memory_core.embedding.base import Embedder
 from memory_core.errors import EncoderUnavailable
-from memory_core.records import Memory, elapsed
+from memory_core.records import MemoryRecord, elapsed
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
@@ -27,7 +27,7 @@ RETRY_SECONDS = 60.0
 """A memory that the model refused is tried again after this, and waits for all others till then."""
 
 Vectors: TypeAlias = tuple[list[int], NDArray[np.float32]]
-Embed = Callable[[Embedder, Memory], Vectors]
+Embed = Callable[[Embedder, MemoryRecord], Vectors]
 
 
 class Backfill:

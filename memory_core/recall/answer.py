@@ -9,7 +9,7 @@ import numpy as np
 
 from memory_core.lifecycle.working_memory import Activation
 from memory_core.recall.query import Cues
-from memory_core.records import Hit, Memory, Neighbour, Recollection
+from memory_core.records import Hit, MemoryRecord, Neighbour, Recollection
 from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.columns import Columns
@@ -165,6 +165,6 @@ def _doubted(why: Mapping[str, float | str]) -> Mapping[str, float | str]:
     return {**why, "rejected": "below_confidence"} if why else why
 
 
-def _neighbours(rows: dict[str, Memory], ids: Sequence[str]) -> tuple[Neighbour, ...]:
+def _neighbours(rows: dict[str, MemoryRecord], ids: Sequence[str]) -> tuple[Neighbour, ...]:
     found = (rows[id] for id in ids if id in rows)
     return tuple(Neighbour(m.id, m.speaker or m.role, m.text, m.occurred_at) for m in found)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.records import KINDS, Memory
+from memory_core.records import KINDS, MemoryRecord
 from memory_core.relations import claims, duplicates
 from memory_core.scoring import reranking
 from memory_core.scoring.arrays import Rows
@@ -187,7 +187,7 @@ def _fold(
     return duplicates.fold(vectors, threshold, same, k)
 
 
-def _memories(store: MemoryStore, rows: Rows, places: Iterable[int]) -> dict[int, Memory]:
+def _memories(store: MemoryStore, rows: Rows, places: Iterable[int]) -> dict[int, MemoryRecord]:
     """The memories at *places* of *rows*, by place; without those just forgotten."""
     ids = {place: store.columns.id(int(rows[place])) for place in places}
     memories = store.indexed(ids.values())

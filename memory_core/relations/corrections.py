@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.relations import duplicates
 from memory_core.relations.english import SELF, Statement, corrects, statements, verdict
 from memory_core.text.time import validity
@@ -42,12 +42,12 @@ class Correction:
 class Said:
     """A memory with the statements of its text and the number of its clauses."""
 
-    memory: Memory
+    memory: MemoryRecord
     statements: tuple[Statement, ...]
     clauses: int
 
 
-def said(memory: Memory) -> Said:
+def said(memory: MemoryRecord) -> Said:
     """*memory* with what it states."""
     return Said(memory, *_parsed(memory.text, memory.speaker))
 
@@ -84,19 +84,19 @@ def correction(older: Said, newer: Said) -> Correction | None:
     return Correction(relation, detail, partial, until, _is_clear(old, newer.memory))
 
 
-def extends(older: Memory, newer: Memory) -> bool:
+def extends(older: MemoryRecord, newer: MemoryRecord) -> bool:
     """True when *newer* holds every content word of *older* and at least two more."""
     less, more = set(content_words(older.text)), set(content_words(newer.text))
     return bool(less) and less < more and len(more - less) >= 2
 
 
-def _until(memory: Memory) -> float | None:
+def _until(memory: MemoryRecord) -> float | None:
     if memory.valid_until is not None:
         return memory.valid_until
     return validity.bounds(memory.text, memory.occurred_at)[1]
 
 
-def _is_clear(statement: Statement, newer: Memory) -> bool:
+def _is_clear(statement: Statement, newer: MemoryRecord) -> bool:
     """False for a thing called by one bare word, unless the newer text says that it corrects."""
     subject = [word for word in statement.subject.split() if word != SELF]
     bare = len(subject) == 1 and SELF not in statement.subject

@@ -21,7 +21,7 @@ from memory_core.records import (
     Change,
     Identity,
     Link,
-    Memory,
+    MemoryRecord,
     Receipt,
     Similar,
     from_fields,
@@ -50,7 +50,7 @@ class Entry:
     """
 
     who: Identity
-    memory: Memory
+    memory: MemoryRecord
     fingerprint: str = ""
     parts: Sequence[int] = ()
     vectors: NDArray[np.float32] | None = None
@@ -240,7 +240,7 @@ def _forgotten(tx: Transaction, entry: Entry) -> dict[str, float]:
     return {tombstone: at for tombstone, _digest, at in tx.tombstones(wanted)}
 
 
-def _refused(memory: Memory, marks: Mapping[str, float]) -> Receipt:
+def _refused(memory: MemoryRecord, marks: Mapping[str, float]) -> Receipt:
     tombstone, at = next(iter(marks.items()))
     warning = (
         f"this was forgotten on {moments.day_words(at)} and is not remembered again by itself; "
@@ -303,7 +303,7 @@ def _correct(tx: Transaction, entry: Entry, receipt: Receipt) -> Receipt:
     return replace(receipt, warnings=warnings)
 
 
-def _standing(tx: Transaction, memory: Memory) -> Memory:
+def _standing(tx: Transaction, memory: MemoryRecord) -> MemoryRecord:
     """*memory*, or the last of those that have replaced it, one the other, and still live."""
     seen = {memory.id}
     while memory.replaced and memory.superseded_by not in seen:

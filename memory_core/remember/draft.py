@@ -7,7 +7,7 @@ from typing import Any
 
 from memory_core import validation
 from memory_core.config import LimitSettings
-from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, Memory
+from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, MemoryRecord
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.remember.writer import Draft
 
@@ -18,7 +18,7 @@ def draft(who: Identity, request: RememberRequest, limits: LimitSettings, now: f
     Raises InvalidInput, TooLarge or ScopeDenied for an argument that is not allowed.
     """
     text, warnings = validation.prose(request.text, "text", limits.text_chars, validation.SPLIT)
-    memory = Memory(
+    memory = MemoryRecord(
         id="",
         text=text,
         visibility=validation.write_scope(who, request.scope),
@@ -62,7 +62,7 @@ def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: f
     return draft(who, request, limits, now)
 
 
-def imported(who: Identity, memory: Memory, limits: LimitSettings) -> Memory:
+def imported(who: Identity, memory: MemoryRecord, limits: LimitSettings) -> MemoryRecord:
     """The exported *memory* as *who* may bring it in; see Memory.bring_in for the errors.
 
     Only an admin can bring in what belongs to another agent or team. Its trust is import, or web.

@@ -24,7 +24,7 @@ from memory_core.records import (
     NEVER,
     Identity,
     Link,
-    Memory,
+    MemoryRecord,
     Receipt,
     Similar,
     content_hash,
@@ -65,7 +65,7 @@ Near = list[tuple[str, float]]
 class Draft:
     """What a caller asks to be remembered, checked and in our terms; the memory has no id yet."""
 
-    memory: Memory
+    memory: MemoryRecord
     judged: bool
     """True when the caller gave the importance."""
     replaces: str = ""
@@ -136,7 +136,7 @@ class Writer:
             commit.mark(self._store, who.agent, corrected_ids, self._clock())
         return receipt
 
-    def bring_in(self, who: Identity, memory: Memory, links: Sequence[Link] = ()) -> Receipt:
+    def bring_in(self, who: Identity, memory: MemoryRecord, links: Sequence[Link] = ()) -> Receipt:
         """Store an imported *memory* under its own id; what is there already stays as it is.
 
         Those of its *links* whose other end is there, and *who* may read it, are stored with it.
@@ -157,7 +157,7 @@ class Writer:
 
     # check
 
-    def _mask(self, memory: Memory) -> tuple[Memory, tuple[str, ...]]:
+    def _mask(self, memory: MemoryRecord) -> tuple[MemoryRecord, tuple[str, ...]]:
         """*memory* without the secrets in its free text, and a warning that names their kinds."""
         masked = [secrets.mask(each) for each in (memory.text, memory.gist, memory.source)]
         kinds = ", ".join(kind for _, found in masked for kind in found)
@@ -169,14 +169,14 @@ class Writer:
         clean = replace(memory, text=text, gist=gist, source=source)
         return clean, (f"secrets were masked: {kinds}",)
 
-    def _forms(self, memory: Memory) -> tuple[str, ...]:
+    def _forms(self, memory: MemoryRecord) -> tuple[str, ...]:
         """What tombstones are compared with; () when nothing was ever forgotten."""
         forgot = self._store.journal.meta(tombstones.SECRET) is not None
         return tombstones.forms(memory.text) if forgot else ()
 
     # gist and parse
 
-    def _encode(self, memory: Memory, *, judged: bool) -> Memory:
+    def _encode(self, memory: MemoryRecord, *, judged: bool) -> MemoryRecord:
         """*memory* with its gist and all that comes with it; what the caller gave stays."""
         gist = self._encoder.encode([InputTurn(memory.text, memory.speaker, memory.role)]).gists[0]
         importance = NORMAL if gist.importance is None else gist.importance
@@ -189,7 +189,7 @@ class Writer:
             importance=memory.importance if judged else importance,
         )
 
-    def _due(self, who: Identity, memory: Memory, *, judged: bool) -> Memory:
+    def _due(self, who: Identity, memory: MemoryRecord, *, judged: bool) -> MemoryRecord:
         """*memory* with what a model is to do for it later, if one was chosen and may see it."""
         if not who.encode:
             return replace(memory, encoded=NEVER)
@@ -206,7 +206,7 @@ class Writer:
             id: model_work.due_late(known[id], self._settings) if id in known else () for id in ids
         }
 
-    def _named(self, who: Identity, memory: Memory) -> Memory:
+    def _named(self, who: Identity, memory: MemoryRecord) -> MemoryRecord:
         """*memory* with the names in its text that the store knows from elsewhere."""
         with self._store.reading():
             known = known_names(memory.text, Gazetteer(self._store, who))
@@ -226,7 +226,7 @@ class Writer:
             self._spacy = None
             return ()
 
-    def _parse(self, memory: Memory) -> Memory:
+    def _parse(self, memory: MemoryRecord) -> MemoryRecord:
         start, end = memory.valid_from, memory.valid_until
         if start is None and end is None:
             start, end = validity.bounds(memory.text, memory.occurred_at)
@@ -275,14 +275,14 @@ class Writer:
             pairs = zip(rows, cosines, strict=True)
             return [(columns.id(int(row)), float(cosine)) for row, cosine in pairs]
 
-    def _judged(self, memory: Memory, near: Near | None) -> Memory:
+    def _judged(self, memory: MemoryRecord, near: Near | None) -> MemoryRecord:
         """*memory* with its importance; *near* None: no model tells what it is like."""
         nearest = None if near is None else max((cosine for _, cosine in near), default=-1.0)
         scored = self._scorer.importance(memory.text, memory.role, nearest, self._profile.related)
         return replace(memory, importance=scored)
 
     def _relate(
-        self, memory: Memory, near: Near, corrected: Mapping[str, Correction]
+        self, memory: MemoryRecord, near: Near, corrected: Mapping[str, Correction]
     ) -> tuple[Similar, ...]:
         close = [id for id, cosine in near if cosine >= self._profile.near_duplicate]
         close += [id for id in corrected if id not in close]
@@ -312,7 +312,7 @@ class Writer:
                 return id
         return ""
 
-    def _corrected(self, who: Identity, memory: Memory, near: Near) -> dict[str, Correction]:
+    def _corrected(self, who: Identity, memory: MemoryRecord, near: Near) -> dict[str, Correction]:
         """What *memory* corrects in so many words, of what the same speaker said in that scope.
 
         Only with words of correction ("no longer", "moved to") and where a rule tells what is
@@ -330,7 +330,7 @@ class Writer:
                     found[id] = what
         return found
 
-    def _earlier(self, who: Identity, memory: Memory, close: list[str]) -> list[str]:
+    def _earlier(self, who: Identity, memory: MemoryRecord, close: list[str]) -> list[str]:
         """Those of *close*, and of the newest that name what *memory* names, that it may correct:
         said before it by the same speaker of *who*.
         """
@@ -352,7 +352,7 @@ class Writer:
         return embedder.profile if embedder is not None else Profile()
 
 
-def _relation(memory: Memory, mine: claims.Claims, other: Memory) -> str:
+def _relation(memory: MemoryRecord, mine: claims.Claims, other: MemoryRecord) -> str:
     if (memory.speaker, memory.visibility) != (other.speaker, other.visibility):
         return duplicates.SIMILAR
     found = duplicates.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from memory_core.config import StorageSettings
 from memory_core.errors import IncompatibleStore, MemoryCoreError, StorageError
-from memory_core.records import Change, Identity, Memory, content_hash
+from memory_core.records import Change, Identity, MemoryRecord, content_hash
 from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
@@ -65,7 +65,7 @@ class MemoryStore:
         *,
         clock: Callable[[], float],
         settings: StorageSettings,
-        index_text: Callable[[Memory], str],
+        index_text: Callable[[MemoryRecord], str],
     ) -> None:
         """Open or create the journal in *directory*; the first catch_up replays it.
 
@@ -299,7 +299,7 @@ class MemoryStore:
             row = self.columns.row(id)
             return row is not None and bool(self.readable(who)[row])
 
-    def memories(self, ids: Iterable[str]) -> dict[str, Memory]:
+    def memories(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """The memories of *ids* that exist, by id, as of the last catch_up.
 
         From LanceDB where it has the newest state, else from the journal. Those that the journal
@@ -312,13 +312,13 @@ class MemoryStore:
             found.update(self._reader.memories(missing))
         return {id: self.with_access(found[id]) for id in wanted if id in found}
 
-    def indexed(self, ids: Iterable[str]) -> dict[str, Memory]:
+    def indexed(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """Those of *ids* that the indexes hold, by id, as the journal has them now."""
         known = [id for id in ids if self.columns.row(id) is not None]
         found = self._reader.memories(known) if known else {}
         return {id: self.with_access(memory) for id, memory in found.items()}
 
-    def _from_table(self, ids: list[str]) -> dict[str, Memory]:
+    def _from_table(self, ids: list[str]) -> dict[str, MemoryRecord]:
         table = self.table
         if table is None or not ids:
             return {}
@@ -329,7 +329,7 @@ class MemoryStore:
             return {}
         return {id: row for id, row in rows.items() if content_hash(row.text) == row.content_hash}
 
-    def with_access(self, memory: Memory) -> Memory:
+    def with_access(self, memory: MemoryRecord) -> MemoryRecord:
         """*memory* with the access count and time of the columns, which know them best."""
         columns = self.columns
         row = columns.row(memory.id)

@@ -151,7 +151,7 @@ class _Reading:
         except Exception as problem:  # a read ends here
             raise ResourceError(str(as_expected(problem, "a resource"))) from None
 
-    def _listing(self, found: Sequence[records.Memory]) -> dict[str, Any]:
+    def _listing(self, found: Sequence[records.MemoryRecord]) -> dict[str, Any]:
         now = self._clock()
         shown = [schemas.compact(structure.recalled(record, now)) for record in found]
         for entry in shown:
@@ -160,7 +160,7 @@ class _Reading:
         return {"notice": schemas.NOTICE, "memories": shown}
 
 
-def item(record: records.Memory, now: float, history: Sequence[Any]) -> dict[str, Any]:
+def item(record: records.MemoryRecord, now: float, history: Sequence[Any]) -> dict[str, Any]:
     """One memory whole: text, provenance and history."""
     shown = schemas.compact(structure.recalled(record, now))
     for name in ("score", "derived_from", "source", "trust", "superseded_by"):
@@ -183,7 +183,7 @@ def item(record: records.Memory, now: float, history: Sequence[Any]) -> dict[str
     }
 
 
-def _history(record: records.Memory, changes: Sequence[Any]) -> dict[str, Any]:
+def _history(record: records.MemoryRecord, changes: Sequence[Any]) -> dict[str, Any]:
     times = {
         name: rendering.iso(getattr(record, name))
         for name in (
@@ -254,7 +254,7 @@ def add_completions(server: MCPServer[Any], memory: Memory, owner: Identity, gat
         )
 
 
-def _some(found: list[records.Memory], what: str) -> list[records.Memory]:
+def _some(found: list[records.MemoryRecord], what: str) -> list[records.MemoryRecord]:
     if not found:
         raise ResourceNotFoundError(
             f"not_found: no memory you may read belongs to this {what}; recall by words instead"

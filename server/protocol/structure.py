@@ -10,7 +10,7 @@ from memory_core.records import (
     ForgetReport,
     HealthReport,
     Hit,
-    Memory,
+    MemoryRecord,
     Neighbour,
     Receipt,
     Recollection,
@@ -36,7 +36,7 @@ COUNTED = 20
 """Agents and other names that a health report counts one by one."""
 
 
-def recalled(record: Memory, now: float) -> schemas.Recalled:
+def recalled(record: MemoryRecord, now: float) -> schemas.Recalled:
     """*record* as recall shows it, without what only a ranking knows."""
     strong = record.arousal > STRONG
     return schemas.Recalled(

@@ -195,7 +195,7 @@ class Changes:
                     subscriber.deliver(ResourceUpdated(uri))
 
 
-def touched(memories: tuple[records.Memory, ...], gone: tuple[str, ...]) -> Iterator[str]:
+def touched(memories: tuple[records.MemoryRecord, ...], gone: tuple[str, ...]) -> Iterator[str]:
     """The URIs of the resources that show one of *memories* or showed one of *gone*.
 
     A name stands in a URI percent-encoded; clients that do not encode subscribe to the plain form.

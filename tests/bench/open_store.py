@@ -77,7 +77,7 @@ def fill(folder: Path, number: int) -> None:
     """*number* memories in conversations of twenty turns, half of them with passages."""
     import numpy as np
 
-    from memory_core.records import Change, Memory, content_hash, new_id, to_fields
+    from memory_core.records import Change, MemoryRecord, content_hash, new_id, to_fields
 
     store, order, now = opened(folder), random.Random(1), 1_700_000_000.0
     store.adopt("minilm", "bench", DIMENSION)
@@ -88,7 +88,7 @@ def fill(folder: Path, number: int) -> None:
             for each in range(start, min(start + 500, number)):
                 text = f"{each}: " + " ".join(order.choices(WORDS, k=order.randint(6, 40))) + "."
                 at = now + 60.0 * each
-                memory = Memory(
+                memory = MemoryRecord(
                     id=new_id(at),
                     text=text,
                     agent="me",

@@ -23,20 +23,20 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import numpy as np
 
-from memory_core.records import Memory, new_id
+from memory_core.records import MemoryRecord, new_id
 from memory_core.storage.table.table import Filter, Table
 
 DIMENSION = 384
 WORDS = ("the", "port", "of", "our", "database", "moved", "after", "lunch", "said", "Mara")
 
 
-def memories(count: int, rng: np.random.Generator) -> list[Memory]:
+def memories(count: int, rng: np.random.Generator) -> list[MemoryRecord]:
     made = []
     for number in range(count):
         when = 1_700_000_000.0 + number * 61.123456
         text = " ".join(rng.choice(WORDS, size=30))
         made.append(
-            Memory(
+            MemoryRecord(
                 id=new_id(when),
                 text=text,
                 agent="me",
@@ -55,7 +55,7 @@ def memories(count: int, rng: np.random.Generator) -> list[Memory]:
     return made
 
 
-def vectors(of: list[Memory], rng: np.random.Generator) -> dict[str, np.ndarray]:
+def vectors(of: list[MemoryRecord], rng: np.random.Generator) -> dict[str, np.ndarray]:
     matrix = rng.normal(size=(len(of), DIMENSION)).astype(np.float32)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     return {memory.id: vector for memory, vector in zip(of, matrix, strict=True)}

@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 from memory_core.errors import MemoryCoreError
-from memory_core.records import Change, Memory, new_id, to_fields
+from memory_core.records import Change, MemoryRecord, new_id, to_fields
 from memory_core.storage.journal import files
 from memory_core.storage.journal.format import FORMAT
 from memory_core.storage.journal.journal import Journal, Transaction
@@ -49,7 +49,7 @@ class Client:
         return result
 
     def put(self, key: str) -> None:
-        fields = to_fields(Memory(id=new_id(time.time()), text=text_of(key), session=key[0]))
+        fields = to_fields(MemoryRecord(id=new_id(time.time()), text=text_of(key), session=key[0]))
         vectors = np.full((1 + number_of(key) % 3, 64), number_of(key), np.float16)
 
         def build(tx: Transaction) -> str:
@@ -81,7 +81,7 @@ class Client:
 
     def consolidate(self, key: str) -> None:
         """A run: its beginning, a new memory, a change with its before-image, its end."""
-        fields = to_fields(Memory(id=new_id(time.time()), text=text_of(key), kind="summary"))
+        fields = to_fields(MemoryRecord(id=new_id(time.time()), text=text_of(key), kind="summary"))
 
         def build(tx: Transaction) -> str:
             if (kept := tx.receipt(key)) is not None:

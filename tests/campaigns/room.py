@@ -53,14 +53,14 @@ class Given:
         return np.full(DIMENSION, DIMENSION**-0.5, np.float32)
 
 
-def said(draw: random.Random, number: int) -> tuple[records.Memory, int]:
+def said(draw: random.Random, number: int) -> tuple[records.MemoryRecord, int]:
     """One memory of 8 to 60 words, some with tags, and in how many sentences, one to four."""
     sentences = [
         " ".join(draw.choices(WORDS, k=draw.randint(7, 15))).capitalize() + "."
         for _ in range(draw.randint(1, 4))
     ]
     text, now = f"Number {number}: {' '.join(sentences)}", time.time()
-    memory = records.Memory(
+    memory = records.MemoryRecord(
         id=records.new_id(now),
         text=text,
         agent=WHO.agent,
@@ -76,7 +76,7 @@ def said(draw: random.Random, number: int) -> tuple[records.Memory, int]:
     return memory, len(sentences)
 
 
-def write(memory: Memory, told: Sequence[tuple[records.Memory, int]], draw: Any) -> None:
+def write(memory: Memory, told: Sequence[tuple[records.MemoryRecord, int]], draw: Any) -> None:
     """All of *told* in one transaction, with random vectors."""
     store = memory._runtime.parts().store
 

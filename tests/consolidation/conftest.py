@@ -18,7 +18,15 @@ from memory_core.consolidate.run import Consolidator, no_model
 from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
-from memory_core.records import Change, Identity, Memory, RunReport, content_hash, new_id, to_fields
+from memory_core.records import (
+    Change,
+    Identity,
+    MemoryRecord,
+    RunReport,
+    content_hash,
+    new_id,
+    to_fields,
+)
 from memory_core.representation import index_text
 from memory_core.storage.store import MemoryStore
 
@@ -83,7 +91,7 @@ class World:
         """Write one memory as it is; a minute passes."""
         self.now += 60.0
         session = fields.get("session", "")
-        memory = Memory(id=new_id(self.now), text=text, agent=who.agent, team=who.team)
+        memory = MemoryRecord(id=new_id(self.now), text=text, agent=who.agent, team=who.team)
         memory = replace(
             memory,
             **{
@@ -115,7 +123,7 @@ class World:
         values = {"session": "", "dry_run": False, "progress": None, **options}
         return self.consolidator.run(who, mode=mode, **values)
 
-    def __getitem__(self, id: str) -> Memory:
+    def __getitem__(self, id: str) -> MemoryRecord:
         return self.store.memories([id])[id]
 
     def ids(self) -> list[str]:
@@ -152,8 +160,8 @@ def _no_model() -> Any:
 
 
 def _all_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    blank = Memory(id="", text="")
-    defaults = {name: getattr(blank, name) for name in Memory.__dataclass_fields__}
+    blank = MemoryRecord(id="", text="")
+    defaults = {name: getattr(blank, name) for name in MemoryRecord.__dataclass_fields__}
     plain = {n: list(v) if isinstance(v, tuple) else v for n, v in defaults.items()}
     return {**plain, **fields}
 

@@ -11,7 +11,7 @@ import pytest
 from memory_core.consolidate.run import Consolidator
 from memory_core.consolidate.run_log import RunLog
 from memory_core.consolidate.scheduler import Scheduler
-from memory_core.records import Identity, Memory, from_fields
+from memory_core.records import Identity, MemoryRecord, from_fields
 from memory_core.storage.locks import FileLock
 
 ME = Identity("me", "crew")
@@ -247,7 +247,7 @@ def test_what_was_undone_is_not_done_again_by_itself(asleep: Make) -> None:
     assert [world[id] for id in ids] == [_as_before(before, world[id]) for id in ids]
 
 
-def _as_before(before: str, memory: Memory) -> Memory:
+def _as_before(before: str, memory: MemoryRecord) -> MemoryRecord:
     return from_fields(next(each for each in json.loads(before) if each["id"] == memory.id))
 
 

@@ -34,8 +34,7 @@ from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.evaluation.metrics import without_repeats
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity
-from memory_core.records import Memory as Row
+from memory_core.records import Identity, MemoryRecord
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.scoring import decay
 from server.cli import console
@@ -328,7 +327,7 @@ class _Life:
         return [id for id, turn in self._turn_of.items() if turn in chosen]
 
 
-def _retention(row: Row, settings: DecaySettings, now: float) -> float:
+def _retention(row: MemoryRecord, settings: DecaySettings, now: float) -> float:
     last = row.recorded_at if row.last_accessed is None else row.last_accessed
     lasting = row.tier == "long_term"
     days = settings.long_term_half_life_days if lasting else settings.recent_half_life_days

@@ -13,7 +13,7 @@ import pytest
 
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Hit, Identity, Memory, Receipt, Recollection, normalised
+from memory_core.records import Hit, Identity, MemoryRecord, Receipt, Recollection, normalised
 from memory_core.remember.request import RememberRequest
 
 
@@ -30,7 +30,7 @@ class WordMemory:
     refuses: str = "\0"
     calls: list[RememberRequest] = field(default_factory=list)
     asked: list[RecallRequest] = field(default_factory=list)
-    stored: dict[str, Memory] = field(default_factory=dict)
+    stored: dict[str, MemoryRecord] = field(default_factory=dict)
     keys: dict[tuple[str, str, str], str] = field(default_factory=dict)
     closed: bool = False
     k_most: int = 50
@@ -59,7 +59,7 @@ class WordMemory:
             return Receipt(self.keys[key], "reinforced", "episode", 0.5)
         identifier = f"m{len(self.stored)}"
         self.keys[key] = identifier
-        self.stored[identifier] = Memory(identifier, text)
+        self.stored[identifier] = MemoryRecord(identifier, text)
         return Receipt(identifier, "stored", "episode", 0.5)
 
     def recall(self, who: Identity, request: RecallRequest) -> Recollection:

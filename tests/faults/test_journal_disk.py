@@ -30,7 +30,7 @@ COMMON = """
 import json, os, sys
 from pathlib import Path
 from memory_core.errors import MemoryCoreError
-from memory_core.records import Change, Memory, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.journal.journal import Journal
 
 def note(journal, name, size=10):

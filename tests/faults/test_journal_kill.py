@@ -31,7 +31,7 @@ FORKING = """
 import os, signal, sys, threading, time
 from pathlib import Path
 import numpy as np
-from memory_core.records import Change, Memory, new_id, to_fields
+from memory_core.records import Change, MemoryRecord, new_id, to_fields
 from memory_core.storage.journal.journal import Journal
 
 def say(*words):
@@ -41,7 +41,7 @@ def work(journal, seed):
     mine = []
     for number in range(100_000):
         id = new_id(time.time())
-        fields = to_fields(Memory(id=id, text=f"text of {id} " * (1 + number % 40)))
+        fields = to_fields(MemoryRecord(id=id, text=f"text of {id} " * (1 + number % 40)))
         vectors = np.full((1 + number % 3, 64), number % 100, np.float16)
 
         def build(transaction):

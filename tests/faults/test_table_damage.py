@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from memory_core.errors import DiskFull, ReadOnly, StorageError
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.storage.generations import Generations
 from memory_core.storage.table.table import Filter, Table
 
@@ -30,20 +30,20 @@ ROOT = Path(__file__).parents[2]
 Damage = Callable[[Path], None]
 
 
-def memory(number: int, text: str = "text") -> Memory:
-    return Memory(id=f"{number:020d}", text=f"{text} {number} " * 9, occurred_at=number + 0.5)
+def memory(number: int, text: str = "text") -> MemoryRecord:
+    return MemoryRecord(id=f"{number:020d}", text=f"{text} {number} " * 9, occurred_at=number + 0.5)
 
 
-def vectors(memories: list[Memory]) -> dict[str, Any]:
+def vectors(memories: list[MemoryRecord]) -> dict[str, Any]:
     return {m.id: np.arange(1, DIMENSION + 1, dtype=np.float32) for m in memories}
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Memory]]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, MemoryRecord]]:
     """A table with compacted and fresh data files, an index over rows, deletions and versions."""
     folder = tmp_path_factory.mktemp("whole") / "1"
     table = Table.create(folder, dimension=DIMENSION)
-    oracle: dict[str, Memory] = {}
+    oracle: dict[str, MemoryRecord] = {}
     batches = [range(300), range(300, 310), range(5, 10), range(400, 403)]
     for applied, numbers in enumerate(batches, start=1):
         memories = [memory(n, f"batch {applied}") for n in numbers]
@@ -56,7 +56,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Mem
 
 
 @pytest.fixture
-def copy(whole: tuple[Path, dict[str, Memory]], tmp_path: Path) -> Path:
+def copy(whole: tuple[Path, dict[str, MemoryRecord]], tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole[0], tmp_path / "1"))
 
 
@@ -122,7 +122,7 @@ def test_an_open_handle_reports_a_wrecked_newest_manifest(copy: Path, damage: Da
 
 
 def test_a_lost_newest_manifest_gives_the_state_before_with_its_sequence(
-    copy: Path, whole: tuple[Path, dict[str, Memory]]
+    copy: Path, whole: tuple[Path, dict[str, MemoryRecord]]
 ) -> None:
     delete(newest_manifest(copy)[0])
     table = Table.open(copy, dimension=DIMENSION)
@@ -146,7 +146,7 @@ def test_a_table_with_wrecked_files_does_not_open(copy: Path, pattern: str, dama
 @pytest.mark.parametrize("pattern", ["_transactions/*", "_versions/*.json"])
 @pytest.mark.parametrize("damage", [*WRECKS, delete])
 def test_files_that_hold_no_state_may_be_lost(
-    copy: Path, whole: tuple[Path, dict[str, Memory]], pattern: str, damage: Damage
+    copy: Path, whole: tuple[Path, dict[str, MemoryRecord]], pattern: str, damage: Damage
 ) -> None:
     for path in files(copy, pattern):
         damage(path)
@@ -169,7 +169,7 @@ def test_an_emptied_folder_is_a_storage_error(copy: Path) -> None:
 
 def test_a_text_that_the_disk_changed_is_never_given_out(copy: Path) -> None:
     table = Table.open(copy, dimension=DIMENSION)
-    table.merge([Memory(id="x", text="port 5432 " + "é" * 9)], {}, applied=5)
+    table.merge([MemoryRecord(id="x", text="port 5432 " + "é" * 9)], {}, applied=5)
     table.close()
     changed = 0
     for path in files(copy, "data/*"):
@@ -217,7 +217,11 @@ PLACES = [("data/*", ROT), ("_indices/*/*", ROT), ("_deletions/*", LOST), ("_ver
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize(("pattern", "ways"), PLACES, ids=[place for place, _ in PLACES])
 def test_random_damage_gives_an_error_or_the_right_memories(
-    copy: Path, whole: tuple[Path, dict[str, Memory]], pattern: str, ways: list[str], seed: int
+    copy: Path,
+    whole: tuple[Path, dict[str, MemoryRecord]],
+    pattern: str,
+    ways: list[str],
+    seed: int,
 ) -> None:
     chance = random.Random(seed)
     places = newest_manifest(copy) if pattern == "_versions/*" else files(copy, pattern)
@@ -251,11 +255,11 @@ def test_a_memory_that_is_there_twice_is_a_storage_error(copy: Path) -> None:
 MERGING = """
 import sys
 from pathlib import Path
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.storage.table.table import Table
 table = Table.open(Path(sys.argv[1]), dimension=8)
 for n in range(10**6):
-    table.merge([Memory(id=f"{n}-{k}", text="x" * 500) for k in range(20)], {}, applied=n + 1,
+    table.merge([MemoryRecord(id=f"{n}-{k}", text="x" * 500) for k in range(20)], {}, applied=n + 1,
                 deleted=[f"{n - 5}-0"])
     if n % 5 == 4:
         table.compact(grace_seconds=0)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput
 from memory_core.interchange.jsonl import from_record, read, read_records, to_record, write
-from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Memory, new_id
+from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, MemoryRecord, new_id
 
 ID = new_id(1.7e9)
-FULL = Memory(
+FULL = MemoryRecord(
     id=ID,
     text='Grüße, 世界 \0 \u2028 "quoted"',
     visibility="team",
@@ -66,7 +66,7 @@ TIME = st.one_of(
 )
 UNSET_OR_TIME = st.none() | TIME
 MEMORIES = st.builds(
-    Memory,
+    MemoryRecord,
     id=IDS,
     text=TEXT,
     visibility=st.sampled_from(VISIBILITIES),
@@ -110,12 +110,12 @@ MEMORIES = st.builds(
 
 
 def test_a_record_holds_every_field_in_order() -> None:
-    assert list(to_record(FULL)) == [field.name for field in dataclasses.fields(Memory)]
-    assert all(getattr(FULL, f.name) != f.default for f in dataclasses.fields(Memory))
+    assert list(to_record(FULL)) == [field.name for field in dataclasses.fields(MemoryRecord)]
+    assert all(getattr(FULL, f.name) != f.default for f in dataclasses.fields(MemoryRecord))
 
 
 @given(memories=st.lists(MEMORIES, max_size=4))
-def test_what_was_written_is_read_back_exactly(memories: list[Memory]) -> None:
+def test_what_was_written_is_read_back_exactly(memories: list[MemoryRecord]) -> None:
     lines = list(write(memories))
     assert all(line.count("\n") == 1 for line in lines)
     entries = list(read(lines))
@@ -148,7 +148,7 @@ def test_a_file_in_utf8_comes_back_line_by_line(tmp_path: Any) -> None:
     ],
 )
 def test_times_are_iso_8601_as_long_as_that_is_exact(seconds: float, text: str | float) -> None:
-    record = to_record(Memory(id=ID, text="x", occurred_at=seconds))
+    record = to_record(MemoryRecord(id=ID, text="x", occurred_at=seconds))
     assert record["occurred_at"] == text
     assert from_record(record)[0].occurred_at == seconds
 
@@ -187,13 +187,13 @@ def test_a_date_means_the_whole_day(name: str, text: Any, seconds: float) -> Non
 
 def test_only_the_text_is_needed() -> None:
     memory, warnings = from_record({"text": "x"})
-    assert memory == Memory(id="", text="x")
+    assert memory == MemoryRecord(id="", text="x")
     assert warnings == ()
 
 
 def test_unknown_fields_are_ignored_and_named() -> None:
     memory, warnings = from_record({"text": "x", "colour": "red", "id": ID, "Text": "y"})
-    assert memory == Memory(id=ID, text="x")
+    assert memory == MemoryRecord(id=ID, text="x")
     assert len(warnings) == 2
     assert "'colour'" in warnings[0]
     assert "'Text'" in warnings[1]

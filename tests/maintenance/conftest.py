@@ -12,7 +12,7 @@ from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance
-from memory_core.records import Change, Memory, content_hash, new_id, to_fields
+from memory_core.records import Change, MemoryRecord, content_hash, new_id, to_fields
 from memory_core.representation import embed, index_text
 from memory_core.storage.store import MemoryStore
 
@@ -74,7 +74,7 @@ class Room:
         self.house.now += 1.0
         now = self.house.now
         values = {"agent": "me", "occurred_at": now, "content_hash": content_hash(text), **fields}
-        memory = Memory(id=new_id(now), text=text, **values)
+        memory = MemoryRecord(id=new_id(now), text=text, **values)
         self.store.commit(lambda tx: tx.append(Change("put", memory.id, to_fields(memory))))
         return memory.id
 

@@ -46,7 +46,7 @@ from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance
-from memory_core.records import Change, Memory, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.store import MemoryStore
 from memory_core.representation import embed, index_text
 
@@ -60,7 +60,7 @@ print(upkeep.holder, flush=True)
 for line in sys.stdin:
     word, id, text = line.split(maxsplit=2)
     if word == "put":
-        memory = Memory(id=id, text=text.strip(), agent="me")
+        memory = MemoryRecord(id=id, text=text.strip(), agent="me")
         store.commit(lambda tx: tx.append(Change("put", id, to_fields(memory))))
         print("done", flush=True)
     else:

@@ -26,7 +26,7 @@ from memory_core.records import (
     Hit,
     Identity,
     Link,
-    Memory,
+    MemoryRecord,
     Neighbour,
     Receipt,
     Recollection,
@@ -47,7 +47,7 @@ class FakeMemory:
     """The façade over a dict; recall counts shared words. No vectors, no disk."""
 
     def __init__(self) -> None:
-        self.memories: dict[str, Memory] = {}
+        self.memories: dict[str, MemoryRecord] = {}
         self.forgotten: dict[str, str] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.before: Callable[[str], None] = lambda name: None
@@ -57,8 +57,8 @@ class FakeMemory:
         self.calls.append((call, arguments))
         self.before(call)
 
-    def add(self, text: str, **fields: Any) -> Memory:
-        memory = Memory(
+    def add(self, text: str, **fields: Any) -> MemoryRecord:
+        memory = MemoryRecord(
             id=new_id(NOW + len(self.memories)),
             text=text,
             **{"agent": "me", "occurred_at": NOW - 86400, "recorded_at": NOW, **fields},
@@ -66,7 +66,7 @@ class FakeMemory:
         self.memories[memory.id] = memory
         return memory
 
-    def readable(self, who: Identity) -> list[Memory]:
+    def readable(self, who: Identity) -> list[MemoryRecord]:
         return [
             m
             for m in self.memories.values()
@@ -178,7 +178,7 @@ class FakeMemory:
             {"python": "3"},
         )
 
-    def get(self, who: Identity, id: str) -> Memory:
+    def get(self, who: Identity, id: str) -> MemoryRecord:
         self._called("get", who=who, id=id)
         for memory in self.readable(who):
             if memory.id == id:
@@ -199,7 +199,7 @@ class FakeMemory:
     def topic_edges(self, who: Identity) -> dict[tuple[str, str], float]:
         return {("baking", "cooking"): 3.0, ("baking", "sailing"): 1.0}
 
-    def weightiest(self, who: Identity, *, limit: int, **given: Any) -> list[Memory]:
+    def weightiest(self, who: Identity, *, limit: int, **given: Any) -> list[MemoryRecord]:
         self._called("weightiest", who=who, **given)
         return self.readable(who)[:limit]
 
@@ -212,7 +212,7 @@ class FakeMemory:
         kind: str = "",
         entity: str = "",
         topic: str = "",
-    ) -> list[Memory]:
+    ) -> list[MemoryRecord]:
         self._called("listing", who=who)
         fitting = [
             m
@@ -361,7 +361,7 @@ def hit() -> Callable[..., Hit]:
         after: Sequence[str] = (),
         **fields: Any,
     ) -> Hit:
-        memory = Memory(id=new_id(NOW), text=text, occurred_at=NOW - 86400 * 21)
+        memory = MemoryRecord(id=new_id(NOW), text=text, occurred_at=NOW - 86400 * 21)
         near = [
             tuple(Neighbour(new_id(NOW), "Ann", t, NOW) for t in texts) for texts in (before, after)
         ]

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPDeprecationWarning, MCPError
 
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity, Memory
+from memory_core.records import Identity, MemoryRecord
 from memory_core.remember.request import RememberRequest
 from server.protocol import subscriptions
 from server.protocol.server import build_server
@@ -155,7 +155,7 @@ def test_the_store_tells_what_changed_and_for_whom(open_memory: Callable[..., An
 
     found = memory.changed(me, start)
     assert {m.id for m in found.memories} == {mine, shared}
-    assert isinstance(found.memories[0], Memory)
+    assert isinstance(found.memories[0], MemoryRecord)
     assert {m.id for m in memory.changed(you, start).memories} == {shared, hidden}
     assert memory.changed(me, found.reached).memories == ()
 
@@ -170,7 +170,7 @@ def test_the_store_tells_what_changed_and_for_whom(open_memory: Callable[..., An
 
 
 def test_a_changed_memory_touches_the_resources_that_show_it() -> None:
-    memory = Memory(id="0" * 20, text="x", session="a/b", topic="", entities=("Ann",))
+    memory = MemoryRecord(id="0" * 20, text="x", session="a/b", topic="", entities=("Ann",))
     assert set(subscriptions.touched((memory,), ("1" * 20,))) == {
         "memory://recent",
         "memory://health",

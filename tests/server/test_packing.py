@@ -17,7 +17,7 @@ from memory_core.records import (
     ForgetReport,
     HealthReport,
     Hit,
-    Memory,
+    MemoryRecord,
     Neighbour,
     Receipt,
     Recollection,
@@ -50,7 +50,7 @@ def neighbours(draw: st.DrawFn) -> tuple[Neighbour, ...]:
 
 @st.composite
 def hits(draw: st.DrawFn) -> Hit:
-    memory = Memory(
+    memory = MemoryRecord(
         id=new_id(NOW),
         text=draw(words.filter(str.strip)) * draw(st.sampled_from([1, 1, 1, 30])),
         gist=draw(words),

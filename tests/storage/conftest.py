@@ -18,7 +18,7 @@ from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance
 from memory_core.maintenance.table_sync import TableSync
-from memory_core.records import Change, Identity, Memory, content_hash, new_id, to_fields
+from memory_core.records import Change, Identity, MemoryRecord, content_hash, new_id, to_fields
 from memory_core.representation import index_text
 from memory_core.storage.store import MemoryStore
 
@@ -59,9 +59,9 @@ class Shop:
         self.kept.append(made)
         return made
 
-    def memory(self, text: str, **fields: Any) -> Memory:
+    def memory(self, text: str, **fields: Any) -> MemoryRecord:
         self.now += 60.0
-        memory = Memory(
+        memory = MemoryRecord(
             id=new_id(self.now),
             text=text,
             agent="me",
@@ -71,7 +71,7 @@ class Shop:
         )
         return replace(memory, **fields)
 
-    def put(self, store: MemoryStore, text: str, **fields: Any) -> Memory:
+    def put(self, store: MemoryStore, text: str, **fields: Any) -> MemoryRecord:
         """Write a memory of that text, with a vector when the store has a model."""
         memory = self.memory(text, **fields)
 
@@ -116,7 +116,7 @@ def _no_model() -> Embedder:
     raise EncoderUnavailable("no model", "none is needed")
 
 
-def _embed(embedder: Embedder, memory: Memory) -> tuple[list[int], NDArray[np.float32]]:
+def _embed(embedder: Embedder, memory: MemoryRecord) -> tuple[list[int], NDArray[np.float32]]:
     return [0], embedder.documents([memory.text])
 
 
@@ -157,11 +157,11 @@ class Holder:
     def generations(self) -> list[str]:
         return sorted(path.name for path in self.folder.iterdir())
 
-    def fill(self, number: int = 30, bird: str = "heron") -> dict[str, Memory]:
+    def fill(self, number: int = 30, bird: str = "heron") -> dict[str, MemoryRecord]:
         memories = [self.shop.put(self.store, f"{bird} {each}") for each in range(number)]
         return {memory.id: memory for memory in memories}
 
-    def filled(self) -> dict[str, Memory]:
+    def filled(self) -> dict[str, MemoryRecord]:
         """A table of several commits, with a changed row in it."""
         memories = self.fill(6)
         self.table_sync.keep()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import DiskFull, IncompatibleStore, InvalidInput, StorageError
-from memory_core.records import Change, Memory, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.backup import backup
 from memory_core.storage.journal.journal import Journal
 
@@ -20,7 +20,7 @@ NOW = 1_717_200_000.0
 
 
 def put(journal: Journal, number: int) -> str:
-    memory = Memory(id=f"{number:020d}", text=f"heron number {number}", agent="me")
+    memory = MemoryRecord(id=f"{number:020d}", text=f"heron number {number}", agent="me")
     journal.write(lambda tx: tx.append(Change("put", memory.id, to_fields(memory))))
     return memory.id
 

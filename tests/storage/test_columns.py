@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Memory
+from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, MemoryRecord
 from memory_core.storage.index.columns import Columns, Threads
 
 
-def memory(id: str, **fields: Any) -> Memory:
-    return Memory(id=id, **{"text": f"text of {id}", "agent": "me", **fields})
+def memory(id: str, **fields: Any) -> MemoryRecord:
+    return MemoryRecord(id=id, **{"text": f"text of {id}", "agent": "me", **fields})
 
 
-def filled(*memories: Memory) -> Columns:
+def filled(*memories: MemoryRecord) -> Columns:
     columns = Columns()
     for one in memories:
         columns.put(one)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, StorageError
-from memory_core.records import Change, Memory, repeat_key, to_fields
+from memory_core.records import Change, MemoryRecord, repeat_key, to_fields
 from memory_core.storage.journal import files
 from memory_core.storage.journal import journal as journal_module
 from memory_core.storage.journal.format import APPLICATION_ID
@@ -40,8 +40,8 @@ def journal(tmp_path: Path, clock: Callable[[], float]) -> Iterator[Journal]:
     opened.close()
 
 
-def memory(id: str, text: str = "", **more: Any) -> Memory:
-    return Memory(id=id, text=text or f"text of {id}", agent="me", **more)
+def memory(id: str, text: str = "", **more: Any) -> MemoryRecord:
+    return MemoryRecord(id=id, text=text or f"text of {id}", agent="me", **more)
 
 
 class BesideAnother:
@@ -69,7 +69,7 @@ def test_a_journal_that_another_process_creates_just_now_is_no_foreign_file(tmp_
     connection.other.close()
 
 
-def put(journal: Journal, *memories: Memory) -> list[int]:
+def put(journal: Journal, *memories: MemoryRecord) -> list[int]:
     def build(transaction: Transaction) -> list[int]:
         return [transaction.append(Change("put", m.id, to_fields(m))) for m in memories]
 

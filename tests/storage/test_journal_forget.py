@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from memory_core.forget import PastValues
-from memory_core.records import Change, Memory, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.journal.journal import Journal, Transaction
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ def found(directory: Path, *needles: bytes) -> list[str]:
 
 def store(journal: Journal, id: str, text: str, **fields: Any) -> None:
     def build(transaction: Transaction) -> None:
-        memory = Memory(id=id, text=text, agent="me", **fields)
+        memory = MemoryRecord(id=id, text=text, agent="me", **fields)
         transaction.append(Change("put", id, to_fields(memory), source="about " + text))
         transaction.put_vectors(id, "fp", [0], np.full((1, 384), 0.1234, np.float16))
 
@@ -90,7 +90,7 @@ def test_texts_of_neighbours_survive_and_leave_no_copies_when_they_go(tmp_path: 
 
     def fill(transaction: Transaction) -> None:
         for id in ids:
-            transaction.append(Change("put", id, to_fields(Memory(id=id, text=texts[id]))))
+            transaction.append(Change("put", id, to_fields(MemoryRecord(id=id, text=texts[id]))))
             transaction.append(access)
 
     journal.write(fill)
@@ -110,7 +110,7 @@ def test_texts_of_neighbours_survive_and_leave_no_copies_when_they_go(tmp_path: 
 def test_a_forgotten_memory_answers_nothing(journal: Journal) -> None:
     store(journal, A, "one", session="s", position=0)
     store(journal, B, "two", session="s", position=1)
-    thread = Memory(id=A, text="", agent="me", session="s").thread
+    thread = MemoryRecord(id=A, text="", agent="me", session="s").thread
     forget(journal, B)
     assert journal.fold([A, B]).keys() == {A}
     assert journal.vectors([A, B], "fp").keys() == {A}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from memory_core.errors import InvalidInput
-from memory_core.records import Change, Memory, repeat_key, to_fields
+from memory_core.records import Change, MemoryRecord, repeat_key, to_fields
 from memory_core.storage.journal.journal import Journal, Transaction
 
 TEXTS = ("tea", "Tea.", "coffee", "Kaffee?", "咖啡", "tea 5")
@@ -63,7 +63,7 @@ class JournalMachine(RuleBasedStateMachine):
     def remember(self, id: str, text: str, session: str) -> None:
         if id in self.rows:
             return
-        memory = Memory(id=id, text=text, session=session)
+        memory = MemoryRecord(id=id, text=text, session=session)
         threads = [row["position"] for row in self.rows.values() if row.get("session") == session]
         expected = max(threads, default=-1) + 1 if session else 0
 

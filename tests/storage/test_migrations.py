@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from memory_core.errors import IncompatibleStore, ReadOnly
-from memory_core.records import Change, Memory, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.journal import files
 from memory_core.storage.journal.format import FORMAT
 from memory_core.storage.journal.journal import Journal
@@ -54,7 +54,7 @@ def asked(data: Path, sql: str) -> list[tuple[Any, ...]]:
 
 
 def write(journal: Journal) -> None:
-    memory = Memory(id="1" * 20, text="a heron", agent="me")
+    memory = MemoryRecord(id="1" * 20, text="a heron", agent="me")
     journal.write(lambda tx: tx.append(Change("put", memory.id, to_fields(memory))))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import StorageError
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.storage.table.table import Table
 
 Damage = Callable[[Path], None]
@@ -74,7 +74,7 @@ def one_missing(folder: Path) -> None:
 
 def one_too_many(folder: Path) -> None:
     table = Table.open(folder, dimension=8)
-    table.merge([Memory(id="0" * 20, text="a stranger")], {}, applied=table.applied())
+    table.merge([MemoryRecord(id="0" * 20, text="a stranger")], {}, applied=table.applied())
     table.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core.records import Change, Identity, Memory, from_fields, to_fields
+from memory_core.records import Change, Identity, MemoryRecord, from_fields, to_fields
 from memory_core.storage.store import MemoryStore
 
 ME = Identity("me")
@@ -72,7 +72,7 @@ def test_an_unknown_scope_of_a_newer_version_is_shown_to_its_owner_alone(shop: A
 def test_index_text_that_raises_leaves_the_text_itself_searchable(make_shop: Any) -> None:
     shop = make_shop()
 
-    def refuses(memory: Memory) -> str:
+    def refuses(memory: MemoryRecord) -> str:
         raise ValueError("no")
 
     store = MemoryStore(

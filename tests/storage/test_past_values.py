@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_core.forget import PastValues
-from memory_core.records import Change, Memory, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.journal.journal import Journal
 
 IDS = [letter * 20 for letter in "abc"]
@@ -28,7 +28,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 
 def put(journal: Journal, id: str, topic: str) -> None:
-    fields = to_fields(Memory(id=id, text=f"The text of {id} {journal.last()}.", topic=topic))
+    fields = to_fields(MemoryRecord(id=id, text=f"The text of {id} {journal.last()}.", topic=topic))
     journal.write(lambda tx: tx.append(Change("put", id, fields)))
 
 

@@ -21,7 +21,7 @@ import pytest
 from memory_core.errors import DiskFull, ReadOnly, StorageError
 from memory_core.maintenance.inspection import Inspection
 from memory_core.maintenance.snapshots import Snapshots
-from memory_core.records import Change, Memory, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage import accesses, locks, reserve
 from memory_core.storage.accesses import Accesses
 from memory_core.storage.backup import backup, sqlite_pages
@@ -46,7 +46,7 @@ def note(name: str) -> Any:
 
 
 def put(journal: Journal, id: str, text: str = "a heron", **fields: Any) -> None:
-    body = to_fields(Memory(id=id, text=text, agent="me")) | fields
+    body = to_fields(MemoryRecord(id=id, text=text, agent="me")) | fields
     journal.write(lambda tx: tx.append(Change("put", id, body)))
 
 

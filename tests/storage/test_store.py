@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import InvalidInput, StorageError
-from memory_core.records import Change, Memory, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.representation import index_text
 from memory_core.storage.store import SLICE, MemoryStore
 
@@ -32,7 +32,7 @@ def test_a_store_that_lags_many_slices_behind_catches_up_with_all_of_them(shop: 
     for start in range(0, len(memories), 100):
         batch = memories[start : start + 100]
 
-        def build(tx: Any, batch: list[Memory] = batch) -> None:
+        def build(tx: Any, batch: list[MemoryRecord] = batch) -> None:
             for memory in batch:
                 tx.append(Change("put", memory.id, to_fields(memory)))
 

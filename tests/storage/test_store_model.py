@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from hypothesis.stateful import run_state_machine_as_test as run_machine
 
 from memory_core.errors import InvalidInput
-from memory_core.records import Change, Identity, Memory, from_fields, to_fields
+from memory_core.records import Change, Identity, MemoryRecord, from_fields, to_fields
 from memory_core.representation import index_text
 from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
@@ -46,7 +46,7 @@ changes = st.fixed_dictionaries(
 )
 
 
-def as_memory(fields: dict[str, Any]) -> Memory:
+def as_memory(fields: dict[str, Any]) -> MemoryRecord:
     return from_fields(fields)
 
 
@@ -215,7 +215,7 @@ class StoreMachine(RuleBasedStateMachine):
         for id, memory in store.table.get(list(self.fields)).items():
             assert store.with_access(memory) == as_memory(self.fields[id])
 
-    def same_columns(self, store: MemoryStore, wanted: dict[str, Memory]) -> None:
+    def same_columns(self, store: MemoryStore, wanted: dict[str, MemoryRecord]) -> None:
         fresh, held = Columns(), store.columns
         for memory in wanted.values():
             fresh.put(memory)
@@ -235,7 +235,7 @@ class StoreMachine(RuleBasedStateMachine):
                 fresh.id(int(each)) for each in fresh.thread_rows(memory.thread)
             ] or not memory.session
 
-    def same_words(self, store: MemoryStore, wanted: dict[str, Memory]) -> None:
+    def same_words(self, store: MemoryStore, wanted: dict[str, MemoryRecord]) -> None:
         fresh, ids = LexicalIndex(), list(wanted)
         fresh.put_many(range(len(ids)), [index_text(memory) for memory in wanted.values()])
         query = "heron mill 5432 graz may"
@@ -244,7 +244,7 @@ class StoreMachine(RuleBasedStateMachine):
         np.testing.assert_allclose(store.lexical.scores(query, rows), scores, rtol=1e-5)
         assert len(store.lexical) == len(ids)
 
-    def same_graph(self, store: MemoryStore, wanted: dict[str, Memory]) -> None:
+    def same_graph(self, store: MemoryStore, wanted: dict[str, MemoryRecord]) -> None:
         held: Graph = store.graph
         links = set()
         for id, memory in wanted.items():

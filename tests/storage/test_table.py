@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput, StorageError
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.storage.table.rows import FIELDS
 from memory_core.storage.table.table import SENTINEL, Filter, Table
 
@@ -24,9 +24,9 @@ NOT_REUSED = settings(
 )
 
 
-def memory(number: int, **fields: Any) -> Memory:
+def memory(number: int, **fields: Any) -> MemoryRecord:
     fields = {"text": f"text {number}", "occurred_at": 1e9 + number, **fields}
-    return Memory(id=f"{number:020d}", **fields)
+    return MemoryRecord(id=f"{number:020d}", **fields)
 
 
 def unit(seed: int) -> np.ndarray:
@@ -39,12 +39,12 @@ def table(tmp_path: Path) -> Table:
     return Table.create(tmp_path / "1", dimension=DIMENSION)
 
 
-def everything(table: Table) -> dict[str, Memory]:
+def everything(table: Table) -> dict[str, MemoryRecord]:
     return {memory.id: memory for part in table.scan(7) for memory in part}
 
 
 def test_the_columns_are_the_fields_of_a_memory_in_their_order() -> None:
-    assert list(FIELDS) == [field.name for field in dataclasses.fields(Memory)]
+    assert list(FIELDS) == [field.name for field in dataclasses.fields(MemoryRecord)]
 
 
 def test_a_new_table_is_empty_although_it_carries_its_applied_sequence(table: Table) -> None:
@@ -155,7 +155,7 @@ def test_a_vector_that_cannot_be_kept_is_refused_and_nothing_stored(
 
 
 @pytest.mark.parametrize("value", [memory(1, text="\ud800"), memory(1, position=2**63)])
-def test_a_value_that_a_column_cannot_hold_is_refused(table: Table, value: Memory) -> None:
+def test_a_value_that_a_column_cannot_hold_is_refused(table: Table, value: MemoryRecord) -> None:
     with pytest.raises(InvalidInput):
         table.merge([value], {}, applied=1)
     assert table.count() == 0
@@ -163,7 +163,7 @@ def test_a_value_that_a_column_cannot_hold_is_refused(table: Table, value: Memor
 
 def test_the_sentinel_is_no_memory(table: Table) -> None:
     with pytest.raises(InvalidInput):
-        table.merge([Memory(id=SENTINEL, text="x")], {}, applied=1)
+        table.merge([MemoryRecord(id=SENTINEL, text="x")], {}, applied=1)
     with pytest.raises(InvalidInput):
         table.merge([], {}, applied=1, deleted=[SENTINEL])
     assert table.applied() == 0
@@ -197,7 +197,7 @@ STRATEGIES = {
     "flag": st.booleans(),
 }
 MEMORIES = st.builds(
-    Memory,
+    MemoryRecord,
     **{name: STRATEGIES[sort] for name, sort in FIELDS.items() if name != "id"},
     id=st.sampled_from([f"{n:020d}" for n in range(6)]),
 )
@@ -205,7 +205,7 @@ MEMORIES = st.builds(
 
 @NOT_REUSED
 @given(batch=st.lists(MEMORIES, min_size=1, max_size=12))
-def test_every_value_comes_back_exactly(batch: list[Memory], table: Table) -> None:
+def test_every_value_comes_back_exactly(batch: list[MemoryRecord], table: Table) -> None:
     table.merge(batch, {}, applied=1)
     expected = {m.id: m for m in batch}
     found = table.get(list(expected))
@@ -227,7 +227,7 @@ def test_any_sequence_of_steps_agrees_with_a_dict(
 ) -> None:
     folder = tmp_path_factory.mktemp("table") / "1"
     table = Table.create(folder, dimension=DIMENSION)
-    oracle: dict[str, Memory] = {}
+    oracle: dict[str, MemoryRecord] = {}
     for applied, (step, memories, numbers) in enumerate(steps, start=1):
         if step == "merge":
             deleted = [memory(n).id for n in numbers]

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from memory_core.errors import IncompatibleStore, StorageError
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.storage.table.table import NAME, SCHEMA_VERSION, SENTINEL, Filter, Table
 
 DIMENSION = 8
 ROOT = Path(__file__).parents[2]
 
 
-def memory(number: int, **fields: Any) -> Memory:
+def memory(number: int, **fields: Any) -> MemoryRecord:
     fields = {"text": f"text {number}", "occurred_at": 1e9 + number, **fields}
-    return Memory(id=f"{number:020d}", **fields)
+    return MemoryRecord(id=f"{number:020d}", **fields)
 
 
 def unit(seed: int) -> np.ndarray:
@@ -34,7 +34,7 @@ def table(tmp_path: Path) -> Table:
     return Table.create(tmp_path / "1", dimension=DIMENSION)
 
 
-def everything(table: Table) -> dict[str, Memory]:
+def everything(table: Table) -> dict[str, MemoryRecord]:
     return {memory.id: memory for part in table.scan(7) for memory in part}
 
 
@@ -44,15 +44,16 @@ def everything(table: Table) -> dict[str, Memory]:
 def test_an_open_handle_sees_what_another_process_merged(table: Table, tmp_path: Path) -> None:
     table.merge([memory(1)], {}, applied=1)
     script = (
-        "import sys; from pathlib import Path; from memory_core.records import Memory;"
+        "import sys; from pathlib import Path; from memory_core.records import MemoryRecord;"
         "from memory_core.storage.table.table import Table;"
         f"t = Table.open(Path(sys.argv[1]), dimension={DIMENSION});"
-        "t.merge([Memory(id='elsewhere', text='hello')], {}, applied=7, deleted=[sys.argv[2]])"
+        "memory = MemoryRecord(id='elsewhere', text='hello');"
+        "t.merge([memory], {}, applied=7, deleted=[sys.argv[2]])"
     )
     arguments = [sys.executable, "-c", script, str(tmp_path / "1"), memory(1).id]
     subprocess.run(arguments, check=True, timeout=60, cwd=ROOT)
     assert table.applied() == 7
-    assert everything(table) == {"elsewhere": Memory(id="elsewhere", text="hello")}
+    assert everything(table) == {"elsewhere": MemoryRecord(id="elsewhere", text="hello")}
     assert table.get([memory(1).id, "elsewhere"]).keys() == {"elsewhere"}
     assert table.count() == 1
 

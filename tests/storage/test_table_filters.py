@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput
-from memory_core.records import Identity, Memory
+from memory_core.records import Identity, MemoryRecord
 from memory_core.storage.table.table import Filter, Table
 
 DIMENSION = 8
 
 
-def memory(number: int, **fields: Any) -> Memory:
+def memory(number: int, **fields: Any) -> MemoryRecord:
     fields = {"text": f"text {number}", "occurred_at": 1e9 + number, **fields}
-    return Memory(id=f"{number:020d}", **fields)
+    return MemoryRecord(id=f"{number:020d}", **fields)
 
 
 def unit(seed: int) -> np.ndarray:
@@ -32,7 +32,7 @@ def table(tmp_path: Path) -> Table:
     return Table.create(tmp_path / "1", dimension=DIMENSION)
 
 
-def holds(where: Filter, m: Memory) -> bool:
+def holds(where: Filter, m: MemoryRecord) -> bool:
     """The meaning of a filter, without LanceDB."""
     reader = where.reader
     readable = reader is None or (
@@ -52,7 +52,7 @@ def holds(where: Filter, m: Memory) -> bool:
     )
 
 
-def varied(count: int) -> list[Memory]:
+def varied(count: int) -> list[MemoryRecord]:
     rng = np.random.default_rng(5)
 
     def pick(*values: Any) -> Any:
@@ -99,7 +99,9 @@ FILTERS = st.builds(
 
 
 @pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Table, list[Memory], np.ndarray]:
+def filled(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Table, list[MemoryRecord], np.ndarray]:
     table = Table.create(tmp_path_factory.mktemp("filled") / "1", dimension=DIMENSION)
     memories = varied(300)
     vectors = np.stack([unit(n) for n in range(len(memories))])
@@ -192,7 +194,7 @@ def test_a_filter_value_is_only_ever_a_value(tmp_path: Path, value: str) -> None
 
 
 def test_an_id_of_any_form_is_found_and_deleted_alone(table: Table) -> None:
-    memories = [Memory(id=value, text=value) for value in INJECTIONS]
+    memories = [MemoryRecord(id=value, text=value) for value in INJECTIONS]
     table.merge(memories, {}, applied=1)
     for m in memories:
         assert table.get([m.id]) == {m.id: m}

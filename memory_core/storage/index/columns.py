@@ -19,7 +19,16 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.records import FAILED, JOBS, KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Memory
+from memory_core.records import (
+    FAILED,
+    JOBS,
+    KINDS,
+    ROLES,
+    TIERS,
+    TRUSTS,
+    VISIBILITIES,
+    MemoryRecord,
+)
 
 _NAMED = ("agent", "team", "session", "speaker", "topic")
 _UNKNOWN, _EMPTY = -1, -2
@@ -118,7 +127,7 @@ class Columns:
         """Number of rows of forgotten memories."""
         return len(self._ids) - len(self._rows)
 
-    def put(self, memory: Memory) -> int:
+    def put(self, memory: MemoryRecord) -> int:
         """Take *memory* in, or its new values when its id is known; returns its row."""
         row = self._rows.get(memory.id)
         if row is None:
@@ -326,7 +335,7 @@ class Columns:
                 self._tagged.setdefault(tag, set()).add(row)
         self._lists[row] = _NO_LISTS if kept == _NO_LISTS else kept
 
-    def _values(self, memory: Memory) -> dict[str, Any]:
+    def _values(self, memory: MemoryRecord) -> dict[str, Any]:
         values = {
             "live": True,
             "position": memory.position,

@@ -17,7 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from memory_core.errors import StorageError
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.storage.errors import from_os_error
 from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
@@ -28,7 +28,7 @@ LAYOUT = 1
 """Raise it when the same memory comes to other values in a way that _PROBE does not show."""
 
 _TEXT = "text"
-_PROBE = Memory(
+_PROBE = MemoryRecord(
     id="probe",
     text="Did Zoë's e-mail of 7 May 2024 reach 3,141 users at 10.0.0.1? 東京 snake_case ran.",
     session="s",
@@ -40,7 +40,7 @@ _PROBE = Memory(
 )
 
 
-def layout(index_text: Callable[[Memory], str]) -> str:
+def layout(index_text: Callable[[MemoryRecord], str]) -> str:
     """What tells states apart that this program and another version of it would make."""
     columns, lexical = Columns(), LexicalIndex()
     columns.put(_PROBE)

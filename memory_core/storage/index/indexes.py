@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Change, Memory
+from memory_core.records import KINDS, ROLES, TIERS, TRUSTS, VISIBILITIES, Change, MemoryRecord
 from memory_core.storage.index import files
 from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
@@ -42,7 +42,7 @@ _CHOICES = {
 class Indexes:
     """What is searched. Nothing here locks; the store keeps readers and writers apart."""
 
-    def __init__(self, index_text: Callable[[Memory], str], troubles: Troubles) -> None:
+    def __init__(self, index_text: Callable[[MemoryRecord], str], troubles: Troubles) -> None:
         """Start empty; *index_text* gives what the lexical index holds of a memory."""
         self.columns = Columns()
         self.lexical = LexicalIndex()
@@ -53,7 +53,7 @@ class Indexes:
         self._awaited: dict[str, set[str]] = {}
         """Ids that are not there, and the memories that are derived from them."""
 
-    def put(self, memory: Memory) -> None:
+    def put(self, memory: MemoryRecord) -> None:
         """Take *memory* in, or its new values."""
         try:
             row = self.columns.row(memory.id)
@@ -151,20 +151,20 @@ class Indexes:
         except WRONG_VALUE as problem:
             self._troubles.note(f"change {change.seq}", problem)
 
-    def _put_columns(self, memory: Memory) -> int:
+    def _put_columns(self, memory: MemoryRecord) -> int:
         try:
             return self.columns.put(memory)
         except (OverflowError, ValueError):
             return self.columns.put(_tame(memory))
 
-    def _text(self, memory: Memory) -> str:
+    def _text(self, memory: MemoryRecord) -> str:
         try:
             return self._index_text(memory)
         except WRONG_VALUE as problem:
             self._troubles.note(memory.id, f"indexed by its text alone ({problem})")
             return memory.text
 
-    def _link_sources(self, row: int, memory: Memory, before: tuple[str, ...]) -> None:
+    def _link_sources(self, row: int, memory: MemoryRecord, before: tuple[str, ...]) -> None:
         for source in (*before, *memory.derived_from):
             origin = self.columns.row(source)
             kept = source in memory.derived_from
@@ -194,7 +194,7 @@ class Indexes:
             self.graph.link(a, b, body["kind"], body["weight"])
 
 
-def _tame(memory: Memory) -> Memory:
+def _tame(memory: MemoryRecord) -> MemoryRecord:
     """*memory* with values that the columns can hold."""
     changed: dict[str, Any] = {
         name: fallback

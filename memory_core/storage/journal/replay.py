@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.errors import MemoryCoreError, StorageError
-from memory_core.records import Change, Memory, from_fields
+from memory_core.records import Change, MemoryRecord, from_fields
 from memory_core.storage.journal.journal import DamagedChange, DamagedVectors, Journal
 from memory_core.storage.table.rows import FIELDS, Sort
 
@@ -57,7 +57,7 @@ class Slice:
     changes: Sequence[Change]
     gone: tuple[str, ...]
     """Memories that were forgotten somewhere in the slice; their old rows go first."""
-    memories: tuple[Memory, ...]
+    memories: tuple[MemoryRecord, ...]
     """Memories that were put and are still there, in the order of their first put."""
     vectors: Vectors
 
@@ -113,7 +113,7 @@ class SliceReader:
         vectors = self.vectors(wanted, fingerprint) if wanted else {}
         return Slice(changes, tuple(gone), tuple(m for m in memories if m is not None), vectors)
 
-    def memory(self, id: str, fields: dict[str, Any]) -> Memory | None:
+    def memory(self, id: str, fields: dict[str, Any]) -> MemoryRecord | None:
         """The memory of *fields*; None when there are none (it is forgotten by now) or bad ones."""
         try:
             _require_types(fields)
@@ -133,7 +133,7 @@ class SliceReader:
             self._troubles.note(ids[0], "one of its changes is damaged")
             return {}
 
-    def memories(self, ids: Sequence[str]) -> dict[str, Memory]:
+    def memories(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """The memories of *ids* as the journal has them, by id, without what it cannot tell."""
         found = ((id, self.memory(id, fields)) for id, fields in self.fold(ids).items())
         return {id: memory for id, memory in found if memory is not None}

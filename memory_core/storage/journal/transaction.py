@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput, NotFound
-from memory_core.records import Change, Memory, from_fields, repeat_key
+from memory_core.records import Change, MemoryRecord, from_fields, repeat_key
 from memory_core.storage.journal import erasure, reading
 from memory_core.storage.journal.format import (
     COLUMNS,
@@ -297,7 +297,7 @@ class Transaction:
         row = (key, memory.thread, memory.position, memory.access_count, memory.last_accessed)
         self._db.execute(_HEAD, (id, *row))
 
-    def _free_repeat_key(self, memory: Memory, *, new: bool) -> str | None:
+    def _free_repeat_key(self, memory: MemoryRecord, *, new: bool) -> str | None:
         """The key that the memory holds; None when it was replaced or another one has it."""
         if memory.replaced and memory.superseded_by:
             return None

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput
-from memory_core.records import Identity, Memory
+from memory_core.records import Identity, MemoryRecord
 from memory_core.storage.table.lance import damaged
 
 Sort = Literal["text", "texts", "real", "moment", "whole", "flag"]
@@ -64,7 +64,7 @@ FIELDS: Mapping[str, Sort] = {
     "due": "texts",
     "encoded": "text",
 }
-"""Every field of records.Memory and what it holds; a moment is a time that may be unset (None)."""
+"""Every field of MemoryRecord and what it holds; a moment is a time that may be unset (None)."""
 
 DERIVED = ("live", "labels", "occurred", "recorded")
 """The columns that follow from the fields: for filters, and for people's own tools."""
@@ -114,7 +114,7 @@ def label(sort: str, value: str) -> str:
     return f"{_SEPARATOR}{sort}:{json.dumps(value)}{_SEPARATOR}"
 
 
-def to_row(memory: Memory) -> dict[str, Any]:
+def to_row(memory: MemoryRecord) -> dict[str, Any]:
     """The values of *memory* by column, with the derived columns.
 
     Derived: ``live`` (neither retired nor replaced on purpose), ``labels`` (tags and entities as
@@ -133,7 +133,7 @@ def to_row(memory: Memory) -> dict[str, Any]:
     return row
 
 
-def from_row(row: Mapping[str, Any]) -> Memory:
+def from_row(row: Mapping[str, Any]) -> MemoryRecord:
     """The memory of *row*, exactly as to_row took it. Raises StorageError when it changed since."""
     values = {name: row[name] for name in FIELDS}
     if _checksum(values) != row["checksum"]:
@@ -141,10 +141,10 @@ def from_row(row: Mapping[str, Any]) -> Memory:
     for name, sort in FIELDS.items():
         if sort == "texts":
             values[name] = tuple(values[name])
-    return Memory(**values)
+    return MemoryRecord(**values)
 
 
-def intact(row: Mapping[str, Any]) -> Memory:
+def intact(row: Mapping[str, Any]) -> MemoryRecord:
     """from_row for a *row* with its derived columns; raises StorageError when one does not fit."""
     memory = from_row(row)
     expected = to_row(memory)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.errors import IncompatibleStore, InvalidInput, StorageError
-from memory_core.records import Memory
+from memory_core.records import MemoryRecord
 from memory_core.storage.table.lance import damaged, edge, leave_out_rest_client
 from memory_core.storage.table.rows import (
     DERIVED,
@@ -98,7 +98,7 @@ class Table:
 
     def merge(
         self,
-        memories: Sequence[Memory],
+        memories: Sequence[MemoryRecord],
         vectors: Mapping[str, NDArray[np.float32]],
         *,
         applied: int,
@@ -128,7 +128,7 @@ class Table:
                 merge = self._open.merge_insert("id").when_matched_update_all()
                 merge.when_not_matched_insert_all().execute(batch, on_bad_vectors="null")
 
-    def get(self, ids: Sequence[str]) -> dict[str, Memory]:
+    def get(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
         """The memories with these *ids*, by id, in the order asked for; unknown ids are left out.
 
         Found through the BTREE on id. Raises StorageError when a row is damaged or there twice.
@@ -136,7 +136,7 @@ class Table:
         still exist: ask the journal.
         """
         wanted = [id for id in dict.fromkeys(ids) if id != SENTINEL]
-        found: dict[str, Memory] = {}
+        found: dict[str, MemoryRecord] = {}
         for chunk in _chunks(wanted):
             with edge("reading memories from the table"):
                 # Two steps: 38 columns of every small file that the index does not cover yet took
@@ -176,7 +176,9 @@ class Table:
             raise damaged("the table holds a memory twice")
         return ids
 
-    def listing(self, *, where: Filter, limit: int, newest_first: bool = True) -> list[Memory]:
+    def listing(
+        self, *, where: Filter, limit: int, newest_first: bool = True
+    ) -> list[MemoryRecord]:
         """At most *limit* memories that *where* holds for, by occurred_at, then by id."""
         from lancedb.query import ColumnOrdering
 
@@ -190,7 +192,7 @@ class Table:
             query = self._query(_expression(where)).select(_ROW).order_by(order).limit(limit)
             return [from_row(row) for row in query.to_arrow().to_pylist()]
 
-    def scan(self, batch: int = 1000) -> Iterator[list[Memory]]:
+    def scan(self, batch: int = 1000) -> Iterator[list[MemoryRecord]]:
         """All memories of one commit, in lists of at most *batch*, in no particular order.
 
         Raises StorageError for a row in which any column but the vector is damaged.
@@ -333,7 +335,7 @@ def _arrow(
     import pyarrow as pa
 
     schema = _schema(dimension)
-    sentinel = {**to_row(Memory(id=SENTINEL, text="")), "applied": applied, "live": False}
+    sentinel = {**to_row(MemoryRecord(id=SENTINEL, text="")), "applied": applied, "live": False}
     every = [*rows, sentinel]
     columns = [
         pa.array([row.get(field.name) for row in every], type=field.type)

@@ -17,13 +17,13 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[2]))
 
-from memory_core.records import Change, Memory, to_fields  # noqa: E402
+from memory_core.records import Change, MemoryRecord, to_fields  # noqa: E402
 from memory_core.storage.journal.journal import Journal, Transaction  # noqa: E402
 
 A, B, C, D = ("0" * 19 + each for each in "abcd")
 
 MEMORIES = (
-    Memory(
+    MemoryRecord(
         id=A,
         text='Zoë moved to Kraków on 7 May 2024; her port is 5432.\n\t"Quoted" \\ and \0.',
         visibility="team",
@@ -52,9 +52,9 @@ MEMORIES = (
         trust="user",
         tier="recent",
     ),
-    Memory(id=B, text="我喜欢咖啡。", agent="me", recorded_at=0.1),
-    Memory(id=C, text="🙂 e\u0301 \u202e \x7f", agent="you", derived_from=(A, B), run="r1"),
-    Memory(id=D, text="to be forgotten", agent="me", session="s-1", position=1),
+    MemoryRecord(id=B, text="我喜欢咖啡。", agent="me", recorded_at=0.1),
+    MemoryRecord(id=C, text="🙂 e\u0301 \u202e \x7f", agent="you", derived_from=(A, B), run="r1"),
+    MemoryRecord(id=D, text="to be forgotten", agent="me", session="s-1", position=1),
 )
 
 
