@@ -1,4 +1,4 @@
-"""The acceptance cases of the three earlier systems, with the real model (docs: seed rows)."""
+"""Whole stories that earlier memory systems promised to get right, told to the real model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def texts(found: Recollection) -> list[str]:
     return [hit.memory.text for hit in (*found.hits, *found.partial)]
 
 
-def test_zebra_facts_survive_twenty_unrelated_turns(real: Memory) -> None:  # B1.15
+def test_zebra_facts_survive_twenty_unrelated_turns(real: Memory) -> None:
     facts = {says(real, text) for text in ANIMALS[:2]}
     for text in UNRELATED:
         says(real, text)
@@ -65,7 +65,7 @@ def test_zebra_facts_survive_twenty_unrelated_turns(real: Memory) -> None:  # B1
     assert found.hits[0].memory.text == ANIMALS[0]
 
 
-def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:  # B3.11
+def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:
     for animal, program in zip(ANIMALS, PROGRAMMING, strict=True):
         real.remember(ME, RememberRequest(program))
         real.remember(ME, RememberRequest(animal))
@@ -80,7 +80,7 @@ def test_zebra_activates_africa_and_wildlife(real: Memory) -> None:  # B3.11
     assert [lead(real, question, "other") for question in NEUTRAL] == neutral  # nothing leaked
 
 
-def test_after_zebra_animals_outrank_programming(real: Memory) -> None:  # B3.11
+def test_after_zebra_animals_outrank_programming(real: Memory) -> None:
     for text in (*PROGRAMMING, *ANIMALS):
         real.remember(ME, RememberRequest(text))
     before = [first(real, cue, "other") for cue in BALANCED]
@@ -138,7 +138,7 @@ def test_two_conversations_at_once_do_not_prime_each_other(real: Memory) -> None
     assert code
 
 
-def test_working_memory_stays_warm_and_clears_on_a_topic_shift(real: Memory) -> None:  # B2.10
+def test_working_memory_stays_warm_and_clears_on_a_topic_shift(real: Memory) -> None:
     for text in (*ANIMALS, *PROGRAMMING):
         real.remember(ME, RememberRequest(text))
     real.observe_and_recall(ME, ConversationTurn("user", "Tell me about zebras.", session="s"))
@@ -151,7 +151,7 @@ def test_working_memory_stays_warm_and_clears_on_a_topic_shift(real: Memory) -> 
     assert not warm & set(real.in_mind(ME, "s").working)
 
 
-def test_a_corrected_fact_outranks_the_old_one(real: Memory) -> None:  # B5.11
+def test_a_corrected_fact_outranks_the_old_one(real: Memory) -> None:
     old = real.remember(ME, RememberRequest("The meeting with the bank is on Tuesday.")).id
     new = real.remember(
         ME, RememberRequest("Correction: the meeting with the bank is on Wednesday.")
@@ -163,7 +163,7 @@ def test_a_corrected_fact_outranks_the_old_one(real: Memory) -> None:  # B5.11
 
 def test_older_scores_lower_for_retention_and_access_resists_decay(
     real: Memory, clock: Any
-) -> None:  # B2.10
+) -> None:
     old = real.remember(ME, RememberRequest("The first garden plan has three beds of beans.")).id
     used = real.remember(ME, RememberRequest("The second garden plan has four beds of peas.")).id
     clock.pass_by(5 * 86_400)
@@ -180,13 +180,11 @@ def test_older_scores_lower_for_retention_and_access_resists_decay(
 
 
 def test_database_notes_do_not_answer_a_question_about_something_else(real: Memory) -> None:
-    real.remember(
-        ME, RememberRequest("Redis caches the sessions of the shop for twenty minutes.")
-    )  # A4.15
+    real.remember(ME, RememberRequest("Redis caches the sessions of the shop for twenty minutes."))
     assert not real.recall(ME, RecallRequest("How do I write a move constructor in C++?")).found
 
 
-def test_topics_tell_python_elephants_and_the_eiffel_tower_apart(real: Memory) -> None:  # B1.16
+def test_topics_tell_python_elephants_and_the_eiffel_tower_apart(real: Memory) -> None:
     groups = (
         ("Python functions are defined with def.", "Python functions can return several values."),
         ("Elephants live in herds.", "Elephants drink a lot of water every day."),
@@ -199,7 +197,7 @@ def test_topics_tell_python_elephants_and_the_eiffel_tower_apart(real: Memory) -
     assert len(set.union(*topics)) == 3
 
 
-def test_a_redis_fact_and_a_mongodb_question_stay_two_topics(real: Memory) -> None:  # A4.15
+def test_a_redis_fact_and_a_mongodb_question_stay_two_topics(real: Memory) -> None:
     groups = (
         ("Redis caches the user sessions of the shop.", "Redis keeps the sessions of the shop."),
         ("Should MongoDB hold the session cache?", "Could MongoDB hold the session cache?"),

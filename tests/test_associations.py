@@ -64,7 +64,7 @@ def test_a_read_only_recall_links_nothing(memory: Memory, three: tuple[str, str,
 
 
 def test_no_link_comes_from_nearness_alone(memory: Memory, three: tuple[str, str, str]) -> None:
-    """A5.8: two memories with nearly the same words, never recalled, are not linked."""
+    """Two memories with nearly the same words, never recalled, are not linked."""
     flush(memory)
     memory.consolidate(ME, mode="topics")
     assert all(link.kind != "co_recall" for id in three for link in memory.links(ME, id))

@@ -39,6 +39,8 @@ NOT_RUN = {
     "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/anamnesis demo": WHOLE_INSTALL,
     "python3 -m venv .venv && .venv/bin/pip install '.[dev]' "
     "&& .venv/bin/python -m pytest -n 3 --dist loadfile": WHOLE_INSTALL,
+    "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'": WHOLE_INSTALL,
+    ".ci/run": "runs these tests",
     ".venv/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu": NETWORK,
     ".venv/bin/pip install '.[sentence-transformers]'": NETWORK,
     "anamnesis encode": MODEL,
@@ -58,6 +60,9 @@ NOT_RUN_PREFIXES = {
     ".venv/bin/python tools/build_bundle.py": "needs Node; tests/conformance packs the bundle",
     ".venv/bin/python tools/write_manifests.py": "tests/test_manifests.py compares what it writes",
     "curl ": CLIENT,
+    ".venv/bin/python -m pytest ": ".ci/run runs all tests",
+    ".venv/bin/ruff ": ".ci/run runs it",
+    ".venv/bin/python -m mypy": ".ci/run runs it",
     "anamnesis serve": SERVES,
     f"{PROGRAM} serve": SERVES,
     ".venv/bin/python tests/bench/": MEASURES,
@@ -74,6 +79,13 @@ _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
 def blocks(language: str, path: Path) -> list[str]:
     """The fenced blocks of a document in one language."""
     return [body for name, body in _FENCE.findall(path.read_text("utf-8")) if name == language]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_block_is_of_a_kind_that_is_checked(path: Path) -> None:
+    """Commands are bash, client configurations json, settings toml; text and sql are shown."""
+    languages = {name for name, _ in _FENCE.findall(path.read_text("utf-8"))}
+    assert languages <= {"bash", "json", "toml", "text", "sql"}
 
 
 def commands(path: Path) -> list[str]:

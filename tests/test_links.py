@@ -163,7 +163,7 @@ def test_the_best_of_several_paths_is_kept(memory: Memory) -> None:
 
 
 def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) -> None:
-    """Of a likeness: parent x factor x cosine; of a name: parent x factor x boost (B3.1, B3.2)."""
+    """Of a likeness: parent x factor x cosine; of a name: parent x factor x boost."""
     everyday(memory)
     texts = (
         "The cooper mends barrels on Tannery Row.",
@@ -213,7 +213,7 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
 
     assert "same topic (crafts)" in paths("a")
     assert "crafts" in memory.in_mind(ME, "a").topics
-    assert "same topic" not in paths("a")  # fetched once in a conversation (A1.13)
+    assert "same topic" not in paths("a")  # fetched once in a conversation
     assert "same topic (crafts)" in paths("b")
 
 

@@ -76,7 +76,7 @@ def test_ci_runs_the_check_and_keeps_what_it_printed() -> None:
 
 
 def test_the_table_in_the_documents_names_the_versions_that_are_pinned() -> None:
-    text = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    text = (ROOT / "docs/internals/conformance.md").read_text("utf-8")
     table = text.partition("## What was run")[2]
     wanted = json.loads((HERE / "package.json").read_text())
     programs = {k: v for k, v in wanted["optionalDependencies"].items() if "claude-code" in k}
@@ -87,6 +87,6 @@ def test_the_table_in_the_documents_names_the_versions_that_are_pinned() -> None
 
 
 def test_the_documents_build_the_bundle_with_the_version_that_is_pinned() -> None:
-    text = (ROOT / "docs" / "clients.md").read_text("utf-8")
+    text = (ROOT / "docs/internals/conformance.md").read_text("utf-8")
     version = json.loads((HERE / "package.json").read_text())["dependencies"]["@anthropic-ai/mcpb"]
     assert re.findall(r"@anthropic-ai/mcpb@([\d.]+)", text) == [version]

@@ -96,7 +96,7 @@ def talk(memory: Memory, count: int) -> list[str]:
 
 
 def test_late_importance_reaches_what_has_moved_on(opened: Opened, server: Any) -> None:
-    """A judge that comes late finds the memory wherever it is (seed rows A2.4, A3.6)."""
+    """A judge that comes late finds the memory wherever it is."""
     memory = opened(batch_turns=50)
     unkept, kept = says(memory, "Good morning Jonas, how are you?"), says(memory, "The pump hums.")
     talk(memory, 21)
@@ -124,7 +124,7 @@ def test_late_importance_below_the_bound_brings_nothing_back(opened: Opened, ser
 def test_a_turn_that_leaves_the_ring_without_a_gist_gets_one(
     opened: Opened, open_memory: Callable[..., Memory], server: Any, clock: Any
 ) -> None:
-    """A model was chosen after it was captured (seed row A2.6)."""
+    """A model was chosen after it was captured."""
     plain = open_memory("store")
     ids = talk(plain, 20)
     plain._runtime.parts().capture._heard.clear()  # as after a kill: the ring is not emptied

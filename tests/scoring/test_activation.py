@@ -1,4 +1,4 @@
-"""Spreading activation against the formulas of the design, written out turn by turn."""
+"""Spreading activation against the formulas of docs/internals/design.md, turn by turn."""
 
 from __future__ import annotations
 

@@ -1,0 +1,105 @@
+"""What documents and comments point to is in this repository."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
+    *sorted(ROOT.glob("integrations/**/*.md")),
+]
+FOLDERS = ("memory_core", "server", "tests", "tools", "integrations", "docs", "third_party")
+
+_PATH = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]*\w)")
+_ARGUMENT = re.compile(rf"(?:^|\s)((?:{'|'.join(FOLDERS)})/[\w./-]*\w)")
+_FENCE = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_MARKDOWN = re.compile(r"(?<![\w/.-])((?:[\w-]+/)*[\w-]+\.md)\b")
+
+NO_FILES = {"tests/conformance/out", "summary.md", "tools/call", "tools/list"}
+"""What the conformance check writes, and methods of MCP."""
+
+ELSEWHERE = re.compile(
+    r"seed[ ]rows?\b|\((?:seed )?row [A-C]\d|\b[A-C]\d{1,2}\.\d{1,2}\b"
+    r"|\bdesign(?:,| \(|'s)? (?:section|rule|row)\b|\bdesign, \d|\brule \d+\b|\bsection \d+\b"
+    r"|\bthe (?:brief|mission|specification|house plan)\b",
+    re.IGNORECASE,
+)
+"""Numbers of rows, rules and sections: those of papers that nobody who reads this has."""
+
+
+def sources() -> list[Path]:
+    """Every file of the repository that may hold a comment, but for the documents."""
+    named = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    files = [*ROOT.glob("*"), *ROOT.glob(".ci/*"), *ROOT.glob(".github/**/*"), *named]
+    kinds = {".py", ".toml", ".yml", ".c", ".mjs", ""}
+    return [
+        path
+        for path in sorted(files)
+        if path.is_file()
+        and path.suffix in kinds
+        and path.name != "LICENSE"
+        and not {"node_modules", "out", "__pycache__"} & set(path.parts)
+    ]
+
+
+def said(path: Path) -> str:
+    """The comments and docstrings of a Python file; the whole text of another one."""
+    text = path.read_text("utf-8", errors="replace")
+    if path.suffix != ".py":
+        return text
+    comments = re.findall(r"(?:^|\s)#\s(.*)$", text, re.MULTILINE)
+    strings = [
+        node.value.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ]
+    return "\n".join([*comments, *strings])
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_path_in_a_document_exists(path: Path) -> None:
+    text = path.read_text("utf-8")
+    named = set(_PATH.findall(text))
+    for block in _FENCE.findall(text):
+        named |= set(_ARGUMENT.findall(block))
+    assert [name for name in sorted(named - NO_FILES) if not list(ROOT.glob(name))] == []
+
+
+def test_every_document_that_a_comment_names_exists() -> None:
+    missing = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in sources()
+        for name in _MARKDOWN.findall(said(path))
+        if name not in NO_FILES and not (ROOT / name).exists() and not (path.parent / name).exists()
+    ]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    "text", ["(seed rows B3.1, B3.2)", "design, section 4", "design rule 4", "see row A1.11"]
+)
+def test_a_pointer_to_such_a_paper_is_found(text: str) -> None:
+    assert ELSEWHERE.search(text)
+
+
+def test_the_floors_in_the_documents_are_those_that_are_tested() -> None:
+    tree = ast.parse((ROOT / "tests/test_architecture.py").read_text("utf-8"))
+    (floors,) = [
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.AnnAssign)
+        and isinstance(node.target, ast.Name)
+        and node.target.id == "FLOORS"
+        and node.value
+    ]
+    text = (ROOT / "docs/internals/architecture.md").read_text("utf-8")
+    shown = _FENCE.findall(text.partition("## Floors")[2])[0]
+    assert [set(line.split(" | ")) for line in shown.splitlines()] == floors
