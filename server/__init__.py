@@ -1,4 +1,4 @@
-"""The face of the memory: MCP over stdio and HTTP, and the command line. No memory logic."""
+"""The server: MCP over stdio and HTTP, hooks, and the command line. No memory logic."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""`python -m server` and `anamnesis`: serves over stdio; with arguments it is the command line.
+"""`python -m server` and `anamnesis`: serves over stdio, or runs the command that is given.
 
-A hook runs at every prompt of its client, so it begins here, before anything heavy is imported.
+A client waits for its hook at every prompt, so `hook` is dispatched before the heavy imports.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> int:
-    """Run what the command line says; returns the exit code. A hook ends here, always with 0."""
+    """Run the command line and return its exit code. A hook ends the process itself, with 0."""
     if "hook" in sys.argv[1:2]:
         from server.hooks.command import hook
 

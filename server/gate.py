@@ -1,4 +1,4 @@
-"""A bound on the calls in flight, and a deadline for each."""
+"""A bound on the calls in flight and a deadline for each; errors a caller may see."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ log = logging.getLogger(__name__)
 
 
 class Gate:
-    """At most *calls* pieces of work at a time; each is waited for *seconds* at most."""
+    """Runs at most *calls* pieces of work at a time and waits *seconds* at most for each.
+
+    The work runs in threads, which cannot be stopped: after its deadline a call goes on and keeps
+    its place among the calls in flight until it ends.
+    """
 
     def __init__(self, calls: int, seconds: float) -> None:
-        """Nothing runs yet; threads start with the first work."""
+        """Starts no thread; the first work does."""
         self._calls = calls
         self._seconds = seconds
         self._running = 0
@@ -32,7 +36,7 @@ class Gate:
         self._threads = ThreadPoolExecutor(max_workers=calls, thread_name_prefix="call")
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Start *work* in a thread, in the caller's context. Raises Busy when no place is free."""
+        """Start *work* in a thread, in the caller's context. Raises Busy at *calls* in flight."""
         with self._lock:
             if self._running >= self._calls:
                 raise Busy(
@@ -45,7 +49,7 @@ class Gate:
         return future
 
     async def run(self, work: Callable[[], T], *, late: str) -> T:
-        """What *work* returns or raises; after the deadline Busy whose next step is *late*."""
+        """The result of *work*; Busy with the next step *late* is raised after the deadline."""
         future = self.submit(work)
         with anyio.move_on_after(self._seconds):
             return await asyncio.wrap_future(future)
@@ -59,13 +63,13 @@ class Gate:
 
 def _log_late(future: Future[Any]) -> None:
     if not future.cancelled() and (problem := future.exception()) is not None:
-        as_expected(problem, "a call after its deadline")
+        as_known_error(problem, "a call after its deadline")
 
 
-def as_expected(problem: BaseException, call: str) -> MemoryCoreError:
-    """*problem* if it was raised on purpose; else a StorageError without its text, which is logged.
+def as_known_error(problem: BaseException, call: str) -> MemoryCoreError:
+    """*problem* when it is a MemoryCoreError; else a StorageError that names only its type.
 
-    The log gets the type and the places in the code, not the message: that may quote a memory.
+    The log gets the type and the stack, not the message, which may quote a memory.
     """
     if isinstance(problem, MemoryCoreError):
         return problem

@@ -1,19 +1,17 @@
-"""Whose call this is."""
+"""The identity of the current caller."""
 
 from __future__ import annotations
 
 from mcp.server.auth.middleware.auth_context import get_access_token
 
-from memory_core.errors import (
-    ScopeDenied,
-)
+from memory_core.errors import ScopeDenied
 from memory_core.records import Identity
 
 
 def caller(owner: Identity, right: str) -> Identity:
-    """Who makes the current call: the token's identity over HTTP, *owner* where there is no token.
+    """The identity of the current call: the token's over HTTP, *owner* without a token.
 
-    Raises ScopeDenied when the identity lacks *right* (read, write or admin).
+    Raises ScopeDenied when it lacks *right* (read, write or admin).
     """
     token = get_access_token()
     who = owner

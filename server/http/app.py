@@ -1,8 +1,8 @@
 """One ASGI application: Streamable HTTP at /mcp, legacy SSE at /sse and /messages/, and /healthz.
 
-A door stands before every route, also the custom ones: Host and Origin must be ours (a page in a
-browser must not reach a memory on this machine), the body has a limit, and there must be a token.
-There is no CORS. /healthz says that the process lives, and nothing else.
+Door checks every request, also to additional routes: Host and Origin must be the server's own (a
+web page must not reach a memory on this machine), the body is limited, and a token is required.
+There is no CORS. /healthz answers only that the process runs.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from server.protocol import messages
 MAX_BODY = 1024 * 1024
 """Bytes of one request. A call with the longest text, all escaped, takes 240 kB."""
 SESSIONS = 1_000
-"""Of clients before 2026-07-28, open at a time; one more is answered 503."""
+"""Open sessions of clients before protocol revision 2026-07-28; one more gets 503."""
 SESSION_SECONDS = 1_800.0
-"""How long such a session may stay without a request or an open stream before it is dropped."""
+"""Idle time, without a request or an open stream, after which such a session is closed."""
 
 GRANT_SECONDS = 2.0
-"""How often it is looked whether the token of an open stream still counts."""
+"""Between two checks that the token of an open stream is still valid."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _OPEN = frozenset({"/healthz"})
 
 
 def is_loopback(host: str) -> bool:
-    """True when *host* is an address of this machine only."""
+    """True when *host* is a loopback address."""
     if host == "localhost":
         return True
     try:
@@ -64,10 +64,10 @@ def build_app(
     allowed_hosts: Sequence[str] = (),
     more: Sequence[Route] = (),
 ) -> ASGIApp:
-    """The application for a server bound to *host*, with *more* routes behind the same door.
+    """The application for a server bound to *host*, with *more* routes behind the same Door.
 
-    *tokens* None means that nobody needs a token; then *host* must be loopback (InvalidInput).
-    *allowed_hosts* are further names under which clients reach it.
+    *tokens* None requires no token; then *host* must be loopback, else InvalidInput is raised.
+    *allowed_hosts* are further host names that clients use.
     """
     if tokens is None and not is_loopback(host):
         raise InvalidInput(
@@ -75,7 +75,7 @@ def build_app(
             "leave --no-token out, or bind 127.0.0.1",
         )
     names = _names(host, allowed_hosts)
-    # The door checks Host and Origin for all routes; the SDK's own check would know fewer names.
+    # Door checks Host and Origin for all routes; the SDK's own check knows fewer names.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     http = server.streamable_http_app(
         transport_security=unchecked,
@@ -103,19 +103,19 @@ def build_app(
 
 
 class Door:
-    """Passes a request when Host and Origin are ours, its size is bounded, its token known.
+    """Passes on a request with our Host and Origin, a bounded body and a known token.
 
-    A POST must be JSON: what a page in a browser can send without asking first is not.
+    A POST must be JSON, which a web page cannot send without a CORS preflight.
     """
 
     def __init__(self, app: ASGIApp, names: frozenset[str], tokens: Tokens | None) -> None:
-        """*names* are our host names in lower case; *tokens* None asks for no token."""
+        """*names* are our host names in lower case; *tokens* None requires no token."""
         self._app = app
         self._names = names
         self._tokens = tokens
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 421, 403, 413, 401 or 415, or pass the request on with its user set."""
+        """Answer 421, 403, 413, 401, 415 or 503, or pass the request on with its user set."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -132,14 +132,14 @@ class Door:
     async def _while_granted(
         self, grant: Grant, tokens: Tokens, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Serve the request; a stream that is open when its token is revoked is cut."""
+        """Serve the request; close its stream when its token is revoked."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_until_revoked, tokens, grant, tasks.cancel_scope)
             await self._app(scope, receive, send)
             tasks.cancel_scope.cancel()
 
     def _passed(self, scope: Scope) -> Grant | Response | None:
-        """Whose request it is (None: nobody's), or the answer that refuses it."""
+        """The grant of the request (None where no token is required), or the refusal."""
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or not self._ours(headers["host"]):
             return _problem(421, "this host name is not ours", "use the address the server printed")
@@ -189,14 +189,14 @@ class Door:
 
 
 async def _until_revoked(tokens: Tokens, grant: Grant, request: anyio.CancelScope) -> None:
-    with suppress(MemoryCoreError):  # a list that cannot be read any more grants nothing
+    with suppress(MemoryCoreError):  # a list that cannot be read grants nothing
         while tokens.granted(grant):
             await anyio.sleep(GRANT_SECONDS)
     request.cancel()
 
 
 class _Repairing:
-    """Gives a POST's body to the application with lone surrogates replaced; see stdio.messages."""
+    """Passes a POST's body on as `messages.readable` repairs it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -246,7 +246,7 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
 
 
 def _names(host: str, more: Sequence[str]) -> frozenset[str]:
-    """Our host names: loopback, what is bound, and, when bound to all, this machine's own."""
+    """Our host names: loopback, *host*, *more*, and all of this machine's when bound to all."""
     names = {*_LOOPBACK, *more}
     if host in ("0.0.0.0", "::", ""):
         names |= {socket.gethostname(), *_addresses()}

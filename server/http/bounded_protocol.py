@@ -14,7 +14,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 CONNECTIONS = 256
-"""Open at a time, streams included; one more is answered 503 and closed."""
+"""Open connections, streams included; one more gets 503 and is closed."""
 HEADER_SECONDS = 10.0
 """From the connection, or a request's first byte, to the end of its headers; then 408."""
 BODY_SECONDS = 20.0
@@ -28,7 +28,7 @@ class BoundedProtocol(H11Protocol):
     _awaited: Any = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take the connection, or answer 503 when there are too many."""
+        """Accept the connection, or answer 503 above CONNECTIONS."""
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS:
             self._refuse(b"503 Service Unavailable")
@@ -36,7 +36,7 @@ class BoundedProtocol(H11Protocol):
         self._await(h11.IDLE, HEADER_SECONDS)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; what is awaited next decides which deadline counts."""
+        """Parse *data*, then set the deadline for what must come next."""
         if self.transport.is_closing():
             return
         super().data_received(data)
@@ -49,12 +49,12 @@ class BoundedProtocol(H11Protocol):
             self._await(None, 0)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection and its deadline."""
+        """Cancel the deadline of the connection."""
         self._await(None, 0)
         super().connection_lost(exc)
 
     def _await(self, state: Any, seconds: float) -> None:
-        """Set the deadline of *state* once, however many bytes trickle in meanwhile."""
+        """Start the deadline of *state* once; further bytes do not extend it."""
         if state is self._awaited and self._deadline is not None:
             return
         if self._deadline is not None:
@@ -65,7 +65,7 @@ class BoundedProtocol(H11Protocol):
             self._deadline = self.loop.call_later(seconds, self._refuse, b"408 Request Timeout")
 
     def _refuse(self, status: bytes) -> None:
-        """End the connection, with an answer unless one has begun."""
+        """Close the connection, with an answer unless one has begun."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(
                 b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"

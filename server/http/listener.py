@@ -1,8 +1,4 @@
-"""Listening on a port: the socket, the HTTP server around the application, and its end.
-
-What a client may take is bounded before the application sees it: the number of connections, the
-time for the headers and for the body of a request, and the time without a request.
-"""
+"""The HTTP server around the application: its socket, its configuration, its run and its end."""
 
 from __future__ import annotations
 
@@ -21,14 +17,14 @@ from memory_core.errors import InvalidInput
 from server.http.bounded_protocol import BoundedProtocol
 
 GRACE_SECONDS = 2
-"""How long open requests may go on after a signal; streams of idle clients are cut then."""
+"""How long open requests and streams may go on after a signal; then they are closed."""
 IDLE_SECONDS = 30
 """How long a connection may stay open between two requests."""
 HEADER_BYTES = 32 * 1024
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket; port 0 takes a free one. Raises InvalidInput when it cannot be had."""
+    """A listening socket; port 0 takes a free port. Raises InvalidInput when it cannot be bound."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=128)
@@ -40,12 +36,12 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def announced(file: Path, said: Mapping[str, str]) -> Iterator[None]:
-    """Keep what is *said* of this server (url, agent, team) in *file*, mode 0600, while it listens.
+def announced(file: Path, address: Mapping[str, str]) -> Iterator[None]:
+    """Keep the *address* of this server (url, agent, team) in *file*, mode 0600, while it listens.
 
-    A server that cannot write it serves all the same; hooks then work without it.
+    A server that cannot write the file serves all the same; hooks then do the work themselves.
     """
-    text = json.dumps({**said, "process": os.getpid()})
+    text = json.dumps({**address, "process": os.getpid()})
     with suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(mode=0o600)
@@ -54,7 +50,7 @@ def announced(file: Path, said: Mapping[str, str]) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            if file.read_text("utf-8") == text:  # a later server has put its own there
+            if file.read_text("utf-8") == text:  # a later server has written its own
                 file.unlink()
 
 
@@ -76,8 +72,8 @@ def configured(app: ASGIApp) -> uvicorn.Config:
 def run(app: ASGIApp, listener: socket.socket) -> None:
     """Serve *app* on *listener* until SIGTERM, SIGINT or SIGHUP."""
     server = uvicorn.Server(configured(app))
-    # uvicorn raises the signal that stopped it once more when it is done; by default that would
-    # kill the process before the memory is closed.
+    # When it is done, uvicorn raises the signal that stopped it once more, and the default handler
+    # would kill the process before the memory is closed.
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
         if hasattr(signal, name):
             signal.signal(

@@ -1,8 +1,8 @@
-"""Who may call over HTTP: bearer tokens, what they may do, and the identity each stands for.
+"""Bearer tokens for HTTP: their hashes, their rights and the identity of each.
 
-The first token is made when the server starts for the first time and stands readable in the file
-`token` of the data directory, so that a client on the same machine can be given it; `tokens.json`
-holds hashes only. Both files have mode 0600. A token is 256 random bits, so one SHA-256 is enough.
+The first start of the server creates the first token and stores it in plain text in the file
+`token` of the data directory, for clients on the same machine; `tokens.json` stores only hashes.
+Both files have mode 0600. A token is 256 random bits, so one SHA-256 is enough.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from memory_core.records import RIGHTS, Identity
 _PREFIX = "anm_"
 _VERSION = 1
 LOCK_SECONDS = 5.0
-"""How long a change of the list waits for another one."""
+"""How long a change of the list waits for another process."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What one token stands for. *hash* is the SHA-256 of the token in hexadecimal.
+    """The identity and rights of one token. *hash* is its SHA-256 in hexadecimal.
 
-    *encode* False: nothing that is remembered with it may be sent to a model.
+    *encode* False: no memory stored with the token may be sent to a model.
     """
 
     id: str
@@ -53,11 +53,11 @@ class Grant:
 
     @property
     def identity(self) -> Identity:
-        """The identity of whoever shows the token."""
+        """The identity of a caller with the token."""
         return Identity(self.agent, self.team, frozenset(self.rights), self.encode)
 
     def as_access_token(self) -> AccessToken:
-        """The grant in the form that the SDK carries along with a request; the secret stays out."""
+        """The grant as the SDK attaches it to a request, without the secret."""
         return AccessToken(
             token=self.id,
             client_id=self.agent,
@@ -68,10 +68,10 @@ class Grant:
 
 
 class Tokens:
-    """The tokens of one data directory. What another process changes counts at once."""
+    """The tokens of one data directory. Changes by other processes take effect at once."""
 
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
-        """Reads nothing yet. *folder* is the data directory; it is made when first written to."""
+        """Read nothing. *folder* is the data directory, which the first write creates."""
         self._file = folder / "tokens.json"
         self._first = folder / "token"
         self._clock = clock
@@ -80,14 +80,14 @@ class Tokens:
 
     @property
     def first_file(self) -> Path:
-        """Where the first token stands readable."""
+        """The file with the first token in plain text."""
         return self._first
 
     def ensure_first(self, agent: str, team: str = "") -> None:
-        """Make the first token, with every right, unless there is one already.
+        """Create the first token, with every right, unless there is a token. Raises ReadOnly.
 
-        Two servers may start at once: the one that creates the file decides, and a file whose hash
-        is not listed (its maker was killed) is listed now. Raises ReadOnly.
+        Of two servers that start at once, the one that creates the file wins. A token in the file
+        that is not in the list, because its creator was killed, is added to the list.
         """
         if not self._first.exists() and self.all():
             return
@@ -107,9 +107,9 @@ class Tokens:
         *,
         encode: bool = True,
     ) -> str:
-        """A new token for *agent*; it is returned once and kept as a hash only.
+        """A new token for *agent*. Only its hash is stored.
 
-        *encode* False: nothing that is remembered with it may be sent to a model.
+        *encode* False: no memory stored with the token may be sent to a model.
         """
         unknown = sorted(set(rights) - RIGHTS)
         if unknown or not rights:
@@ -124,7 +124,7 @@ class Tokens:
         return secret
 
     def revoke(self, id: str) -> Grant:
-        """Take the token with *id* away. Raises NotFound."""
+        """Delete the token with *id*; returns its grant. Raises NotFound."""
         with self._alone():
             gone = [grant for grant in self.all() if grant.id == id]
             if not gone:
@@ -136,7 +136,7 @@ class Tokens:
         return gone[0]
 
     def all(self) -> tuple[Grant, ...]:
-        """Every grant, oldest first. Raises IncompatibleStore when the file is not understood."""
+        """Every grant, oldest first. Raises IncompatibleStore when the file cannot be parsed."""
         try:
             state = self._file.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -149,7 +149,7 @@ class Tokens:
         return self._grants
 
     def find(self, secret: str) -> Grant | None:
-        """The grant of *secret*, compared in constant time; None when there is none."""
+        """The grant of *secret*, compared in constant time; None for an unknown one."""
         presented = _hash(secret)
         found = None
         for grant in self.all():
@@ -163,8 +163,8 @@ class Tokens:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keeps two processes that change the list at once from losing one of the changes."""
-        from memory_core.storage.locks import FileLock  # only who changes the list needs it
+        """Hold the lock of the list, so that no two processes change it at once."""
+        from memory_core.storage.locks import FileLock  # only a change of the list needs it
 
         with _writing(self._file.parent):
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -199,7 +199,7 @@ class Tokens:
             ) from None
 
     def _write(self, grants: Sequence[Grant]) -> None:
-        """Replace the file at once: a reader sees the old or the new one."""
+        """Replace the file atomically: a reader sees the old or the new list."""
         data = {"version": _VERSION, "tokens": [asdict(grant) for grant in grants]}
         folder = self._file.parent
         with _writing(folder):
@@ -218,7 +218,7 @@ class Tokens:
 
 @contextmanager
 def _writing(folder: Path) -> Iterator[None]:
-    """Turns an OSError into ReadOnly that names the folder."""
+    """Raise ReadOnly with the name of *folder* for an OSError."""
     try:
         yield
     except OSError as problem:

@@ -1,7 +1,7 @@
-"""What is wrong with a call's arguments, in words a model can act on.
+"""Checks of a call's arguments, with errors that a model can act on.
 
-The SDK drops unknown arguments, takes true for 1 and explains the rest in pydantic's words. Here
-every refusal names the argument, what is allowed and what came.
+The SDK drops unknown arguments, accepts true for 1 and reports the rest in pydantic's words. Every
+error raised here names the argument, the allowed values and the value that was given.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS = {
 
 
 def check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-    """Raise InvalidInput for unknown arguments and for values the SDK would turn into others."""
+    """Raise InvalidInput for unknown arguments and for values that the SDK would convert."""
     known: Mapping[str, Any] = schema.get("properties", {})
     unknown = sorted(set(arguments) - set(known))
     if unknown:
@@ -42,7 +42,7 @@ def check(schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
 
 
 def explain(schema: Mapping[str, Any], problem: ValidationError) -> InvalidInput:
-    """The first of *problem*'s errors as InvalidInput."""
+    """The first error of *problem* as InvalidInput."""
     error = problem.errors(include_url=False, include_context=False)[0]
     name = str(error["loc"][0]) if error["loc"] else ""
     about = schema.get("properties", {}).get(name, {})
@@ -56,7 +56,7 @@ def explain(schema: Mapping[str, Any], problem: ValidationError) -> InvalidInput
 
 
 def shown(value: Any) -> str:
-    """*value* as JSON, cut to what a message can hold."""
+    """*value* as JSON, at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 

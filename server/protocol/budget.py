@@ -1,10 +1,10 @@
-"""Keeping an answer within a budget of characters.
+"""Reduces an answer to a budget of characters.
 
-Both channels are built from one selection, so they always carry the same facts; a selection fits
-when the compact JSON of the structure and the rendered text both fit. What goes first: what was
-rejected, from the end, then neighbours of the lowest hits, then the ends of long texts (the id to
-ask for more takes their place), then half-matches, trailing memories, the oldest recent turns, and
-at the very last the lesser fields of the one memory that is always given.
+Both channels show one selection, so they hold the same facts; a selection fits when the compact
+JSON of the structure and the rendered text both fit. Dropped are, in this order: rejected memories
+from the end; the neighbours of the lowest hits; the ends of long texts, for which the id to recall
+is given; partial matches; the lowest memories; the oldest recent turns; and last the lesser fields
+of the first memory, which is always included.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Structure = dict[str, Any]
 Render = Callable[[Structure], str]
 
 DEFAULT_CHARS = 8_000
-"""What an answer other than recall's may take in each channel."""
+"""Characters of an answer other than recall's, in each channel."""
 
 CLIP_TO = 240
 _LESSER = (
@@ -43,7 +43,7 @@ _LONG_TEXTS = (
 
 
 def clip(text: str, limit: int, id: str) -> str:
-    """*text*, or its first *limit* characters and where the rest is when it is longer."""
+    """*text*, or its first *limit* characters and the *id* to recall for the rest."""
     rest = f"… [clipped: {id}]"
     if len(text) <= limit + len(rest):
         return text
@@ -56,12 +56,12 @@ def fits(answer: Structure, budget: int, draw: Render) -> bool:
 
 
 def compact_json(answer: Mapping[str, Any]) -> str:
-    """*answer* as compact JSON, the form in which the structure's size counts."""
+    """*answer* as compact JSON, the form whose length counts against the budget."""
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
 
 def fit_recall(answer: Structure, budget: int) -> Structure:
-    """*answer* reduced until both channels fit *budget* characters; one memory always stays."""
+    """*answer* reduced until both channels fit *budget* characters; one memory is always kept."""
     if fits(answer, budget, rendering.recall):
         return answer
     whole = answer | {"truncated": True}
@@ -78,7 +78,7 @@ def fit_recall(answer: Structure, budget: int) -> Structure:
 
 
 def fit_lists(answer: Structure, lists: Sequence[str], draw: Render) -> Structure:
-    """*answer* with texts clipped and the ends of *lists* cut, the first-named list first."""
+    """*answer* within DEFAULT_CHARS: texts clipped, then *lists* cut from the end, in order."""
     if fits(answer, DEFAULT_CHARS, draw):
         return answer
     answer = answer | {"truncated": True}
@@ -97,7 +97,7 @@ def fit_lists(answer: Structure, lists: Sequence[str], draw: Render) -> Structur
 
 
 def _with_fewer_rejected(answer: Structure, budget: int) -> Structure:
-    """An explanation loses what was rejected before anything that was found."""
+    """Rejected memories are dropped first, from the end."""
     rejected = answer.get("rejected", [])
 
     def kept(count: int) -> Structure:
@@ -108,7 +108,7 @@ def _with_fewer_rejected(answer: Structure, budget: int) -> Structure:
 
 
 def _without_neighbours(answer: Structure, budget: int) -> Structure:
-    """Neighbours go hit by hit, the lowest first."""
+    """Neighbours are dropped hit by hit, the lowest hit first."""
     hits = [*answer["memories"], *answer.get("partial", [])]
 
     def stripped(keep: int) -> Structure:
@@ -119,7 +119,7 @@ def _without_neighbours(answer: Structure, budget: int) -> Structure:
 
 
 def _with_clipped_texts(answer: Structure, budget: int) -> Structure:
-    """Every text is cut to the same length, the longest that fits and at least CLIP_TO."""
+    """All texts are clipped to one length, the longest that fits and at least CLIP_TO."""
 
     def cut(limit: int) -> Structure:
         shorter = _with_hits(
@@ -135,7 +135,7 @@ def _with_clipped_texts(answer: Structure, budget: int) -> Structure:
 
 
 def _with_fewer_entries(answer: Structure, budget: int) -> Structure:
-    """Half-matches go, then memories from the end but one, then recent turns from the oldest."""
+    """Partial matches are dropped, then memories but the first, then the oldest recent turns."""
     answer = _without(answer, "partial") if answer["memories"] else answer
     recent = answer.get("recent", [])
     memories = answer["memories"]
@@ -154,7 +154,7 @@ def _with_fewer_entries(answer: Structure, budget: int) -> Structure:
 
 
 def _bare(answer: Structure, budget: int) -> Structure:
-    """One memory without lesser fields, its text as long as there is room; or a half-match."""
+    """The first memory, or partial match, without lesser fields and with the text that fits."""
     name = "memories" if answer["memories"] else "partial"
     only = answer.get(name, [])[:1]
     answer = _without(answer, "note", "recent", "partial")

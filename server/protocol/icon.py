@@ -1,8 +1,8 @@
 """The icon of the server, its resources and its prompts: two rings, one inside the other.
 
-It is a data URI, so that a client fetches nothing, and as short as it can be: since 2026-07-28
-every answer names the server, with its icon. Tools carry none; five copies would take a tenth of
-the budget of their list.
+A data URI, so that a client fetches nothing, and short: since protocol revision 2026-07-28 every
+answer carries the server's name and icon. The tools have none; five copies would take a tenth of
+the token budget of their list.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A memory that is made in the background, after the client's first answer went out.
+"""A memory that opens in the background, after the first answer to the client.
 
-Importing the memory's vendors costs seconds of CPU; done before or during the handshake it would
-delay it. Whoever uses the memory before it is there waits for it in their own thread.
+Importing its libraries takes seconds of CPU, which would delay the handshake. A call that arrives
+before the memory is open waits for it in its own thread.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memory_core.errors import Busy, StorageError
-from server.gate import as_expected
+from server.gate import as_known_error
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
 
 class LazyMemory:
-    """Stands for the memory that *make* returns. Every method of the memory can be called on it."""
+    """Has every method of the Memory that *make* returns, and calls *make* once, when needed."""
 
     def __init__(self, make: Callable[[], Memory], seconds: float) -> None:
-        """*seconds* is how long a call waits for the memory before it is answered busy."""
+        """A call waits *seconds* for the memory to open; then it raises Busy."""
         self._make = make
         self._seconds = seconds
         self._memory: Future[Memory] = Future()
@@ -32,7 +32,7 @@ class LazyMemory:
         self._started = False
 
     def start(self) -> None:
-        """Begin to make the memory, in a thread; only the first call has an effect."""
+        """Start opening the memory in a thread; later calls do nothing."""
         with self._starting:
             if self._started:
                 return
@@ -40,13 +40,13 @@ class LazyMemory:
         threading.Thread(target=self._run, name="make-memory", daemon=True).start()
 
     def close(self) -> None:
-        """Close the memory if it was made; wait for it if it is being made."""
+        """Close the memory when it is open; wait while it is being opened."""
         if self._started:
-            with suppress(Exception):  # what kept it from being made was told to the callers
+            with suppress(Exception):  # the callers got what kept it from opening
                 self._memory.result(self._seconds).close()
 
     def __getattr__(self, name: str) -> Any:
-        """The memory's attribute *name*; waits for the memory or raises what stopped it."""
+        """The memory's attribute *name*. Raises Busy, or the error that kept it from opening."""
         self.start()
         try:
             return getattr(self._memory.result(self._seconds), name)
@@ -63,4 +63,4 @@ class LazyMemory:
                 )
             )
         except BaseException as problem:  # a thread ends here; the callers raise it
-            self._memory.set_exception(as_expected(problem, "opening the memory"))
+            self._memory.set_exception(as_known_error(problem, "opening the memory"))

@@ -1,7 +1,7 @@
 """Consolidation runs that outlive the call that started them.
 
-A run is waited for until the deadline; then the caller is told that it goes on, and the same call
-made again waits for the same run and gets its report.
+A call waits for its run until the deadline. Then it returns status "running", and the same call
+made again waits for the same run and returns its report.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ Progress = Callable[[int, int, str], None]
 Report = Callable[[int, int, str], Awaitable[None]]
 
 KEPT_SECONDS = 600.0
-"""How long the report of a run that ended after its call's deadline waits to be asked for."""
+"""How long the report of a run that ended after its call's deadline is kept."""
 
 
 class _Run:
-    """One run and who waits for it."""
+    """One run and the calls that wait for it."""
 
     def __init__(self, gate: Gate, start: Callable[[Progress], RunReport]) -> None:
         self.id = ""
@@ -38,7 +38,7 @@ class _Run:
 
     @property
     def stale(self) -> bool:
-        """True when it ended so long ago that nobody will ask for it."""
+        """True when it ended more than KEPT_SECONDS ago."""
         return bool(self._ended_at) and time.monotonic() - self._ended_at > KEPT_SECONDS
 
     def _progress(self, done: int, total: int, message: str) -> None:
@@ -51,19 +51,19 @@ class _Run:
         self._wake()
 
     def _wake(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._tell)
+        with suppress(RuntimeError):  # the loop is closed: no call waits
+            self._loop.call_soon_threadsafe(self._set_events)
 
-    def _tell(self) -> None:
+    def _set_events(self) -> None:
         for event in self.waiting:
             event.set()
 
 
 class Runs:
-    """The runs of one server, by who asked for what."""
+    """The runs of one server, by caller and arguments."""
 
     def __init__(self, gate: Gate, seconds: float) -> None:
-        """*seconds* is how long one call waits."""
+        """One call waits *seconds* at most."""
         self._gate = gate
         self._seconds = seconds
         self._runs: dict[Hashable, _Run] = {}
@@ -71,10 +71,11 @@ class Runs:
     async def wait(
         self, key: Hashable, start: Callable[[Progress], RunReport], report: Report
     ) -> RunReport:
-        """The report of the run of *key*, which *start* starts unless one goes on; or "running".
+        """The report of the run of *key*; its status is "running" when the deadline passed.
 
-        *start* gets a progress callback whose first message may hold the run's id. *report* is
-        awaited with each step of progress, in rising order. Raises what the run raises, or Busy.
+        *start* starts the run unless one of *key* is under way; the first message to its progress
+        callback may hold the run's id. *report* is awaited with each step, in rising order. Raises
+        what the run raises, or Busy.
         """
         self._runs = {key: run for key, run in self._runs.items() if not run.stale}
         run = self._runs.get(key)
@@ -94,12 +95,12 @@ class Runs:
 async def _follow(run: _Run, report: Report) -> None:
     changed = asyncio.Event()
     run.waiting.add(changed)
-    told = 0
+    reported = 0
     try:
         while True:
             done, total, message = run.latest
-            if done > told:
-                told = done
+            if done > reported:
+                reported = done
                 await report(done, total, message)
             if run.future.done():
                 return

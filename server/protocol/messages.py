@@ -1,7 +1,7 @@
-"""JSON-RPC messages as they arrive: made readable before the SDK parses them, or refused.
+"""Repairs and refusals of JSON-RPC messages, before the SDK parses them.
 
-The SDK's parser refuses a message with a lone surrogate escape (and a few others) without looking
-at its id, so the caller would wait for ever.
+The SDK's parser rejects a message with a lone surrogate escape, and some others, without reading
+its id, so the caller would never get an answer.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _LAST_ID = re.compile(r'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,100}")[^{}\[\]]*\}\s*\Z')
 INVALID_REQUEST = -32600
 
 TAIL = 1024
-"""Bytes at each end of a message that is too long in which its id is looked for."""
+"""Bytes at each end of a message that is too long that are searched for its id."""
 
 
 def readable(message: bytes) -> str:
-    """*message* as text for the SDK's parser: lone surrogates and bad UTF-8 become U+FFFD.
+    """*message* as text for the SDK's parser, with lone surrogates and bad UTF-8 as U+FFFD.
 
-    The number of replaced surrogates travels in the message's `_meta`; see replaced_surrogates.
+    The number of replaced surrogates is stored in the message's `_meta`; see replaced_surrogates.
     """
     text = message.decode("utf-8", "replace")
     if not _SURROGATE_ESCAPE.search(text):
@@ -53,9 +53,9 @@ def replaced_surrogates(params: Mapping[str, Any] | None) -> int:
 
 
 def refusal(text: str) -> dict[str, Any] | None:
-    """The answer to a message that the SDK's parser refused; None when it asked for none.
+    """The error response to a message that the SDK's parser rejected; None without a known id.
 
-    A message whose id cannot be known gets none: clients do not expect an answer without id.
+    Clients do not expect a response without an id.
     """
     id = _id(text)
     if id is None:
@@ -67,9 +67,9 @@ def refusal(text: str) -> dict[str, Any] | None:
 
 
 def too_long(message: bytes) -> dict[str, Any] | None:
-    """The answer to a *message* that is not parsed for its length; None when it names no id.
+    """The error response to a *message* over the length limit; None when no id is found.
 
-    Its middle may be missing: only the ends are looked at.
+    Only the two ends are read, so the middle may be missing.
     """
     head, tail = (part.decode("utf-8", "replace") for part in (message[:TAIL], message[-TAIL:]))
     found = _OUTER_ID.match(head) or _LAST_ID.search(tail)
@@ -81,7 +81,7 @@ def too_long(message: bytes) -> dict[str, Any] | None:
 
 
 def _id(text: str) -> str | int | None:
-    """The id of the request in *text*, also when it is too deep or too large to parse."""
+    """The id of the request in *text*, also of one that is too deep or too large to parse."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):

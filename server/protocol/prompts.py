@@ -1,6 +1,6 @@
-"""Two prompts a user can pick: a briefing of what is known, and a reflection on what to keep.
+"""Two prompts for the user: a briefing on stored memories, and a review of what to keep.
 
-Both are one message in the user's role. Memory text stands in a fenced block announced as data.
+Each is one message in the user's role. Recalled text is in a fenced block that is marked as data.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _LATE = "ask for the prompt again in a few seconds"
 
 
 class Server(MCPServer[Any]):
-    """The SDK's server, which says what is wrong with a request for a prompt.
+    """The SDK's server with errors that explain an unknown prompt or argument.
 
-    The SDK answers an unknown prompt or argument as an internal error without a reason.
+    The SDK answers both with an internal error that has no reason.
     """
 
     async def get_prompt(
@@ -45,7 +45,7 @@ class Server(MCPServer[Any]):
         arguments: dict[str, Any] | None = None,
         context: Context[Any, Any] | None = None,
     ) -> GetPromptResult | InputRequiredResult:
-        """The messages of the prompt *name*. Raises MCPError, -32602, for what it does not know."""
+        """The messages of the prompt *name*. Raises MCPError -32602 for unknown names."""
         known = {prompt.name: prompt.arguments or [] for prompt in await self.list_prompts()}
         try:
             if name not in known:

@@ -1,10 +1,10 @@
-"""The text channel: the same facts as the structure, laid out for a reader.
+"""The text channel of an answer: the facts of its structure as lines for a reader.
 
-Every function takes the compact structure (schemas.compact), so nothing can be in one channel only.
-Recalled text stands in a block whose boundary is drawn at random for each answer; inside it every
-line of a memory begins with "> " and every other foreign string is a JSON string on one line, so
-that a memory can neither end the block nor pass for another entry. Characters that steer a
-terminal or hide text are left out.
+Every function takes the compact structure (schemas.compact), so both channels hold the same facts.
+Recalled text is inside a block whose boundary is random for each answer. Inside it, each line of a
+memory begins with "> " and every other foreign string is a JSON string on one line, so a memory can
+neither end the block nor imitate another entry. Characters that control a terminal or hide text
+are removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 Boundary = Callable[[], str]
-"""Draws the name of a block, anew for each answer."""
+"""Returns a new random name for the block of one answer."""
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -27,7 +27,7 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
 def draw_boundary() -> str:
-    """A name no memory can contain, since it is drawn after the memory was written."""
+    """A random name, which no memory can contain: it is drawn after the memory was written."""
     return f"recalled-{secrets.token_hex(4)}"
 
 
@@ -133,22 +133,15 @@ def health(answer: Mapping[str, Any]) -> str:
 
 
 def fenced(body: Iterable[str], notice: str, boundary: Boundary = draw_boundary) -> list[str]:
-    """*body* between the lines of a block, after *notice*; nothing at all for an empty body."""
+    """*notice*, then *body* between the boundary lines of a block; no block for an empty body."""
     inner = list(body)
     if not inner:
         return [notice] if notice else []
     name = boundary()
     while any(name in text for text in inner):
         name = boundary()
-    return (
-        [notice, f"<{name}>", *inner, f"</{name}>"]
-        if notice
-        else [
-            f"<{name}>",
-            *inner,
-            f"</{name}>",
-        ]
-    )
+    block = [f"<{name}>", *inner, f"</{name}>"]
+    return [notice, *block] if notice else block
 
 
 def iso(moment: float | None) -> str:
@@ -169,7 +162,7 @@ _UNITS = (
 
 
 def age(moment: float, now: float | None = None) -> str:
-    """How long ago *moment* is, in words of one unit: "3 weeks ago", "just now", "in 2 days"."""
+    """How long before *now* *moment* is, in one unit: "3 weeks ago", "just now", "in 2 days"."""
     seconds = (time.time() if now is None else now) - moment
     for size, name in _UNITS:
         count = int(abs(seconds) / size)

@@ -1,6 +1,6 @@
-"""Memory as resources: recent, item, session, entity, topic, health; and completions of names.
+"""The resources recent, item, session, entity, topic and health; and completions of names.
 
-Each is JSON. Memory text in them is announced as data by `notice`, like in the tools.
+Each resource is JSON. As in the tools, `notice` marks recalled text as data.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from mcp.types import (
     ResourceTemplateReference,
 )
 
-from memory_core import records
 from memory_core.errors import NotFound
-from memory_core.records import Identity
-from server.gate import Gate, as_expected
+from memory_core.records import Identity, MemoryRecord
+from server.gate import Gate, as_known_error
 from server.identity import caller
 from server.protocol import budget, rendering, schemas, structure
 from server.protocol.guard import or_protocol_error
@@ -39,13 +38,13 @@ T = TypeVar("T")
 RECENT = 20
 LISTED = 50
 LISTED_CHARS = 600
+"""Characters of each text in a list; the item has the whole text."""
 LINKS = 50
-"""Of each text in a list; the item has the whole."""
 CHANGES = 50
 COMPLETIONS = 100
 _LATE = "read it again; if it stays slow, see memory://health"
 
-# Names are data and never become paths, so ".." or a leading "/" in them is harmless.
+# Names are never used as paths, so ".." or a leading "/" in them is harmless.
 _NAMES = ResourceSecurity(
     reject_path_traversal=False, reject_absolute_paths=False, reject_null_bytes=True
 )
@@ -149,9 +148,9 @@ class _Reading:
         except NotFound as problem:
             raise ResourceNotFoundError(str(problem)) from None
         except Exception as problem:  # a read ends here
-            raise ResourceError(str(as_expected(problem, "a resource"))) from None
+            raise ResourceError(str(as_known_error(problem, "a resource"))) from None
 
-    def _listing(self, found: Sequence[records.MemoryRecord]) -> dict[str, Any]:
+    def _listing(self, found: Sequence[MemoryRecord]) -> dict[str, Any]:
         now = self._clock()
         shown = [schemas.compact(structure.recalled(record, now)) for record in found]
         for entry in shown:
@@ -160,8 +159,8 @@ class _Reading:
         return {"notice": schemas.NOTICE, "memories": shown}
 
 
-def item(record: records.MemoryRecord, now: float, history: Sequence[Any]) -> dict[str, Any]:
-    """One memory whole: text, provenance and history."""
+def item(record: MemoryRecord, now: float, history: Sequence[Any]) -> dict[str, Any]:
+    """One memory: its whole text, provenance and history."""
     shown = schemas.compact(structure.recalled(record, now))
     for name in ("score", "derived_from", "source", "trust", "superseded_by"):
         shown.pop(name, None)
@@ -183,7 +182,7 @@ def item(record: records.MemoryRecord, now: float, history: Sequence[Any]) -> di
     }
 
 
-def _history(record: records.MemoryRecord, changes: Sequence[Any]) -> dict[str, Any]:
+def _history(record: MemoryRecord, changes: Sequence[Any]) -> dict[str, Any]:
     times = {
         name: rendering.iso(getattr(record, name))
         for name in (
@@ -215,7 +214,7 @@ def _history(record: records.MemoryRecord, changes: Sequence[Any]) -> dict[str, 
 
 
 def add_completions(server: MCPServer[Any], memory: Memory, owner: Identity, gate: Gate) -> None:
-    """Complete ids, sessions, entities, topics and tags where a template or a prompt asks."""
+    """Register completions of ids, sessions, entities, topics and tags."""
     sources: dict[tuple[str, str], Callable[[Identity], list[str]]] = {
         ("memory://item/{id}", "id"): lambda who: [
             record.id for record in memory.listing(who, limit=LISTED)
@@ -234,7 +233,7 @@ def add_completions(server: MCPServer[Any], memory: Memory, owner: Identity, gat
         argument: CompletionArgument,
         context: CompletionContext | None,
     ) -> Completion:
-        del context  # no name depends on another argument
+        del context  # no completion depends on another argument
         where = ref.name if isinstance(ref, PromptReference) else ref.uri
         source = sources.get((where, argument.name))
         if source is None:
@@ -254,7 +253,7 @@ def add_completions(server: MCPServer[Any], memory: Memory, owner: Identity, gat
         )
 
 
-def _some(found: list[records.MemoryRecord], what: str) -> list[records.MemoryRecord]:
+def _some(found: list[MemoryRecord], what: str) -> list[MemoryRecord]:
     if not found:
         raise ResourceNotFoundError(
             f"not_found: no memory you may read belongs to this {what}; recall by words instead"

@@ -1,7 +1,7 @@
-"""What the five tools take and give: the names and ranges of the contract (design, section 6).
+"""The arguments and answers of the five tools: names, ranges and defaults.
 
 Arguments are annotations of the tool functions; answers are models whose JSON schema is published.
-A field that is empty is left out of an answer, except those without a default here.
+An answer omits empty fields, except those without a default here.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ Repair = Annotated[bool, Field(description="mend what can be mended")]
 
 
 class Result(BaseModel):
-    """Base of what is answered. Built at first use: the handshake needs none of them."""
+    """Base of the answers. Their validators are built at first use, after the handshake."""
 
     model_config = ConfigDict(defer_build=True)
 
 
 class SimilarMemory(Result):
-    """A memory close to the one that was just remembered."""
+    """A stored memory that resembles the new one."""
 
     id: str
     text: str
@@ -88,7 +88,7 @@ class RememberResult(Result):
 
 
 class NearbyTurn(Result):
-    """A turn of the same conversation."""
+    """A turn of the same session."""
 
     id: str
     speaker: str = ""
@@ -125,7 +125,7 @@ class Recalled(Result):
 
 
 class RejectedHit(Result):
-    """A memory that was considered and not given; only with explain."""
+    """A candidate that was not returned; only with explain."""
 
     id: str
     text: str
@@ -157,7 +157,7 @@ class StepDone(Result):
 
 
 class NewSummary(Result):
-    """A summary and what it rests on."""
+    """A summary and the ids of its sources."""
 
     id: str
     text: str
@@ -165,7 +165,7 @@ class NewSummary(Result):
 
 
 class Contradicting(Result):
-    """Two memories that cannot both hold; the older id first."""
+    """Two memories that contradict each other; the older id first."""
 
     ids: list[str]
     relation: str

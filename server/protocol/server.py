@@ -1,7 +1,6 @@
-"""build_server: the MCP server over a memory that somebody else owns.
+"""build_server: the MCP server over one memory, for every transport.
 
-One memory serves every transport; nothing here opens or closes it. No step of building the server
-or of the handshake touches it.
+It neither opens nor closes the memory. Neither building the server nor the handshake uses it.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from server.protocol.icon import ICONS
 from server.protocol.long_runs import Runs
 from server.protocol.prompts import Server, add_prompts
 from server.protocol.resources import add_completions, add_resources
-from server.protocol.subscriptions import Changes
+from server.protocol.subscriptions import Subscriptions
 from server.protocol.tools import Tools, build_tools
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
 LISTS_FRESH_MS = 3_600_000
-"""How long a client may keep a list: none of them changes while a server runs."""
+"""How long a client may cache a list. No list changes while a server runs."""
 _LISTS: tuple[CacheableMethod, ...] = (
     "server/discover",
     "tools/list",
@@ -67,15 +66,15 @@ def build_server(
 ) -> MCPServer[Any]:
     """The server, ready for any transport.
 
-    *owner* is who asks where no token says otherwise (stdio; default: agent "me"). *clock* gives
-    epoch seconds, for the age of memories.
+    *owner* is the caller where there is no token (default: agent "me"). *clock* returns epoch
+    seconds, for the age of memories.
     """
     owner = owner or Identity("me")
     limits = limits or LimitSettings()
     gate = Gate(limits.calls, limits.deadline_seconds)
     runs = Runs(gate, limits.consolidate_seconds)
     tools = Tools(memory, owner, gate, runs, clock)
-    changes = Changes(memory, owner, gate)
+    subscriptions = Subscriptions(memory, owner, gate)
     server = Server(
         "anamnesis",
         title="Anamnesis memory",
@@ -85,9 +84,9 @@ def build_server(
         log_level="WARNING",
         tools=list(build_tools(tools)),
         cache_hints=dict.fromkeys(_LISTS, CacheHint(ttl_ms=LISTS_FRESH_MS)),
-        subscriptions=changes,
+        subscriptions=subscriptions,
     )
-    changes.serve(server)
+    subscriptions.serve(server)
     add_resources(server, memory, owner, gate, clock)
     add_completions(server, memory, owner, gate)
     add_prompts(server, memory, owner, gate, clock)

@@ -1,4 +1,4 @@
-"""From the memory's answers to the structures that both channels are built from."""
+"""The structured channel of an answer; the text channel is rendered from it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ STRONG = 0.6
 """Arousal above which emotions, valence and arousal are shown. Arousal measures strength; valence
 passes 0.6 also for plain texts with a few mildly pleasant words."""
 COUNTED = 20
-"""Agents and other names that a health report counts one by one."""
+"""Agents, or other names, that a health report lists with a count each."""
 
 
 def recalled(record: MemoryRecord, now: float) -> schemas.Recalled:
-    """*record* as recall shows it, without what only a ranking knows."""
+    """*record* as recall shows it, without score, neighbours and reasons."""
     strong = record.arousal > STRONG
     return schemas.Recalled(
         id=record.id,
@@ -69,9 +69,9 @@ def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
 
 
 def whole(found: Recollection, now: float) -> Structure:
-    """The structure of a memory that was asked for by its id: nothing of its text is clipped.
+    """The structure of a memory that was recalled by its id, its text never clipped.
 
-    Its neighbours come too where there is room for all of them.
+    Its neighbours are included when all of them fit.
     """
     answer = _recollection(found, now)
     if fits(answer, schemas.MAX_TOKENS * CHARS_PER_TOKEN, rendering.recall):
@@ -168,7 +168,7 @@ def forget_report(done: ForgetReport) -> Structure:
 
 
 def health_report(report: HealthReport) -> Structure:
-    """The structure of a health answer; of each kind of count the COUNTED largest."""
+    """The structure of a health answer, with the COUNTED largest numbers of each count."""
     answer = schemas.HealthResult(
         status=report.status,
         checks=[
@@ -192,7 +192,7 @@ def health_report(report: HealthReport) -> Structure:
 
 
 def _largest(counts: Any) -> Any:
-    """*counts* with its COUNTED largest numbers; the rest is summed under "others"."""
+    """*counts* with its COUNTED largest numbers, and the sum of the rest as "others"."""
     if not isinstance(counts, Mapping) or len(counts) <= COUNTED:
         return counts
     order = sorted(counts, key=lambda name: -counts[name])

@@ -1,8 +1,8 @@
-"""Tells subscribers that a resource changed, whichever process changed the memory.
+"""Notifies subscribers of changed resources, whichever process changed the memory.
 
-Clients of 2026-07-28 open a stream with subscriptions/listen, older ones send resources/subscribe.
-While there is a subscriber, and only then, the journal is looked at twice a second. Each subscriber
-hears only of what its identity may read: that something happened in another's memory is private.
+Clients of protocol revision 2026-07-28 open a stream with subscriptions/listen; older ones send
+resources/subscribe. The journal is polled twice a second while there is a subscriber. Each is
+notified only of memories that its identity may read, because another's activity is private.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ from mcp.types import (
     UnsubscribeRequestParams,
 )
 
-from memory_core import records
 from memory_core.errors import MemoryCoreError
-from memory_core.records import Identity
+from memory_core.records import Identity, MemoryRecord
 from server.gate import Gate
 from server.identity import caller
 from server.protocol import sdk
@@ -42,9 +41,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SECONDS = 0.5
-"""Between two looks at the journal."""
+"""Between two polls of the journal."""
 URIS = 1_000
-"""What one older connection may subscribe to."""
+"""Subscriptions of one connection of an older client."""
 _LATE = "subscribe again in a few seconds"
 
 Ctx = ServerRequestContext[Any, Any]
@@ -52,18 +51,18 @@ Ctx = ServerRequestContext[Any, Any]
 
 @dataclass
 class _Subscriber:
-    """Whose identity it is, and how an event is handed over."""
+    """An identity, and the function that delivers an event to it."""
 
     who: Identity
     deliver: Callable[[ServerEvent], None]
     uris: set[str] = field(default_factory=set)
 
 
-class Changes:
-    """The bus between the journal and the subscribers of one server."""
+class Subscriptions:
+    """The subscribers of one server, and the poll of the journal that notifies them."""
 
     def __init__(self, memory: Memory, owner: Identity, gate: Gate) -> None:
-        """*owner* is who subscribes where no token says otherwise. Nothing is watched yet."""
+        """*owner* is the subscriber where there is no token. Polling starts with the first."""
         self._memory = memory
         self._owner = owner
         self._gate = gate
@@ -75,7 +74,7 @@ class Changes:
         self._starting = anyio.Lock()
 
     def serve(self, server: MCPServer[Any]) -> None:
-        """Answer the subscription methods of both eras on *server*."""
+        """Register the subscription methods of both generations of clients on *server*."""
         handle = ListenHandler(self)
 
         async def listen(
@@ -94,13 +93,13 @@ class Changes:
     # The SDK's SubscriptionBus
 
     async def publish(self, event: ServerEvent) -> None:
-        """Hand *event* to every subscriber, whoever it is: only for what is public."""
+        """Deliver *event* to every subscriber of any identity, so only for public events."""
         for subscriber in list(self._subscribers.values()):
             subscriber.deliver(event)
         await anyio.lowlevel.checkpoint()
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        """Add *listener* as the current caller; what is returned takes it away again."""
+        """Add *listener* for the current caller; the returned function removes it."""
         return self._add(listener)[1]
 
     def _add(self, listener: Callable[[ServerEvent], None]) -> tuple[object, Callable[[], None]]:
@@ -140,7 +139,7 @@ class Changes:
     def _sender(
         self, key: int, send: Callable[[str], Awaitable[None]]
     ) -> Callable[[ServerEvent], None]:
-        """Sends what the connection *key* subscribed to, without waiting for a slow client."""
+        """A function that sends events to the connection *key* without awaiting its client."""
 
         async def sent(uri: str) -> None:
             await send(uri)
@@ -154,10 +153,10 @@ class Changes:
 
         return deliver
 
-    # Watching
+    # Polling
 
     async def _open(self) -> None:
-        """Watch from now on, before the caller is told that it will hear of changes."""
+        """Start polling, before the caller gets its answer, so that it misses no change."""
         who = caller(self._owner, "read")
         async with self._starting:
             if self._watching is None or self._watching.done():
@@ -166,17 +165,17 @@ class Changes:
                 self._watching = asyncio.get_running_loop().create_task(self._watch())
 
     async def _watch(self) -> None:
-        """Until nobody is subscribed any more, tell what changed."""
+        """Poll until there is no subscriber left."""
         while True:
             await asyncio.sleep(SECONDS)
             if not self._subscribers:
                 return
             try:
-                await self._look()
-            except MemoryCoreError as problem:  # busy, or the disk: the next look tells it all
-                log.info("changes could not be looked at: %s", problem.code)
+                await self._poll()
+            except MemoryCoreError as problem:  # busy, or the disk: the next poll returns all
+                log.info("the journal could not be polled: %s", problem.code)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         after, reached = self._reached, []
         for who in {subscriber.who for subscriber in self._subscribers.values()}:
             new = await self._gate.run(
@@ -185,20 +184,20 @@ class Changes:
             )
             reached.append(new.reached)
             if new.memories or new.gone:
-                self._tell(who, sorted(set(touched(new.memories, new.gone))))
+                self._notify(who, sorted(set(changed_uris(new.memories, new.gone))))
         self._reached = min(reached, default=after)
 
-    def _tell(self, who: Identity, uris: list[str]) -> None:
+    def _notify(self, who: Identity, uris: list[str]) -> None:
         for subscriber in list(self._subscribers.values()):
             if subscriber.who == who:
                 for uri in uris:
                     subscriber.deliver(ResourceUpdated(uri))
 
 
-def touched(memories: tuple[records.MemoryRecord, ...], gone: tuple[str, ...]) -> Iterator[str]:
+def changed_uris(memories: tuple[MemoryRecord, ...], gone: tuple[str, ...]) -> Iterator[str]:
     """The URIs of the resources that show one of *memories* or showed one of *gone*.
 
-    A name stands in a URI percent-encoded; clients that do not encode subscribe to the plain form.
+    Each name is given percent-encoded and plain, for clients that do not encode.
     """
     yield "memory://recent"
     yield "memory://health"

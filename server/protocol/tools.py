@@ -1,4 +1,4 @@
-"""The five tools (design, section 6): from arguments to the memory and back to both channels."""
+"""The five tools: each calls the memory and answers in both channels, structure and text."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _LOOK = "preview again to see whether it is gone; repeating the call is safe"
 
 
 class Tools:
-    """The tool functions over one memory. Names and defaults of arguments are the contract."""
+    """The tool functions over one memory. Names and defaults of arguments are public."""
 
     def __init__(
         self, memory: Memory, owner: Identity, gate: Gate, runs: Runs, clock: Callable[[], float]
     ) -> None:
-        """*owner* is who asks where no token says otherwise; *clock* gives epoch seconds."""
+        """*owner* is the caller where there is no token; *clock* returns epoch seconds."""
         self._memory = memory
         self._owner = owner
         self._gate = gate
@@ -240,7 +240,7 @@ _HINTS = {
 
 
 def build_tools(tools: Tools) -> list[GuardedTool]:
-    """The tools in the order in which they are listed, with schemas as short as they can be."""
+    """The tools in the order of their list, with schemas as short as possible."""
     return [_tool(getattr(tools, name), name) for name in DESCRIPTIONS]
 
 
@@ -267,7 +267,7 @@ def _output_schema(answer: type[schemas.Result]) -> dict[str, Any]:
 
 
 def _lean(schema: Any, without: tuple[str, ...]) -> Any:
-    """*schema* without the keywords *without*: what pydantic adds and nobody needs costs tokens."""
+    """*schema* without the keywords *without*, which pydantic adds and which cost tokens."""
     if isinstance(schema, list):
         return [_lean(item, without) for item in schema]
     if not isinstance(schema, dict):
@@ -286,6 +286,6 @@ def _answer(answer: dict[str, Any], draw: Callable[[dict[str, Any]], str]) -> Ca
 
 
 def _client_name(ctx: Context[Any, Any]) -> str:
-    """What the client calls itself; "" when it does not say."""
-    said = ctx.session.client_params
-    return said.client_info.name[:100] if said is not None else ""
+    """The name that the client gave at the handshake, or ""."""
+    params = ctx.session.client_params
+    return params.client_info.name[:100] if params is not None else ""

@@ -1,8 +1,8 @@
-"""Whom a server on stdin lives for: its parent and, behind wrappers, the client.
+"""The parent processes of a server on stdin, up to the client that started it.
 
-A wrapper (npx, uvx, a shell) may outlive the client and keep the pipe open that it made. So beyond
-a parent whose own stdin is a pipe its parent is looked at too, as far as Linux tells; elsewhere the
-parent alone counts.
+A wrapper (npx, uvx, a shell) may outlive the client and keep the server's pipe open. So where a
+parent's own stdin is a pipe, its parent is watched too. That needs /proc; elsewhere only the direct
+parent is watched.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 _MOST = 8
-"""Wrappers around wrappers that are looked at."""
+"""Nested wrappers that are watched."""
 
 
-class Line:
-    """The parents of this process at one moment, up to the client."""
+class Ancestry:
+    """The parents of this process when it was made, up to the client."""
 
     def __init__(self) -> None:
-        """Look at the parents now."""
+        """Read the parents of this process."""
         self._parent = os.getppid()
         self._wrappers: list[tuple[int, int]] = []
         process = self._parent
@@ -33,19 +33,19 @@ class Line:
             process = parent
 
     def broken(self) -> bool:
-        """True once the parent is gone, or the process that a wrapper worked for."""
+        """True once the parent has ended, or the process that started a wrapper."""
         if os.getppid() != self._parent:
             return True
         return any(_orphaned(process, parent) for process, parent in self._wrappers)
 
 
 def _orphaned(process: int, parent: int) -> bool:
-    """True when *process* has lost its *parent* and nobody writes to its stdin any more."""
+    """True when *process* has lost its *parent* and its stdin has no writer."""
     return _parent_of(process) not in (parent, None) and _hung_up(process)
 
 
 def _stdin(process: int) -> str:
-    """What *process* reads from when that is a pipe or socket, by that word; else ""."""
+    """The kind of stdin of *process* when it is "pipe" or "socket"; else ""."""
     with suppress(OSError):
         kind = str((_PROC / str(process) / "fd" / "0").readlink()).partition(":")[0]
         return kind if kind in ("pipe", "socket") else ""
@@ -60,13 +60,13 @@ def _parent_of(process: int) -> int | None:
 
 
 def _hung_up(process: int) -> bool:
-    """True when the pipe that *process* reads from has no writer; a socket tells nobody else."""
+    """True when the stdin of *process* has no writer, or is a socket, which cannot be asked."""
     if _stdin(process) == "socket":
         return True
     try:
         file = os.open(_PROC / str(process) / "fd" / "0", os.O_RDONLY | os.O_NONBLOCK)
     except OSError:
-        return True  # it is gone, and with it what it kept open
+        return True  # the process has ended
     try:
         poll = select.poll()
         poll.register(file, select.POLLIN)

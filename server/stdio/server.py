@@ -1,9 +1,9 @@
-"""The server's life on stdin and stdout.
+"""Serves MCP over stdin and stdout until the client is gone.
 
-It ends, within five seconds and with the memory closed, when stdin ends, stdout breaks, a signal
-comes (SIGTERM, SIGINT, SIGHUP) or the parent process dies: whatever is remembered was durable when
-it was acknowledged, so nothing waits for an orderly end. The process is left with os._exit, since a
-thread that blocks in a read would keep it alive.
+The process ends within five seconds, with the memory closed, when stdin ends, stdout breaks, a
+signal arrives (SIGTERM, SIGINT, SIGHUP) or the parent process ends. Every acknowledged write is
+already durable, so nothing waits for an orderly end. It ends by os._exit, because a thread that
+blocks in a read would keep it alive.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from server.stdio import parents
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 3.0
-"""How long the memory may take to close."""
+"""How long closing the memory may take."""
 LAST_ANSWERS_SECONDS = 1.0
-"""How long calls in flight may go on when stdin has ended."""
+"""How long calls in flight may go on after stdin has ended."""
 PARENT_SECONDS = 0.5
 _LINES_AHEAD = 64
 MAX_LINE = 4 * 2**20
@@ -50,12 +50,12 @@ MAX_LINE = 4 * 2**20
 class Pipes:
     """The protocol's own copies of stdin and stdout.
 
-    From here on file descriptor 0 is empty and 1 is stderr, so that nothing but the protocol can
-    read or write the wire, not even a library at import time or a child process.
+    Afterwards file descriptor 0 is empty and 1 is stderr, so that only the protocol can read or
+    write the client's pipes, not a library at import time or a child process.
     """
 
     def __init__(self) -> None:
-        """Take the two descriptors over; call once, as early as possible.
+        """Take over the two descriptors; call once, as early as possible.
 
         Raises InvalidInput when one of them is closed.
         """
@@ -75,13 +75,13 @@ class Pipes:
 def run(
     pipes: Pipes, server: MCPServer[Any], answered: Callable[[], None], close: Callable[[], None]
 ) -> NoReturn:
-    """Serve until the end, then leave the process with status 0. Does not return.
+    """Serve until the client is gone, then end the process with status 0. Does not return.
 
-    *answered* is called once, after the first answer went out; *close* closes the memory.
+    *answered* is called once, after the first answer was sent; *close* closes the memory.
     """
     status = 0
     try:
-        asyncio.run(_Life(pipes, server, answered).serve())
+        asyncio.run(_Connection(pipes, server, answered).serve())
     except BaseException as problem:  # the process ends here
         log.error("the server stopped with %s", type(problem).__name__, exc_info=problem)
         status = 1
@@ -89,7 +89,7 @@ def run(
 
 
 def leave(close: Callable[[], None], status: int = 0) -> NoReturn:
-    """Close the memory, waiting CLOSE_SECONDS at most, and end the process with *status*."""
+    """Close the memory, for CLOSE_SECONDS at most, and end the process with *status*."""
     closing = threading.Thread(target=close, name="close", daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
@@ -98,7 +98,9 @@ def leave(close: Callable[[], None], status: int = 0) -> NoReturn:
     os._exit(status)
 
 
-class _Life:
+class _Connection:
+    """The messages between the pipes and the server."""
+
     def __init__(self, pipes: Pipes, server: MCPServer[Any], answered: Callable[[], None]) -> None:
         self._pipes = pipes
         self._server = server
@@ -106,7 +108,7 @@ class _Life:
         self._open_calls: set[str | int] = set()
 
     async def serve(self) -> None:
-        """Carry messages until one of the ends comes."""
+        """Pass messages on until the connection ends."""
         self._end = asyncio.Event()
         self._quiet = asyncio.Event()
         _on_signals(self._end.set)
@@ -155,7 +157,7 @@ class _Life:
         self._end.set()
 
     def _cancelled(self, message: JSONRPCNotification) -> None:
-        """A cancelled call is not answered: nothing is to wait for it."""
+        """Stop waiting for a cancelled call, which gets no answer."""
         if message.method == "notifications/cancelled" and message.params:
             with suppress(TypeError):  # an id that is no id
                 self._open_calls.discard(message.params.get("requestId", ""))
@@ -176,7 +178,7 @@ class _Life:
         await answers.send(SessionMessage(message))
 
     async def _last_answers(self) -> None:
-        """Let calls in flight answer: a script may write its calls and close stdin at once."""
+        """Wait for calls in flight: a script may write its calls and close stdin at once."""
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._open_calls:
                 self._quiet.clear()
@@ -204,7 +206,7 @@ class _Life:
 
 
 class _Lines:
-    """Lines of a blocking stream, read by a thread that may stay blocked when the process ends."""
+    """Lines of a blocking stream, read in a thread that may still block when the process ends."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -220,7 +222,7 @@ class _Lines:
         return line
 
     def _read(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
+        with suppress(RuntimeError):  # the loop is closed: nothing reads
             try:
                 while line := self._stream.readline(MAX_LINE + 1):
                     if len(line) > MAX_LINE and not line.endswith(b"\n"):
@@ -233,7 +235,7 @@ class _Lines:
             self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
 
     def _rest_of_line(self) -> bytes:
-        """Read a line that is too long to its end; only its last bytes are kept."""
+        """Read the rest of a line that is too long and return its last bytes."""
         kept = b""
         while piece := self._stream.readline(MAX_LINE):
             kept = (kept + piece)[-messages.TAIL :]
@@ -255,9 +257,9 @@ def _on_signals(end: Callable[[], None]) -> None:
 
 
 async def _watch_parent(end: asyncio.Event) -> None:
-    """Set *end* when the process that this one was started for is gone."""
-    line = parents.Line()
-    while not line.broken():
+    """Set *end* when the client, or the parent process, has ended."""
+    ancestry = parents.Ancestry()
+    while not ancestry.broken():
         await anyio.sleep(PARENT_SECONDS)
     log.warning("the process that started this one is gone")
     end.set()

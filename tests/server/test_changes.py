@@ -171,7 +171,7 @@ def test_the_store_tells_what_changed_and_for_whom(open_memory: Callable[..., An
 
 def test_a_changed_memory_touches_the_resources_that_show_it() -> None:
     memory = MemoryRecord(id="0" * 20, text="x", session="a/b", topic="", entities=("Ann",))
-    assert set(subscriptions.touched((memory,), ("1" * 20,))) == {
+    assert set(subscriptions.changed_uris((memory,), ("1" * 20,))) == {
         "memory://recent",
         "memory://health",
         f"memory://item/{'0' * 20}",
