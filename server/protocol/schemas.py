@@ -13,9 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Kind = Literal[
     "episode", "fact", "preference", "event", "relationship", "procedure", "summary", "concept"
 ]
-OptionalKind = Literal[
-    "", "episode", "fact", "preference", "event", "relationship", "procedure", "summary", "concept"
-]
+OptionalKind = Literal["", Kind]
 OptionalScope = Literal["", "private", "team", "shared"]
 Mode = Literal["sleep", "session", "topics", "deduplicate", "contradictions", "prune"]
 

@@ -56,27 +56,21 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.RememberResult]:
         """Store one memory."""
         who = caller(self._owner, "write")
-        client = _client_name(ctx)
-        done = await self._gate.run(
-            lambda: self._memory.remember(
-                who,
-                RememberRequest(
-                    text,
-                    kind=kind,
-                    importance=importance,
-                    tags=tags,
-                    when=when,
-                    speaker=speaker,
-                    session=session,
-                    scope=scope,
-                    source=source,
-                    replaces=replaces,
-                    trust="agent",
-                    client=client,
-                ),
-            ),
-            late=_REPEAT,
+        request = RememberRequest(
+            text,
+            kind=kind,
+            importance=importance,
+            tags=tags,
+            when=when,
+            speaker=speaker,
+            session=session,
+            scope=scope,
+            source=source,
+            replaces=replaces,
+            trust="agent",
+            client=_client_name(ctx),
         )
+        done = await self._gate.run(lambda: self._memory.remember(who, request), late=_REPEAT)
         count = replaced_surrogates(ctx.request_context.params)
         warnings = [f"{count} characters that are no text became U+FFFD"] if count else []
         return _answer(structure.receipt(done, warnings), rendering.remember)
@@ -99,26 +93,21 @@ class Tools:
     ) -> Annotated[CallToolResult, schemas.RecallResult]:
         """Find memories."""
         who = caller(self._owner, "read")
-        found = await self._gate.run(
-            lambda: self._memory.recall(
-                who,
-                RecallRequest(
-                    query,
-                    k=k,
-                    scope=scope,
-                    kinds=kinds,
-                    tags=tags,
-                    speaker=speaker,
-                    session=session,
-                    since=since,
-                    until=until,
-                    as_of=as_of,
-                    context=context,
-                    explain=explain,
-                ),
-            ),
-            late=_TRY_AGAIN,
+        request = RecallRequest(
+            query,
+            k=k,
+            scope=scope,
+            kinds=kinds,
+            tags=tags,
+            speaker=speaker,
+            session=session,
+            since=since,
+            until=until,
+            as_of=as_of,
+            context=context,
+            explain=explain,
         )
+        found = await self._gate.run(lambda: self._memory.recall(who, request), late=_TRY_AGAIN)
         if is_id(query.strip()) and max_tokens == schemas.DEFAULT_TOKENS:
             return _answer(structure.whole(found, self._clock()), rendering.recall)
         return _answer(structure.recollection(found, self._clock(), max_tokens), rendering.recall)

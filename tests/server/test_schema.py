@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import pytest
 
+from memory_core.config import GistSettings
+from memory_core.consolidate.run import MODES
+from memory_core.records import KINDS, VISIBILITIES
+from server.protocol import schemas
 from server.protocol.server import INSTRUCTIONS
 
 pytestmark = pytest.mark.anyio
@@ -99,6 +103,15 @@ async def test_arguments_and_defaults_are_those_of_the_contract(
         "forget": [],
         "health": [],
     }
+
+
+def test_the_allowed_values_are_those_of_the_memory() -> None:
+    assert get_args(schemas.Kind) == KINDS
+    assert get_args(schemas.OptionalKind) == ("", *KINDS)
+    assert get_args(schemas.OptionalScope) == ("", *VISIBILITIES)
+    assert get_args(schemas.Mode) == tuple(MODES)
+    (scopes, _) = get_args(get_type_hints(GistSettings)["forbid_scopes"])
+    assert get_args(scopes) == VISIBILITIES
 
 
 async def test_answers_publish_the_fields_of_the_contract(listed: list[dict[str, Any]]) -> None:
