@@ -1,4 +1,4 @@
-"""What there is, without a question: listing, counting, names."""
+"""Reads without a query: listings, counts, names, links, and what changed."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory_core.errors import StorageError
 from memory_core.lifecycle import topics
-from memory_core.records import KINDS, Identity, Link, MemoryRecord
+from memory_core.records import DERIVED, KINDS, Identity, Link, MemoryRecord
 from memory_core.relations import duplicates
+from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.graph import SYMMETRIC
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table.table import Filter
+from memory_core.storage.view import View
 from memory_core.text.importance import BANDS, band
 
-_DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
-
 BATCH = 500
-"""Memories read at once while all are walked through."""
-
+"""Memories read at once by an iteration over all of them."""
 
 CHANGES = 1_000
-"""Journal changes that one look at what is new covers."""
+"""Journal changes that one call of `changed` covers."""
+
+_DERIVED = [KINDS.index(kind) for kind in DERIVED]
+_EPISODE = KINDS.index("episode")
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What changed since a sequence, for one reader: up to which sequence *reached* was looked at.
+    """What changed for one reader, up to journal sequence *reached*.
 
     *gone* are ids that the reader itself removed; *memories* are as they are now.
     """
@@ -46,7 +47,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a listing holds; "" narrows nothing."""
+    """The filters of a listing; "" filters nothing."""
 
     limit: int = 20
     session: str = ""
@@ -57,7 +58,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Weighty:
-    """What the weightiest are taken from; "" narrows nothing."""
+    """The filters of `weightiest`; "" filters nothing."""
 
     limit: int
     among: int
@@ -66,21 +67,45 @@ class Weighty:
 
 
 def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[MemoryRecord]:
-    """The newest memories of *store* that *who* may read and that are *wanted*, newest first.
+    """The newest memories that *who* may read and that are *wanted*, newest first.
 
-    Without those that were replaced or retired. Which they are the columns tell: a damaged table
-    hides rows from a filter without an error. LanceDB gives the rows; the journal those that it
-    lacks, and all of them while it is loading, behind or being rebuilt.
+    Replaced and retired ones are left out. The columns choose the ids, because a damaged table
+    hides rows from a filter without an error. Rows come from LanceDB, and from the journal where
+    LanceDB lacks them: while it is loading, behind or being rebuilt.
     """
     store.catch_up()
-    ids = _ids(store, who, wanted)
+    with store.reading() as view:
+        ids = _newest(view, who, wanted)
     found = {} if store.behind else _from_table(store, who, wanted)
     found |= store.indexed([id for id in ids if id not in found])
     return [found[id] for id in ids if id in found]
 
 
+def _newest(view: View, who: Identity, wanted: Wanted) -> list[str]:
+    columns, mask = view.columns, _current(view, who)
+    if wanted.session:
+        mask &= columns.session == columns.code(wanted.session, "session")
+    if wanted.kind:
+        mask &= columns.kind == KINDS.index(wanted.kind)
+    if wanted.topic:
+        mask &= columns.about(wanted.topic)
+    rows = np.flatnonzero(mask)
+    if wanted.entity:
+        named = [wanted.entity in columns.entities(int(row)) for row in rows]
+        rows = rows[np.array(named, dtype=np.bool_)]
+    ids = np.array([columns.id(int(row)) for row in rows])
+    order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
+    return [str(id) for id in ids[order]]
+
+
+def _current(view: View, who: Identity) -> Mask:
+    """The mask of rows that *who* may read and that are neither replaced nor retired."""
+    columns = view.columns
+    return view.readable(who) & ~columns.replaced & np.isinf(columns.retired_at)
+
+
 def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, MemoryRecord]:
-    """What LanceDB lists, by id; nothing when it cannot."""
+    """The rows that LanceDB lists, by id; {} when it cannot be read."""
     table = store.table
     if table is None:
         return {}
@@ -94,49 +119,20 @@ def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, 
     )
     try:
         listed = table.listing(where=where, limit=wanted.limit)
-    except StorageError as problem:  # maintenance rebuilds it; the journal knows all of it
+    except StorageError as problem:  # maintenance rebuilds it; the journal has every row
         store.distrust(table, problem)
         return {}
     return {memory.id: store.with_access(memory) for memory in listed}
 
 
-def owned(store: MemoryStore, who: Identity) -> list[str]:
-    """The ids of all memories that *who* owns."""
-    store.catch_up()
-    with store.reading():
-        columns = store.columns
-        own = store.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
-        return [columns.id(int(row)) for row in np.flatnonzero(own)]
-
-
-def _ids(store: MemoryStore, who: Identity, wanted: Wanted) -> list[str]:
-    with store.reading():
-        columns, mask = store.columns, store.readable(who)
-        mask &= ~columns.replaced & np.isinf(columns.retired_at)
-        if wanted.session:
-            mask &= columns.session == columns.code(wanted.session, "session")
-        if wanted.kind:
-            mask &= columns.kind == KINDS.index(wanted.kind)
-        if wanted.topic:
-            mask &= columns.about(wanted.topic)
-        rows = np.flatnonzero(mask)
-        if wanted.entity:
-            named = [wanted.entity in columns.entities(int(row)) for row in rows]
-            rows = rows[np.array(named, dtype=np.bool_)]
-        ids = np.array([columns.id(int(row)) for row in rows])
-        order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
-        return [str(id) for id in ids[order]]
-
-
 def weightiest(store: MemoryStore, who: Identity, wanted: Weighty) -> list[MemoryRecord]:
-    """The most important of the newest memories of *store* that are *wanted*; see Memory.
+    """The most important of the newest memories that are *wanted*; see Memory.weightiest.
 
-    By the columns: somebody waits for it at the beginning of a conversation.
+    Chosen by the columns alone, because it delays the start of a conversation.
     """
     store.catch_up()
-    with store.reading():
-        columns, mask = store.columns, store.readable(who)
-        mask &= ~columns.replaced & np.isinf(columns.retired_at)
+    with store.reading() as view:
+        columns, mask = view.columns, _current(view, who)
         if wanted.tag:
             mask &= columns.tagged(wanted.tag)
         rows = np.flatnonzero(mask)
@@ -154,51 +150,50 @@ def _begins(tags: Iterable[str], prefix: str) -> bool:
 
 
 def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
-    """Counts of the live memories that *who* may read, and of the associations between them."""
+    """Counts of the live memories that *who* may read, and of the links between them."""
     store.catch_up()
-    with store.reading():
-        mask = store.readable(who)
-        counted = {**store.columns.counts(mask), "edges": store.graph.edges(mask)}
-        found = Counter(
-            band(value) for value in store.columns.importance[mask & store.columns.live].tolist()
-        )
+    with store.reading() as view:
+        columns, mask = view.columns, view.readable(who)
+        counted = {**columns.counts(mask), "edges": view.graph.edges(mask)}
+        found = Counter(band(value) for value in columns.importance[mask & columns.live].tolist())
         counted["by_importance"] = {name: found[name] for name, _ in BANDS}
-        held = mask & ~np.isin(store.columns.kind, _DERIVED) & np.isinf(store.columns.retired_at)
-        return counted | _lived(store, mask) | topics.sizes(store, held)
+        held = mask & ~np.isin(columns.kind, _DERIVED) & np.isinf(columns.retired_at)
+        return counted | _fates(view, mask) | topics.sizes(columns, held)
 
 
-def _lived(store: MemoryStore, mask: NDArray[np.bool_]) -> dict[str, int]:
-    """How many of *mask* were merged into another, faded, and wait for a summary (row B5.9)."""
-    columns, graph = store.columns, store.graph
+def _fates(view: View, mask: Mask) -> dict[str, int]:
+    """How many of *mask* were merged, were pruned, and are episodes that no summary covers."""
+    columns, graph = view.columns, view.graph
     retired = mask & np.isfinite(columns.retired_at)
     merged = sum(
         any(kind == duplicates.DUPLICATE_OF and w >= 0.5 for _, kind, w in graph.neighbours(row))
         for row in np.flatnonzero(retired).tolist()
     )
     faded = int((retired & ~columns.superseded).sum()) - merged
-    waiting = mask & ~retired & (columns.kind == KINDS.index("episode"))
+    waiting = mask & ~retired & (columns.kind == _EPISODE)
     alone = [row for row in np.flatnonzero(waiting) if not graph.origins(int(row), DERIVED_FROM)]
     return {"merged": merged, "pruned": max(0, faded), "unconsolidated": len(alone)}
 
 
 def names(store: MemoryStore, who: Identity, column: str) -> list[str]:
-    """The different names in *column* of what *who* may read, in order; see Columns.names."""
+    """The distinct names in *column* of what *who* may read, in order; see Columns.names."""
     store.catch_up()
-    with store.reading():
-        return store.columns.names(column, store.readable(who))
+    with store.reading() as view:
+        return view.columns.names(column, view.readable(who))
 
 
 def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:
-    """What changed after sequence *after* in what *who* may read; None: nothing, only from now on.
+    """What changed after journal sequence *after* in what *who* may read.
 
-    Contents only: that a memory was recalled is no change. At most CHANGES journal entries at once.
+    None returns only the sequence to begin from. An access is not a change. One call covers at
+    most CHANGES journal entries.
     """
     last = store.journal.last()
     if after is None or after >= last:
         return Changed(last)
     try:
         found = store.journal.changes(after, CHANGES)
-    except DamagedChange as problem:  # health reports it; here only what follows matters
+    except DamagedChange as problem:  # health reports it; later changes are still read
         return Changed(problem.seq)
     store.catch_up()
     gone = {c.target for c in found if c.kind == "forget" and c.actor == who.agent}
@@ -208,26 +203,36 @@ def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:
 
 
 def links(store: MemoryStore, who: Identity, id: str) -> list[Link]:
-    """The links at the memory *id* whose other end *who* may read, strongest first.
+    """The links between the memory *id* and others that *who* may read, strongest first.
 
-    From a to b as they are stored; links of kinds without a direction begin at *id*.
+    From a to b as they are stored; links of symmetric kinds begin at *id*.
     """
-    with store.reading():
-        row = store.columns.row(id)
-        near = [] if row is None else store.graph.neighbours(row)
+    with store.reading() as view:
+        columns, graph = view.columns, view.graph
+        row = columns.row(id)
+        near = [] if row is None else graph.neighbours(row)
         if row is None or not near:
             return []
-        seen, found = store.readable(who), []
+        seen, found = view.readable(who), []
         for other, kind, weight in near:
             if seen[other]:
-                leads = kind in SYMMETRIC or other in store.graph.targets(row, kind)
-                ends = (id, store.columns.id(other)) if leads else (store.columns.id(other), id)
+                leads = kind in SYMMETRIC or other in graph.targets(row, kind)
+                ends = (id, columns.id(other)) if leads else (columns.id(other), id)
                 found.append(Link(*ends, kind, weight))
     return sorted(found, key=lambda link: (-link.weight, link.kind, link.a, link.b))
 
 
+def owned(store: MemoryStore, who: Identity) -> list[str]:
+    """The ids of all memories that *who* owns."""
+    store.catch_up()
+    with store.reading() as view:
+        columns = view.columns
+        own = view.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
+        return [columns.id(int(row)) for row in np.flatnonzero(own)]
+
+
 def of_source(store: MemoryStore, who: Identity, source: str) -> tuple[str, ...]:
-    """The ids of what *who* owns (an admin: may read) and that carries exactly this *source*."""
+    """The ids of memories with exactly this *source* that *who* owns (an admin: may read)."""
     found = (memory for memory in readable(store, who) if memory.source == source)
     return tuple(m.id for m in found if who.admin or m.agent == who.agent)
 
@@ -235,9 +240,9 @@ def of_source(store: MemoryStore, who: Identity, source: str) -> tuple[str, ...]
 def readable(store: MemoryStore, who: Identity) -> Iterator[MemoryRecord]:
     """Every memory that *who* may read, in the order in which they were first stored."""
     store.catch_up()
-    with store.reading():
-        rows = np.flatnonzero(store.readable(who))
-        ids = [store.columns.id(int(row)) for row in rows]
+    with store.reading() as view:
+        rows = np.flatnonzero(view.readable(who))
+        ids = [view.columns.id(int(row)) for row in rows]
     for start in range(0, len(ids), BATCH):
         found = store.memories(ids[start : start + BATCH])
         yield from (found[id] for id in ids[start : start + BATCH] if id in found)

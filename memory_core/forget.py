@@ -153,7 +153,7 @@ class Forgetter:
         stale = {id: left for id, left in stale.items() if id not in gone}
         asked = {memory.id for memory in chosen}
         derived = {id: memory for id, memory in gone.items() if id not in asked}
-        heads = frozenset(topics_module.beginning(memory) for memory in gone.values())
+        heads = frozenset(topics_module.label_from(memory) for memory in gone.values())
         return _Reach(derived, stale, self._topics(gone.keys() | going, heads), heads, going)
 
     def _sources(self) -> dict[str, tuple[str, ...]]:
@@ -175,7 +175,7 @@ class Forgetter:
         taken = {topic for topic in topics.values() if not _is_called(topic, heads)}
         renamed: dict[str, str] = {}
         for members in groups.values():
-            names = [topics_module.beginning(m) for m in members if m.kind not in records.DERIVED]
+            names = [topics_module.label_from(m) for m in members if m.kind not in records.DERIVED]
             label = clusters.new_label(names, taken) if names else ""
             taken.add(label)
             renamed |= {memory.id: label for memory in members}

@@ -238,7 +238,7 @@ def _model(parts: Parts, gate: EmbedderGate, setting: str) -> Check:
             return Check("model", "degraded", f"{detail}: {problem}", f"`anamnesis reembed {name}`")
         return Check("model", "ok", detail)
     if name != setting:
-        detail = f"the store uses {name}, this program is set to {setting}"
+        detail = f"the store works with {name}, this program is set to {setting}"
         fix = f"`anamnesis reembed {setting}`, or set ANAMNESIS_EMBEDDER to {name}"
         return Check("model", "degraded", detail, fix)
     return Check("model", "ok", f"{gate.embedder.name}, {gate.embedder.dimension} dimensions")

@@ -263,8 +263,8 @@ class Memory:
         """Edges between topics that *who* may read, the strongest first; see topics.edges."""
         store = self._runtime.parts().store
         store.catch_up()
-        with store.reading():
-            return topics.edges(store, store.readable(who))
+        with store.reading() as view:
+            return topics.edges(view, view.readable(who))
 
     def links(self, who: Identity, id: str) -> list[Link]:
         """The links of the memory *id* to others that *who* may read. Raises NotFound like get."""

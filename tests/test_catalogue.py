@@ -75,7 +75,8 @@ def test_table_and_columns_list_alike(filled: Memory) -> None:
         wanted = browse.Wanted(limit, session, kind, entity, topic)
         assert not store.behind
         table = list(browse._from_table(store, who, wanted).values())
-        assert [memory.id for memory in table] == browse._ids(store, who, wanted)
+        with store.reading() as view:
+            assert [memory.id for memory in table] == browse._newest(view, who, wanted)
         assert table == browse.listing(store, who, wanted)
 
 

@@ -1,1 +1,1 @@
-"""The walk of `consolidate`: one journalled run, previewed, applied or undone."""
+"""Consolidation: episodes become summaries, topics and concepts, in runs that can be undone."""

@@ -1,8 +1,8 @@
-"""Steps of sleep that compare memories: what updates, contradicts or repeats another one.
+"""The steps that compare memories: which one updates, contradicts or repeats another.
 
-Statements with the same subject and attribute are compared whatever their wording; closeness of
-vectors only opens the question for the rest, and the claims of the two texts (numbers, negation,
-names) answer it. Nothing is removed: what is out of date is marked, a repetition retired.
+Statements about the same subject and attribute are compared whatever their wording. For the rest,
+close vectors select the pairs, and the claims of the two texts (numbers, negation, names) decide.
+Nothing is removed: an outdated memory is marked, a repetition retired.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from memory_core.relations.english import corrects
 from memory_core.scoring import clusters
 
 UNCLEAR = "unclear"
-"""Two memories may not both hold, but no rule tells; reported, and nothing is changed."""
+"""Two memories may not both hold, and no rule decides; reported, and nothing is changed."""
 
 UNCLEAR_MOST = 10
-"""Unclear pairs in one report, the closest first."""
+"""Unclear pairs reported by one run, the closest first."""
 
 
-def contradictions(scene: Workspace) -> None:
-    """Mark what a later memory of the same owner corrects, report across agents and speakers."""
-    foreign = [m for m in scene.others if m.retired_at is None and not m.superseded_by]
-    everyone = scene.spoken() + [m for m in foreign if m.kind not in DERIVED]
+def contradictions(work: Workspace) -> None:
+    """Mark what a later memory of the same owner corrects; report across agents and speakers."""
+    foreign = [m for m in work.others if m.retired_at is None and not m.superseded_by]
+    everyone = work.originals() + [m for m in foreign if m.kind not in DERIVED]
     everyone.sort(key=_when)
-    settled: set[frozenset[str]] = set()
+    resolved: set[frozenset[str]] = set()
     for older, newer, found in _by_statement(everyone):
-        _settle(scene, older, newer, found, settled)
-    if scene.profile is None:
-        scene.plan.details["contradictions"] = f"{NO_MODEL}: compared by their words alone"
+        _resolve(work, older, newer, found, resolved)
+    if work.profile is None:
+        work.plan.details["contradictions"] = f"{NO_MODEL}: compared by their words alone"
         return
-    near = scene.embedded(everyone)
+    near = work.embedded(everyone)
     if near:
-        _by_closeness(scene, near, settled)
-        _unclear(scene, near, settled)
+        _by_closeness(work, near, resolved)
+        _unclear(work, near, resolved)
 
 
 # By what is stated
@@ -48,7 +48,7 @@ def contradictions(scene: Workspace) -> None:
 def _by_statement(
     everyone: list[MemoryRecord],
 ) -> Iterator[tuple[MemoryRecord, MemoryRecord, Correction]]:
-    """What is corrected by a statement about the same subject and attribute, oldest first.
+    """(older, newer, correction) for statements about the same subject and attribute, oldest first.
 
     Each is compared with the latest one before it of every owner and speaker: versions form chains.
     """
@@ -57,45 +57,47 @@ def _by_statement(
         newer = said(memory)
         line = (scope(memory), memory.speaker)
         for statement in newer.statements:
-            standing = latest.setdefault(statement.key, {})
-            for older in standing.values():
-                if older.memory.id != memory.id and not _two_speakers(older.memory, memory):
+            known = latest.setdefault(statement.key, {})
+            for older in known.values():
+                if older.memory.id != memory.id and not _different_speakers(older.memory, memory):
                     found = correction(older, newer)
                     if found is not None:
                         yield older.memory, memory, found
-            last = standing.get(line)
+            last = known.get(line)
             found = None if last is None else correction(last, newer)
             if found is None or found.until is None:
-                standing[line] = newer
+                known[line] = newer
 
 
 # By closeness
 
 
 def _by_closeness(
-    scene: Workspace, everyone: list[MemoryRecord], settled: set[frozenset[str]]
+    work: Workspace, everyone: list[MemoryRecord], resolved: set[frozenset[str]]
 ) -> None:
-    assert scene.profile is not None
-    for i, j, _ in clusters.near_pairs(scene.matrix(everyone), scene.profile.near_duplicate):
+    assert work.profile is not None
+    for i, j, _ in clusters.near_pairs(work.matrix(everyone), work.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
-        found = _conflict(scene, older, newer)
+        found = _conflict(work, older, newer)
         if found is not None:
-            _settle(scene, older, newer, found, settled)
+            _resolve(work, older, newer, found, resolved)
         elif (
-            _one_voice(older, newer) and extends(older, newer) and not _differ(scene, older, newer)
+            _same_speaker(older, newer)
+            and extends(older, newer)
+            and not _differ(work, older, newer)
         ):
-            _link(scene, older, newer, duplicates.EXTENDS)
+            _link(work, older, newer, duplicates.EXTENDS)
 
 
-def _conflict(scene: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
+def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
     """Why a near pair cannot both hold; None when it can.
 
-    Different named speakers speak of themselves. A number that only one of them has adds to the
-    other and opposes nothing. What happened on another day is another event.
+    Two named speakers each speak of themselves. A number in one text only adds to the other text.
+    Events of different days are different events.
     """
-    if _two_speakers(older, newer):
+    if _different_speakers(older, newer):
         return None
-    a, b = scene.said(older), scene.said(newer)
+    a, b = work.claims_of(older), work.claims_of(newer)
     difference = opposed(a, b)
     relation = duplicates.relation(difference)
     left, right = sorted(a.numbers - b.numbers), sorted(b.numbers - a.numbers)
@@ -111,17 +113,20 @@ def _conflict(scene: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Cor
     return None
 
 
-def _differ(scene: Workspace, older: MemoryRecord, newer: MemoryRecord) -> bool:
-    """True when they deny each other or stand for different days."""
-    return scene.said(older).negated != scene.said(newer).negated or older.dates != newer.dates
+def _differ(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> bool:
+    """True when only one is negated, or they name different days."""
+    return (
+        work.claims_of(older).negated != work.claims_of(newer).negated or older.dates != newer.dates
+    )
 
 
 def _one_occasion(
     older: MemoryRecord, newer: MemoryRecord, difference: str, differing: set[str]
 ) -> bool:
-    """False when the texts speak of different days ("today", said twice) without that being it.
+    """False when the texts speak of different days ("today", said twice) and differ in more.
 
-    "The release is on 7 May" and "on 9 May" name different days too, but that is the update.
+    "The release is on 7 May" and "on 9 May" also name different days, but there the day is the
+    update.
     """
     days = set(older.dates) ^ set(newer.dates)
     if not days or difference == "values":
@@ -129,80 +134,80 @@ def _one_occasion(
     return any(part.lstrip("0") in differing for day in days for part in day.split("-"))
 
 
-# What no rule tells
+# What no rule decides
 
 
-def _unclear(scene: Workspace, everyone: list[MemoryRecord], settled: set[frozenset[str]]) -> None:
-    """Report what sounds like a correction of something close to it that no rule could settle."""
-    assert scene.profile is not None
-    still = scene.plan.memories.keys() - {id for pair in settled for id in pair}
-    open_ones = [
+def _unclear(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozenset[str]]) -> None:
+    """Judge or report what sounds like a correction of a close memory and matches no rule."""
+    assert work.profile is not None
+    left = work.plan.memories.keys() - {id for pair in resolved for id in pair}
+    unresolved = [
         place
         for place, memory in enumerate(everyone)
-        if place and memory.id in still and corrects(memory.text)
+        if place and memory.id in left and corrects(memory.text)
     ]
     pairs: list[tuple[float, MemoryRecord, MemoryRecord]] = []
-    for place, nearest, cosine in clusters.nearest_before(scene.matrix(everyone), open_ones):
+    for place, nearest, cosine in clusters.nearest_before(work.matrix(everyone), unresolved):
         older, newer = everyone[nearest], everyone[place]
-        if cosine >= scene.profile.related and _about_one(older, newer):
+        if cosine >= work.profile.related and _about_one(older, newer):
             pairs.append((cosine, older, newer))
     for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:UNCLEAR_MOST]:
-        _judge(scene, older, newer, "the later one sounds like a correction", settled)
+        _judge(work, older, newer, "the later one sounds like a correction", resolved)
 
 
 def _judge(
-    scene: Workspace,
+    work: Workspace,
     older: MemoryRecord,
     newer: MemoryRecord,
     why: str,
-    settled: set[frozenset[str]],
+    resolved: set[frozenset[str]],
 ) -> None:
-    """Let the model say what no rule tells; without one, or when it cannot tell, report it."""
-    relation, detail = scene.relate(older, newer)
+    """Let the model decide; report the pair when there is none, or when it decides nothing."""
+    relation, detail = work.relate(older, newer)
     if relation in (duplicates.UPDATES, duplicates.CONTRADICTS):
-        _settle(scene, older, newer, Correction(relation, detail or "judged by a model"), settled)
+        _resolve(work, older, newer, Correction(relation, detail or "judged by a model"), resolved)
     elif relation == duplicates.EXTENDS:
-        _link(scene, older, newer, duplicates.EXTENDS)
+        _link(work, older, newer, duplicates.EXTENDS)
     elif not relation:
-        _report(scene, older, newer, UNCLEAR, why)
+        _report(work, older, newer, UNCLEAR, why)
 
 
 def _about_one(older: MemoryRecord, newer: MemoryRecord) -> bool:
-    return _one_voice(older, newer) and bool(
+    return _same_speaker(older, newer) and bool(
         set(older.entities) & set(newer.entities) or (older.topic and older.topic == newer.topic)
     )
 
 
-# What is done
+# Changes
 
 
-def _settle(
-    scene: Workspace,
+def _resolve(
+    work: Workspace,
     older: MemoryRecord,
     newer: MemoryRecord,
     found: Correction,
-    settled: set[frozenset[str]],
+    resolved: set[frozenset[str]],
 ) -> None:
-    """Mark *older* as *found* says; what is not the caller's, or not clear, is only reported."""
-    plan, pair = scene.plan, frozenset((older.id, newer.id))
-    if pair in settled or not {older.id, newer.id} & plan.memories.keys():
+    """Mark *older* as *found* says; a pair that is not the caller's, or not clear, is reported."""
+    plan, pair = work.plan, frozenset((older.id, newer.id))
+    if pair in resolved or not {older.id, newer.id} & plan.memories.keys():
         return
     if older.id in plan.memories and plan.memories[older.id].superseded_by:
-        return  # the next newer one has it; this one follows from the chain
-    settled.add(pair)
-    if not _one_voice(older, newer):
-        _report(scene, older, newer, found.relation, found.detail)
+        return  # a newer one supersedes it already
+    resolved.add(pair)
+    if not _same_speaker(older, newer):
+        _report(work, older, newer, found.relation, found.detail)
         return
     if not found.clear:
-        _judge(scene, older, newer, found.detail, settled - {pair})
+        _judge(work, older, newer, found.detail, resolved - {pair})
         return
-    if pair in scene.related:
-        return  # an earlier run has told and linked it
-    if scene.leaves(older, newer):
-        _report(scene, older, newer, found.relation, found.detail)
+    if pair in work.related:
+        return  # an earlier run has reported and linked it
+    if work.excludes(older, newer):
+        _report(work, older, newer, found.relation, found.detail)
         return
     action = plan.begin("contradictions", [older.id, newer.id])
-    action.contradiction = _told(older, newer, found.relation, found.detail)
+    action.contradiction = _contradiction(older, newer, found.relation, found.detail)
     plan.link(action, newer.id, older.id, found.relation, 1.0)
     if found.until is not None:
         if plan.memories[newer.id].valid_until is None:
@@ -213,58 +218,64 @@ def _settle(
             plan.put(action, older.id, valid_until=newer.occurred_at)
 
 
-def _link(scene: Workspace, older: MemoryRecord, newer: MemoryRecord, kind: str) -> None:
-    plan = scene.plan
-    if frozenset((older.id, newer.id)) in scene.related or scene.leaves(older, newer):
+def _link(work: Workspace, older: MemoryRecord, newer: MemoryRecord, kind: str) -> None:
+    plan = work.plan
+    if frozenset((older.id, newer.id)) in work.related or work.excludes(older, newer):
         return
     if {older.id, newer.id} <= plan.memories.keys():
         plan.link(plan.begin("contradictions", [older.id, newer.id]), newer.id, older.id, kind, 1.0)
 
 
 def _report(
-    scene: Workspace, older: MemoryRecord, newer: MemoryRecord, relation: str, detail: str
+    work: Workspace, older: MemoryRecord, newer: MemoryRecord, relation: str, detail: str
 ) -> None:
-    action = scene.plan.begin("contradictions", [older.id, newer.id])
-    action.contradiction = _told(older, newer, relation, detail)
+    action = work.plan.begin("contradictions", [older.id, newer.id])
+    action.contradiction = _contradiction(older, newer, relation, detail)
 
 
-def _told(older: MemoryRecord, newer: MemoryRecord, relation: str, detail: str) -> Contradiction:
+def _contradiction(
+    older: MemoryRecord, newer: MemoryRecord, relation: str, detail: str
+) -> Contradiction:
     shared = [name for name in newer.entities if name in older.entities]
     subject = ", ".join(shared) or (newer.topic if newer.topic == older.topic else "")
     agents = (older.agent, newer.agent)
     return Contradiction(older.id, newer.id, relation, subject, detail, agents)
 
 
-def _two_speakers(a: MemoryRecord, b: MemoryRecord) -> bool:
+def _different_speakers(a: MemoryRecord, b: MemoryRecord) -> bool:
     return bool(a.speaker and b.speaker and a.speaker != b.speaker)
 
 
-def _one_voice(older: MemoryRecord, newer: MemoryRecord) -> bool:
-    """True when one speaker says both in one scope: then the later one is what counts."""
+def _same_speaker(older: MemoryRecord, newer: MemoryRecord) -> bool:
+    """True when one speaker said both in one scope, so that the later one counts."""
     return scope(older) == scope(newer) and older.speaker == newer.speaker
 
 
 # Near-duplicates
 
 
-def repetitions(scene: Workspace) -> None:
-    """Retire what another memory of that speaker and scope says too; it inherits the accesses."""
-    if scene.profile is None:
-        scene.plan.details["duplicates"] = NO_MODEL
+def near_duplicates(work: Workspace) -> None:
+    """Retire memories that repeat another of their speaker and scope, which gets their accesses."""
+    if work.profile is None:
+        work.plan.details["duplicates"] = NO_MODEL
         return
-    for members in grouped(scene.embedded(scene.spoken()), _voice):
-        pairs = clusters.near_pairs(scene.matrix(members), scene.profile.near_duplicate)
+    for members in grouped(work.embedded(work.originals()), _speaker_and_kind):
+        pairs = clusters.near_pairs(work.matrix(members), work.profile.near_duplicate)
         for i, j, cosine in sorted(pairs, key=lambda pair: -pair[2]):
-            a, b = scene.plan.memories[members[i].id], scene.plan.memories[members[j].id]
-            both = a.retired_at is None and b.retired_at is None and not scene.leaves(a, b)
-            known = frozenset((a.id, b.id)) in scene.related or extends(a, b) or extends(b, a)
-            alike = not known and a.dates == b.dates and not opposed(scene.said(a), scene.said(b))
+            a, b = work.plan.memories[members[i].id], work.plan.memories[members[j].id]
+            both = a.retired_at is None and b.retired_at is None and not work.excludes(a, b)
+            known = frozenset((a.id, b.id)) in work.related or extends(a, b) or extends(b, a)
+            alike = (
+                not known
+                and a.dates == b.dates
+                and not opposed(work.claims_of(a), work.claims_of(b))
+            )
             if both and alike:
-                _merge(scene.plan, a, b, cosine)
+                _merge(work.plan, a, b, cosine)
 
 
-def _voice(memory: MemoryRecord) -> tuple[object, ...]:
-    """What repetitions share. A fact that a model made never stands in for what was said."""
+def _speaker_and_kind(memory: MemoryRecord) -> tuple[object, ...]:
+    """What repetitions share. A fact that a model extracted never replaces what was said."""
     return scope(memory), memory.speaker, memory.extracted
 
 
@@ -275,7 +286,7 @@ def _merge(plan: Plan, a: MemoryRecord, b: MemoryRecord, cosine: float) -> None:
     action = plan.begin("duplicates", [stays.id, goes.id])
     plan.link(action, goes.id, stays.id, duplicates.DUPLICATE_OF, cosine)
     plan.retire(action, goes.id)
-    plan.bequeath(action, goes.id, stays.id)
+    plan.transfer_access_counts(action, goes.id, stays.id)
 
 
 def _when(memory: MemoryRecord) -> tuple[float, float, str]:

@@ -1,7 +1,7 @@
-"""What a run is going to change: actions with their before-images, over a view that includes them.
+"""The plan of a consolidation run: actions with their before-images, and the memories after them.
 
-A plan is made without writing anything, so a preview is the plan itself. Steps see what earlier
-steps decided, because every decision is applied to the plan's view at once.
+Planning writes nothing, so a preview is the plan itself. Each decision is applied to the plan's
+memories at once, so that later steps see what earlier steps decided.
 """
 
 from __future__ import annotations
@@ -25,26 +25,27 @@ from memory_core.records import (
 )
 
 SOURCE = "consolidate: "
-"""Where a run's changes come from, with the step, as the history of a memory shows it."""
+"""The source of a run's changes, followed by the step, in the history of a memory."""
 
 
 @dataclass(slots=True)
 class Action:
-    """Changes that are made together or, when what they rest on changed meanwhile, not at all.
+    """Changes that are written together, or not at all if their basis changed meanwhile.
 
-    *rests_on* are memories whose text was read for it; they must still be there. *heir* gets the
-    access counts of *bequeather*; absolute counts are only known when the change is written.
+    *based_on* are memories whose text was read for it; they must still exist. The access counts of
+    *accesses_from* are added to those of *accesses_to*; the absolute counts are known only when the
+    change is written.
     """
 
     step: str
-    rests_on: tuple[str, ...] = ()
+    based_on: tuple[str, ...] = ()
     changes: list[Change] = field(default_factory=list)
     created: MemoryRecord | None = None
     parts: list[int] = field(default_factory=list)
     vectors: NDArray[np.float16] | None = None
     fingerprint: str = ""
-    bequeather: str = ""
-    heir: str = ""
+    accesses_from: str = ""
+    accesses_to: str = ""
     contradiction: Contradiction | None = None
     retired: str = ""
 
@@ -70,21 +71,21 @@ class Plan:
         self.memories = {memory.id: memory for memory in memories}
         self.actions: list[Action] = []
         self.details: dict[str, str] = {}
-        """One line a step about what was not done and why; "" when there is nothing to say."""
+        """By step, one line about what was skipped and why; "" when nothing was."""
         self._scope_of = scope_of
 
     def active(self) -> list[MemoryRecord]:
-        """Memories that take part in a run: neither retired nor out of date."""
+        """Memories that are neither retired nor superseded."""
         return [m for m in self.memories.values() if m.retired_at is None and not m.superseded_by]
 
-    def begin(self, step: str, rests_on: Iterable[str] = ()) -> Action:
+    def begin(self, step: str, based_on: Iterable[str] = ()) -> Action:
         """A new, empty action of *step*."""
-        action = Action(step, tuple(rests_on))
+        action = Action(step, tuple(based_on))
         self.actions.append(action)
         return action
 
     def put(self, action: Action, id: str, **fields: Any) -> None:
-        """Give the memory *id* these values of MemoryRecord."""
+        """Set *fields* of records.MemoryRecord in the memory *id*."""
         current = self.memories[id]
         before = {name: plain(getattr(current, name)) for name in fields}
         body = {name: plain(value) for name, value in fields.items()}
@@ -92,7 +93,7 @@ class Plan:
         self.memories[id] = replace(current, **fields)
 
     def retire(self, action: Action, id: str) -> None:
-        """Take the memory *id* out of the first search; reported as retired."""
+        """Retire the memory *id* and report it: recall searches it in its second pass only."""
         self.put(action, id, retired_at=self.now)
         action.retired = id
 
@@ -104,16 +105,16 @@ class Plan:
         self.memories[memory.id] = memory
 
     def link(self, action: Action, a: str, b: str, kind: str, weight: float) -> None:
-        """Link *a* to *b*, which are not linked so."""
+        """Link *a* to *b*; there is no such link yet."""
         body = {"b": b, "kind": kind, "weight": round(weight, 4)}
         before = {**body, "weight": 0.0}
         action.changes.append(self._change(action, "link", a, body, self.memories[a], before))
 
-    def bequeath(self, action: Action, giver: str, heir: str) -> None:
-        """Pass the accesses of *giver* to *heir*."""
-        action.bequeather, action.heir = giver, heir
-        both = self.memories[heir].access_count + self.memories[giver].access_count
-        self.memories[heir] = replace(self.memories[heir], access_count=both)
+    def transfer_access_counts(self, action: Action, giver: str, taker: str) -> None:
+        """Add the accesses of *giver* to those of *taker*."""
+        action.accesses_from, action.accesses_to = giver, taker
+        both = self.memories[taker].access_count + self.memories[giver].access_count
+        self.memories[taker] = replace(self.memories[taker], access_count=both)
 
     def _change(
         self,
@@ -136,7 +137,7 @@ class Plan:
         )
 
     def report(self, status: str, done: Iterable[Action], steps: Iterable[str]) -> RunReport:
-        """What the actions in *done* change, told by step; of a preview without ids to come."""
+        """What the actions in *done* change, by step; in a preview, summaries have no ids."""
         actions = list(done)
         made = [action.created for action in actions if action.created is not None]
         return RunReport(

@@ -1,9 +1,9 @@
-"""Sleep that begins by itself: one thread a process, one working process a store.
+"""Consolidation by schedule: one thread a process, one working process a store.
 
-It looks every half minute whether a run is due for an agent: enough turns since the last one, too
-many memories that no summary rests on, a pause in the conversation, the hour of the night, or a
-conversation that was said to be over. No call waits for it, and it begins only when nobody has
-written for a while. A run that a kill cut short is taken up first.
+Every half minute it checks whether a run is due for an agent: enough turns since the last run, too
+many memories that no summary covers, a pause in the conversation, the hour of the night, or a
+conversation that was ended. No call waits for it, and it starts only when nobody has written for a
+while. A run that was killed is resumed first.
 """
 
 from __future__ import annotations
@@ -20,37 +20,39 @@ from memory_core.config import ConsolidationSettings
 from memory_core.consolidate.run import Consolidator
 from memory_core.errors import Busy, MemoryCoreError, NotFound
 from memory_core.records import DERIVED, KINDS, Identity, RunReport
+from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.columns import Columns
+from memory_core.storage.index.graph import Graph
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 30.0
-"""How often it is looked for what is due."""
+POLL_SECONDS = 30.0
+"""Seconds between two checks for due runs."""
 
 QUIET_SECONDS = 60.0
-"""Nobody has written for so long before a run begins by itself."""
+"""Seconds without a write before a scheduled run starts."""
 
-ANEW = 0.1
-"""As large a share of `unconsolidated` is new before another run for their number: it may be that
-no summary fits those that wait."""
+FRESH_SHARE = 0.1
+"""Share of `unconsolidated` that has to be new before their number starts another run: perhaps no
+summary fits the others."""
 
 DAY = 86_400.0
 NEVER = -1.0
-"""Before everything that was recorded: the last run of who had none, the hour that is not set."""
+"""A time before every record: the last run of an agent without one, an hour that is not set."""
 
 _EPISODE = KINDS.index("episode")
 _DERIVED = [KINDS.index(kind) for kind in DERIVED]
 
 
 class _Closing(Exception):
-    """The process ends; the run that is at work takes back what it has written."""
+    """The process ends; the run at work reverts what it has written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A run that is due, and why."""
+    """A run that is due, and the reason."""
 
     who: Identity
     mode: str
@@ -59,7 +61,7 @@ class Due:
 
 
 class Scheduler:
-    """Begins runs by itself where it is the process that keeps the store."""
+    """Starts due runs in the process that maintains the store."""
 
     def __init__(
         self,
@@ -67,40 +69,40 @@ class Scheduler:
         consolidator: Consolidator,
         settings: ConsolidationSettings,
         clock: Callable[[], float],
-        keeps: Callable[[], bool],
+        is_holder: Callable[[], bool],
     ) -> None:
-        """Begin runs of *consolidator* as *settings* say, while *keeps* is True."""
+        """Start runs of *consolidator* as *settings* say, while *is_holder*() is True."""
         self._store = store
         self._consolidator = consolidator
         self._settings = settings
         self._clock = clock
-        self._keeps = keeps
+        self._is_holder = is_holder
         self._ended: list[Due] = []
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._wake = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sleeper", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
 
     def start(self) -> None:
-        """Start the thread, unless the store can only be read."""
+        """Start the thread, unless the store is read-only."""
         if not self._store.journal.read_only:
             self._thread.start()
 
     def stop(self) -> None:
-        """End the thread; a run at work takes back what it has written."""
+        """End the thread; a run at work reverts what it has written."""
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(5.0)
 
     def end_session(self, who: Identity, session: str, *, wait: bool = False) -> None:
-        """Sum up the conversation *session* of *who* soon, in this process; returns at once.
+        """Summarise the conversation *session* of *who* soon, in the thread of this process.
 
-        With *wait* it is done before this returns.
+        With *wait*, before this returns.
         """
         due = Due(who, "session", session, "the session ended")
         if wait:
-            self._do(due)
+            self._start_run(due)
             return
         with self._lock:
             if due not in self._ended:
@@ -109,60 +111,60 @@ class Scheduler:
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            self._wake.wait(LOOK_SECONDS)
+            self._wake.wait(POLL_SECONDS)
             self._wake.clear()
             if not self._stopping.is_set():
                 self.round()
 
     def round(self) -> list[RunReport]:
-        """Do what is due now; the reports of the runs that were made. Never raises."""
+        """Run what is due now; the reports of those runs. Never raises."""
         done = []
         try:
             with self._lock:
                 ended, self._ended = self._ended, []
             for due in ended:
-                done += self._do(due)
-            if self._settings.automatic and self._keeps():
-                for due in [*self._left_behind(), *self.due()]:
-                    done += self._do(due)
+                done += self._start_run(due)
+            if self._settings.automatic and self._is_holder():
+                for due in [*self._interrupted(), *self.due()]:
+                    done += self._start_run(due)
         except Exception as problem:  # a job ends here
-            log.warning("sleep: %s", problem)
+            log.warning("consolidation: %s", problem)
         return done
 
-    def _do(self, due: Due) -> list[RunReport]:
+    def _start_run(self, due: Due) -> list[RunReport]:
         if self._stopping.is_set():
             return []
-        log.info("sleep of %s: %s", due.who.agent, due.why)
+        log.info("consolidation for %s: %s", due.who.agent, due.why)
         try:
             report = self._consolidator.run(
                 due.who,
                 mode=due.mode,
                 session=due.session,
                 dry_run=False,
-                progress=self._go_on,
+                progress=self._check,
                 age_s=self._settings.min_age_days * DAY,
                 by_itself=True,
             )
         except Busy:
-            if due.session:  # a run by hand is at work; this one is not forgotten
+            if due.session:  # another run is at work; this one follows it
                 self.end_session(due.who, due.session)
                 self._wake.clear()
             return []
         except (_Closing, NotFound):
             return []
         except MemoryCoreError as problem:
-            log.warning("sleep of %s failed: %s", due.who.agent, problem)
+            log.warning("consolidation for %s failed: %s", due.who.agent, problem)
             return []
         return [report]
 
-    def _go_on(self, _done: int, _total: int, _message: str) -> None:
+    def _check(self, _done: int, _total: int, _message: str) -> None:
         if self._stopping.is_set():
             raise _Closing
 
     # What is due
 
-    def _left_behind(self) -> Iterator[Due]:
-        """Runs that a kill cut short; of one conversation only its name would tell."""
+    def _interrupted(self) -> Iterator[Due]:
+        """Runs that were killed; not of one conversation, whose name is stored as a hash only."""
         for mark in self._store.journal.runs():
             body = dict(mark.body or {})
             if body.get("state") == "started" and body.get("mode") and not body.get("of"):
@@ -176,10 +178,10 @@ class Scheduler:
         now = self._clock()
         latest = self._latest(now)
         found = []
-        with self._store.reading():
-            columns = self._store.columns
-            told = columns.live & ~np.isin(columns.kind, _DERIVED)
-            written = _recorded(columns, now)[told]
+        with self._store.reading() as view:
+            columns = view.columns
+            original = columns.live & ~np.isin(columns.kind, _DERIVED)
+            written = _recorded(columns, now)[original]
             quiet = now - float(written.max()) if len(written) else 0.0
             if quiet < QUIET_SECONDS:
                 return []
@@ -190,7 +192,7 @@ class Scheduler:
         return found
 
     def _latest(self, now: float) -> dict[str, float]:
-        """When a run of each agent began, ended or was undone last; one that lies ahead is none."""
+        """When a run of each agent last started, ended or was undone; not times ahead of *now*."""
         found: dict[str, float] = {}
         for mark in self._store.journal.runs():
             if (mark.body or {}).get("mode") != "session" and mark.at <= now:
@@ -198,9 +200,9 @@ class Scheduler:
         return found
 
     def _agents(self) -> list[Identity]:
-        """Who owns memories, each with the team that the newest of them names."""
-        with self._store.reading():
-            columns = self._store.columns
+        """The owners of memories, each with the team of its newest one."""
+        with self._store.reading() as view:
+            columns = view.columns
             rows = np.flatnonzero(columns.live)
             pairs = {int(columns.agent[row]): int(columns.team[row]) for row in rows}
             return [
@@ -210,46 +212,46 @@ class Scheduler:
             ]
 
     def _why(self, who: Identity, now: float, quiet: float, latest: float) -> str:
-        """Why a run of *who* is due; "" when it is not. Nothing new is never a reason."""
+        """Why a run of *who* is due; "" when it is not. Without new memories none is due."""
         settings = self._settings
-        with self._store.reading():
-            mine = self._own(who)
-            columns = self._store.columns
+        with self._store.reading() as view:
+            columns, mine = view.columns, _own(view.columns, who)
             fresh = int((mine & (_recorded(columns, now) > latest)).sum())
-            waiting = self._unconsolidated(mine & (columns.kind == _EPISODE))
+            waiting = _unconsolidated(view.graph, mine & (columns.kind == _EPISODE))
         if not fresh:
             return ""
         if settings.every_turns and fresh >= settings.every_turns:
             return f"{fresh} memories since the last run"
         many = settings.unconsolidated and waiting > settings.unconsolidated
-        if many and fresh >= ANEW * settings.unconsolidated:
+        if many and fresh >= FRESH_SHARE * settings.unconsolidated:
             return f"{waiting} memories that no summary rests on"
         idle = settings.idle_minutes * 60.0
         if idle and quiet >= idle and fresh >= settings.min_cluster:
             return "a pause"
-        return "the hour" if _night(settings.nightly, now) > latest else ""
+        return "the hour" if _last_nightly(settings.nightly, now) > latest else ""
 
-    def _own(self, who: Identity) -> NDArray[np.bool_]:
-        """The mask of what *who* owns and a run looks at: not derived, not retired."""
-        columns = self._store.columns
-        mine = columns.live & (columns.agent == columns.code(who.agent, "agent"))
-        derived = np.isin(columns.kind, _DERIVED)
-        return np.asarray(mine & ~derived & np.isinf(columns.retired_at), dtype=np.bool_)
 
-    def _unconsolidated(self, rows: NDArray[np.bool_]) -> int:
-        graph = self._store.graph
-        return sum(1 for row in np.flatnonzero(rows) if not graph.origins(int(row), DERIVED_FROM))
+def _own(columns: Columns, who: Identity) -> Mask:
+    """The mask of what *who* owns and a run reads: neither derived nor retired."""
+    mine = columns.live & (columns.agent == columns.code(who.agent, "agent"))
+    derived = np.isin(columns.kind, _DERIVED)
+    return np.asarray(mine & ~derived & np.isinf(columns.retired_at), dtype=np.bool_)
+
+
+def _unconsolidated(graph: Graph, rows: Mask) -> int:
+    return sum(1 for row in np.flatnonzero(rows) if not graph.origins(int(row), DERIVED_FROM))
 
 
 def _recorded(columns: Columns, now: float) -> NDArray[np.float64]:
-    """When each row was recorded; 0 for what lies ahead, told before the clock was set back.
+    """When each row was recorded; 0 for times ahead of *now*, from before the clock was set back.
 
-    Such a memory is new to the first run only: else it would start a run at every look for years.
+    Such a memory counts as new for the first run only: else it would start a run at every check
+    until the clock has caught up.
     """
     return np.where(columns.recorded_at > now, 0.0, columns.recorded_at)
 
 
-def _night(nightly: str, now: float) -> float:
+def _last_nightly(nightly: str, now: float) -> float:
     """The last moment at which it was *nightly* ("HH:MM", UTC); NEVER for ""."""
     if not nightly:
         return NEVER

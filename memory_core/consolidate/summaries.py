@@ -1,7 +1,7 @@
-"""Steps of sleep that write: summaries of clusters and of conversations, concepts of topics.
+"""The steps that derive memories: summaries of clusters and of conversations, concepts of topics.
 
-What they write names its sources and stands beside them. What rests on something that has been
-corrected since is written anew, or taken out when too little is left of it.
+A derived memory names its sources, which stay. When a source is corrected, what was derived from it
+is written anew, or retired when too few sources are left.
 """
 
 from __future__ import annotations
@@ -29,68 +29,68 @@ from memory_core.text.words import content_words, count_words, is_plain, words
 
 SESSION_PREFIX = "Session summary:"
 SESSION_IMPORTANCE = 0.75
-"""Seed row B4.7: 1.5 times a normal memory's 0.5."""
+"""1.5 times the 0.5 of a normal memory."""
 
 CONCEPT_PREFIX = "Topic:"
 CONCEPT_WORDS = 6
-"""Words that a concept is called by."""
+"""Words that name a concept."""
 
 RENEWED_SHARE = 1.5
-"""A concept is written anew when its topic has grown by half (seed row A5.6 leaves it to hand)."""
+"""A concept is written anew when its topic has this many times the members it was made of."""
 
 SUMMARY_FACTOR, SOURCE_FACTOR = 2.0, 0.5
-"""Importance of a summary by its sources' mean, and of a source once summarised (B4.5, B4.6)."""
+"""Factors on the mean importance of the sources, for a summary, and on that of each source."""
 
 SENTENCE_WORDS = 4, 45
-"""Sentences with fewer or more words are not quoted while there are others."""
+"""Fewest and most words of a quoted sentence, unless there are no others."""
 
 
-# What has been corrected since
+# Stale derived memories
 
 
-def refresh(scene: Workspace) -> None:
-    """Write anew what rests on something that is stale; retire it when too little is left.
+def refresh(work: Workspace) -> None:
+    """Write stale derived memories anew; retire those with too few sources left.
 
-    Stale is what was marked so, and what has a source that was superseded.
+    Stale is what was marked so, or has a source that was superseded.
     """
-    plan, least = scene.plan, scene.settings.consolidation.min_cluster
-    for old in [m for m in plan.active() if m.derived_from and scene.is_stale(m)]:
-        if scene.leaves(old):
+    plan, least = work.plan, work.settings.consolidation.min_cluster
+    for old in [m for m in plan.active() if m.derived_from and work.is_stale(m)]:
+        if work.excludes(old):
             continue
         action = plan.begin("refresh", [old.id])
-        sources = [m for m in scene.sources(old) if not m.superseded_by]
+        sources = [m for m in work.sources(old) if not m.superseded_by]
         kept = tuple(memory.id for memory in sources)
         if old.kind not in DERIVED:
             if not sources:
-                plan.retire(action, old.id)  # a fact of which nothing holds any more
+                plan.retire(action, old.id)  # a fact without a source that holds
             else:
                 plan.put(action, old.id, derived_from=kept, stale_since=None)
         elif len(sources) < least:
             plan.retire(action, old.id)
         else:
-            action.rests_on = (old.id, *kept)
-            _renew(scene, action, old, sources)
+            action.based_on = (old.id, *kept)
+            _renew(work, action, old, sources)
 
 
 def _renew(
-    scene: Workspace, action: Action, old: MemoryRecord, sources: Sequence[MemoryRecord]
+    work: Workspace, action: Action, old: MemoryRecord, sources: Sequence[MemoryRecord]
 ) -> None:
-    """Put what *sources* say now in the place of *old*."""
+    """Supersede *old* by what its *sources* say now."""
     if old.kind == "concept":
-        fresh = _concept(scene, sources)
+        fresh = _concept(work, sources)
     elif is_session_summary(old):
-        fresh = _of_session(scene, sources)
+        fresh = _session_summary(work, sources)
     else:
-        fresh = _of_cluster(scene, sources, old.importance)
+        fresh = _cluster_summary(work, sources, old.importance)
     if fresh is None or repeat_key(fresh) == repeat_key(old):
         kept = tuple(memory.id for memory in sources)
-        scene.plan.put(action, old.id, derived_from=kept, stale_since=None)
+        work.plan.put(action, old.id, derived_from=kept, stale_since=None)
         return
-    _succeed(scene, action, old, fresh)
+    _supersede(work, action, old, fresh)
 
 
-def _succeed(scene: Workspace, action: Action, old: MemoryRecord, fresh: MemoryRecord) -> None:
-    plan = scene.plan
+def _supersede(work: Workspace, action: Action, old: MemoryRecord, fresh: MemoryRecord) -> None:
+    plan = work.plan
     plan.create(action, fresh)
     plan.put(action, old.id, superseded_by=fresh.id, superseded_at=plan.now, retired_at=plan.now)
 
@@ -98,104 +98,106 @@ def _succeed(scene: Workspace, action: Action, old: MemoryRecord, fresh: MemoryR
 # Summaries of clusters
 
 
-def summaries(scene: Workspace) -> None:
-    """Summarise clusters of episodes that no summary rests on yet, and halve their importance."""
-    plan = scene.plan
-    in_clusters = [m for m in in_force(scene, "summary") if not is_session_summary(m)]
+def summaries(work: Workspace) -> None:
+    """Summarise clusters of episodes that no summary covers yet, and halve their importance."""
+    plan = work.plan
+    in_clusters = [m for m in current(work, "summary") if not is_session_summary(m)]
     covered = {source for memory in in_clusters for source in memory.derived_from}
-    covered |= scene.left
-    born = plan.now - scene.age_s
+    covered |= work.excluded
+    born = plan.now - work.age_s
     episodes = [
         m
         for m in plan.active()
         if m.kind == "episode" and m.id not in covered and m.occurred_at <= born
     ]
     known = {repeat_key(memory) for memory in plan.memories.values()}
-    for sources in _clusters(scene, episodes):
+    for sources in _clusters(work, episodes):
         mean = sum(memory.importance for memory in sources) / len(sources)
-        summary = _of_cluster(scene, sources, min(1.0, SUMMARY_FACTOR * mean))
+        summary = _cluster_summary(work, sources, min(1.0, SUMMARY_FACTOR * mean))
         if summary is None or repeat_key(summary) in known:
-            continue  # it would say no more than a memory that is there
+            continue  # it repeats a memory that exists
         known.add(repeat_key(summary))
         action = plan.begin("summaries", summary.derived_from)
         plan.create(action, summary)
-        _demote(scene, action, sources)
+        _demote(work, action, sources)
 
 
-def in_force(scene: Workspace, kind: str) -> list[MemoryRecord]:
-    """Memories of a derived *kind* that hold, those included that rest (sleep.prune_faded)."""
+def current(work: Workspace, kind: str) -> list[MemoryRecord]:
+    """Memories of a derived *kind* that hold, those included that steps.prune_faded retired."""
     return [
         memory
-        for memory in scene.plan.memories.values()
+        for memory in work.plan.memories.values()
         if memory.kind == kind and not memory.superseded_by and not memory.replaced
-        if memory.retired_at is None or not scene.is_stale(memory)
+        if memory.retired_at is None or not work.is_stale(memory)
     ]
 
 
-def _clusters(scene: Workspace, episodes: list[MemoryRecord]) -> Iterator[list[MemoryRecord]]:
-    """Episodes of one scope and topic that hang together; without vectors, of one conversation.
+def _clusters(work: Workspace, episodes: list[MemoryRecord]) -> Iterator[list[MemoryRecord]]:
+    """Clusters of episodes of one scope and topic; without a model, of one conversation.
 
-    Within a topic two are linked from the topic's own threshold on: measured on six months of daily
-    notes, 96 of 147 come into a cluster so, none of two themes, and 49 at that for any two.
+    Within a topic, the topic's own threshold links two episodes. Measured on six months of daily
+    notes, that puts 96 of 147 into clusters, none of two themes; the general threshold puts 49.
     """
-    settings = scene.settings.consolidation
-    if scene.profile is None:
-        scene.plan.details["summaries"] = f"{NO_MODEL}: grouped by conversation"
+    settings = work.settings.consolidation
+    if work.profile is None:
+        work.plan.details["summaries"] = f"{NO_MODEL}: grouped by conversation"
         in_session = [memory for memory in episodes if memory.thread]
         for thread in grouped(in_session, lambda memory: memory.thread):
             yield from _batches(thread, settings.batch, settings.min_cluster)
         return
-    ready = scene.embedded(episodes)
+    ready = work.embedded(episodes)
     if len(ready) < len(episodes):
-        scene.plan.details["summaries"] = f"{len(episodes) - len(ready)} wait for their vectors"
+        work.plan.details["summaries"] = f"{len(episodes) - len(ready)} wait for their vectors"
     for topic in grouped(ready, lambda memory: (scope(memory), memory.topic)):
         for batch in _batches(topic, settings.batch, settings.min_cluster):
-            link = scene.profile.cluster
+            link = work.profile.cluster
             if batch[0].topic:
-                link = min(link, scene.profile.topic)
-            for group in duplicates.single_linkage(scene.matrix(batch), link):
+                link = min(link, work.profile.topic)
+            for group in duplicates.single_linkage(work.matrix(batch), link):
                 if len(group) >= settings.min_cluster:
                     yield [batch[index] for index in group]
 
 
-def _of_cluster(
-    scene: Workspace, sources: Sequence[MemoryRecord], importance: float
+def _cluster_summary(
+    work: Workspace, sources: Sequence[MemoryRecord], importance: float
 ) -> MemoryRecord | None:
-    text, maker = _told(scene, sources, dated=True)
-    return _derived(scene, sources, text, maker, importance=importance) if text else None
+    text, maker = _summary_text(work, sources, dated=True)
+    return _derived(work, sources, text, maker, importance=importance) if text else None
 
 
-def _demote(scene: Workspace, action: Action, sources: Iterable[MemoryRecord]) -> None:
+def _demote(work: Workspace, action: Action, sources: Iterable[MemoryRecord]) -> None:
     for memory in sources:
-        if not scene.demoted(memory.id):
-            scene.plan.put(action, memory.id, importance=memory.importance * SOURCE_FACTOR)
+        if not work.demoted(memory.id):
+            work.plan.put(action, memory.id, importance=memory.importance * SOURCE_FACTOR)
 
 
 # Session summaries
 
 
-def sessions(scene: Workspace) -> None:
-    """One summary a conversation, of its own turns, anew when turns came that it does not cover."""
-    plan, least = scene.plan, scene.settings.consolidation.min_cluster
+def sessions(work: Workspace) -> None:
+    """Write one summary for each conversation that is over; anew when it has turns not covered."""
+    plan, least = work.plan, work.settings.consolidation.min_cluster
     written = {
         plan.memories[source].thread: memory
-        for memory in in_force(scene, "summary")
+        for memory in current(work, "summary")
         if is_session_summary(memory)
         for source in memory.derived_from
         if source in plan.memories
     }
-    turns = [memory for memory in scene.spoken() if memory.thread]
+    turns = [memory for memory in work.originals() if memory.thread]
     for thread in grouped(turns, lambda memory: memory.thread):
         old = written.get(thread[0].thread)
         covered = old.derived_from if old is not None else ()
         last = max(memory.occurred_at for memory in thread)
-        over = plan.now - last >= scene.silence_s and not scene.leaves(*thread)
+        over = plan.now - last >= work.silence_s and not work.excludes(*thread)
         if over and len(thread) >= least and not {m.id for m in thread} <= set(covered):
-            _sum_up(scene, sorted(thread, key=lambda memory: memory.position), old)
+            _summarise_session(work, sorted(thread, key=lambda memory: memory.position), old)
 
 
-def _sum_up(scene: Workspace, thread: list[MemoryRecord], old: MemoryRecord | None) -> None:
-    plan, summary = scene.plan, _of_session(scene, thread)
+def _summarise_session(
+    work: Workspace, thread: list[MemoryRecord], old: MemoryRecord | None
+) -> None:
+    plan, summary = work.plan, _session_summary(work, thread)
     if summary is None:
         return
     action = plan.begin("sessions", summary.derived_from)
@@ -204,15 +206,15 @@ def _sum_up(scene: Workspace, thread: list[MemoryRecord], old: MemoryRecord | No
     elif repeat_key(old) == repeat_key(summary):
         plan.put(action, old.id, derived_from=summary.derived_from, gist=summary.gist)
     else:
-        _succeed(scene, action, old, summary)
+        _supersede(work, action, old, summary)
 
 
-def _of_session(scene: Workspace, thread: Sequence[MemoryRecord]) -> MemoryRecord | None:
-    text, maker = _told(scene, thread, dated=False)
+def _session_summary(work: Workspace, thread: Sequence[MemoryRecord]) -> MemoryRecord | None:
+    text, maker = _summary_text(work, thread, dated=False)
     if not text:
         return None
     text = f"{SESSION_PREFIX} {text}"
-    return _derived(scene, thread, text, maker, importance=SESSION_IMPORTANCE)
+    return _derived(work, thread, text, maker, importance=SESSION_IMPORTANCE)
 
 
 def is_session_summary(memory: MemoryRecord) -> bool:
@@ -223,50 +225,50 @@ def is_session_summary(memory: MemoryRecord) -> bool:
 # Concepts
 
 
-def concepts(scene: Workspace) -> None:
-    """One concept for each topic that has grown large, anew when it has grown by half since."""
-    plan, least = scene.plan, scene.settings.consolidation.concept_members
-    written = {(scope(m), m.topic): m for m in in_force(scene, "concept") if m.run}
-    about = [memory for memory in scene.spoken() if memory.topic and not scene.leaves(memory)]
+def concepts(work: Workspace) -> None:
+    """Write one concept for each large topic; anew when the topic has grown by half since."""
+    plan, least = work.plan, work.settings.consolidation.concept_members
+    written = {(scope(m), m.topic): m for m in current(work, "concept") if m.run}
+    about = [memory for memory in work.originals() if memory.topic and not work.excludes(memory)]
     for members in grouped(about, lambda memory: (scope(memory), memory.topic)):
         old = written.get((scope(members[0]), members[0].topic))
         enough = least if old is None else RENEWED_SHARE * len(old.derived_from)
         if len(members) < enough:
             continue
-        fresh = _concept(scene, members)
+        fresh = _concept(work, members)
         if fresh is None:
             continue
         action = plan.begin("concepts", fresh.derived_from)
         if old is None:
             plan.create(action, fresh)
         else:
-            _succeed(scene, action, old, fresh)
+            _supersede(work, action, old, fresh)
 
 
-def _concept(scene: Workspace, members: Sequence[MemoryRecord]) -> MemoryRecord | None:
-    """What *members* have in common: the words that most of them share, and when they were said."""
+def _concept(work: Workspace, members: Sequence[MemoryRecord]) -> MemoryRecord | None:
+    """A concept of *members*: the words that most of them share, and the days they span."""
     shared = Counter(word for m in members for word in dict.fromkeys(content_words(m.text)))
     common = [word for word, count in shared.most_common() if count > 1 and not word.isdigit()]
     if not common:
         return None
     first, last = (day_words(members[place].occurred_at) for place in (0, -1))
     days = first if first == last else f"{first} to {last}"
-    called = ", ".join(common[:CONCEPT_WORDS])
-    text = f"{CONCEPT_PREFIX} {called}. {len(members)} memories, {days}."
+    name = ", ".join(common[:CONCEPT_WORDS])
+    text = f"{CONCEPT_PREFIX} {name}. {len(members)} memories, {days}."
     importance = min(1.0, SUMMARY_FACTOR * sum(m.importance for m in members) / len(members))
-    made = _derived(scene, members, text, "Concept", importance=importance)
+    made = _derived(work, members, text, "Concept", importance=importance)
     return replace(made, kind="concept", entities=())
 
 
-# What is written
+# Texts
 
 
 def _derived(
-    scene: Workspace, sources: Sequence[MemoryRecord], text: str, maker: str, *, importance: float
+    work: Workspace, sources: Sequence[MemoryRecord], text: str, maker: str, *, importance: float
 ) -> MemoryRecord:
     first, named = sources[0], {memory.topic for memory in sources}
     return MemoryRecord(
-        id=new_id(scene.plan.now),
+        id=new_id(work.plan.now),
         text=text,
         visibility=first.visibility,
         agent=first.agent,
@@ -277,27 +279,29 @@ def _derived(
         entities=tuple(dict.fromkeys(name for memory in sources for name in memory.entities)),
         importance=importance,
         occurred_at=max(memory.occurred_at for memory in sources),
-        recorded_at=scene.plan.now,
+        recorded_at=work.plan.now,
         derived_from=tuple(memory.id for memory in sources),
-        run=scene.plan.run,
+        run=work.plan.run,
         content_hash=content_hash(text),
         trust=max((memory.trust for memory in sources), key=TRUSTS.index),
     )
 
 
-def _told(scene: Workspace, sources: Sequence[MemoryRecord], *, dated: bool) -> tuple[str, str]:
-    """A summary of *sources* in a few sentences, and what it calls itself."""
-    most = scene.settings.consolidation.summary_sentences
-    text = scene.summarise(scene.plan.run, sources, most)
+def _summary_text(
+    work: Workspace, sources: Sequence[MemoryRecord], *, dated: bool
+) -> tuple[str, str]:
+    """A summary of *sources* in a few sentences, and its label: by a model, else extractive."""
+    most = work.settings.consolidation.summary_sentences
+    text = work.summarise(work.plan.run, sources, most)
     if text:
         return text, "Summary"
     return extract(sources, most, dated=dated), "Extractive summary"
 
 
 def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
-    """At most *most* of the most telling sentences of *sources*, verbatim, in order.
+    """At most *most* of the most central sentences of *sources*, verbatim, in order.
 
-    With who said them where that changes and, when *dated*, the day where that changes.
+    The speaker precedes a sentence where it changes; when *dated*, so does the day.
     """
     said = [(memory, sentence) for memory in sources for sentence in sentences(memory.text)]
     said = [pair for pair in said if _is_quotable(pair[1])] or said
@@ -312,27 +316,27 @@ def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
         head = f"{today}: " if today != day else ""
         if memory.speaker != speaker and memory.speaker:
             head += f"{memory.speaker}: "
-        parts.append(head + _closed(sentence))
+        parts.append(head + _terminated(sentence))
         speaker, day = memory.speaker, today
     return " ".join(parts)
 
 
 def _is_quotable(sentence: str) -> bool:
-    """True for what reads well by itself: no question, no small talk, neither scrap nor sprawl."""
+    """True for what reads well by itself: no question, no small talk, of SENTENCE_WORDS."""
     least, most = SENTENCE_WORDS
-    telling_words = any(not is_plain(word) for word in words(sentence))
+    says_something = any(not is_plain(word) for word in words(sentence))
     asks = sentence.rstrip().endswith(("?", "？", "؟"))
-    return telling_words and not asks and least <= count_words(sentence) <= most
+    return says_something and not asks and least <= count_words(sentence) <= most
 
 
-def _closed(sentence: str) -> str:
-    """*sentence* closed by a stop, so that it does not run into the next."""
+def _terminated(sentence: str) -> str:
+    """*sentence* with a full stop, so that it does not run into the next."""
     text = sentence.strip()
     return f"{text}." if text[-1:].isalnum() else text
 
 
 def _batches(memories: list[MemoryRecord], most: int, least: int) -> Iterator[list[MemoryRecord]]:
-    """*memories* in runs of at most *most*; runs of fewer than *least* are left for later."""
+    """*memories* in batches of at most *most*; a batch of fewer than *least* is left for later."""
     for start in range(0, len(memories), most):
         batch = memories[start : start + most]
         if len(batch) >= least:

@@ -1,1 +1,1 @@
-"""What happens to a memory with time: tiers, topics, tombstones, working memory."""
+"""How a memory changes with time: tiers, retention, topics, pairs, tombstones, working memory."""

@@ -1,4 +1,4 @@
-"""Which memories a language model is still to look at."""
+"""Which jobs a language model still has to do for a memory."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from memory_core.text.importance import FILLER, NORMAL
 
 
 def due(memory: MemoryRecord, *, judged: bool) -> tuple[str, ...]:
-    """The jobs that a model has to do for a new *memory*; *judged*: the caller gave the importance.
+    """The jobs of a model for a new *memory*; *judged* True when the caller gave the importance.
 
-    None for what is derived, and for what systems and tools print. Importance that rules are sure
-    of (a correction, an instruction, a decision) stays.
+    () for derived memories and for the output of systems and tools. The importance is not judged
+    again where a rule is sure of it (a correction, an instruction, a decision, filler).
     """
     if memory.derived_from or memory.role in ("system", "tool"):
         return ()
@@ -20,7 +20,7 @@ def due(memory: MemoryRecord, *, judged: bool) -> tuple[str, ...]:
 
 
 def allowed(memory: MemoryRecord, settings: GistSettings) -> bool:
-    """True when *settings* and whoever wrote *memory* let a model see it."""
+    """True when *settings* and the writer of *memory* allow a model to see it."""
     return (
         memory.agent not in settings.forbid_agents
         and memory.visibility not in settings.forbid_scopes
@@ -29,6 +29,6 @@ def allowed(memory: MemoryRecord, settings: GistSettings) -> bool:
 
 
 def due_late(memory: MemoryRecord, settings: Settings) -> tuple[str, ...]:
-    """The jobs for a *memory* that leaves the ring and that no model was asked about (row A2.6)."""
+    """The jobs for a *memory* that leaves the ring and had none before."""
     late = settings.encoder != "passthrough" and not (memory.encoded or memory.due)
     return due(memory, judged=True) if late and allowed(memory, settings.gist) else ()

@@ -1,25 +1,45 @@
-"""How much of a memory is retained, by its tier and its accesses."""
+"""Retention of memories, by their tier and their accesses."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from memory_core.config import DecaySettings
-from memory_core.records import TIERS
+from memory_core.records import TIERS, MemoryRecord
 from memory_core.scoring import decay
 from memory_core.scoring.arrays import Rows, Scores
-from memory_core.storage.store import MemoryStore
+from memory_core.storage.index.columns import Columns
 
 _LONG_TERM = TIERS.index("long_term")
 
 
-def retention(store: MemoryStore, rows: Rows, settings: DecaySettings, now: float) -> Scores:
-    """How much of each of *rows* is retained at *now*, in (0, 1]; see scoring.decay."""
-    columns = store.columns
+def of_rows(columns: Columns, rows: Rows, settings: DecaySettings, now: float) -> Scores:
+    """The retention of each of *rows* at *now* (epoch seconds), in (0, 1]; see scoring.decay."""
     last = columns.last_accessed[rows]
     last = np.where(np.isnan(last), columns.recorded_at[rows], last)
-    recent = columns.tier[rows] != _LONG_TERM
-    days = np.where(recent, settings.recent_half_life_days, settings.long_term_half_life_days)
-    return decay.retention(
-        now - last, days * decay.DAY, columns.access_count[rows], settings.rehearsal_weight
+    lasting = columns.tier[rows] == _LONG_TERM
+    return _retained(now - last, lasting, columns.access_count[rows], settings)
+
+
+def of_memories(memories: Sequence[MemoryRecord], settings: DecaySettings, now: float) -> Scores:
+    """The retention of each of *memories* at *now*, by the values that the records hold."""
+    last = [m.recorded_at if m.last_accessed is None else m.last_accessed for m in memories]
+    return _retained(
+        now - np.array(last),
+        np.array([memory.tier == "long_term" for memory in memories], dtype=np.bool_),
+        np.array([memory.access_count for memory in memories]),
+        settings,
     )
+
+
+def _retained(
+    age_s: NDArray[np.floating],
+    lasting: NDArray[np.bool_],
+    accesses: NDArray[np.integer],
+    settings: DecaySettings,
+) -> Scores:
+    days = np.where(lasting, settings.long_term_half_life_days, settings.recent_half_life_days)
+    return decay.retention(age_s, days * decay.DAY, accesses, settings.rehearsal_weight)

@@ -1,4 +1,4 @@
-"""Tombstones: keyed hashes by which a forgotten text is recognised without being kept."""
+"""Tombstones: keyed hashes that recognise a forgotten text without storing it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from memory_core.text import normalise
 
 SECRET = "tombstone_key"
-"""The meta key that holds the key of the tombstones' keyed hashes."""
+"""The meta key of the secret that the hashes are keyed with."""
 
 
 def forms(text: str) -> tuple[str, ...]:
-    """What is hashed of *text*: its whole and each telling sentence, in the form that forgets."""
+    """The forms of *text* that are hashed: the whole and each telling sentence, normalised."""
     parts = (text, *normalise.telling_sentences(text))
     return tuple(dict.fromkeys(filter(None, map(normalise.forgetting_form, parts))))
 
@@ -26,5 +26,5 @@ def sealed(secret: str, owner: str, forms: Iterable[str]) -> list[str]:
 
 
 def digests(secret: str, owner: str, text: str) -> list[str]:
-    """Keyed hashes by which a forgotten text, or a telling sentence of it, is recognised."""
+    """The keyed hashes that recognise *text*, or a telling sentence of it, once it is forgotten."""
     return sealed(secret, owner, forms(text))

@@ -1,8 +1,8 @@
-"""Topics as nodes: label, members, centroid; and the edges between them.
+"""Topics: label, members, centroid, and the edges between topics.
 
-A topic is a label that memories carry; its centroid is the mean of their vectors, which is what a
-running mean over the members comes to. Edges between topics are the sum of the co-recall of their
-members, so that they follow every split and merge. Call inside store.reading().
+A topic is a label that memories carry. Its centroid is the mean of its members' vectors. The weight
+of an edge between two topics is the sum of the co-recall links between their members, so that edges
+follow every split and merge.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 
 from memory_core.records import MemoryRecord
 from memory_core.scoring import clusters
-from memory_core.scoring.arrays import Rows
+from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.accesses import CO_RECALL
-from memory_core.storage.store import MemoryStore
+from memory_core.storage.index.columns import Columns
+from memory_core.storage.view import View
+
+LABEL_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +32,9 @@ class Topic:
     centroid: NDArray[np.float32]
 
 
-def nodes(store: MemoryStore, rows: Rows) -> list[Topic]:
+def nodes(view: View, rows: Rows) -> list[Topic]:
     """The topics of *rows*, by label; members without a vector do not count for the centroid."""
-    columns, index = store.columns, store.vectors
+    columns, index = view.columns, view.vectors
     members: dict[str, list[int]] = {}
     for row in rows.tolist():
         if label := columns.topic(row):
@@ -46,7 +49,7 @@ def nodes(store: MemoryStore, rows: Rows) -> list[Topic]:
 
 
 def nearest(found: list[Topic], vector: NDArray[np.float32], threshold: float) -> str:
-    """The label of the topic of *found* nearest to *vector*, from cosine *threshold*; else ""."""
+    """The label of the topic nearest to *vector*; "" when no cosine reaches *threshold*."""
     if not found or np.isnan(vector).any():
         return ""
     cosines = np.stack([topic.centroid for topic in found]) @ vector
@@ -54,14 +57,14 @@ def nearest(found: list[Topic], vector: NDArray[np.float32], threshold: float) -
     return found[best].label if cosines[best] >= threshold else ""
 
 
-def edges(store: MemoryStore, allowed: NDArray[np.bool_]) -> dict[tuple[str, str], float]:
-    """The edges between topics of *allowed* rows: (a, b) in order of name -> weight.
+def edges(view: View, allowed: Mask) -> dict[tuple[str, str], float]:
+    """The edges between topics of *allowed* rows: (a, b) with a < b -> weight, heaviest first.
 
-    The weight is the number of times that memories of the two were recalled by one cue.
+    The weight is the number of times that members of both were recalled by one query.
     """
-    columns = store.columns
+    columns = view.columns
     found: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for a, b, kind, weight in store.graph.links():
+    for a, b, kind, weight in view.graph.links():
         if kind == CO_RECALL and allowed[a] and allowed[b]:
             one, other = sorted((columns.topic(a), columns.topic(b)))
             if one and one != other:
@@ -69,12 +72,12 @@ def edges(store: MemoryStore, allowed: NDArray[np.bool_]) -> dict[tuple[str, str
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
-def sizes(store: MemoryStore, allowed: NDArray[np.bool_]) -> dict[str, int]:
-    """How the *allowed* rows lie in topics.
+def sizes(columns: Columns, allowed: Mask) -> dict[str, int]:
+    """How the *allowed* rows spread over topics.
 
     largest_topic (its members), topics_of_one, and without_topic: rows that carry none.
     """
-    named = [store.columns.topic(row) for row in np.flatnonzero(allowed).tolist()]
+    named = [columns.topic(row) for row in np.flatnonzero(allowed).tolist()]
     members = Counter(label for label in named if label)
     return {
         "largest_topic": max(members.values(), default=0),
@@ -83,9 +86,6 @@ def sizes(store: MemoryStore, allowed: NDArray[np.bool_]) -> dict[str, int]:
     }
 
 
-LABEL_CHARS = 80
-
-
-def beginning(memory: MemoryRecord) -> str:
-    """What a topic is called that begins with *memory*."""
+def label_from(memory: MemoryRecord) -> str:
+    """The label of a topic that *memory* founds: the beginning of its text."""
     return " ".join(memory.text.split())[:LABEL_CHARS]

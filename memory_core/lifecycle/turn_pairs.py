@@ -1,8 +1,8 @@
-"""A user's turn and the agent's answer as a pair (seed rows A1.14, A1.17, A2.7).
+"""Pairs of a user's turn and the agent's answer.
 
-The two turns stay memories of their own, verbatim; the pair is a link from the answer to the turn,
-and the vector of "User: ... / Agent: ..." as a further part of the turn. So a pair holds both texts
-without copying them: what changes or forgets a turn changes the pair.
+The two turns stay memories of their own, verbatim. The pair is a link from the answer to the turn,
+and the vector of "User: ... / Agent: ..." as a further part of the turn. A pair copies no text, so
+a change or erasure of a turn applies to the pair.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from memory_core.records import ROLES, TIERS, Change, MemoryRecord
 from memory_core.scoring.arrays import Rows
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
+from memory_core.storage.view import View
 
 Vectors = dict[str, tuple[list[int], NDArray[np.float16]]]
 Embed = Callable[[Embedder, MemoryRecord], tuple[list[int], NDArray[np.float32]]]
 
 PAIR = "pair"
-"""The kind of the link; it leads from the answer to the turn."""
+"""The kind of the link from the answer to the turn."""
 
 PART = -2
 """The number of the pair's vector among the parts of the turn (0 the whole, -1 a gist)."""
@@ -41,7 +42,7 @@ class Pair:
 
     @property
     def text(self) -> str:
-        """Both texts, as they are embedded and as a pair comes back into the active context."""
+        """Both texts, as they are embedded and as recall returns the pair."""
         return joined(self.user.text, self.agent.text)
 
     @property
@@ -70,13 +71,13 @@ def joined(user: str, agent: str) -> str:
     return f"User: {user} / Agent: {agent}"
 
 
-def found(store: MemoryStore, rows: Rows, most_s: float) -> list[tuple[str, str]]:
-    """(turn, answer) ids that are to be paired because one of *rows* is in them.
+def found(view: View, rows: Rows, most_s: float) -> list[tuple[str, str]]:
+    """The (turn, answer) ids to pair that contain one of *rows*.
 
     An answer is the next turn of the conversation, by the assistant, at most *most_s* seconds
-    later. Turns that are still active or paired already are left. Call inside store.reading().
+    later. Turns that are still active, or paired already, are left out.
     """
-    columns = store.columns
+    columns = view.columns
     wanted: dict[tuple[str, str], None] = {}
     before = columns.neighbours_many(rows, -1)
     for turn in (*rows.tolist(), *before[before >= 0].tolist()):
@@ -87,7 +88,7 @@ def found(store: MemoryStore, rows: Rows, most_s: float) -> list[tuple[str, str]
             continue
         late = columns.occurred_at[answer] - columns.occurred_at[turn]
         fresh = _ACTIVE in (columns.tier[turn], columns.tier[answer])
-        if not fresh and 0 <= late <= most_s and not store.graph.origins(turn, PAIR):
+        if not fresh and 0 <= late <= most_s and not view.graph.origins(turn, PAIR):
             wanted[columns.id(turn), columns.id(answer)] = None
     return list(wanted)
 
@@ -95,10 +96,9 @@ def found(store: MemoryStore, rows: Rows, most_s: float) -> list[tuple[str, str]
 def vectors(
     store: MemoryStore, embedder: Embedder | None, wanted: Sequence[tuple[str, str]]
 ) -> Vectors:
-    """Parts and vectors, by id of the turn, with that of its pair as a further part.
+    """Parts and vectors by the id of the turn: those it has, and that of its pair as PART.
 
-    Those that the turn has are kept; a turn that has none yet is left out, and so is every one
-    while there is no model.
+    Turns without vectors are left out. {} without an *embedder*.
     """
     if embedder is None or not wanted:
         return {}
@@ -115,7 +115,7 @@ def vectors(
 
 
 def with_pair(store: MemoryStore, embed: Embed) -> Embed:
-    """*embed* with the vector of its pair for a turn that is in one, as after a change of model."""
+    """*embed*, which for a turn in a pair also embeds the pair; backfill and reembedding use it."""
 
     def embedded(embedder: Embedder, memory: MemoryRecord) -> tuple[list[int], NDArray[np.float32]]:
         parts, made = embed(embedder, memory)
@@ -144,8 +144,8 @@ def write(
 def of(store: MemoryStore, ids: Sequence[str]) -> dict[str, Pair]:
     """The pair of each of *ids* that is in one, by id."""
     members: dict[str, tuple[str, str]] = {}
-    with store.reading():
-        columns, graph = store.columns, store.graph
+    with store.reading() as view:
+        columns, graph = view.columns, view.graph
         for id in ids:
             row = columns.row(id)
             if row is None:

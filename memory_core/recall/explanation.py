@@ -87,7 +87,7 @@ class Reasons:
             "fused": found.fused[place],
             **{name: values[place] for name, values in found.added.items()},
             "recency": 0.5 ** (age / decay.DAY / RECENCY_HALF_LIFE_DAYS),
-            "retention": retention.retention(self._store, row, self._settings, self._now)[0],
+            "retention": retention.of_rows(self._store.columns, row, self._settings, self._now)[0],
             "importance": self._columns.importance[row[0]],
         }
         known: Why = {n: round(float(v), 4) for n, v in signals.items() if v == v}

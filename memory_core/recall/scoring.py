@@ -187,7 +187,7 @@ def _cognition(
     Direct hits and what spreading brought are treated alike (seed row B3.7).
     """
     spread = float(score.max() - score.min())
-    retained = retention.retention(store, rows, settings.decay, now)
+    retained = retention.of_rows(store.columns, rows, settings.decay, now)
     liking = cognitive.liking(store, rows, retained, mind)
     return settings.recall.cognition_bound * spread * liking
 

@@ -129,4 +129,4 @@ def test_no_call_waits_for_a_run_that_begins_by_itself(
         assert memory.health(ME).counts["memories"] == 2
     finally:
         go_on.set()
-    assert set(threads) == {"sleeper"}
+    assert set(threads) == {"scheduler"}
