@@ -73,6 +73,12 @@ def test_every_path_in_a_document_exists(path: Path) -> None:
     assert [name for name in sorted(named - NO_FILES) if not list(ROOT.glob(name))] == []
 
 
+def test_every_path_in_the_notice_exists() -> None:
+    named = _ARGUMENT.findall((ROOT / "NOTICE").read_text("utf-8"))
+    assert named
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_every_document_that_a_comment_names_exists() -> None:
     missing = [
         f"{path.relative_to(ROOT)}: {name}"
