@@ -111,7 +111,9 @@ from pathlib import Path
 from memory_core.config import Settings
 from memory_core.errors import MemoryCoreError
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 import importlib.util, faiss, lancedb, memory_core.storage.table.table, memory_core.recall.reader
 import concurrent.futures.thread, http.client, numpy.testing, memory_core.embedding.minilm
 import lancedb.query, lancedb.expr, lancedb.index, pyarrow.compute, pyarrow.dataset
@@ -143,10 +145,11 @@ def tell(directory):
             memory._runtime.parts().maintenance.round()
             checks = {check.name: [check.status, check.fix] for check in report.checks}
             report = [report.status, checks, dict(report.counts)["memories"]]
-        recalled = attempt(lambda: [hit.memory.text for hit in memory.recall(ME, "heron").hits])
-        note = attempt(lambda: memory.recall(ME, "heron").note)
+        asked = RecallRequest("heron")
+        recalled = attempt(lambda: [hit.memory.text for hit in memory.recall(ME, asked).hits])
+        note = attempt(lambda: memory.recall(ME, asked).note)
         listed = attempt(lambda: [memory.text for memory in memory.listing(ME)])
-        told = attempt(lambda: memory.remember(ME, "a new one").status)
+        told = attempt(lambda: memory.remember(ME, RememberRequest("a new one")).status)
         return {"ready": ready, "report": report, "recalled": recalled, "note": note,
                 "listed": listed, "told": told}
 

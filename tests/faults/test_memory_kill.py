@@ -40,7 +40,9 @@ import importlib.util, os, sys, threading
 from pathlib import Path
 from memory_core.config import Settings, StorageSettings
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 spec = importlib.util.spec_from_file_location("conftest", "tests/conftest.py")
 shared = importlib.util.module_from_spec(spec)
@@ -59,7 +61,8 @@ def work(memory, thread):
     for number in range(10_000):
         key = f"{seed}.{thread}.{number}"
         say("trying", key)
-        told = memory.remember(ME, f"heron number {key} waits by the weir", key=key, session=thread)
+        text = f"heron number {key} waits by the weir"
+        told = memory.remember(ME, RememberRequest(text, key=key, session=thread))
         say("stored", key, told.id)
         mine.append(told.id)
         if number % 4 == 3:
@@ -68,7 +71,7 @@ def work(memory, thread):
             memory.forget(ME, ids=[gone], confirm=True, never_again=False)
             say("forgot", gone)
         if number % 3 == 0:
-            found = memory.recall(ME, f"heron number {key}", k=3)
+            found = memory.recall(ME, RecallRequest(f"heron number {key}", k=3))
             assert told.id in [hit.memory.id for hit in (*found.hits, *found.partial)]
 
 sys.stdin.readline()
