@@ -1,8 +1,8 @@
-"""The walk of forgetting: what was chosen, what rests on it, one transaction, no way back.
+"""The walk of `forget`: what was chosen, what is derived from it, one irreversible transaction.
 
-The journal scrubs what a forgotten memory said; this decides what has to go with it. A memory that
-rests only on what goes, goes too; so does one that holds a piece of it. What merely rests on it
-among others stays, is marked stale and no longer names it.
+The journal erases the text of a forgotten memory; this decides what has to go with it. A memory
+derived only from forgotten ones is forgotten too, and so is one that holds a piece of their text.
+One with other sources left stays, is marked stale and no longer names the forgotten ones.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from memory_core import history, records, validation
 from memory_core.config import Settings
 from memory_core.errors import NotFound, ScopeDenied, StorageError
-from memory_core.lifecycle import topics as topics_module
 from memory_core.lifecycle.tombstones import SECRET, digests
+from memory_core.lifecycle.topics import label_from
 from memory_core.records import Change, ForgetReport, Identity, MemoryRecord, Removal, owner_of
 from memory_core.scoring import clusters
 from memory_core.storage.journal.journal import Journal, Transaction
@@ -28,44 +28,43 @@ PREVIEW = "nothing was removed; repeat with these ids and confirm to forget them
 FORGOTTEN = "gone from every answer; erased from every file within a minute while a server runs"
 
 BATCH = 500
-"""Memories cleared in one transaction, at 0.2 to 0.7 ms each (measured): the lock is held for less
-than half a second."""
+"""Memories cleared in one transaction, at 0.2 to 0.7 ms each (measured): the write lock is held for
+less than half a second."""
 
 _NUMBER = re.compile(r" \([0-9]+\)$")
-"""What clusters.new_label adds to a name that is taken."""
-
+"""The number that clusters.new_label adds to a label that is taken."""
 
 _Past = tuple[Collection[int], int]
-"""Changes that hold a topic which tells what goes, and the sequence up to which that is known."""
+"""Sequences of changes that hold a topic with forgotten text, and up to which sequence that is."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """What forgetting reaches beyond what was chosen."""
+    """The consequences of forgetting the chosen memories."""
 
     derived: dict[str, MemoryRecord]
     stale: dict[str, tuple[str, ...]]
-    """Ids of memories that stay, and the sources that are left to them."""
+    """Ids of memories that stay and become stale, and the sources they have left."""
     topics: dict[str, str]
-    """Ids of memories whose topic is called by a text that goes, and its new name."""
+    """Ids of memories whose topic is called by a forgotten text, and the new label of the topic."""
     heads: frozenset[str]
-    """Beginnings of the texts that go: what topics may be, or have been, called by."""
+    """Beginnings of the forgotten texts: labels that topics may have, or have had."""
     going: frozenset[str]
-    """Ids of memories that will be forgotten next, with all that they have or had."""
+    """Ids of memories that a later batch forgets."""
 
-    def tells(self, id: str, topic: str) -> bool:
-        """True when a *topic* that the memory *id* has, or had, says what goes."""
+    def discloses(self, id: str, topic: str) -> bool:
+        """True when a *topic* that the memory *id* has, or had, holds forgotten text."""
         if id in self.going:
             return False
-        return self.calls(topic) and self.topics.get(id) != topic
+        return self.is_head(topic) and self.topics.get(id) != topic
 
-    def calls(self, topic: str) -> bool:
-        """True when *topic* is the beginning of a text that goes, whoever has it."""
-        return _is_called(topic, self.heads)
+    def is_head(self, topic: str) -> bool:
+        """True when *topic* is the beginning of a forgotten text."""
+        return _is_head(topic, self.heads)
 
 
 class Forgetter:
-    """Removes memories for good, on demand only."""
+    """Removes memories irreversibly, on request only."""
 
     def __init__(self, store: MemoryStore, settings: Settings, clock: Callable[[], float]) -> None:
         """Forget from *store*."""
@@ -83,11 +82,11 @@ class Forgetter:
         never_again: bool,
         confirm: bool,
     ) -> ForgetReport:
-        """What would go with *ids*, in the order given; with *confirm* it is gone.
+        """What forgetting *ids* removes, in the order given; with *confirm* it is removed.
 
-        *never_again* leaves keyed hashes of the texts behind, so that nothing brings them back
-        unasked. All or nothing. Raises NotFound for an id that *who* may not read, ScopeDenied for
-        one that belongs to another agent (unless *who* is an admin), or a StorageError.
+        *never_again* stores keyed hashes of the texts, by which a later write of them is refused.
+        All or nothing. Raises NotFound for an id that *who* may not read, ScopeDenied for one of
+        another agent (unless *who* is an admin), or a StorageError.
         """
         validation.text(reason, "reason", self._settings.limits.source_chars)
         self._store.catch_up()
@@ -96,25 +95,25 @@ class Forgetter:
         if not confirm:
             return self._report("preview", who, chosen, reach, PREVIEW)
         report = self._report("forgotten", who, chosen, reach, FORGOTTEN)
-        self._go(who, chosen, reach, reason, never_again=never_again)
+        self._apply(who, chosen, reach, reason, never_again=never_again)
         problem = self._empty_log()
         return replace(report, note=f"{report.note}; {problem}") if problem else report
 
     def clear(self, who: Identity, ids: Sequence[str]) -> int:
-        """Forget *ids*, oldest first, all of *who*, without tombstones; how many memories went.
+        """Forget *ids*, oldest first, all of *who*, without tombstones; how many were forgotten.
 
-        A batch at a time, so that other writers wait for one batch only. What is derived goes
-        before what it rests on, so that it is not amended first.
+        A batch at a time, so that other writers wait for one batch only. Derived memories go before
+        their sources, so that they are not amended first.
         """
         going, last = frozenset(ids), list(reversed(ids))
         for start in range(0, len(last), BATCH):
             batch = last[start : start + BATCH]
             chosen = self._chosen(who, [id for id in batch if self._store.may_read(who, id)])
-            self._go(who, chosen, self._reach(chosen, going), "clear", never_again=False)
+            self._apply(who, chosen, self._reach(chosen, going), "clear", never_again=False)
         self._empty_log()
         return len(ids)
 
-    # What goes
+    # What is forgotten
 
     def _chosen(self, who: Identity, ids: Sequence[str]) -> list[MemoryRecord]:
         wanted = list(dict.fromkeys(ids))
@@ -129,9 +128,9 @@ class Forgetter:
         return [found[id] for id in wanted]
 
     def _reach(self, chosen: Sequence[MemoryRecord], going: frozenset[str] = frozenset()) -> _Reach:
-        """Everything that rests on *chosen*, followed until nothing more is reached.
+        """The consequences of forgetting *chosen*, followed transitively.
 
-        *going* are ids that will be forgotten next: it is of no use to name their topics anew.
+        *going* are ids that a later batch forgets: their topics are not renamed.
         """
         sources = self._sources()
         gone = {memory.id: memory for memory in chosen}
@@ -153,37 +152,37 @@ class Forgetter:
         stale = {id: left for id, left in stale.items() if id not in gone}
         asked = {memory.id for memory in chosen}
         derived = {id: memory for id, memory in gone.items() if id not in asked}
-        heads = frozenset(topics_module.label_from(memory) for memory in gone.values())
+        heads = frozenset(label_from(memory) for memory in gone.values())
         return _Reach(derived, stale, self._topics(gone.keys() | going, heads), heads, going)
 
     def _sources(self) -> dict[str, tuple[str, ...]]:
-        """What every derived memory rests on, whoever owns it."""
-        with self._store.reading():
-            columns = self._store.columns
+        """The sources of every derived memory of any owner, by its id."""
+        with self._store.reading() as view:
+            columns = view.columns
             rows = [row for row in range(len(columns)) if columns.derived_from(row)]
             return {columns.id(row): columns.derived_from(row) for row in rows}
 
     def _topics(self, gone: Collection[str], heads: frozenset[str]) -> dict[str, str]:
-        """New names for topics that are called by the beginning of a text that goes, by member."""
-        with self._store.reading():
-            columns = self._store.columns
+        """New labels, by member, of topics whose label is the beginning of a forgotten text."""
+        with self._store.reading() as view:
+            columns = view.columns
             topics = {columns.id(row): columns.topic(row) for row in range(len(columns))}
-        ids = [id for id, topic in topics.items() if id not in gone and _is_called(topic, heads)]
+        ids = [id for id, topic in topics.items() if id not in gone and _is_head(topic, heads)]
         groups: dict[tuple[object, str], list[MemoryRecord]] = {}
         for memory in sorted(self._store.memories(ids).values(), key=_age):
             groups.setdefault((records.scope(memory), memory.topic), []).append(memory)
-        taken = {topic for topic in topics.values() if not _is_called(topic, heads)}
+        taken = {topic for topic in topics.values() if not _is_head(topic, heads)}
         renamed: dict[str, str] = {}
         for members in groups.values():
-            names = [topics_module.label_from(m) for m in members if m.kind not in records.DERIVED]
+            names = [label_from(m) for m in members if m.kind not in records.DERIVED]
             label = clusters.new_label(names, taken) if names else ""
             taken.add(label)
             renamed |= {memory.id: label for memory in members}
         return renamed
 
-    # Going
+    # Forgetting
 
-    def _go(
+    def _apply(
         self,
         who: Identity,
         chosen: Sequence[MemoryRecord],
@@ -194,7 +193,7 @@ class Forgetter:
     ) -> None:
         """Forget *chosen* and *reach* in one transaction, then what was derived meanwhile.
 
-        It ends: nothing new can be derived from what is gone.
+        This terminates: nothing new can be derived from a forgotten memory.
         """
         self._commit(who, chosen, reach, reason, never_again)
         late = self._reach(chosen, reach.going)
@@ -210,8 +209,8 @@ class Forgetter:
         reason: str,
         never_again: bool,
     ) -> None:
-        """Commit on a full disk too; what takes long, reading the journal, comes before."""
-        past = self._past.puts(reach.calls, reach.tells)
+        """Commit, on a full disk too; the slow part, reading the journal, comes before the lock."""
+        past = self._past.puts(reach.is_head, reach.discloses)
 
         def erase(tx: Transaction) -> None:
             self._erase(tx, who, chosen, reach, reason, never_again, past)
@@ -234,10 +233,10 @@ class Forgetter:
                 raise NotFound(f"no memory {memory.id}", "somebody forgot it just now; look again")
             said = (memory.text, *history.repeats(tx, memory.id)) if never_again else ()
             marks = [mark for text in said for mark in digests(secret, owner_of(memory), text)]
-            tx.forget(_forget(who, memory, marks, reason))
+            tx.forget(_forgotten(who, memory, marks, reason))
         for memory in reach.derived.values():
             if tx.fields(memory.id) is not None:
-                tx.forget(_forget(who, memory, [], reason))
+                tx.forget(_forgotten(who, memory, [], reason))
         self._amend(tx, who, reach, past)
 
     def _amend(self, tx: Transaction, who: Identity, reach: _Reach, past: _Past) -> None:
@@ -246,13 +245,13 @@ class Forgetter:
                 body = {"stale_since": self._clock(), "derived_from": list(left)}
                 tx.append(Change("put", id, body, actor=who.agent, source="forget"))
         now = {id: (tx.fields(id) or {}).get("topic") for id in reach.topics}
-        tx.blank("topic", reach.tells, *past)
+        tx.blank("topic", reach.discloses, *past)
         for id, label in reach.topics.items():
             if now[id] not in (None, label):
                 tx.append(Change("put", id, {"topic": label}, actor=who.agent, source="forget"))
 
     def _empty_log(self) -> str:
-        """Try once to empty the write-ahead log; why it failed, if so: maintenance repeats it."""
+        """Empty the write-ahead log; why that failed, else "". Maintenance tries again."""
         try:
             self._store.journal.checkpoint(truncate=True)
         except StorageError as problem:
@@ -276,13 +275,13 @@ def _age(memory: MemoryRecord) -> tuple[float, str]:
     return memory.occurred_at, memory.id
 
 
-def _is_called(topic: str, heads: Collection[str]) -> bool:
-    """True when *topic* is one of *heads*, perhaps with the number of a name that was taken."""
+def _is_head(topic: str, heads: Collection[str]) -> bool:
+    """True when *topic* is one of *heads*, perhaps with the number of a taken label."""
     return topic in heads or _NUMBER.sub("", topic) in heads
 
 
 def _secret(tx: Transaction) -> str:
-    """The key of the tombstones' hashes, made when something is first forgotten."""
+    """The key of the tombstones' hashes, created by the first forgetting."""
     known = tx.meta(SECRET)
     if known is None:
         known = secrets.token_hex(32)
@@ -290,7 +289,7 @@ def _secret(tx: Transaction) -> str:
     return str(known)
 
 
-def _forget(who: Identity, memory: MemoryRecord, marks: list[str], reason: str) -> Change:
+def _forgotten(who: Identity, memory: MemoryRecord, marks: list[str], reason: str) -> Change:
     body = {"digests": marks, "reason": reason, "erase": True}
     return Change(
         "forget",
@@ -305,9 +304,9 @@ def _forget(who: Identity, memory: MemoryRecord, marks: list[str], reason: str) 
 def _holds(
     derived: MemoryRecord, lost: Sequence[MemoryRecord], left: Sequence[MemoryRecord]
 ) -> bool:
-    """True when *derived* holds a sentence or name that it has from *lost* and not from *left*.
+    """True when *derived* holds a sentence or name of *lost* that *left* does not hold.
 
-    Of a summary or concept also a single word: the next sleep writes it anew without that.
+    For a summary or concept also a single word: the next run writes it anew without that word.
     """
     text = _form(derived.text)
     remaining = " ".join(_form(memory.text) for memory in left)
@@ -316,7 +315,7 @@ def _holds(
     )
     if any(form in text and form not in remaining for form in said):
         return True
-    if derived.kind in records.DERIVED:  # also a single word of it that a concept is called by
+    if derived.kind in records.DERIVED:
         words = {word for memory in lost for word in content_words(memory.text)}
         words -= {word for memory in left for word in content_words(memory.text)}
         if not words.isdisjoint(content_words(derived.text)):
@@ -327,20 +326,23 @@ def _holds(
 
 
 def _form(text: str) -> str:
-    """The words of *text* as they are compared, between spaces, so that only whole words match."""
+    """The normalised words of *text* between spaces, so that only whole words match."""
     return f" {normalise.forgetting_form(text)} "
 
 
+# Past values
+
+
 READ_BATCH = 512
+"""Journal changes that `PastValues` reads, and caches the values of, together."""
 
 
 class PastValues:
     """Finds the puts that hold certain values of a field; one instance serves all callers.
 
-    Of each whole batch of changes it remembers which values it holds, and reads again only those
-    that hold a wanted one. Reading 10,000 changes takes 4 ms (measured), so that forgetting took
-    ever longer as the journal grew. A value that is emptied later is remembered for nothing, no
-    worse: what is in a batch only ever becomes less.
+    Caches the values in each complete batch of changes, and reads again only the batches that hold
+    a wanted one: reading 10,000 changes takes 4 ms (measured), which grew with the journal. A value
+    erased later stays in the cache and costs one read; a batch never gains values.
     """
 
     def __init__(self, journal: Journal, field: str, batch: int = READ_BATCH) -> None:
@@ -353,9 +355,9 @@ class PastValues:
     def puts(
         self, wanted: Callable[[str], bool], goes: Callable[[str, str], bool]
     ) -> tuple[list[int], int]:
-        """The sequences of the puts in which *goes*(memory id, value), and up to which one.
+        """The sequences of the puts for which *goes*(memory id, value), and the last one examined.
 
-        *wanted*(value) is true wherever *goes* may be. Raises StorageError.
+        *wanted*(value) is True wherever *goes* may be. Raises StorageError.
         """
         found, last = list[int](), self._journal.last()
         for after in range(0, last, self._batch):
@@ -363,7 +365,7 @@ class PastValues:
                 until = min(after + self._batch, last)
                 held = self._journal.holding(self._field, goes, after, until)
                 if held:
-                    self._known.pop(after, None)  # its values are about to go
+                    self._known.pop(after, None)  # its values are about to be erased
                 found += held
         return found, last
 

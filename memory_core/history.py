@@ -1,4 +1,4 @@
-"""The history of one memory, and taking back one change of it."""
+"""The history of one memory, and undoing one change of it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
 MERGED = "merged"
-"""In the body of a put: what was said again and not stored a second time. No field of a memory."""
+"""The key, in the body of a put, of a repeat that was merged. It is no field of a memory."""
 
 DISMISSED = 0.01
-"""Weight of a link that somebody took back: known, so that sleep does not find it again."""
+"""Weight of a link that was undone; it stays, so that consolidation does not find it again."""
 
 _DEFAULTS = {f.name: f.default for f in fields(MemoryRecord) if f.default is not MISSING}
 
@@ -39,7 +39,7 @@ def history(store: MemoryStore, who: Identity, id: str) -> list[Change]:
 
 
 def undo(store: MemoryStore, who: Identity, id: str, seq: int) -> tuple[Change, str]:
-    """Take back the change *seq* of the memory *id*: it, and what was done in words."""
+    """Undo the change *seq* of the memory *id*; that change, and what was done, in words."""
     changes = history(store, who, id)
     change = next((each for each in changes if each.seq == seq), None)
     if change is None:
@@ -49,10 +49,10 @@ def undo(store: MemoryStore, who: Identity, id: str, seq: int) -> tuple[Change, 
         raise ScopeDenied(f"{id} belongs to another agent", "ask its owner or an admin")
     if any(each.source == _source(seq) for each in changes):
         raise InvalidInput(f"change: {seq} was taken back before", "see its history")
-    return change, store.commit(lambda tx: _take_back(tx, who, change))
+    return change, store.commit(lambda tx: _undo(tx, who, change))
 
 
-def _take_back(tx: Transaction, who: Identity, change: Change) -> str:
+def _undo(tx: Transaction, who: Identity, change: Change) -> str:
     body = change.body or {}
     if change.kind == "put" and MERGED in body:
         return _split(tx, who, change, body[MERGED])
@@ -71,7 +71,7 @@ def _take_back(tx: Transaction, who: Identity, change: Change) -> str:
 
 
 def _restore(tx: Transaction, who: Identity, change: Change, body: Mapping[str, Any]) -> str:
-    """Give the fields of *change* the values from before it, where nobody changed them since."""
+    """Restore the values from before *change*, of the fields that were not changed since."""
     puts = [c for c in tx.history(change.target) if c.kind == "put" and c.body]
     before: dict[str, Any] = {}
     for put in puts:
@@ -84,16 +84,16 @@ def _restore(tx: Transaction, who: Identity, change: Change, body: Mapping[str, 
             f"change: what {change.seq} set was changed again since", "take back the later one"
         )
     values = {name: before.get(name, _plain(_DEFAULTS[name])) for name in names}
-    tx.append(_counter(who, change, "put", change.target, values))
+    tx.append(_reversal(who, change, "put", change.target, values))
     for link in _links(tx, change, body):
         _dismiss(tx, who, change, link)
     if "retired_at" in values:
-        _give_back(tx, who, change)
+        _return_accesses(tx, who, change)
     return f"restored: {', '.join(names)}"
 
 
 def _links(tx: Transaction, change: Change, body: Mapping[str, Any]) -> list[Change]:
-    """The links that were made with *change*: of a merge, or of what superseded the memory."""
+    """The links written with *change*: of a merge, or of what superseded the memory."""
     newer = str(body.get("superseded_by", ""))
     mine = [c for c in tx.history(change.target) if c.kind == "link"] if change.run else []
     theirs = [c for c in tx.history(newer) if c.kind == "link"] if newer else []
@@ -109,11 +109,11 @@ def _links(tx: Transaction, change: Change, body: Mapping[str, Any]) -> list[Cha
 
 def _dismiss(tx: Transaction, who: Identity, change: Change, link: Change) -> None:
     body = {**(link.body or {}), "weight": DISMISSED}
-    tx.append(_counter(who, change, "link", link.target, body))
+    tx.append(_reversal(who, change, "link", link.target, body))
 
 
-def _give_back(tx: Transaction, who: Identity, change: Change) -> None:
-    """Take back the accesses that a merge passed on, where nobody recalled the survivor since."""
+def _return_accesses(tx: Transaction, who: Identity, change: Change) -> None:
+    """Undo the transfer of accesses by a merge, unless the survivor was recalled since."""
     near = [c for c in tx.run_changes(change.run) if c.kind == "access"] if change.run else []
     given = next((c for c in near if 0 < c.seq - change.seq <= 2), None)
     if given is None or given.body is None or given.before is None:
@@ -121,14 +121,14 @@ def _give_back(tx: Transaction, who: Identity, change: Change) -> None:
     ids, counts, last = given.body["ids"], given.body["counts"], given.body["last"]
     if tx.accesses(ids) == {ids[0]: (counts[0], last[0])}:
         body = {name: given.before[name] for name in ("ids", "counts", "last")}
-        tx.append(_counter(who, change, "access", "", body))
+        tx.append(_reversal(who, change, "access", "", body))
 
 
 # A merge at remember
 
 
 def merged(memory: MemoryRecord, first: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of *memory*, which says again what *first* (its fields) says."""
+    """What a merge stores of *memory*, which repeats *first* (fields): the values that differ."""
     said = {
         "text": memory.text,
         "occurred_at": memory.occurred_at,
@@ -142,14 +142,14 @@ def merged(memory: MemoryRecord, first: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def repeats(tx: Transaction, id: str) -> list[str]:
-    """The other words in which the memory *id* was said again."""
+    """The texts of the repeats that were merged into the memory *id*."""
     bodies = [change.body for change in tx.history(id) if change.kind == "put" and change.body]
-    told = [body[MERGED].get("text", "") for body in bodies if body.get(MERGED)]
-    return [text for text in told if text]
+    texts = [body[MERGED].get("text", "") for body in bodies if body.get(MERGED)]
+    return [text for text in texts if text]
 
 
 def _split(tx: Transaction, who: Identity, change: Change, said: Mapping[str, Any]) -> str:
-    """A memory of its own for what was merged into the first one, which loses one access."""
+    """Make a merged repeat a memory of its own; the first one loses one access."""
     first = from_fields(tx.fields(change.target) or {})
     memory = replace(
         first,
@@ -165,19 +165,19 @@ def _split(tx: Transaction, who: Identity, change: Change, said: Mapping[str, An
         replaced=False,
     )
     memory = replace(memory, content_hash=content_hash(memory.text))
-    # one that is out of date holds no repeat key: the first one has it, and keeps it
+    # written as superseded first: only one memory may hold the repeat key, and the first keeps it
     apart = {**to_fields(memory), "superseded_by": first.id, "replaced": True}
-    tx.append(_counter(who, change, "put", memory.id, apart))
-    stands = {"superseded_by": "", "replaced": False}
-    tx.append(_counter(who, change, "put", memory.id, stands))
+    tx.append(_reversal(who, change, "put", memory.id, apart))
+    current = {"superseded_by": "", "replaced": False}
+    tx.append(_reversal(who, change, "put", memory.id, current))
     count, last = tx.accesses([first.id])[first.id]
     body = {"ids": [first.id], "counts": [max(0, count - 1)], "last": [last]}
-    tx.append(_counter(who, change, "access", "", body))
-    tx.append(_counter(who, change, "put", first.id, {MERGED: {}}))
+    tx.append(_reversal(who, change, "access", "", body))
+    tx.append(_reversal(who, change, "put", first.id, {MERGED: {}}))
     return f"{memory.id} is a memory of its own"
 
 
-def _counter(who: Identity, change: Change, kind: str, target: str, body: Any) -> Change:
+def _reversal(who: Identity, change: Change, kind: str, target: str, body: Any) -> Change:
     return Change(
         kind, target, body, actor=who.agent, source=_source(change.seq), scope=change.scope
     )

@@ -1,1 +1,1 @@
-"""Upkeep in the background: the table, snapshots, vectors that are still missing."""
+"""Background maintenance: the table, snapshots, missing vectors, erasure, inspection."""

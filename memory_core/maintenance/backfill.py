@@ -1,4 +1,4 @@
-"""Vectors for memories that have none of a model yet, batch by batch."""
+"""Embeds memories that have no vectors of a model yet, batch by batch."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from memory_core.storage.store import MemoryStore
 log = logging.getLogger(__name__)
 
 BACKFILL = 64
-"""Memories embedded in one batch: at 6 ms each it is done within half a second."""
+"""Memories embedded in one batch: half a second at 6 ms each."""
 
 IN_A_ROW = 2
-"""Memories that the model refuses one after the other before the batch tries no more of them."""
+"""Memories that the model refuses in succession before the batch ends."""
 
 RETRY_SECONDS = 60.0
-"""A memory that the model refused is tried again after this, and waits for all others till then."""
+"""Seconds until a memory that the model refused is tried again, after all others."""
 
 Vectors: TypeAlias = tuple[list[int], NDArray[np.float32]]
 Embed = Callable[[Embedder, MemoryRecord], Vectors]
 
 
 class Backfill:
-    """Embeds what one model has not embedded; a memory that it refuses blocks no other."""
+    """Embeds what a model has not embedded; a memory that the model refuses blocks no other."""
 
     def __init__(
         self,
@@ -40,45 +40,47 @@ class Backfill:
         embed: Embed,
         stopping: Callable[[], bool],
     ) -> None:
-        """Write into *store*; *embed* gives the vectors of a memory; end early once *stopping*."""
+        """Fill *store*; *embed* returns the vectors of a memory. Ends early when *stopping*."""
         self._store = store
         self._clock = clock
         self._embed = embed
         self._stopping = stopping
         self.refused: dict[str, tuple[float, str]] = {}
-        """Memories that the model refused, when, and why."""
+        """Memories that the model refused: id -> when (epoch seconds), and why."""
 
     def batch(self, embedder: Embedder, besides: Iterable[str] = ()) -> bool:
-        """Embed a batch, first those of *besides*; True when there is more to do at once.
+        """Embed a batch, those of *besides* first; True when the next can follow at once.
 
-        Raises what the model last raised when it gave nothing for any of them.
+        Raises the model's last error when it embedded none of them.
         """
         ids = self._waiting(embedder.fingerprint, besides)
         made, problem = self._embed_all(embedder, ids)
         if made:
             self._store.commit(lambda tx: _put(tx, embedder.fingerprint, made))
             return len(ids) == BACKFILL
-        if problem is not None:  # no use in going on at once
+        if problem is not None:  # the next batch would fail, too
             raise problem
         return False
 
     def _waiting(self, fingerprint: str, besides: Iterable[str]) -> list[str]:
-        """At most a batch of memories to embed; those that were refused only when it is time."""
-        row, now = self._store.columns.row, self._clock()
-        self.refused = {id: why for id, why in self.refused.items() if row(id) is not None}
+        """At most a batch of ids to embed; those that were refused only after RETRY_SECONDS."""
+        now = self._clock()
+        with self._store.reading() as view:
+            known = view.columns.row
+            self.refused = {id: why for id, why in self.refused.items() if known(id) is not None}
         most = BACKFILL + len(self.refused)
         found = [*besides, *self._store.journal.without_vectors(fingerprint, most)]
         fresh = [id for id in found if id not in self.refused]
-        again = [id for id in found if id in self.refused and self._is_time(id, now)]
+        again = [id for id in found if id in self.refused and self._may_retry(id, now)]
         return (fresh + again)[:BACKFILL]
 
-    def _is_time(self, id: str, now: float) -> bool:
+    def _may_retry(self, id: str, now: float) -> bool:
         return elapsed(self.refused[id][0], now) >= RETRY_SECONDS
 
     def _embed_all(
         self, embedder: Embedder, ids: list[str]
     ) -> tuple[dict[str, Vectors], Exception | None]:
-        """The vectors of *ids* as far as the model gives them, and why it last refused."""
+        """The vectors of those of *ids* that the model embeds, and its last error."""
         made: dict[str, Vectors] = {}
         refused, last = 0, None
         for id, memory in self._store.indexed(ids).items():
@@ -88,7 +90,7 @@ class Backfill:
                 parts, vectors = self._embed(embedder, memory)
                 if not np.isfinite(vectors).all():
                     raise EncoderUnavailable("the model gave no numbers", "try another model")
-            except Exception as problem:  # a job ends here: one text must not block the others
+            except Exception as problem:  # one text must not block the others
                 log.warning("memory %s is not embedded: %s", id, problem)
                 self.refused[id] = (self._clock(), str(problem))
                 refused, last = refused + 1, problem

@@ -1,7 +1,7 @@
-"""Once a day everything on the disk is read and compared with its checksums, by one process.
+"""The daily inspection: one process reads every file and compares it with its checksums.
 
-What is derived and damaged is then built anew by the steps that keep it; what the journal has lost
-is for health to tell. When that was, and what was lost, lies in a file that may go at any time.
+The maintenance steps rebuild derived files that are damaged; health reports damage in the journal.
+The time and the result of the last inspection are in a file that may be deleted at any time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from memory_core.storage.table.table import Table
 FILE = "inspection.json"
 EVERY_SECONDS = 86_400.0
 HEAD_START = 600.0
-"""Seconds after the start of a process before it begins: what is asked of it comes first."""
+"""Seconds after the start of a process before its first inspection; calls come first."""
 
 
 class Inspection:
-    """Reads through one store; only the holder of maintenance.lock does."""
+    """Inspects one store; only the holder of maintenance.lock calls it."""
 
     def __init__(
         self,
@@ -45,22 +45,22 @@ class Inspection:
         self._path = store.directory / FILE
 
     def keep(self) -> None:
-        """Inspect when the last time is a day ago, or is not known. Raises StorageError."""
+        """Inspect when the last time is a day ago or unknown. Raises StorageError."""
         if self._monotonic() < self._begin:
             return
         if elapsed(float(self.last().get("at", 0.0)), self._clock()) >= EVERY_SECONDS:
             self.run()
 
     def run(self) -> list[str]:
-        """Read everything; what is damaged, in words. Raises StorageError for the report's file."""
+        """Read everything; what is damaged. Raises StorageError if the report cannot be written."""
         self._begin = self._monotonic() + HEAD_START
         lost = self._store.journal.check()
         problems = [*lost, *self._table()]
-        self._write({"at": self._clock(), "problems": lost})  # a table is mended at once
+        self._write({"at": self._clock(), "problems": lost})  # the table is rebuilt in this round
         return problems
 
     def last(self) -> dict[str, Any]:
-        """When the last one was (`at`, epoch seconds) and what the journal lost; {} if unknown."""
+        """`at` (epoch seconds) of the last one and the `problems` of the journal; {} if unknown."""
         try:
             found = json.loads(self._path.read_text("utf-8"))
             return {"at": float(found["at"]), "problems": list(map(str, found["problems"]))}
@@ -68,7 +68,7 @@ class Inspection:
             return {}
 
     def _table(self) -> list[str]:
-        """Everything in the table against what it should be; a damaged table serves no more."""
+        """Compare the table with the indexes; a damaged table is no longer read."""
         table = self._store.table
         if table is None:
             return []
@@ -93,7 +93,9 @@ class Inspection:
         if len(table.get(ids)) < len(ids):
             raise damaged("the index of the table hides memories")
         store = self._store
-        if store.changed_over_at > store.settled:  # its vectors are another model's, and it goes
+        if (
+            store.changed_over_at > store.settled
+        ):  # its vectors are of another model; it is replaced
             return
         expected, held = store.wholes(ids), table.vectors(ids)
         for id, vector in expected.items():

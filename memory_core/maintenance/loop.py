@@ -1,9 +1,9 @@
-"""Upkeep behind the calls: one thread a process, one working process a store.
+"""Background maintenance: one thread a process, one working process a store.
 
-Each round applies what others wrote; the process that holds maintenance.lock also fills the LanceDB
-table, snapshots, adds missing vectors and erases what was forgotten. The lock passes on when its
-holder dies. No call waits for a round, and a step that fails does not keep the others from their
-work. A round in which nothing was new costs two small queries.
+Each round applies what other processes wrote. The process that holds maintenance.lock also fills
+the LanceDB table, writes snapshots, embeds what has no vectors and erases what was forgotten.
+Another process takes the lock when its holder dies. No call waits for a round, and a step that
+fails does not stop the others. A round without changes costs two small queries.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from memory_core.storage.store import MemoryStore
 log = logging.getLogger(__name__)
 
 WAL_BYTES = 16 * 2**20
-"""The write-ahead log is folded into the journal from this size on; SQLite's own way is off."""
+"""The write-ahead log is checkpointed from this size on; SQLite's automatic checkpoint is off."""
 
 MOST_SKIPPED = 120
-"""A step that fails sits out 2, 4, 8 ... rounds, at most these (a minute), and then tries again."""
+"""Most rounds (a minute) that a failing step skips: 2, 4, 8 ... after each failure."""
 
 HEAD_START = 2.0
-"""Seconds between the model being ready and the first round, unless something asks for one."""
+"""Seconds between the model being ready and the first round, unless nudge() is called."""
 
 SCRUB_SECONDS = 86400.0
-"""How often the holder compares every checksum of the journal."""
+"""Seconds after which the holder compares every checksum of the journal again."""
 
 FIRST_SCRUB_SECONDS = 600.0
-"""The first time after the start: many programs end before, and the start has more to do."""
+"""Seconds after the start until the first comparison; many programs end earlier."""
 
 STOP_SECONDS = 10.0
-"""How long closing waits for the step that is under way."""
+"""Seconds for which stop() waits for the step at work."""
 
 FILES_SECONDS = 5.0
-"""The thread touches table and snapshot so often at most: changes come in rows, each commit of the
-table is four files, and each erasure makes everything anew. LanceDB also loses about 1 KiB of
-memory with each table that is opened (measured, 0.40.0)."""
+"""Least seconds between two updates of table and snapshot by the thread: changes come in bursts,
+each commit of the table is four files, and each erasure rebuilds both. LanceDB also leaks about
+1 KiB with each table that is opened (measured, 0.40.0)."""
 
 ERASED = "erased"
 """The meta key of the last complete erasure: {"sequence": of the newest forget that it covers}."""
 
 
 class Maintenance:
-    """The background thread of one store; also run by hand in tests and by health --repair."""
+    """The maintenance of one store; tests and health --repair also call its rounds directly."""
 
     def __init__(
         self,
@@ -72,11 +72,11 @@ class Maintenance:
         follow_model: Callable[[], None] = lambda: None,
         sweep: Callable[[], object] = lambda: None,
     ) -> None:
-        """Keep *store*; *embed* gives the vectors of a memory that has none.
+        """Maintain *store*; *embed* returns the vectors of a memory that has none.
 
-        *reembedding* is the change to another model; *follow_model* loads the store's model when
-        another process has changed it. *sweep* keeps the tiers; it is called each round and knows
-        itself when it is time.
+        *reembedding* is the change to another model; *follow_model* loads the store's model after
+        another process changed it. *sweep* is called each round and decides itself whether it is
+        time to sweep the tiers.
         """
         self._store = store
         self._gate = gate
@@ -99,17 +99,17 @@ class Maintenance:
         self._next_scrub = time.monotonic() + FIRST_SCRUB_SECONDS
         self._next_files = 0.0
         self.scrubbed_at: float | None = None
-        """When every checksum was last compared here, by the clock; None before the first time."""
+        """When this process last compared every checksum, by the clock; None if never."""
         self.damage: list[str] = []
-        """What the last comparison found."""
+        """The damage that the last comparison found."""
         self._skipped: dict[str, int] = {}
         self._failures: dict[str, int] = {}
         self.problems: dict[str, str] = {}
-        """Steps that failed when they were last tried, and why."""
+        """Steps that failed when last tried, and why."""
 
     @property
     def refused(self) -> dict[str, tuple[float, str]]:
-        """Memories that the model refused, when, and why."""
+        """Memories that the model refused; see Backfill.refused."""
         return self._missing.refused
 
     @property
@@ -119,7 +119,7 @@ class Maintenance:
 
     @property
     def keeper(self) -> int:
-        """The process that holds, or last held, maintenance.lock; 0 when nobody did yet."""
+        """The id of the process that holds, or last held, maintenance.lock; 0 when none did."""
         return self._lock.signature()
 
     def start(self) -> None:
@@ -127,7 +127,7 @@ class Maintenance:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after its batch, journal the last accesses, let go of the lock."""
+        """End the thread after its batch, journal the last accesses, release the lock."""
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
@@ -139,26 +139,26 @@ class Maintenance:
         if self._working.acquire(blocking=False):
             self._lock.release()
             self._working.release()
-        else:  # nobody else may begin while it is at work
-            log.warning("maintenance is still at work; its lock goes with the process")
+        else:  # no other process may begin meanwhile
+            log.warning("maintenance is still at work; its lock is released with the process")
 
     def nudge(self) -> None:
-        """Begin the next round now, and let no step of it sit out."""
+        """Start the next round now, without skipping a step."""
         self._skipped.clear()
         self._next_files = 0.0
         self._wake.set()
 
     def _run(self) -> None:
-        self._let_the_model_load()
+        self._wait_for_model()
         while not self._stopping.is_set():
             self.round(hurry=False)
             self._wake.wait(self._seconds)
             self._wake.clear()
 
-    def _let_the_model_load(self) -> None:
-        """Importing lancedb costs more than a second of CPU: the first recall comes first.
+    def _wait_for_model(self) -> None:
+        """Wait until the model is loaded: importing lancedb takes more than a second of CPU.
 
-        A process that ends within the head start leaves the table to one that stays.
+        A process that ends within the head start never imports it.
         """
         for _ in range(100):
             if self._gate.ready or self._gate.problem or self._stopping.wait(0.05):
@@ -166,9 +166,9 @@ class Maintenance:
         self._wake.wait(HEAD_START)
 
     def round(self, *, hurry: bool = True) -> None:
-        """One round: catch up, journal accesses, then what is left to do. Never raises.
+        """One round: catch up, journal accesses, then all steps that are due. Never raises.
 
-        Without *hurry* a table that serves gets its next changes a few seconds after the last ones.
+        Without *hurry* table and snapshot are updated at most every FILES_SECONDS.
         """
         with self._working:
             if not self._stopping.is_set():
@@ -176,10 +176,10 @@ class Maintenance:
 
     def _round(self, hurry: bool) -> None:
         self._step("journal", self._store.catch_up)
-        self._step("rows", self._close_ranks)
+        self._step("rows", self._renumber)
         if not self._store.journal.read_only:
             self._step("accesses", self.accesses.keep)
-            self._step("lock", self._take)
+            self._step("lock", self._acquire)
             if self.holder:
                 self._step("tiers", self._sweep)
         self._step("model", self._follow_model)
@@ -191,10 +191,12 @@ class Maintenance:
         if before == self._level and not self.problems:
             return
         if self.holder:
-            self._step("vectors", self._backfill)  # before lancedb is imported: recall needs them
+            self._step(
+                "vectors", self._backfill
+            )  # before lancedb is imported: recall needs them first
             self._step("reembedding", self._reembed)
             self._step("log", self._empty_log)
-            if not hurry and self._kept_just_now():
+            if not hurry and self._updated_just_now():
                 return
             self._step("table", self.table_sync.keep)
             self._step("snapshot", self.snapshots.keep)
@@ -206,17 +208,17 @@ class Maintenance:
         settled = not self._store.behind and not self.refused and not self._store.reembedding
         self._level = before if settled and before == self._state() else ()
 
-    def _kept_just_now(self) -> bool:
+    def _updated_just_now(self) -> bool:
         well = self._store.table is not None and not self.problems
         return well and time.monotonic() < self._next_files
 
     def _state(self) -> tuple[object, ...]:
-        """What has to change for a round to have something to do."""
+        """The values of which one has to change for a round to have work."""
         store = self._store
         return store.applied, store.table_problem, store.troubles.count, self.holder, self._model()
 
     def _step(self, name: str, work: Callable[[], object]) -> None:
-        """Do *work*; what goes wrong is for health to tell and for the next round to try again."""
+        """Do *work*; health reports an error, and a later round tries again."""
         skipped = self._skipped.get(name, 0)
         if skipped:
             self._skipped[name] = skipped - 1
@@ -225,25 +227,25 @@ class Maintenance:
             work()
             self.problems.pop(name, None)
             self._failures.pop(name, None)
-        except Exception as problem:  # a job ends here
+        except Exception as problem:  # the thread has to go on
             if self.problems.get(name) != str(problem):
                 log.warning("maintenance, %s: %s", name, problem)
             self.problems[name] = str(problem)
             failures = self._failures[name] = self._failures.get(name, 0) + 1
             self._skipped[name] = min(MOST_SKIPPED, 2 ** min(failures, 16))
 
-    def _close_ranks(self) -> None:
+    def _renumber(self) -> None:
         if self._store.close_ranks():
             process_memory.trim()
 
-    def _take(self) -> None:
+    def _acquire(self) -> None:
         if not self._lock.held and self._lock.acquire(0.0):
             self._lock.sign()
             self.table_sync.tidy()
             self.snapshots.tidy()
 
     def repair(self) -> None:
-        """Rebuild table and snapshot from the journal, try refused memories again.
+        """Rebuild table and snapshot from the journal, and try refused memories again.
 
         Raises Busy when another process holds maintenance.lock, or a StorageError.
         """
@@ -267,7 +269,7 @@ class Maintenance:
         self.nudge()
 
     def scrub(self) -> None:
-        """Compare every checksum of the journal, on a connection of its own; no call waits."""
+        """Compare every checksum of the journal, on a separate connection; no call waits."""
         self._next_scrub = time.monotonic() + SCRUB_SECONDS
         self.damage = self._store.journal.check()
         self.scrubbed_at = self._clock()
@@ -275,19 +277,19 @@ class Maintenance:
     # Vectors
 
     def _model(self) -> Embedder | None:
-        """The model, when it is ready and the one that the store works with."""
+        """The embedder, when it is loaded and makes the store's vectors."""
         embedder = self._gate.embedder
         same = embedder is not None and embedder.fingerprint == self._store.fingerprint
         return embedder if same else None
 
     def _backfill(self) -> None:
-        """Embed a batch of memories that have no vectors; the next round comes at once if more."""
+        """Embed a batch of memories without vectors; with more left, nudge the next round."""
         embedder = self._model()
         if embedder is not None and self._missing.batch(embedder, self._store.troubles.vectors):
             self._wake.set()
 
     def _reembed(self) -> None:
-        """A batch of the change to another model, if one is under way."""
+        """Embed a batch for the change to another model, if one is under way."""
         if self._reembedding is not None and self._reembedding.step():
             self._wake.set()
 
@@ -295,21 +297,21 @@ class Maintenance:
 
     @property
     def erasing(self) -> bool:
-        """True while a file may hold something that was forgotten; any process can tell."""
+        """True while a file may hold forgotten text; known to every process."""
         done = self._store.journal.meta(ERASED)
         return (done["sequence"] if done else 0) < self._store.forgotten_at
 
     def _erase(self) -> None:
-        """See to it that nothing forgotten is left in any file, then journal that it is so."""
+        """Remove forgotten text from every file, then journal that it is done."""
         forgotten = self._store.forgotten_at
         if not self.erasing:
             return
         if (self.table_sync.since or 0) < forgotten or self.snapshots.stale:
-            return  # a new generation could not be built yet
+            return  # a new generation is still to be built
         self.table_sync.tidy(set_aside=True)
         self.snapshots.tidy(set_aside=True)
         if not self._store.journal.checkpoint(truncate=True):
-            raise Busy("a reader keeps the write-ahead log from being emptied", "it is tried again")
+            raise Busy("a reader prevents emptying the write-ahead log", "it is tried again")
         value = {"sequence": forgotten}
 
         def done(tx: Transaction) -> None:

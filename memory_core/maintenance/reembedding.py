@@ -1,8 +1,8 @@
-"""Changing the embedding model of a store while it goes on answering.
+"""Changes the embedding model of a store while recall goes on.
 
-The wish stands in the journal, so any process can go on where another was killed. Vectors of both
-models lie side by side under their fingerprints; recall searches those of the old one until every
-memory has a new one, and then one journalled change makes the new model the store's.
+The target model is in the journal, so any process can continue where another was killed. Vectors of
+both models are stored under their fingerprints. Recall searches those of the old model until every
+memory has new ones; then one journalled change makes the new model the store's.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from memory_core.storage.store import EMBEDDING, REEMBEDDING, MemoryStore
 log = logging.getLogger(__name__)
 
 OLD_MODEL_SECONDS = 60.0
-"""How long the change waits to learn whether the old model can still be used."""
+"""Seconds for which `begin` waits until the old model is loaded."""
 
 
 class Reembedding:
-    """The change of model of one store, worked at by one process at a time."""
+    """The change of model of one store; one process at a time works on it."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Reembedding:
         embed: Embed,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Work on *store*; *gate* holds the model in use, *load* loads another by its setting."""
+        """Reembed *store*; *gate* holds the model in use, *load* loads another by its setting."""
         self._store = store
         self._gate = gate
         self._load = load
@@ -51,29 +51,29 @@ class Reembedding:
 
     @property
     def target(self) -> dict[str, Any] | None:
-        """{"name", "fingerprint", "dimension"} of the model under way; None when there is none."""
+        """{"name", "fingerprint", "dimension"} of the new model; None when none is under way."""
         value: dict[str, Any] | None = self._store.journal.meta(REEMBEDDING)
         return value
 
     def begin(self, name: str) -> dict[str, Any]:
-        """Set the store on its way to the model of the setting *name*; what it will work with.
+        """Start the change to the model of the setting *name*; that model's `target` entry.
 
-        When that makes the same vectors, or the old model cannot be loaded any more, the store
-        changes over at once; memories without vectors of it are found by words until they have
-        them. Raises EncoderUnavailable or InvalidInput when the model cannot be loaded.
+        When it makes the same vectors, or the old model can no longer be loaded, the store switches
+        at once; memories are then found by words until they have its vectors. Raises
+        EncoderUnavailable or InvalidInput when the new model cannot be loaded.
         """
         embedder = self._load(name)
-        wanted = _described(name, embedder)
+        wanted = _target(name, embedder)
         old = self._gate.wait(OLD_MODEL_SECONDS)
         usable = old is not None and old.fingerprint == self._store.fingerprint
 
         def begin(tx: Transaction) -> bool:
             active = tx.meta(EMBEDDING)
             if not usable or active is None or active["fingerprint"] == embedder.fingerprint:
-                _note(tx, EMBEDDING, wanted)
-                _note(tx, REEMBEDDING, None)
+                _set_meta(tx, EMBEDDING, wanted)
+                _set_meta(tx, REEMBEDDING, None)
                 return True
-            _note(tx, REEMBEDDING, wanted)
+            _set_meta(tx, REEMBEDDING, wanted)
             return False
 
         if self._store.commit(begin):
@@ -85,15 +85,16 @@ class Reembedding:
         return wanted
 
     def left(self) -> int:
-        """How many memories the model under way, else the store's, has not embedded yet."""
+        """How many memories the new model, or else the store's model, has not embedded yet."""
         self._store.catch_up()
         target = self.target
         fingerprint = target["fingerprint"] if target else self._store.fingerprint
-        most = max(1, len(self._store.columns))
+        with self._store.reading() as view:
+            most = max(1, len(view.columns))
         return len(self._store.journal.without_vectors(fingerprint, most))
 
     def step(self) -> bool:
-        """Do a batch of the change under way; True when the next can follow at once.
+        """Embed a batch for the change under way; True when the next can follow at once.
 
         Raises EncoderUnavailable when the new model cannot be loaded or refuses everything.
         """
@@ -101,24 +102,24 @@ class Reembedding:
             self._store.catch_up()
             target = self.target
             if target is None:
-                self._rest()
+                self._reset()
                 return False
             embedder = self._embedder(target)
             if embedder is None or not (self._lock.held or self._lock.acquire(0.0)):
                 return False
-            lost = self._gate.problem is not None  # recall has no vectors of the old model
-            if lost and self._changed_over(target, embedder, at_once=True):
+            lost = self._gate.problem is not None  # the old model cannot be loaded
+            if lost and self._switch(target, embedder, at_once=True):
                 return False
             if self._backfill.batch(embedder):
                 return True
-            return not self._changed_over(target, embedder)
+            return not self._switch(target, embedder)
 
     def close(self) -> None:
-        """Let another process go on."""
+        """Release reembed.lock, so that another process can continue."""
         with self._working:
             self._lock.release()
 
-    def _rest(self) -> None:
+    def _reset(self) -> None:
         self._lock.release()
         self._next, self._next_name = None, ""
         self._backfill.refused.clear()
@@ -144,20 +145,18 @@ class Reembedding:
             )
         return embedder
 
-    def _changed_over(
-        self, target: dict[str, Any], embedder: Embedder, *, at_once: bool = False
-    ) -> bool:
-        """Make *target* the store's model if nothing is left to embed but what it refuses."""
+    def _switch(self, target: dict[str, Any], embedder: Embedder, *, at_once: bool = False) -> bool:
+        """Make *target* the store's model if nothing but refused memories is left to embed."""
         refused = self._backfill.refused
         if refused and not at_once:
-            embedder.documents(["one more"])  # is it those texts, or has the model gone?
+            embedder.documents(["one more"])  # raises when the model, not those texts, is the cause
 
         def change(tx: Transaction) -> bool:
             left = [] if at_once else tx.without_vectors(target["fingerprint"], len(refused) + 1)
             if tx.meta(REEMBEDDING) != target or any(id not in refused for id in left):
                 return False
-            _note(tx, EMBEDDING, target)
-            _note(tx, REEMBEDDING, None)
+            _set_meta(tx, EMBEDDING, target)
+            _set_meta(tx, REEMBEDDING, None)
             return True
 
         if not self._store.commit(change):
@@ -167,7 +166,7 @@ class Reembedding:
         return True
 
 
-def _described(name: str, embedder: Embedder) -> dict[str, Any]:
+def _target(name: str, embedder: Embedder) -> dict[str, Any]:
     return {
         "name": name,
         "fingerprint": embedder.fingerprint,
@@ -175,6 +174,6 @@ def _described(name: str, embedder: Embedder) -> dict[str, Any]:
     }
 
 
-def _note(tx: Transaction, key: str, value: dict[str, Any] | None) -> None:
+def _set_meta(tx: Transaction, key: str, value: dict[str, Any] | None) -> None:
     if tx.meta(key) != value:
         tx.append(Change("meta", key, {"value": value}, source="reembed"))

@@ -1,7 +1,7 @@
-"""The LanceDB table as a follower of the journal: filled, checked, rebuilt, erased, by generations.
+"""Keeps the LanceDB table in step with the journal: fills, checks and rebuilds it, by generations.
 
-Every process opens it for reading; only the holder of maintenance.lock writes it. A generation is
-never repaired: a new one is built from the journal and the number in its meta is switched.
+Every process opens the table for reading; only the holder of maintenance.lock writes it. A damaged
+generation is never repaired: a new one is built from the journal, and the meta entry switched.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ TABLE = "table"
 "dimension"}; also the folder of the generations."""
 
 DIMENSION = 384
-"""Of the vectors of a table that was built before any model was known."""
+"""The dimension of the vectors of a table that is built before a model is known."""
 
 REBUILD_BATCH = 2000
 GRACE_SECONDS = 60.0
-"""Old table versions are kept this long for readers in other processes."""
+"""Seconds for which old table versions are kept for readers in other processes."""
 
 
 class TableSync:
-    """The table of one store, as this process sees it."""
+    """The table of one store in this process."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class TableSync:
         settings: StorageSettings,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Follow *store*; nothing is opened yet (lancedb takes more than a second to import).
+        """Sync the table of *store*; opens nothing yet (importing lancedb takes over a second).
 
-        Long work ends between two batches once *stopping* is true.
+        Long work ends between two batches once *stopping*() is True.
         """
         self._store = store
         self._settings = settings
@@ -69,17 +69,17 @@ class TableSync:
     # Every process
 
     def follow(self) -> None:
-        """Open the current generation if it is not open, and serve from it what it already holds.
+        """Open the current generation if it is not open, and serve the rows that it already holds.
 
-        Raises StorageError or IncompatibleStore when it is damaged or does not hold what the
-        journal holds; rows then come from the journal.
+        Raises StorageError or IncompatibleStore when it is damaged or differs from the journal;
+        rows then come from the journal.
         """
         meta = self._meta()
         if meta is None:
             return
         try:
             table = self._store.table
-            if table is None or meta != self._opened:  # a number may come back, "since" does not
+            if table is None or meta != self._opened:  # a number is used again, "since" is not
                 self._open(meta)
             elif self._store.behind:
                 self._serve(table, table.applied())
@@ -92,20 +92,20 @@ class TableSync:
         table = Table.open(folder, dimension=meta["dimension"])
         self._reached = 0
         applied, held = table.applied(), table.ids()
-        self._store.catch_up()  # whatever the table holds, the journal held before
+        self._store.catch_up()  # the journal had it before the table
         if not self._store.fits(held, applied):
             raise damaged("the table holds other memories than the journal")
         self._serve(table, applied)
         self._opened, self._commits = meta, table.versions()
 
     def _serve(self, table: Table, applied: int) -> None:
-        """Serve from *table*, which held everything up to *applied* before this was called."""
+        """Serve rows from *table*, which holds everything up to sequence *applied*."""
         if applied < self._reached:
             raise damaged("the table has lost its newest commits")
         if applied > self._store.journal.last():
             raise damaged("the table is ahead of the journal")
         self._reached = applied
-        self._store.catch_up()  # so that `behind` knows everything that came after *applied*
+        self._store.catch_up()  # so that `behind` has everything after *applied*
         self._store.settle(table, applied)
 
     def _meta(self) -> dict[str, Any] | None:
@@ -115,19 +115,19 @@ class TableSync:
     # The holder of maintenance.lock
 
     def keep(self) -> None:
-        """Bring the table level with the journal; build a new generation where that is needed."""
+        """Merge new changes into the table, or build a new generation where that is needed."""
         meta = self._meta()
-        if meta is None or self._to_be_replaced(meta):
+        if meta is None or self._is_outdated(meta):
             self.rebuild()
-        elif (problem := self._problem() or self._level()) != "":
+        elif (problem := self._problem() or self._merge_and_compact()) != "":
             log.warning("the table is rebuilt from the journal: %s", problem)
             self._store.settle(None, 0)
             self._folders.keep_damaged(meta["generation"])
             self.rebuild()
             self.rebuilds += 1
 
-    def _level(self) -> str:
-        """Merge what is new and compact; what of the table proved damaged by that, or ""."""
+    def _merge_and_compact(self) -> str:
+        """Merge what is new and compact; the damage that this revealed, or ""."""
         commits = self._commits
         try:
             self._merge()
@@ -138,8 +138,8 @@ class TableSync:
             self._folders.close_to_others(self._opened["generation"])
         return ""
 
-    def _to_be_replaced(self, meta: dict[str, Any]) -> bool:
-        """True when a whole table is not what is wanted: another model, an erasure."""
+    def _is_outdated(self, meta: dict[str, Any]) -> bool:
+        """True when the table predates an erasure or a change of model."""
         oldest = max(self._store.forgotten_at, self._store.changed_over_at)
         if meta["since"] < oldest:
             return True
@@ -162,7 +162,7 @@ class TableSync:
     def _merge(self) -> None:
         """Merge what is behind, oldest first, in batches of one commit each.
 
-        Not what comes meanwhile: where somebody writes on and on, it would never end.
+        Changes that arrive meanwhile wait for the next round, so that this terminates.
         """
         table, newest = self._store.table, self._store.applied
         while table is not None and not self._stopping():
@@ -175,7 +175,7 @@ class TableSync:
             self._serve(table, applied)
 
     def _merge_ids(self, table: Table, ids: Sequence[str], applied: int) -> None:
-        """Bring the rows of *ids* to their newest state: what no index holds, the table neither."""
+        """Write the newest state of *ids*; rows of ids that no index holds are deleted."""
         memories = self._store.indexed(ids)
         gone = [id for id in ids if id not in memories]
         vectors = self._store.wholes(list(memories))
@@ -184,8 +184,8 @@ class TableSync:
     def rebuild(self) -> None:
         """Build a new generation from the journal, switch to it, remove the older ones.
 
-        What cannot be built is removed again. When it was to replace one that holds something
-        forgotten, that one goes too, and rows come from the journal until there is room.
+        On failure the new generation is removed, and the last one too when it holds forgotten text;
+        rows then come from the journal until there is room.
         """
         meta: dict[str, Any] | None = None
         try:
@@ -210,8 +210,8 @@ class TableSync:
         dimension = self._wanted_dimension()
         self._store.catch_up()
         table = Table.create(self._folders.path(generation), dimension=dimension)
-        with self._store.reading():
-            columns, since = self._store.columns, self._store.applied
+        with self._store.reading() as view:
+            columns, since = view.columns, self._store.applied
             ids = [columns.id(row) for row in np.flatnonzero(columns.live).tolist()]
         for start in range(0, len(ids), REBUILD_BATCH):
             if self._stopping():
@@ -234,7 +234,7 @@ class TableSync:
             return
         try:
             self._store.reserve.with_room(lambda: table.compact(grace_seconds=GRACE_SECONDS))
-        except DiskFull:  # without its old versions it is smaller: the next round builds it anew
+        except DiskFull:  # a new table is smaller: the next round builds it
             self._store.settle(None, 0)
             self._folders.remove_others(None, set_aside=True)
             raise
@@ -244,6 +244,6 @@ class TableSync:
     def tidy(self, *, set_aside: bool = False) -> None:
         """Remove generations that a killed holder left behind. Raises StorageError.
 
-        With *set_aside* also the damaged one that was kept: it may hold what was forgotten.
+        With *set_aside* also damaged ones that were kept: they may hold forgotten text.
         """
         self._folders.remove_others(self._current(), set_aside=set_aside)
