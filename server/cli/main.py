@@ -96,7 +96,7 @@ def _run(settings: config.Settings, args: Namespace) -> Outcome:
         from server.hooks import command
 
         flags = {name: getattr(args, name) for name in _FLAGS if getattr(args, name, None)}
-        return Outcome({}, "", command.answered(flags))
+        return Outcome({}, "", command.answer(flags))
     return commands.WITHOUT_ENGINE[args.command](settings, args, dict(os.environ))
 
 

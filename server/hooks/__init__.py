@@ -1,1 +1,1 @@
-"""Hooks: a client reports its conversation and gets what helps with the next prompt."""
+"""Hooks: a client reports its conversation and gets memories as context, without a tool call."""

@@ -1,8 +1,7 @@
-"""`anamnesis hook`: hands what a client writes to stdin to the running server; says what it says.
+"""The hook's call to the running server, or to a function of this process without a server.
 
-A client waits for this at every prompt, so nothing is imported but json and socket: http.client
-and pathlib alone take twice the time of Python's own start (tests/bench/hooks.py). Without a server
-that listens over HTTP the caller does the work in this process.
+A client waits for its hook at every prompt, so only json and socket are imported: http.client and
+pathlib alone take twice the time of Python's own start (tests/bench/hooks.py).
 """
 
 # ruff: noqa: PTH118, PTH123
@@ -18,20 +17,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 ADDRESS = "http.json"
-"""The file in the data directory in which a server says where it listens and for whom, if no token
-says otherwise: {"url", "agent", "team", "process"}."""
+"""The file in the data directory in which a server that listens over HTTP writes its address and
+its owner: {"url", "agent", "team", "process"}."""
 TOKEN = "token"
 SECONDS = 2.0
-"""How long to wait for the server at each step."""
+"""Timeout of each step of the call."""
 
 _MOST = 65_536
-"""Bytes of an answer; what is told has MOST_CHARS characters of server.hooks."""
+"""Bytes of an answer. Its context has at most hooks.MOST_CHARS characters."""
 
 
 def forwarded(folder: str, who: tuple[str, str], payload: bytes) -> str | None:
-    """The answer of the server of the data directory *folder* to *payload*; None without one.
+    """The answer to *payload* of the server of the data directory *folder*; None without a server.
 
-    A server of another agent or team than *who* is none, nor is one that has died.
+    A server of another agent or team than *who*, or one whose process has ended, does not count.
     """
     try:
         server = json.loads(_read(os.path.join(folder, ADDRESS)))
@@ -44,8 +43,8 @@ def forwarded(folder: str, who: tuple[str, str], payload: bytes) -> str | None:
         return None
 
 
-def said(answer: str) -> str:
-    """What is printed for *answer*: nothing for an empty one."""
+def _printed(answer: str) -> str:
+    """The output for *answer*; "" for an empty one."""
     return answer if answer.strip() not in ("", "{}") else ""
 
 
@@ -55,19 +54,21 @@ def run(
     payload: bytes,
     otherwise: Callable[[Mapping[str, Any]], dict[str, Any]],
 ) -> str:
-    """What to print for *payload*, from the server or, without one, from *otherwise*."""
+    """The output for *payload*: the server's answer or, without a server, that of *otherwise*."""
     answer = forwarded(folder, who, payload)
     if answer is not None:
-        return said(answer)
+        return _printed(answer)
     try:
         given = json.loads(payload)
     except ValueError:
         return ""
-    return said(json.dumps(otherwise(given), ensure_ascii=False)) if isinstance(given, dict) else ""
+    if not isinstance(given, dict):
+        return ""
+    return _printed(json.dumps(otherwise(given), ensure_ascii=False))
 
 
 def _posted(place: str, authorised: str, payload: bytes) -> tuple[bytes, str]:
-    """Status and body of what the server at *place* (host:port) answers to POST /hook."""
+    """Status and body of the answer to POST /hook of the server at *place* (host:port)."""
     host, _, port = place.rpartition(":")
     head = (
         f"POST /hook HTTP/1.0\r\nHost: {place}\r\n{authorised}"
@@ -87,13 +88,13 @@ def _authorised(file: str) -> str:
     try:
         return f"Authorization: Bearer {_read(file).strip()}\r\n"
     except OSError:
-        return ""  # a server that asks for no token
+        return ""  # a server that requires no token
 
 
 def _dead(process: object) -> bool:
-    """True when the server was killed: its port, and our token with it, may be another's now."""
+    """True when the server's process has ended: its port, and our token, may go to another."""
     if os.name == "nt" or not isinstance(process, int):
-        return False  # there, the question would end the process
+        return False  # os.kill would end the process there
     try:
         os.kill(process, 0)
     except ProcessLookupError:

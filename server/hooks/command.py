@@ -1,7 +1,7 @@
-"""The command hook: reads a client's hook from stdin and prints what the client is to be told.
+"""The command `anamnesis hook`: reads a client's hook payload from stdin and prints the answer.
 
-Whatever happens, it prints nothing but an answer, ends with 0 (2 would block the prompt) and in
-time. Like the client it imports next to nothing until it has to do the work itself.
+It prints only an answer, ends with 0 whatever fails (2 would block the prompt), and ends in time.
+It imports next to nothing unless no server runs and it must do the work itself.
 """
 
 # ruff: noqa: PTH111, PTH118, PTH123
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 PREFIX = "ANAMNESIS_"
 NAMES = ("data_dir", "agent", "team", "config")
 MOST_BYTES = 4_000_000
-"""Of a payload; a longer one is read to its end and is nothing."""
+"""Longest payload; a longer one is read to its end and ignored."""
 SECONDS = 8.0
-"""After which it ends, whatever it is waiting for; clients give it hook_settings.SECONDS."""
-SUMMING_UP_SECONDS = 60.0
-"""The same for what goes on alone when a conversation has ended."""
+"""After which the process ends, whatever it waits for; clients wait settings.SECONDS."""
+DETACHED_SECONDS = 60.0
+"""The same for the detached process that summarises a session that has ended."""
 ENDS = ("SessionEnd", "sessionEnd")
 
 
@@ -33,16 +33,16 @@ def hook(argv: Sequence[str]) -> NoReturn:
     """Run with the flags *argv* (--data-dir, --agent, --team, --config) and end the process."""
     try:
         _thread.start_new_thread(_end_in_time, (SECONDS,))
-        answered(_flags(argv), apart)
+        answer(_flags(argv), detached)
     finally:
-        os._exit(0)  # not past threads that are loading a model, which would end in an abort
+        os._exit(0)  # an orderly exit would abort threads that are loading a model
 
 
-def apart() -> bool:
-    """Leave the client, which does not wait for the end of its conversation to be summed up.
+def detached() -> bool:
+    """Fork; True in the child, which has no terminal, pipes or session of the client.
 
-    Claude Code gives a plugin 1.5 seconds then, and ends what is not done. True in the process that
-    goes on alone; also where there is no fork, as on Windows.
+    At the end of a session Claude Code kills a plugin's hook after 1.5 seconds, which is too short
+    for its summary. Without fork, as on Windows, nothing is detached and the result is True.
     """
     if not hasattr(os, "fork"):
         return True
@@ -52,23 +52,24 @@ def apart() -> bool:
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nowhere, stream)
-    _thread.start_new_thread(_end_in_time, (SUMMING_UP_SECONDS,))
+    _thread.start_new_thread(_end_in_time, (DETACHED_SECONDS,))
     return True
 
 
-def answered(flags: Mapping[str, str], apart: Callable[[], bool] = lambda: True) -> int:
-    """Run with *flags* by name; always 0.
+def answer(flags: Mapping[str, str], detached: Callable[[], bool] = lambda: True) -> int:
+    """Answer the payload on stdin with *flags* by name; always 0, and no output for a failure.
 
-    Whatever fails, the client's work must go on: then nothing is printed. *apart* is asked whether
-    this process sums up the conversation that has ended.
+    *detached* returns whether this process summarises the session that has ended.
     """
     try:
         flags = {**_from_file(flags), **flags}
-        who = _said(flags, "agent") or "me", _said(flags, "team")
+        who = _setting(flags, "agent") or "me", _setting(flags, "team")
         payload = _with_last_turn(_payload())
-        told = client.run(_folder(flags), who, payload, lambda given: _here(flags, given, apart))
-        if told:
-            sys.stdout.buffer.write(told.encode("utf-8") + b"\n")
+        output = client.run(
+            _folder(flags), who, payload, lambda given: _answered_here(flags, given, detached)
+        )
+        if output:
+            sys.stdout.buffer.write(output.encode("utf-8") + b"\n")
             sys.stdout.buffer.flush()
     except BaseException as problem:  # a process ends here
         print(f"the hook failed with {type(problem).__name__}", file=sys.stderr)
@@ -87,12 +88,12 @@ def _payload() -> bytes:
     if len(payload) <= MOST_BYTES:
         return payload
     while sys.stdin.buffer.read(1 << 20):
-        pass  # a client that writes into a closed pipe would see an error
+        pass  # a closed pipe would be an error for the client
     return b""
 
 
 def _with_last_turn(payload: bytes) -> bytes:
-    """Before a compaction, *payload* with what the assistant said last; else as it is."""
+    """*payload*, at a PreCompact with the assistant's last message."""
     if b'"PreCompact"' not in payload:
         return payload
     from server.hooks import transcript
@@ -101,20 +102,20 @@ def _with_last_turn(payload: bytes) -> bytes:
 
 
 def _flags(argv: Sequence[str]) -> dict[str, str]:
-    """What *argv* says, by name, as `--data-dir X` or `--data-dir=X`; the rest is nothing."""
-    said: dict[str, str] = {}
+    """The flags of *argv* by name, from `--data-dir X` or `--data-dir=X`; the rest is ignored."""
+    found: dict[str, str] = {}
     words = iter(argv)
     for word in words:
         flag, equals, value = word.partition("=")
         name = flag.removeprefix("--").replace("-", "_")
         if flag.startswith("--") and name in NAMES:
-            said[name] = value if equals else next(words, "")
-    return {name: value for name, value in said.items() if value}
+            found[name] = value if equals else next(words, "")
+    return {name: value for name, value in found.items() if value}
 
 
 def _from_file(flags: Mapping[str, str]) -> dict[str, str]:
-    """What the settings file, if there is one, says that nothing else does."""
-    named = _said(flags, "config")
+    """The settings of the file, if one is named, that neither flag nor environment sets."""
+    named = _setting(flags, "config")
     if not named:
         return {}
     import tomllib
@@ -122,14 +123,14 @@ def _from_file(flags: Mapping[str, str]) -> dict[str, str]:
     with open(os.path.expanduser(named), "rb") as stream:
         found = tomllib.load(stream)
     here = {name: found[name] for name in NAMES if name in found}
-    return {name: str(value) for name, value in here.items() if not _said(flags, name)}
+    return {name: str(value) for name, value in here.items() if not _setting(flags, name)}
 
 
 def _folder(flags: Mapping[str, str]) -> str:
     """The data directory, as memory_core.config finds it but without its libraries."""
-    if named := _said(flags, "data_dir"):
+    if named := _setting(flags, "data_dir"):
         return os.path.expanduser(named)
-    if sys.platform == "linux":  # what platformdirs finds there, in a twentieth of the time
+    if sys.platform == "linux":  # the same result as platformdirs in a twentieth of the time
         shared = os.environ.get("XDG_DATA_HOME", "").strip()
         return os.path.join(shared or os.path.expanduser("~/.local/share"), "anamnesis")
     from platformdirs import user_data_dir
@@ -137,15 +138,15 @@ def _folder(flags: Mapping[str, str]) -> str:
     return user_data_dir("anamnesis", appauthor=False)
 
 
-def _said(flags: Mapping[str, str], name: str) -> str:
+def _setting(flags: Mapping[str, str], name: str) -> str:
     return flags.get(name) or os.environ.get(f"{PREFIX}{name.upper()}", "")
 
 
-def _here(
-    flags: Mapping[str, str], payload: Mapping[str, Any], apart: Callable[[], bool]
+def _answered_here(
+    flags: Mapping[str, str], payload: Mapping[str, Any], detached: Callable[[], bool]
 ) -> dict[str, Any]:
-    """The answer from a memory of our own, which waits for no model: recall goes by words."""
-    if payload.get("hook_event_name") in ENDS and not apart():
+    """The answer of a memory in this process. It does not wait for a model: recall is lexical."""
+    if payload.get("hook_event_name") in ENDS and not detached():
         return {}
     import time
 

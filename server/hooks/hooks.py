@@ -1,9 +1,7 @@
-"""Hooks: a client tells what happens in a conversation; it is captured, and what it brings to mind
-goes back as context, without a tool call (seed rows B7.5, B1.14).
+"""Hooks: captures the turns that a client reports and answers with memories as context.
 
-The events are those of Claude Code and of Cursor. Over HTTP they come to POST /hook, from the
-command line to `anamnesis hook`. A hook must never stand in its client's way: what fails is logged
-and answered with nothing.
+The events are those of Claude Code and Cursor, received by POST /hook and by `anamnesis hook`. A
+hook must never block its client: a failure is logged and the answer is empty.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 MOST_CHARS = 8_000
-"""Of injected text; clients show the beginning only of what is over 10,000."""
+"""Characters of the context; clients cut off what is over 10,000."""
 HITS = 5
 BRIEFED = 8
 TAG = "project:"
@@ -41,85 +39,87 @@ Answer = dict[str, Any]
 
 
 class Hooks:
-    """Answers hook payloads over one memory."""
+    """The answers to hook payloads, from one memory."""
 
     def __init__(
         self, memory: Memory, clock: Callable[[], float], *, ends_with_it: bool = False
     ) -> None:
-        """*clock* gives epoch seconds, for the age of memories.
+        """*clock* returns epoch seconds, for the age of memories.
 
-        *ends_with_it*: the process ends with the event, so nothing is left for later.
+        *ends_with_it*: the process ends after the event, so its work is not left to the background.
         """
         self._memory = memory
         self._ends_with_it = ends_with_it
         self._clock = clock
         self._events: dict[str, Callable[[Identity, Mapping[str, Any]], Answer]] = {
-            "SessionStart": self._begun,
-            "UserPromptSubmit": self._asked,
-            "Stop": self._said(("assistant", "last_assistant_message")),
-            "PreCompact": self._said(
+            "SessionStart": self._session_start,
+            "UserPromptSubmit": self._prompt,
+            "Stop": self._capturing(("assistant", "last_assistant_message")),
+            "PreCompact": self._capturing(
                 ("assistant", "last_assistant_message"), ("user", "custom_instructions")
             ),
-            "PostCompact": self._said(("assistant", "compact_summary")),
-            "SessionEnd": self._ended,
-            "sessionStart": self._begun_in_cursor,
-            "beforeSubmitPrompt": self._asked_in_cursor,
-            "afterAgentResponse": self._said(("assistant", "text")),
-            "sessionEnd": self._ended,
+            "PostCompact": self._capturing(("assistant", "compact_summary")),
+            "SessionEnd": self._session_end,
+            "sessionStart": self._cursor_session_start,
+            "beforeSubmitPrompt": self._cursor_prompt,
+            "afterAgentResponse": self._capturing(("assistant", "text")),
+            "sessionEnd": self._session_end,
         }
 
     def answer(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
-        """What the client is to be told about *payload*; {} when there is nothing to say.
+        """The JSON answer to *payload*; {} without context and for unknown events.
 
-        An event that is not known is nothing to us. Raises what the memory raises.
+        Raises what the memory raises.
         """
         event = self._events.get(str(payload.get("hook_event_name", "")))
         return event(who, payload) if event is not None else {}
 
     # Claude Code
 
-    def _begun(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+    def _session_start(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         return _context("SessionStart", self._briefing(who, payload))
 
-    def _asked(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+    def _prompt(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         prompt = payload.get("prompt")
-        told = self._brought_to_mind(who, prompt, payload) if _says(prompt) else ""
-        self._keep(who, "user", prompt, payload)
-        return _context("UserPromptSubmit", told)
+        context = self._recalled(who, prompt, payload) if _has_text(prompt) else ""
+        self._capture(who, "user", prompt, payload)
+        return _context("UserPromptSubmit", context)
 
-    def _said(self, *fields: tuple[str, str]) -> Callable[[Identity, Mapping[str, Any]], Answer]:
-        """Captures what each of the *fields* holds, said by its role."""
+    def _capturing(
+        self, *fields: tuple[str, str]
+    ) -> Callable[[Identity, Mapping[str, Any]], Answer]:
+        """A function that captures each of the *fields* (role, name) and answers nothing."""
 
-        def keep(who: Identity, payload: Mapping[str, Any]) -> Answer:
+        def capture(who: Identity, payload: Mapping[str, Any]) -> Answer:
             for role, field in fields:
-                self._keep(who, role, payload.get(field), payload)
+                self._capture(who, role, payload.get(field), payload)
             return {}
 
-        return keep
+        return capture
 
-    def _ended(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+    def _session_end(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         if session := _session(payload):
             self._memory.end_session(who, session, wait=self._ends_with_it)
         return {}
 
-    # Cursor, which takes context only at the beginning
+    # Cursor, which accepts context only at the start of a session
 
-    def _begun_in_cursor(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
-        told = self._briefing(who, payload)
-        return {"additional_context": told} if told else {}
+    def _cursor_session_start(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        context = self._briefing(who, payload)
+        return {"additional_context": context} if context else {}
 
-    def _asked_in_cursor(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
-        self._keep(who, "user", payload.get("prompt"), payload)
+    def _cursor_prompt(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        self._capture(who, "user", payload.get("prompt"), payload)
         return {"continue": True}
 
-    # What they share
+    # Both
 
-    def _keep(self, who: Identity, role: str, text: object, payload: Mapping[str, Any]) -> None:
-        """Capture a turn; the relevance gate decides whether it is worth it.
+    def _capture(self, who: Identity, role: str, text: object, payload: Mapping[str, Any]) -> None:
+        """Store a turn if it passes the relevance gate.
 
-        What cannot be stored, on a full disk or for a secret in it, does not stop what is told.
+        A turn that cannot be stored (a full disk, a refused secret) does not fail the answer.
         """
-        if not _says(text):
+        if not _has_text(text):
             return
         tags = [tag] if (tag := project_tag(payload)) else []
         try:
@@ -129,10 +129,10 @@ class Hooks:
                 )
                 self._memory.observe(who, turn)
         except MemoryCoreError as problem:
-            log.warning("a hook kept nothing: %s", type(problem).__name__)
+            log.warning("a hook stored nothing: %s", type(problem).__name__)
 
     def _parts(self, text: str) -> list[str]:
-        """*text* in pieces as long as a memory may be, no secret cut in two."""
+        """*text* in pieces of at most the length of a memory, its secrets masked before the cut."""
         limits = self._memory.settings.limits
         if len(text) <= limits.text_chars:
             return [text]
@@ -141,8 +141,8 @@ class Hooks:
             return []
         return list(parts(masked, limits.text_chars))
 
-    def _brought_to_mind(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
-        """What *prompt* brings to mind from elsewhere, the project's own first; "" when unsure."""
+    def _recalled(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
+        """Memories of other sessions for *prompt*, other projects' last; "" below moderate."""
         query = prompt[: self._memory.settings.limits.query_chars]
         found = self._memory.recall(
             who, RecallRequest(query, k=3 * HITS, session=_session(payload), elsewhere=True)
@@ -150,11 +150,11 @@ class Hooks:
         if not found.found or found.feeling not in _SURE:
             return ""
         tag = project_tag(payload)
-        hits = sorted(found.hits, key=lambda hit: _elsewhere(hit.memory.tags, tag))
+        hits = sorted(found.hits, key=lambda hit: _of_other_project(hit.memory.tags, tag))
         return self._fenced(replace(found, hits=tuple(hits), recent=()), HITS)
 
     def _briefing(self, who: Identity, payload: Mapping[str, Any]) -> str:
-        """What matters here: of the newest memories the most important, the project's first."""
+        """The most important of the newest memories, those of the project before general ones."""
         tag, weightiest = project_tag(payload), self._memory.weightiest
         own = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, tag=tag) if tag else []
         others = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, but=TAG)
@@ -164,7 +164,7 @@ class Hooks:
         return self._fenced(Recollection(bool(hits), 1.0, "high", hits), BRIEFED)
 
     def _fenced(self, found: Recollection, most: int) -> str:
-        """*found* as fenced text of at most MOST_CHARS, with as many memories as fit."""
+        """*found* as fenced text of at most MOST_CHARS characters, with as many hits as fit."""
         for count in range(min(most, len(found.hits)), 0, -1):
             fewer = replace(found, hits=found.hits[:count])
             text = rendering.recall(structure.recollection(fewer, self._clock(), _TOKENS))
@@ -174,7 +174,7 @@ class Hooks:
 
 
 def project_tag(payload: Mapping[str, Any]) -> str:
-    """The tag of the project that the conversation is in, after its repository's folder; or ""."""
+    """The tag of the session's project, named after the folder of its repository; or ""."""
     roots = payload.get("workspace_roots") or ()
     place = payload.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
     if not isinstance(place, str) or not place:
@@ -188,9 +188,9 @@ def project_tag(payload: Mapping[str, Any]) -> str:
 
 
 def parts(text: str, most: int) -> Iterator[str]:
-    """*text* in pieces of at most *most* characters, cut where a line ends, or a word, if one does.
+    """*text* in pieces of at most *most* characters, cut at the end of a line or else of a word.
 
-    What is longer than a memory may be is captured in several: nothing that was said is cut off.
+    A text that is longer than a memory may be is captured as several.
     """
     while len(text) > most:
         ends = (text.rfind(mark, most // 2, most) for mark in "\n ")
@@ -201,7 +201,7 @@ def parts(text: str, most: int) -> Iterator[str]:
 
 
 def silently(answer: Callable[[], Answer]) -> Answer:
-    """What *answer* gives, {} when it fails; what failed is logged without its text."""
+    """The result of *answer*; {} when it fails. The log gets the type of the error only."""
     try:
         return answer()
     except Exception as problem:  # a call ends here, and the client's work goes on
@@ -215,7 +215,7 @@ def _context(event: str, text: str) -> Answer:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
-def _says(text: object) -> TypeGuard[str]:
+def _has_text(text: object) -> TypeGuard[str]:
     return isinstance(text, str) and bool(text.strip())
 
 
@@ -227,6 +227,6 @@ def _of_project(tags: tuple[str, ...]) -> bool:
     return any(tag.startswith(TAG) for tag in tags)
 
 
-def _elsewhere(tags: tuple[str, ...], tag: str) -> bool:
-    """True for what belongs to another project, and only to others."""
+def _of_other_project(tags: tuple[str, ...], tag: str) -> bool:
+    """True when *tags* name a project, and not that of *tag*."""
     return _of_project(tags) and tag not in tags

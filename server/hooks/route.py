@@ -1,4 +1,4 @@
-"""POST /hook: the hooks of clients that call over HTTP, and of the thin client."""
+"""POST /hook: hooks of clients that call over HTTP, and those that `anamnesis hook` forwards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memory_core.memory import Memory
 
 SECONDS = 5.0
-"""After which a client is told nothing; what it said is captured all the same, a little later."""
+"""Deadline after which the answer is empty; capturing goes on."""
 
 
 def route(
@@ -32,9 +32,9 @@ def route(
     limits: LimitSettings,
     clock: Callable[[], float] = time.time,
 ) -> Route:
-    """The route; a hook both captures and recalls, so its token must be allowed to read and write.
+    """The route. A hook captures and recalls, so its token needs the rights read and write.
 
-    It answers 200 whatever happens behind the door: a hook must not stand in its client's way.
+    It answers 200 whatever fails: a hook must not block its client.
     """
     hooks = Hooks(memory, clock)
     gate = Gate(limits.calls, min(SECONDS, limits.deadline_seconds))

@@ -1,4 +1,4 @@
-"""The hooks that `install --hooks` writes for Claude Code and for Cursor, and takes out again."""
+"""The hooks that `install --hooks` adds to the settings of Claude Code and Cursor, or removes."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from memory_core.errors import InvalidInput
 from server.clients.clients import User
 
 CLIENTS = ("claude-code", "cursor")
-"""Those that have hooks."""
+"""The clients that have hooks."""
 
 OVER_HTTP = ("claude-code",)
-"""Those whose hooks can call a server themselves; Claude Code's SessionStart alone cannot: it skips
-handlers of type http there (anthropics/claude-code issue 30170)."""
+"""The clients whose hooks can call a server over HTTP. Claude Code skips handlers of type http at
+SessionStart (anthropics/claude-code issue 30170)."""
 
 PATH = "/hook"
-"""Where a server takes hooks."""
+"""The path of the server's route for hooks."""
 
 SECONDS = 10
 """How long the client waits for a hook."""
 
-_BESIDE = ("Stop", "PreCompact", "PostCompact")
-"""What the client goes on beside; at SessionEnd it ends what still runs beside it."""
+_IN_BACKGROUND = ("Stop", "PreCompact", "PostCompact")
+"""Events whose hook runs in the background; at SessionEnd the client ends those still running."""
 _COMMAND_ONLY = ("SessionStart",)
-_EVENTS = ("SessionStart", "UserPromptSubmit", *_BESIDE, "SessionEnd")
+_EVENTS = ("SessionStart", "UserPromptSubmit", *_IN_BACKGROUND, "SessionEnd")
 _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "sessionEnd")
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """How a client reaches us: a *command* it starts, and where it can the *url* of a server."""
+    """How a client calls a hook: the *command* it starts, or the *url* of a server."""
 
     command: tuple[str, ...] = ()
     url: str = ""
@@ -42,7 +42,7 @@ class Handler:
 
 
 def place(client: str, user: User) -> Path:
-    """Where *client* keeps its hooks. Raises InvalidInput for one that has none."""
+    """The file with the hooks of *client*. Raises InvalidInput for one without hooks."""
     if client == "claude-code":
         return user.home / ".claude" / "settings.json"
     if client == "cursor":
@@ -51,7 +51,7 @@ def place(client: str, user: User) -> Path:
 
 
 def add(client: str, content: dict[str, Any], handler: Handler) -> None:
-    """Put our handlers into *content*, the parsed file of *client*, in place of earlier ones."""
+    """Add our handlers to *content*, the parsed file of *client*, in place of earlier ones."""
     remove(client, content)
     if client == "cursor":
         content.setdefault("version", 1)
@@ -64,7 +64,7 @@ def add(client: str, content: dict[str, Any], handler: Handler) -> None:
 
 
 def remove(client: str, content: dict[str, Any]) -> None:
-    """Take our handlers out of *content*; events and groups that are then empty go too."""
+    """Remove our handlers from *content*, with the events and groups that are then empty."""
     if "hooks" not in content:
         return
     events = _events(content)
@@ -88,11 +88,11 @@ def _handler(event: str, handler: Handler) -> dict[str, Any]:
         return {"type": "http", "url": handler.url, "headers": headers, "timeout": SECONDS}
     program, *words = handler.command
     made = {"type": "command", "command": program, "args": words, "timeout": SECONDS}
-    return {**made, "async": True} if event in _BESIDE else made
+    return {**made, "async": True} if event in _IN_BACKGROUND else made
 
 
 def _without_ours(entry: Any) -> Any | None:
-    """*entry* without our handlers; None when nothing of it is left."""
+    """*entry* without our handlers; None when it is empty then."""
     if not isinstance(entry, dict):
         return entry
     if isinstance(entry.get("hooks"), list):
@@ -112,10 +112,10 @@ def _ours(handler: Any) -> bool:
 
 
 def _line(words: Sequence[str]) -> str:
-    """*words* as the shell of this system takes them on one line."""
+    """*words* as one line for the shell of this system."""
     if sys.platform != "win32":
         return shlex.join(words)
-    from subprocess import list2cmdline  # 10 ms that no hook has to wait for
+    from subprocess import list2cmdline  # its import takes 10 ms
 
     return list2cmdline(words)
 

@@ -1,7 +1,7 @@
-"""What the assistant said last, from the transcript that Claude Code names in its hooks.
+"""The assistant's last message, from the transcript that Claude Code names in its hooks.
 
-A compaction may come in the middle of a turn: what was said until then is in no hook. Only the
-command reads it, as the user that it runs for; a server opens no file that a request names.
+A compaction may interrupt a turn, whose text so far is in no other hook. Only the command reads the
+transcript, with the rights of its user; a server opens no file that a request names.
 """
 
 from __future__ import annotations
@@ -11,36 +11,38 @@ from pathlib import Path
 from typing import Any
 
 TAIL_BYTES = 256 * 1024
-"""How much of the end of a transcript is looked at."""
+"""Bytes at the end of a transcript that are searched."""
 
 
 def with_last_turn(payload: bytes) -> bytes:
-    """*payload* with last_assistant_message; as it is when it is no PreCompact or nothing is found.
+    """*payload* with last_assistant_message; unchanged unless it is a PreCompact with a transcript.
 
-    The transcript has a JSON object a line; those of type "assistant" hold blocks of content.
+    The transcript has one JSON object a line; those of type "assistant" hold blocks of content.
     """
     try:
         given = json.loads(payload)
         if given["hook_event_name"] != "PreCompact" or "last_assistant_message" in given:
             return payload
-        said = _last(Path(given["transcript_path"]))
+        message = _last_message(Path(given["transcript_path"]))
     except (OSError, ValueError, LookupError, TypeError):
         return payload
-    return json.dumps({**given, "last_assistant_message": said}).encode() if said else payload
+    if not message:
+        return payload
+    return json.dumps({**given, "last_assistant_message": message}).encode()
 
 
-def _last(transcript: Path) -> str:
+def _last_message(transcript: Path) -> str:
     with transcript.open("rb") as stream:
         stream.seek(max(0, transcript.stat().st_size - TAIL_BYTES))
         lines = stream.read(TAIL_BYTES).splitlines()
     for line in reversed(lines):
-        if b'"assistant"' in line and (said := _said(line)):
-            return said
+        if b'"assistant"' in line and (message := _message(line)):
+            return message
     return ""
 
 
-def _said(line: bytes) -> str:
-    """The words of an assistant's *line*; "" for a subagent's, and for one without words."""
+def _message(line: bytes) -> str:
+    """The text of an assistant's *line*; "" for a subagent's, and for one without text."""
     try:
         entry: Any = json.loads(line)
         if entry["type"] != "assistant" or entry.get("isSidechain"):
