@@ -76,7 +76,7 @@ def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[MemoryRec
     store.catch_up()
     with store.reading() as view:
         ids = _newest(view, who, wanted)
-    found = {} if store.behind else _from_table(store, who, wanted)
+    found = {} if store.unsynced else _from_table(store, who, wanted)
     found |= store.indexed([id for id in ids if id not in found])
     return [found[id] for id in ids if id in found]
 
@@ -120,7 +120,7 @@ def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, 
     try:
         listed = table.listing(where=where, limit=wanted.limit)
     except StorageError as problem:  # maintenance rebuilds it; the journal has every row
-        store.distrust(table, problem)
+        store.detach_table(table, problem)
         return {}
     return {memory.id: store.with_access(memory) for memory in listed}
 

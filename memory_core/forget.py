@@ -363,7 +363,7 @@ class PastValues:
         for after in range(0, last, self._batch):
             if any(map(wanted, self._values(after, last))):
                 until = min(after + self._batch, last)
-                held = self._journal.holding(self._field, goes, after, until)
+                held = self._journal.puts_where(self._field, goes, after, until)
                 if held:
                     self._known.pop(after, None)  # its values are about to be erased
                 found += held
@@ -372,7 +372,7 @@ class PastValues:
     def _values(self, after: int, last: int) -> frozenset[str]:
         known = self._known.get(after)
         if known is None:
-            known = self._journal.values(self._field, after, min(after + self._batch, last))
+            known = self._journal.text_values(self._field, after, min(after + self._batch, last))
             if after + self._batch <= last:
                 self._known[after] = known
         return known

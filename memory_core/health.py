@@ -164,7 +164,7 @@ def _journal(store: MemoryStore, maintenance: Maintenance, *, thorough: bool) ->
     if thorough:
         maintenance.scrub()
     problems = list(maintenance.damage)
-    problems += [why for what, why in store.troubles.entries.items() if what.startswith("change ")]
+    problems += [why for what, why in store.unusable.entries.items() if what.startswith("change ")]
     if problems:
         return Check("journal", "failing", "; ".join(problems[:3]), RESTORE)
     if store.journal.read_only:
@@ -176,7 +176,7 @@ def _journal(store: MemoryStore, maintenance: Maintenance, *, thorough: bool) ->
 
 def _memories(store: MemoryStore) -> Check:
     """Whether every memory is indexed; one that no index accepts is kept, and named here."""
-    wrong = {id: why for id, why in store.troubles.entries.items() if not id.startswith("change ")}
+    wrong = {id: why for id, why in store.unusable.entries.items() if not id.startswith("change ")}
     if not wrong:
         return Check("memories", "ok", "every memory is indexed")
     id, why = next(iter(wrong.items()))
@@ -185,7 +185,7 @@ def _memories(store: MemoryStore) -> Check:
 
 
 def _table(store: MemoryStore, maintenance: Maintenance) -> Check:
-    table, behind = store.table, len(store.behind)
+    table, behind = store.table, len(store.unsynced)
     problem = maintenance.problems.get("table") or store.table_problem
     if problem:
         detail = f"memories are read from the journal: {problem}"
@@ -367,7 +367,7 @@ def _storage(store: MemoryStore, maintenance: Maintenance) -> dict[str, Any]:
     return {
         "directory": str(store.directory),
         "sequence": store.applied,
-        "behind": len(store.behind),
+        "behind": len(store.unsynced),
         "lag": store.journal.last() - store.applied,
         "last_apply": store.applied_at,
         "last_inspection": maintenance.inspection.last().get("at"),

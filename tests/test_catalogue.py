@@ -34,7 +34,7 @@ def settled(memory: Memory) -> Any:
     parts = memory._runtime.parts()
     for _ in range(50):
         parts.maintenance.round()
-        if parts.store.table is not None and not parts.store.behind:
+        if parts.store.table is not None and not parts.store.unsynced:
             return parts.store
     raise AssertionError("LanceDB never caught up")
 
@@ -73,7 +73,7 @@ def test_table_and_columns_list_alike(filled: Memory) -> None:
         (1, 5, 100),
     ):
         wanted = browse.Wanted(limit, session, kind, entity, topic)
-        assert not store.behind
+        assert not store.unsynced
         table = list(browse._from_table(store, who, wanted).values())
         with store.reading() as view:
             assert [memory.id for memory in table] == browse._newest(view, who, wanted)

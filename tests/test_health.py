@@ -21,8 +21,8 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Check, HealthReport, Identity, to_fields
 from memory_core.remember.request import RememberRequest
+from memory_core.storage.disk_reserve import DiskReserve
 from memory_core.storage.journal.journal import Journal
-from memory_core.storage.reserve import Reserve
 from memory_core.storage.table.table import Table
 
 ME = Identity("me")
@@ -290,7 +290,7 @@ def test_a_step_of_the_upkeep_that_fails_is_told_until_it_succeeds(
 
     memory = open_memory()
     with monkeypatch.context() as patch:
-        patch.setattr(Reserve, "keep", full)
+        patch.setattr(DiskReserve, "ensure", full)
         rounds(memory)
         report = memory.health(ME)
         check = checks(report)["upkeep"]

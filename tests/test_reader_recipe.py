@@ -22,7 +22,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from memory_core.storage.index.analysis import analyse
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.vocabulary import TABLE, Spelling
 from memory_core.text import passages
 from memory_core.text.names.entities import entities
@@ -91,7 +91,7 @@ class Oracle:
             self.passages.append(vectors[1:])
         self.whole = np.stack(whole)
         self.importance = np.array([r["importance"] for r in told.records])
-        self.bags = [Counter(analyse(self._indexed(r))) for r in told.records]
+        self.bags = [Counter(index_terms(self._indexed(r))) for r in told.records]
         lengths = np.array([sum(bag.values()) for bag in self.bags])
         self.norms = 0.9 * (1 - 0.4 + 0.4 * lengths / lengths.mean())
         self.named = [dates.resolve(turn.text, turn.when or 0.0) for turn in self.turns]
@@ -123,8 +123,8 @@ class Oracle:
         """Of each word: its rarity, what it adds to each turn, and the same with words near it."""
         found = []
         known = list(dict.fromkeys(term for bag in self.bags for term in bag))
-        named = {term for name in entities(query) for term in analyse(name)}
-        for asked in set(analyse(query)):
+        named = {term for name in entities(query) for term in index_terms(name)}
+        for asked in set(index_terms(query)):
             term, share = asked, 1.0
             if term not in known:  # a misspelt word counts as the one that it nearly is, for less
                 term, share = self.spelling.nearest(term, known, self.frequency), 0.6

@@ -274,13 +274,13 @@ def test_files_hold_the_new_vectors_too(opened: Open, models: Models, tmp_path: 
     memory = opened()
     fill(memory, 12)
     upkeep = memory._runtime.parts().maintenance
-    wait(lambda: memory._runtime.parts().store.table is not None and not upkeep._store.behind)
+    wait(lambda: memory._runtime.parts().store.table is not None and not upkeep._store.unsynced)
     upkeep.snapshots.write()
     memory.reembedding.begin("ollama:b")
     wait(lambda: working_with(memory) == "b-1")
     upkeep.nudge()
-    wait(lambda: (upkeep.table_sync.since or 0) > upkeep._store.changed_over_at)
-    wait(lambda: not upkeep.snapshots.stale and not upkeep._store.behind)
+    wait(lambda: (upkeep.table_sync.since or 0) > upkeep._store.model_changed_at)
+    wait(lambda: not upkeep.snapshots.stale and not upkeep._store.unsynced)
     table = memory._runtime.parts().store.table
     assert table is not None
     query = models["b"].query("Heron number 7 waits by weir 49.")

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.storage.index.analysis import analyse
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.text import numerals
 from memory_core.text.time import lexicon
 from memory_core.text.words import STOPWORDS
@@ -49,7 +49,7 @@ def terms_of(words: Iterable[str]) -> dict[str, list[str]]:
     for word in sorted(words):
         if len(word) < SHORTEST or not (word.isascii() and word.isalpha()) or word in _ALONE:
             continue
-        terms = analyse(word)
+        terms = index_terms(word)
         if len(terms) == 1 and terms[0] not in _ALONE:
             found[terms[0]].append(word)
     return {term: found[term] for term in sorted(found)}

@@ -75,7 +75,7 @@ class Inspection:
         try:
             self._read(table)
         except StorageError as problem:
-            self._store.distrust(table, problem)
+            self._store.detach_table(table, problem)
             return [problem.problem]
         return []
 
@@ -85,7 +85,7 @@ class Inspection:
             ids = [memory.id for memory in part]
             self._look_up(table, ids)
             held += ids
-        if not self._store.fits(held, self._store.settled):
+        if not self._store.table_complete(held, self._store.table_sequence):
             raise damaged("the table holds other memories than the journal")
 
     def _look_up(self, table: Table, ids: list[str]) -> None:
@@ -94,14 +94,14 @@ class Inspection:
             raise damaged("the index of the table hides memories")
         store = self._store
         if (
-            store.changed_over_at > store.settled
+            store.model_changed_at > store.table_sequence
         ):  # its vectors are of another model; it is replaced
             return
-        expected, held = store.wholes(ids), table.vectors(ids)
+        expected, held = store.whole_vectors(ids), table.vectors(ids)
         for id, vector in expected.items():
             written = vector.astype(np.float16)
             fits = id in held and np.array_equal(held[id], written)
-            if not fits and id not in store.behind:
+            if not fits and id not in store.unsynced:
                 raise damaged(f"the vector of memory {id!r} in the table is damaged")
 
     def _write(self, report: dict[str, Any]) -> None:

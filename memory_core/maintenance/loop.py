@@ -120,7 +120,7 @@ class Maintenance:
     @property
     def keeper(self) -> int:
         """The id of the process that holds, or last held, maintenance.lock; 0 when none did."""
-        return self._lock.signature()
+        return self._lock.owner()
 
     def start(self) -> None:
         """Start the thread."""
@@ -178,7 +178,7 @@ class Maintenance:
         self._step("journal", self._store.catch_up)
         self._step("rows", self._renumber)
         if not self._store.journal.read_only:
-            self._step("accesses", self.accesses.keep)
+            self._step("accesses", self.accesses.flush_if_due)
             self._step("lock", self._acquire)
             if self.holder:
                 self._step("tiers", self._sweep)
@@ -201,11 +201,11 @@ class Maintenance:
             self._step("table", self.table_sync.keep)
             self._step("snapshot", self.snapshots.keep)
             self._step("erasure", self._erase)
-            self._step("reserve", self._store.reserve.keep)
+            self._step("reserve", self._store.reserve.ensure)
             self._next_files = time.monotonic() + FILES_SECONDS
         else:
             self._step("table", self.table_sync.follow)
-        settled = not self._store.behind and not self.refused and not self._store.reembedding
+        settled = not self._store.unsynced and not self.refused and not self._store.reembedding
         self._level = before if settled and before == self._state() else ()
 
     def _updated_just_now(self) -> bool:
@@ -215,7 +215,7 @@ class Maintenance:
     def _state(self) -> tuple[object, ...]:
         """The values of which one has to change for a round to have work."""
         store = self._store
-        return store.applied, store.table_problem, store.troubles.count, self.holder, self._model()
+        return store.applied, store.table_problem, store.unusable.count, self.holder, self._model()
 
     def _step(self, name: str, work: Callable[[], object]) -> None:
         """Do *work*; health reports an error, and a later round tries again."""
@@ -235,12 +235,12 @@ class Maintenance:
             self._skipped[name] = min(MOST_SKIPPED, 2 ** min(failures, 16))
 
     def _renumber(self) -> None:
-        if self._store.close_ranks():
+        if self._store.compact_rows():
             process_memory.trim()
 
     def _acquire(self) -> None:
         if not self._lock.held and self._lock.acquire(0.0):
-            self._lock.sign()
+            self._lock.record_owner()
             self.table_sync.tidy()
             self.snapshots.tidy()
 
@@ -285,7 +285,7 @@ class Maintenance:
     def _backfill(self) -> None:
         """Embed a batch of memories without vectors; with more left, nudge the next round."""
         embedder = self._model()
-        if embedder is not None and self._missing.batch(embedder, self._store.troubles.vectors):
+        if embedder is not None and self._missing.batch(embedder, self._store.unusable.vectors):
             self._wake.set()
 
     def _reembed(self) -> None:

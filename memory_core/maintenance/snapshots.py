@@ -42,9 +42,9 @@ class Snapshots:
         meta = self._meta()
         last = meta["sequence"] if meta else 0
         damaged = bool(self._store.snapshot_problem) and not self._replaced
-        old = last < self._store.changed_over_at or self._store.applied - last >= self._every
+        old = last < self._store.model_changed_at or self._store.applied - last >= self._every
         if damaged and meta:
-            self._folders.keep_damaged(meta["generation"])
+            self._folders.replace_quarantined(meta["generation"])
         if self.stale or damaged or old:
             self.write()
 

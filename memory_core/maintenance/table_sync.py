@@ -81,10 +81,10 @@ class TableSync:
             table = self._store.table
             if table is None or meta != self._opened:  # a number is used again, "since" is not
                 self._open(meta)
-            elif self._store.behind:
+            elif self._store.unsynced:
                 self._serve(table, table.applied())
         except (StorageError, IncompatibleStore):
-            self._store.settle(None, 0)
+            self._store.attach_table(None, 0)
             raise
 
     def _open(self, meta: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ class TableSync:
         self._reached = 0
         applied, held = table.applied(), table.ids()
         self._store.catch_up()  # the journal had it before the table
-        if not self._store.fits(held, applied):
+        if not self._store.table_complete(held, applied):
             raise damaged("the table holds other memories than the journal")
         self._serve(table, applied)
         self._opened, self._commits = meta, table.versions()
@@ -105,8 +105,8 @@ class TableSync:
         if applied > self._store.journal.last():
             raise damaged("the table is ahead of the journal")
         self._reached = applied
-        self._store.catch_up()  # so that `behind` has everything after *applied*
-        self._store.settle(table, applied)
+        self._store.catch_up()  # so that `unsynced` has everything after *applied*
+        self._store.attach_table(table, applied)
 
     def _meta(self) -> dict[str, Any] | None:
         value: dict[str, Any] | None = self._store.journal.meta(TABLE)
@@ -121,8 +121,8 @@ class TableSync:
             self.rebuild()
         elif (problem := self._problem() or self._merge_and_compact()) != "":
             log.warning("the table is rebuilt from the journal: %s", problem)
-            self._store.settle(None, 0)
-            self._folders.keep_damaged(meta["generation"])
+            self._store.attach_table(None, 0)
+            self._folders.replace_quarantined(meta["generation"])
             self.rebuild()
             self.rebuilds += 1
 
@@ -135,12 +135,12 @@ class TableSync:
         except DamagedTable as problem:
             return problem.problem
         if self._commits != commits and self._opened is not None:
-            self._folders.close_to_others(self._opened["generation"])
+            self._folders.make_private(self._opened["generation"])
         return ""
 
     def _is_outdated(self, meta: dict[str, Any]) -> bool:
         """True when the table predates an erasure or a change of model."""
-        oldest = max(self._store.forgotten_at, self._store.changed_over_at)
+        oldest = max(self._store.forgotten_at, self._store.model_changed_at)
         if meta["since"] < oldest:
             return True
         return bool(meta["dimension"] != self._wanted_dimension())
@@ -166,8 +166,8 @@ class TableSync:
         """
         table, newest = self._store.table, self._store.applied
         while table is not None and not self._stopping():
-            tail = self._store.tail(self._settings.apply_batch)
-            if not tail or self._store.settled >= newest:
+            tail = self._store.oldest_unsynced(self._settings.apply_batch)
+            if not tail or self._store.table_sequence >= newest:
                 return
             applied = tail[-1][1]
             self._merge_ids(table, [id for id, _ in tail], applied)
@@ -178,7 +178,7 @@ class TableSync:
         """Write the newest state of *ids*; rows of ids that no index holds are deleted."""
         memories = self._store.indexed(ids)
         gone = [id for id in ids if id not in memories]
-        vectors = self._store.wholes(list(memories))
+        vectors = self._store.whole_vectors(list(memories))
         table.merge(list(memories.values()), vectors, applied=applied, deleted=gone)
 
     def rebuild(self) -> None:
@@ -202,7 +202,7 @@ class TableSync:
     def _current(self) -> int | None:
         meta = self._meta()
         if meta is None or meta["since"] < self._store.forgotten_at:
-            self._store.settle(None, 0)
+            self._store.attach_table(None, 0)
             return None
         return int(meta["generation"])
 
@@ -219,7 +219,7 @@ class TableSync:
             self._merge_ids(table, ids[start : start + REBUILD_BATCH], 0)
         self._merge_ids(table, [], since)
         table.close()
-        self._folders.close_to_others(generation)
+        self._folders.make_private(generation)
         value = {"generation": generation, "since": since, "dimension": dimension}
 
         def switch(tx: Transaction) -> None:
@@ -235,7 +235,7 @@ class TableSync:
         try:
             self._store.reserve.with_room(lambda: table.compact(grace_seconds=GRACE_SECONDS))
         except DiskFull:  # a new table is smaller: the next round builds it
-            self._store.settle(None, 0)
+            self._store.attach_table(None, 0)
             self._folders.remove_others(None, set_aside=True)
             raise
         self._commits = 0

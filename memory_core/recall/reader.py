@@ -31,7 +31,7 @@ from memory_core.scoring import calibration, fusion
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.accesses import Accesses
 from memory_core.storage.index import bm25
-from memory_core.storage.index.analysis import analyse
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.text import question
@@ -98,7 +98,7 @@ class Reader:
         if cues.rehearse:
             self._sessions.answered(who, cues.session, chosen.active, stale)
             self._accesses.associate(chosen.together)
-            self._accesses.note(_rehearsed(answer, chosen))
+            self._accesses.record(_rehearsed(answer, chosen))
         return answer
 
     def by_id(self, who: Identity, cues: Cues) -> Recollection:
@@ -121,7 +121,7 @@ class Reader:
         if not answer.hits:  # forgotten by another process at this moment
             raise validation.unknown(id)
         if cues.rehearse:
-            self._accesses.note([id])
+            self._accesses.record([id])
         return answer
 
     # cues
@@ -159,7 +159,7 @@ class Reader:
 
     def _question(self, cues: Cues, vector: NDArray[np.float32] | None, shown: Mask) -> Question:
         days, called = dates.query_dates(cues.query, self._clock()), entities(cues.query)
-        names = frozenset(term for name in called for term in analyse(name))
+        names = frozenset(term for name in called for term in index_terms(name))
         return Question(
             cues,
             vector if self._store.vectors is not None else None,

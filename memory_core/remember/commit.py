@@ -79,7 +79,7 @@ def remember(tx: Transaction, entry: Entry, twin: str = "") -> Receipt:
     if marks and not lifted:
         return _refused(entry.memory, marks)
     for tombstone in marks:
-        tx.lift(tombstone)
+        tx.remove_tombstone(tombstone)
     first = tx.find_repeat(repeat_key(entry.memory))
     if first is None and twin and tx.accesses([twin]):
         receipt = replace(_reinforce(tx, twin, entry), similar=entry.similar)

@@ -31,16 +31,16 @@ class Accesses:
         self._clock = clock
         self._seconds = seconds
         self._lock = threading.Lock()
-        self._noted: dict[str, tuple[int, float]] = {}
+        self._recorded: dict[str, tuple[int, float]] = {}
         self._together: Counter[tuple[str, str]] = Counter()
         self._since = clock()
 
-    def note(self, ids: Sequence[str]) -> None:
+    def record(self, ids: Sequence[str]) -> None:
         """One more access to each of *ids*, now."""
         now = self._clock()
         with self._lock:
             for id in ids:
-                self._noted[id] = (self._noted.get(id, (0, now))[0] + 1, now)
+                self._recorded[id] = (self._recorded.get(id, (0, now))[0] + 1, now)
 
     def associate(self, ids: Sequence[str]) -> None:
         """One cue brought *ids* to mind together: each pair is linked more strongly (A5.4)."""
@@ -49,12 +49,12 @@ class Accesses:
                 if pair in self._together or len(self._together) < MOST:
                     self._together[pair] += 1
 
-    def keep(self) -> None:
+    def flush_if_due(self) -> None:
         """Journal what was noted when it is time to. Raises as flush does."""
         with self._lock:
             waited = elapsed(self._since, self._clock())
-            noted = bool(self._noted or self._together)
-            due = noted and (waited >= self._seconds or len(self._noted) >= MOST)
+            noted = bool(self._recorded or self._together)
+            due = noted and (waited >= self._seconds or len(self._recorded) >= MOST)
         if due:
             self.flush()
 
@@ -64,7 +64,7 @@ class Accesses:
         Raises Busy or a StorageError; what was noted is then kept for the next time.
         """
         with self._lock:
-            noted, self._noted, self._since = self._noted, {}, self._clock()
+            noted, self._recorded, self._since = self._recorded, {}, self._clock()
             together, self._together = self._together, Counter()
         if not noted and not together:
             return
@@ -80,8 +80,8 @@ class Accesses:
         with self._lock:
             self._together += together
             for id, (count, last) in noted.items():
-                more, later = self._noted.get(id, (0, last))
-                self._noted[id] = (count + more, max(last, later))
+                more, later = self._recorded.get(id, (0, last))
+                self._recorded[id] = (count + more, max(last, later))
 
 
 def _append(

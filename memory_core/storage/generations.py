@@ -72,7 +72,7 @@ class Generations:
         with _disk(f"setting aside generation {number} in {self._root.name}"):
             return source.rename(target)
 
-    def close_to_others(self, number: int) -> None:
+    def make_private(self, number: int) -> None:
         """Give everything in generation *number* the modes 0700 and 0600.
 
         LanceDB and FAISS leave that to the umask, which belongs to the process and cannot be
@@ -87,7 +87,7 @@ class Generations:
                     if path.stat().st_mode & 0o777 != wanted:
                         path.chmod(wanted)
 
-    def keep_damaged(self, number: int) -> None:
+    def replace_quarantined(self, number: int) -> None:
         """Set generation *number* aside in place of what was set aside before: one is enough.
 
         Nothing happens when there is no such generation. Raises StorageError.

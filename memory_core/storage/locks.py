@@ -65,7 +65,7 @@ class FileLock:
             _unlock(file)
             os.close(file)
 
-    def sign(self) -> None:
+    def record_owner(self) -> None:
         """Write the number of this process into the file of the lock, which it holds.
 
         For people to read; the lock is as good without it, so a full disk does not matter.
@@ -75,7 +75,7 @@ class FileLock:
             os.lseek(self._file, 0, os.SEEK_SET)
             os.write(self._file, f" {os.getpid():<20d}\n".encode())
 
-    def signature(self) -> int:
+    def owner(self) -> int:
         """The process that last signed, which may have ended since; 0 when none did."""
         try:
             with self._path.open("rb") as file:

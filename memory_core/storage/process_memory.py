@@ -10,7 +10,7 @@ _M_ARENA_MAX = -8  # malloc.h of the GNU C library
 _ARENAS = 2
 
 
-def share() -> bool:
+def limit_arenas() -> bool:
     """Let all threads share two heaps instead of having one each; False where that is unknown.
 
     What a thread frees is then used by the others. Measured on a server with 10,000 memories:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from memory_core.config import StorageSettings
 from memory_core.errors import IncompatibleStore, MemoryCoreError, StorageError
 from memory_core.records import Change, Identity, MemoryRecord, content_hash
+from memory_core.storage.disk_reserve import DiskReserve
 from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
@@ -29,9 +30,8 @@ from memory_core.storage.index.indexes import Indexes
 from memory_core.storage.index.vector_source import VectorSource, put_vectors
 from memory_core.storage.index.vectors import VectorIndex
 from memory_core.storage.journal.journal import Journal, Transaction
-from memory_core.storage.journal.replay import Slice, SliceReader, Troubles
+from memory_core.storage.journal.replay import Batch, Replayer, Unusable
 from memory_core.storage.locks import RWLock
-from memory_core.storage.reserve import Reserve
 from memory_core.storage.table.table import Table
 from memory_core.storage.view import View
 
@@ -39,10 +39,10 @@ log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
-SLICE = 256
+BATCH = 256
 """Changes applied while the write side of the lock is held once: a reader waits for one slice."""
 
-FIRST_SLICE = 4096
+FIRST_BATCH = 4096
 """The same while the store opens and nobody reads."""
 
 EMBEDDING = "embedding"
@@ -75,12 +75,12 @@ class MemoryStore:
         self.directory = directory
         self._clock = clock
         self.journal = Journal.open(directory, clock=clock, lock_seconds=settings.lock_seconds)
-        self.reserve = Reserve(directory)
-        self.troubles = Troubles()
-        self._reader = SliceReader(self.journal, self.troubles)
-        self._new_indexes = partial(Indexes, index_text, self.troubles)
+        self.reserve = DiskReserve(directory)
+        self.unusable = Unusable()
+        self._reader = Replayer(self.journal, self.unusable)
+        self._new_indexes = partial(Indexes, index_text, self.unusable)
         self._indexes = self._new_indexes()
-        self._source = VectorSource(directory, self.journal, self._reader, self.troubles, settings)
+        self._source = VectorSource(directory, self.journal, self._reader, self.unusable, settings)
         self.fingerprint = ""
         self.table: Table | None = None
         self.table_problem = ""
@@ -88,15 +88,15 @@ class MemoryStore:
         self.applied = 0
         self.applied_at: float | None = None
         """When this process last applied something, by the clock; None before the first time."""
-        self.behind: dict[str, int] = {}
+        self.unsynced: dict[str, int] = {}
         """Ids whose latest change is newer than the table, with that change's sequence."""
         self.forgotten_at = 0
         """Sequence of the newest forget change; files from before it have to go."""
-        self.changed_over_at = 0
+        self.model_changed_at = 0
         """Sequence of the latest change of model; vectors in files from before it are another's."""
         self.reembedding = False
         """True while a change to another model is under way."""
-        self._settled = 0
+        self._table_sequence = 0
         self._dimension = 0
         self._lock = RWLock()
         self._catching = threading.Lock()
@@ -124,7 +124,7 @@ class MemoryStore:
     @property
     def snapshot_problem(self) -> str:
         """Why the snapshot of the vectors was not used at start; "" when it was."""
-        return self._source.unfit
+        return self._source.snapshot_problem
 
     # Writing
 
@@ -162,7 +162,7 @@ class MemoryStore:
         """Apply what this and other processes have committed since; cheap when there is nothing.
 
         Raises StorageError when the journal cannot be read. An entry that is damaged or that an
-        index cannot hold goes to `troubles` and stops nothing.
+        index cannot hold goes to `unusable` and stops nothing.
         """
         last = self.journal.last()
         if last == self.applied and self._vectors_ready:
@@ -171,12 +171,12 @@ class MemoryStore:
             if not self.applied:
                 self._resume()
             while self.applied < last:  # what comes after it, whoever wrote it catches up with
-                most = SLICE if self.applied else FIRST_SLICE
+                most = BATCH if self.applied else FIRST_BATCH
                 changes, reached = self._reader.next(self.applied, most)
                 if reached == self.applied:
                     break
                 searched = self.fingerprint if self.vectors is not None else ""
-                part = self._reader.outcome(changes, self._known, searched)
+                part = self._reader.batch(changes, self._known, searched)
                 with self._lock.write():
                     self._apply(part)
                     self.applied, self.applied_at = reached, self._clock()
@@ -195,8 +195,8 @@ class MemoryStore:
             self._indexes, self.applied = indexes, state["sequence"]
             self.fingerprint, self._dimension = state["model"]
             self.forgotten_at = state["forgotten at"]
-            self.changed_over_at, self.reembedding = state["changed over"]
-            self.behind = dict.fromkeys(state["ids"], state["settled"]) | state["behind"]
+            self.model_changed_at, self.reembedding = state["changed over"]
+            self.unsynced = dict.fromkeys(state["ids"], state["settled"]) | state["behind"]
 
     def state(self) -> dict[str, Any] | None:
         """What a later start begins with, as of `applied`; call inside reading().
@@ -204,7 +204,7 @@ class MemoryStore:
         None when something could not be used: a start then reads the journal and finds it again.
         """
         anchor = self._anchor(self.applied)
-        if self.troubles.count or not anchor:
+        if self.unusable.count or not anchor:
             return None
         return {
             **self._indexes.state(),
@@ -212,9 +212,9 @@ class MemoryStore:
             "anchor": anchor,
             "model": (self.fingerprint, self._dimension),
             "forgotten at": self.forgotten_at,
-            "changed over": (self.changed_over_at, self.reembedding),
-            "behind": self.behind,
-            "settled": self._settled,
+            "changed over": (self.model_changed_at, self.reembedding),
+            "behind": self.unsynced,
+            "settled": self._table_sequence,
         }
 
     def _anchor(self, sequence: int) -> str:
@@ -231,42 +231,42 @@ class MemoryStore:
     def _vectors_ready(self) -> bool:
         return self.vectors is not None or not self.fingerprint
 
-    def _apply(self, part: Slice) -> None:
+    def _apply(self, part: Batch) -> None:
         for id in part.gone:
             self._indexes.remove(id)
         for memory in part.memories:
             self._indexes.put(memory)
         for change in part.changes:
             self._indexes.change(change)
-            self._follow(change)
+            self._track(change)
         if self.vectors is not None:
-            put_vectors(self.vectors, part.vectors, self.columns.row, self.troubles)
+            put_vectors(self.vectors, part.vectors, self.columns.row, self.unusable)
 
-    def _follow(self, change: Change) -> None:
+    def _track(self, change: Change) -> None:
         """Keep account of what the files that are derived from the journal have to follow."""
         if change.kind in ("put", "forget", "vectors"):
-            self.behind[change.target] = change.seq
+            self.unsynced[change.target] = change.seq
         if change.kind == "forget" and (change.body or {}).get("erase", True):
             self.forgotten_at = change.seq
         if change.kind == "meta" and change.body is not None:
             if change.target == EMBEDDING:
-                self._work_with(change.body["value"], change.seq)
+                self._set_model(change.body["value"], change.seq)
             elif change.target == REEMBEDDING:
                 self.reembedding = change.body["value"] is not None
 
-    def _work_with(self, model: Mapping[str, Any], seq: int) -> None:
+    def _set_model(self, model: Mapping[str, Any], seq: int) -> None:
         if model["fingerprint"] != self.fingerprint:
-            self.changed_over_at = seq if self.fingerprint else 0
+            self.model_changed_at = seq if self.fingerprint else 0
             self.fingerprint, self._indexes.vectors = model["fingerprint"], None
             self._dimension = int(model["dimension"])
 
     def _load_vectors(self) -> None:
         rows = {self.columns.id(row): row for row in np.flatnonzero(self.columns.live).tolist()}
-        index = self._source.load(self._dimension, self.fingerprint, rows, self.behind)
+        index = self._source.load(self._dimension, self.fingerprint, rows, self.unsynced)
         with self._lock.write():
             self._indexes.vectors = index
 
-    def close_ranks(self) -> bool:
+    def compact_rows(self) -> bool:
         """Number the rows anew where most are empty; True when that was due. Not for a call."""
         if sparse := self._indexes.sparse:
             with self._catching:  # nothing is applied meanwhile
@@ -303,10 +303,10 @@ class MemoryStore:
         """The memories of *ids* that exist, by id, as of the last catch_up.
 
         From LanceDB where it has the newest state, else from the journal. Those that the journal
-        cannot tell any more are left out and noted in `troubles`.
+        cannot tell any more are left out and noted in `unusable`.
         """
         wanted = list(dict.fromkeys(ids))
-        found = self._from_table([id for id in wanted if id not in self.behind])
+        found = self._from_table([id for id in wanted if id not in self.unsynced])
         missing = [id for id in wanted if id not in found]
         if missing:
             found.update(self._reader.memories(missing))
@@ -325,7 +325,7 @@ class MemoryStore:
         try:
             rows = table.get(ids)
         except (StorageError, IncompatibleStore) as problem:
-            self.distrust(table, problem)
+            self.detach_table(table, problem)
             return {}
         return {id: row for id, row in rows.items() if content_hash(row.text) == row.content_hash}
 
@@ -344,7 +344,7 @@ class MemoryStore:
 
     # The table, filled by maintenance
 
-    def wholes(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    def whole_vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The whole vectors, shape (dimension,), of those of *ids* that have one, by id."""
         with self.reading():
             if self.vectors is None:
@@ -355,36 +355,36 @@ class MemoryStore:
         known = np.flatnonzero(~np.isnan(found[:, 0])).tolist()
         return {ids[place]: found[place] for place in known}
 
-    def fits(self, held: Iterable[str], applied: int) -> bool:
+    def table_complete(self, held: Iterable[str], applied: int) -> bool:
         """True when *held* are the ids that a table which reached *applied* has to hold."""
         with self.reading():
             live = {self.columns.id(row) for row in np.flatnonzero(self.columns.live).tolist()}
-            later = {id for id, seq in self.behind.items() if seq > applied}
+            later = {id for id, seq in self.unsynced.items() if seq > applied}
         return not (live ^ set(held)) - later
 
     @property
-    def settled(self) -> int:
+    def table_sequence(self) -> int:
         """Sequence up to which the table holds everything."""
-        return self._settled
+        return self._table_sequence
 
-    def settle(self, table: Table | None, applied: int) -> None:
+    def attach_table(self, table: Table | None, applied: int) -> None:
         """Serve rows from *table*, which holds everything up to sequence *applied*."""
         with self._lock.write():
             self.table = table
             if table is not None:
-                self.table_problem, self._settled = "", applied
-                self.behind = {id: seq for id, seq in self.behind.items() if seq > applied}
+                self.table_problem, self._table_sequence = "", applied
+                self.unsynced = {id: seq for id, seq in self.unsynced.items() if seq > applied}
 
-    def distrust(self, table: Table, problem: MemoryCoreError) -> None:
+    def detach_table(self, table: Table, problem: MemoryCoreError) -> None:
         """Serve rows from the journal until maintenance has looked at *table*, which failed."""
         if self.table is table:
             log.warning("rows come from the journal: %s", problem.problem)
             self.table, self.table_problem = None, problem.problem
 
-    def tail(self, most: int) -> list[tuple[str, int]]:
+    def oldest_unsynced(self, most: int) -> list[tuple[str, int]]:
         """The ids that are behind and the sequence of their latest change, oldest first."""
         with self.reading():
-            return sorted(self.behind.items(), key=lambda item: item[1])[:most]
+            return sorted(self.unsynced.items(), key=lambda item: item[1])[:most]
 
     def close(self) -> None:
         """Close the files. Nothing is lost without it; later calls raise StorageError."""

@@ -20,7 +20,7 @@ from server.protocol import rendering
 def backup(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
     """Copy the memory to a folder; exit code 1 when what is copied is damaged."""
     del environment
-    made = backups.take(settings.data_dir, _path(args), time.time)
+    made = backups.create(settings.data_dir, _path(args), time.time)
     lines = [f"{_told(made)} copied to {args.folder}", "what is forgotten later stays in this copy"]
     lines += [f"damaged: {problem}" for problem in made.damaged]
     return Outcome(asdict(made), "\n".join(lines), 1 if made.damaged else 0)
@@ -29,7 +29,7 @@ def backup(settings: Settings, args: Namespace, environment: Mapping[str, str]) 
 def restore(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
     """Bring a backup back to a data directory that holds no memory."""
     del environment
-    found = backups.bring_back(_path(args), settings.data_dir)
+    found = backups.restore(_path(args), settings.data_dir)
     text = f"{_told(found)}, copied {rendering.iso(found.at)}, restored to {settings.data_dir}"
     return Outcome(asdict(found), text)
 

@@ -139,7 +139,7 @@ def _engine(settings: config.Settings) -> Engine:
 def _serve(settings: config.Settings, args: Namespace) -> NoReturn:
     from memory_core.storage import process_memory
 
-    process_memory.share()
+    process_memory.limit_arenas()
     if args.transport == "stdio":
         _serve_stdio(settings)
     _serve_http(settings, args)

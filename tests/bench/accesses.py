@@ -61,7 +61,7 @@ def compare(memory: Memory, ids: list[str], recalls: int, drawn: random.Random) 
     for each in chosen:
         start = time.thread_time_ns()
         upkeep.accesses.associate(each[:5])
-        upkeep.accesses.note(each)
+        upkeep.accesses.record(each)
         noted.append((time.thread_time_ns() - start) / 1e6)
     between = parts.store.journal.last() - changes, parts.store.table.versions() - version
     upkeep.accesses.flush()
@@ -70,7 +70,7 @@ def compare(memory: Memory, ids: list[str], recalls: int, drawn: random.Random) 
     for each in chosen[: max(1, recalls // 10)]:
         start = time.thread_time_ns()
         upkeep.accesses.associate(each[:5])
-        upkeep.accesses.note(each)
+        upkeep.accesses.record(each)
         upkeep.accesses.flush()
         at_once.append((time.thread_time_ns() - start) / 1e6)
     median, late = np.quantile(noted, [0.5, 0.99])

@@ -131,7 +131,7 @@ def settled(memory: Memory, seconds: float = 120.0) -> None:
     """Wait until LanceDB holds everything, as it does soon after a busy time."""
     store = memory._runtime.parts().store
     end = time.monotonic() + seconds
-    while (store.table is None or store.behind) and time.monotonic() < end:
+    while (store.table is None or store.unsynced) and time.monotonic() < end:
         time.sleep(0.1)
 
 

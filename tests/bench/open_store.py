@@ -149,7 +149,7 @@ def measure(folder: Path) -> dict[str, float]:
         ("index text", representation, "index_text"),
         ("lexical", LexicalIndex, "put"),
         ("vectors", vector_source.VectorSource, "load"),
-        ("slices", store_module.SliceReader, "outcome"),
+        ("batches", store_module.Replayer, "batch"),
     ]
     with ExitStack() as patches:
         for name, owner, attribute in parts:

@@ -16,29 +16,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 
-MODULES = {
-    "journal": (
-        *("journal", "journal_files", "journal_format", "journal_queries", "journal_reading"),
-        *("transaction", "group_commit", "locks", "failures", "scrubbing", "migrations"),
-    ),
-    "store": (
-        "store",
-        "slices",
-        "indexes",
-        "index_state",
-        "vector_source",
-        "accesses",
-        "reserve",
-        "ages",
-        "past_values",
-    ),
-    "recovery": (
-        *("salvage", "sqlite_pages", "backups", "generations", "manifest", "snapshots"),
-        *("mirror", "inspection"),
-    ),
-    "filters": ("table", "rows", "lance_errors"),
-}
-"""Modules of memory_core.storage."""
+STORAGE = "memory_core/storage"
+MODULES = (
+    *(f"{STORAGE}/{name}.py" for name in ("store", "accesses", "disk_reserve", "generations")),
+    *(f"{STORAGE}/{name}.py" for name in ("locks", "errors")),
+    *(f"{STORAGE}/index/{name}.py" for name in ("indexes", "files", "vector_source")),
+    *(f"{STORAGE}/{room}/*.py" for room in ("journal", "table", "backup")),
+    *(f"memory_core/maintenance/{name}.py" for name in ("table_sync", "snapshots", "inspection")),
+)
+"""Patterns of the modules whose every branch is to be taken, in the root of the repository."""
 
 TESTS = (
     *("tests/storage", "tests/maintenance", "tests/faults/test_damage.py"),
@@ -66,11 +52,10 @@ partial_also =
 
 
 def main() -> None:
-    files = [f"memory_core/storage/{name}.py" for names in MODULES.values() for name in names]
-    assert all((ROOT / file).exists() for file in files)
+    assert all(list(ROOT.glob(pattern)) for pattern in MODULES)
     with tempfile.TemporaryDirectory() as folder:
         settings = Path(folder) / "settings"
-        include = "".join(f"\n    {file}" for file in files)
+        include = "".join(f"\n    {pattern}" for pattern in MODULES)
         settings.write_text(SETTINGS.format(include=include, data=Path(folder) / "data"))
         coverage = [sys.executable, "-m", "coverage"]
         told = f"--rcfile={settings}"

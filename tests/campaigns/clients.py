@@ -168,14 +168,14 @@ class Crowd:
         return sum(0 if last is None else 1 + int(last[0].split(".")[1]) for last in found)
 
     def kill_holder(self) -> None:
-        pid = self.lock.signature()
+        pid = self.lock.owner()
         if pid not in self.running:
             return
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         self.killed, number = True, self.running.pop(pid)
         began = time.monotonic()
-        while self.lock.signature() not in self.running:
+        while self.lock.owner() not in self.running:
             assert time.monotonic() < began + PATIENCE, "nobody took maintenance.lock over"
             time.sleep(0.01)
         self.takeover = time.monotonic() - began

@@ -122,7 +122,7 @@ def main() -> None:
                     seen.append(on_disk(folder))
                     print(f"{number}: {seen[-1]}, {time.monotonic() - begun:.0f} s", flush=True)
             store = memory._runtime.parts().store
-            while store.behind:
+            while store.unsynced:
                 time.sleep(1.0)
             settled = on_disk(folder)
             needed = kept(memory)

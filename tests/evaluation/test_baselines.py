@@ -12,8 +12,8 @@ import pytest
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.baselines import BASELINES, Baselines
 from memory_core.evaluation.conversation import Conversation, Question, Turn
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.bm25 import K1, B
-from memory_core.storage.index.bm25 import analyse as terms_of
 
 
 def _dense(conversation: Conversation, embedder: Any) -> list[list[float]]:
@@ -31,7 +31,7 @@ def _dense(conversation: Conversation, embedder: Any) -> list[list[float]]:
 def _bm25(conversation: Conversation) -> list[list[float]]:
     days = ["11 January 1970", "11 January 1970", "13 January 1970", "13 January 1970", ""]
     documents = [
-        terms_of(f"{day} {turn.speaker} {turn.text}")
+        index_terms(f"{day} {turn.speaker} {turn.text}")
         for day, turn in zip(days, conversation.turns, strict=True)
     ]
     mean = sum(map(len, documents)) / len(documents)
@@ -40,7 +40,7 @@ def _bm25(conversation: Conversation) -> list[list[float]]:
         row = []
         for words in documents:
             score = 0.0
-            for term in set(terms_of(question.text)):
+            for term in set(index_terms(question.text)):
                 frequency = sum(term in other for other in documents)
                 count = words.count(term)
                 idf = math.log(1 + (len(documents) - frequency + 0.5) / (frequency + 0.5))

@@ -13,7 +13,7 @@ from memory_core.errors import DiskFull
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.remember.request import RememberRequest
-from memory_core.storage import reserve
+from memory_core.storage import disk_reserve
 
 
 def fill_up(disk: Path) -> None:
@@ -51,14 +51,14 @@ def test_forgetting_and_upkeep_work_on_a_full_disk(small_disk: Path, scenarios: 
             for n in range(30)
         }
         upkeep.round()
-        assert (disk / "store" / reserve.FILE).stat().st_size == reserve.BYTES
+        assert (disk / "store" / disk_reserve.FILE).stat().st_size == disk_reserve.BYTES
         fill_up(disk)
         refuse(memory, who)
         fill_up(disk)
         assert memory.get(who, told[3]).text == scenarios.text_of("k3")
         report = memory.forget(who, ids=[told[3]], confirm=True, never_again=False)
         assert report.status == "forgotten"
-        assert not (disk / "store" / reserve.FILE).exists()
+        assert not (disk / "store" / disk_reserve.FILE).exists()
         for _ in range(4):
             upkeep.nudge()
             upkeep.round()
@@ -74,7 +74,7 @@ def test_forgetting_and_upkeep_work_on_a_full_disk(small_disk: Path, scenarios: 
         upkeep.nudge()
         upkeep.round()
         assert upkeep.problems == {}
-        assert (disk / "store" / reserve.FILE).stat().st_size == reserve.BYTES
+        assert (disk / "store" / disk_reserve.FILE).stat().st_size == disk_reserve.BYTES
     finally:
         memory.close()
 
@@ -135,24 +135,24 @@ def test_a_table_too_large_for_the_reserve_goes_and_is_built_anew_when_there_is_
 def test_a_reserve_is_only_kept_where_there_is_plenty_of_room(
     small_disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = reserve.Reserve(small_disk)
+    kept = disk_reserve.DiskReserve(small_disk)
     with (small_disk / "filler").open("wb") as stream:
         stream.truncate()
         stream.write(bytes(20 * 2**20))
-    kept.keep()
-    assert not (small_disk / reserve.FILE).exists()
+    kept.ensure()
+    assert not (small_disk / disk_reserve.FILE).exists()
     (small_disk / "filler").unlink()
-    kept.keep()
-    assert (small_disk / reserve.FILE).stat().st_size == reserve.BYTES
-    assert (small_disk / reserve.FILE).stat().st_mode & 0o777 == 0o600
-    (small_disk / reserve.FILE).write_bytes(b"damaged")
-    kept.keep()
-    assert (small_disk / reserve.FILE).stat().st_size == reserve.BYTES
-    (small_disk / reserve.FILE).unlink()
+    kept.ensure()
+    assert (small_disk / disk_reserve.FILE).stat().st_size == disk_reserve.BYTES
+    assert (small_disk / disk_reserve.FILE).stat().st_mode & 0o777 == 0o600
+    (small_disk / disk_reserve.FILE).write_bytes(b"damaged")
+    kept.ensure()
+    assert (small_disk / disk_reserve.FILE).stat().st_size == disk_reserve.BYTES
+    (small_disk / disk_reserve.FILE).unlink()
     monkeypatch.setattr(os, "write", lambda file, data: 7)
     with pytest.raises(Exception, match="a part of the reserve"):
-        kept.keep()
-    assert not (small_disk / reserve.FILE).exists()  # a part of a reserve would be no reserve
+        kept.ensure()
+    assert not (small_disk / disk_reserve.FILE).exists()  # a part of a reserve would be no reserve
 
 
 def test_without_a_reserve_the_disk_is_full(small_disk: Path) -> None:
@@ -160,4 +160,4 @@ def test_without_a_reserve_the_disk_is_full(small_disk: Path) -> None:
         raise DiskFull("no room", "free some")
 
     with pytest.raises(DiskFull):
-        reserve.Reserve(small_disk).with_room(full)
+        disk_reserve.DiskReserve(small_disk).with_room(full)

@@ -134,7 +134,7 @@ def test_a_damaged_backup_manifest(tmp_path: Path) -> None:
 
     def parse(broken: bytes) -> None:
         (tmp_path / "backup.json").write_bytes(broken)
-        backup.read(tmp_path)
+        backup.read_manifest(tmp_path)
 
     survives(parse, data, 6)
 

@@ -19,8 +19,8 @@ def counts(room: Any, ids: list[str]) -> list[int]:
 def test_accesses_are_journalled_in_time_and_survive_a_restart(house: Any, start: float) -> None:
     room = house.room()
     ids = [room.put("a heron"), room.put("a weir")]
-    room.upkeep.accesses.note(ids)
-    room.upkeep.accesses.note(ids[:1])
+    room.upkeep.accesses.record(ids)
+    room.upkeep.accesses.record(ids[:1])
     room.rounds()
     assert counts(room, ids) == [0, 0]
     sequence = room.store.journal.last()
@@ -37,8 +37,8 @@ def test_accesses_of_two_processes_add_up(house: Any) -> None:
     first, second = house.room(), house.room()
     ids = [first.put("a heron"), first.put("a weir")]
     for _ in range(3):
-        first.upkeep.accesses.note(ids)
-        second.upkeep.accesses.note(ids[1:])
+        first.upkeep.accesses.record(ids)
+        second.upkeep.accesses.record(ids[1:])
     house.now += house.settings.storage.access_seconds
     first.rounds(1)
     second.rounds(1)
@@ -51,10 +51,10 @@ def test_many_accesses_are_journalled_ahead_of_time(
     monkeypatch.setattr("memory_core.storage.accesses.MOST", 3)
     room = house.room()
     ids = [room.put(f"heron {number}") for number in range(3)]
-    room.upkeep.accesses.note(ids[:2])
+    room.upkeep.accesses.record(ids[:2])
     room.rounds(1)
     assert counts(room, ids) == [0, 0, 0]
-    room.upkeep.accesses.note(ids[2:])
+    room.upkeep.accesses.record(ids[2:])
     room.rounds(1)
     assert counts(room, ids) == [1, 1, 1]
 
@@ -62,7 +62,7 @@ def test_many_accesses_are_journalled_ahead_of_time(
 def test_stopping_journals_the_last_accesses(house: Any) -> None:
     room = house.room()
     ids = [room.put("a heron")]
-    room.upkeep.accesses.note(ids)
+    room.upkeep.accesses.record(ids)
     room.close()
     assert counts(house.room(), ids) == [1]
 
@@ -70,9 +70,9 @@ def test_stopping_journals_the_last_accesses(house: Any) -> None:
 def test_a_kill_loses_the_last_batch_of_accesses_and_no_other(house: Any) -> None:
     room = house.room()
     ids = [room.put("a heron")]
-    room.upkeep.accesses.note(ids)
+    room.upkeep.accesses.record(ids)
     room.upkeep.accesses.flush()
-    room.upkeep.accesses.note(ids)  # and then nothing more of this process
+    room.upkeep.accesses.record(ids)  # and then nothing more of this process
     assert counts(house.room(), ids) == [1]
 
 
@@ -84,10 +84,10 @@ def test_accesses_that_cannot_be_written_are_kept_for_the_next_time(
 
     def full(build: Callable[[Any], Any]) -> None:
         if not room.upkeep.problems:
-            room.upkeep.accesses.note(ids[:1])  # meanwhile
+            room.upkeep.accesses.record(ids[:1])  # meanwhile
         raise DiskFull("no room", "free some")
 
-    room.upkeep.accesses.note(ids)
+    room.upkeep.accesses.record(ids)
     with monkeypatch.context() as patch:
         patch.setattr(room.store.journal, "write", full)
         house.now += house.settings.storage.access_seconds
@@ -102,11 +102,11 @@ def test_accesses_that_cannot_be_written_are_kept_for_the_next_time(
 def test_an_access_of_what_was_forgotten_is_left_out(house: Any) -> None:
     room = house.room()
     ids = [room.put("a heron"), room.put("a weir")]
-    room.upkeep.accesses.note(ids)
+    room.upkeep.accesses.record(ids)
     room.forget(ids[0])
     room.upkeep.accesses.flush()
     assert counts(room, ids[1:]) == [1]
-    room.upkeep.accesses.note(ids[:1])
+    room.upkeep.accesses.record(ids[:1])
     sequence = room.store.journal.last()
     room.upkeep.accesses.flush()
     assert room.store.journal.last() == sequence
@@ -115,11 +115,11 @@ def test_an_access_of_what_was_forgotten_is_left_out(house: Any) -> None:
 def test_a_clock_that_is_set_back_ten_years_holds_no_access_up(house: Any) -> None:
     room = house.room()
     ids = [room.put("a heron")]
-    room.upkeep.accesses.note(ids)
+    room.upkeep.accesses.record(ids)
     house.now -= 3650 * 86_400.0
     room.rounds(1)
     assert counts(room, ids) == [1]
-    room.upkeep.accesses.note(ids)
+    room.upkeep.accesses.record(ids)
     room.rounds(1)
     assert counts(room, ids) == [1]  # from there on it waits as ever
     house.now += house.settings.storage.access_seconds

@@ -166,5 +166,5 @@ def test_damaged_vectors_are_made_again(house: Any) -> None:
     assert again.embedded() == 3
     again.rounds()
     assert again.embedded() == 4
-    assert again.store.troubles.count == 0
+    assert again.store.unusable.count == 0
     assert house.room().embedded() == 4

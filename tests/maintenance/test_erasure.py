@@ -43,18 +43,18 @@ def test_the_thread_touches_the_table_for_many_changes_at_once(
     room = house.room()
     ids = [room.put(f"heron {number}") for number in range(3)]
     room.rounds()
-    built, settled = room.upkeep.table_sync.since, room.store.settled
+    built, settled = room.upkeep.table_sync.since, room.store.table_sequence
     for id in ids[:2]:
         room.forget(id)
         room.put(f"a stork for {id}")
         room.upkeep.round(hurry=False)
         assert room.upkeep.erasing
-        assert (room.upkeep.table_sync.since, room.store.settled) == (built, settled)
+        assert (room.upkeep.table_sync.since, room.store.table_sequence) == (built, settled)
     later = time.monotonic() + loop.FILES_SECONDS
     monkeypatch.setattr(time, "monotonic", lambda: later)
     room.upkeep.round(hurry=False)
     assert not room.upkeep.erasing
-    assert not room.store.behind
+    assert not room.store.unsynced
 
 
 def test_a_table_that_fails_is_looked_at_in_the_next_round(house: Any) -> None:
@@ -62,7 +62,7 @@ def test_a_table_that_fails_is_looked_at_in_the_next_round(house: Any) -> None:
     room.put("a heron")
     room.rounds()
     shutil.rmtree(house.directory / "table")
-    room.store.distrust(room.store.table, StorageError("it is gone", "wait"))
+    room.store.detach_table(room.store.table, StorageError("it is gone", "wait"))
     room.upkeep.round(hurry=False)
     assert room.store.table is not None
 

@@ -31,7 +31,7 @@ def test_one_works_and_the_next_takes_over_when_it_closes(house: Any) -> None:
     first.rounds()
     second.rounds()
     assert second.store.table is not None
-    assert second.store.behind == {}
+    assert second.store.unsynced == {}
     assert second.store.table.ids() == [heron]
     first.close()
     second.upkeep.round()
@@ -122,7 +122,7 @@ def test_the_lock_passes_on_when_its_holder_is_killed(
     other.wait()
     here.rounds(2)
     assert here.upkeep.holder
-    assert here.store.behind == {}
+    assert here.store.unsynced == {}
     assert here.upkeep.problems == {}
 
 
@@ -226,7 +226,7 @@ def test_a_step_that_goes_on_failing_is_tried_ever_more_rarely_until_a_nudge(
     room.upkeep.nudge()
     room.rounds()
     assert room.upkeep.problems == {}
-    assert room.store.behind == {}
+    assert room.store.unsynced == {}
 
 
 def test_a_round_never_raises_whatever_happens(house: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ class Holder:
     def level(self) -> None:
         """The table holds exactly what the journal holds."""
         store = self.store
-        assert store.behind == {}
+        assert store.unsynced == {}
         assert store.table is not None
         ids = store.table.ids()
         assert sorted(ids) == sorted(store.journal.fold(ids))

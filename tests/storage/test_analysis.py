@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.storage.index.analysis import STOPWORDS, analyse, fold
+from memory_core.storage.index.analyzer import STOPWORDS, fold, index_terms
 
 
 @pytest.mark.parametrize(
@@ -50,30 +50,30 @@ from memory_core.storage.index.analysis import STOPWORDS, analyse, fold
     ],
 )
 def test_terms_of_a_text(text: str, terms: list[str]) -> None:
-    assert analyse(text) == terms
+    assert index_terms(text) == terms
 
 
 def test_voice_marks_of_kana_make_a_difference() -> None:
-    assert analyse("がか") != analyse("かか")
+    assert index_terms("がか") != index_terms("かか")
 
 
 def test_stopwords_are_about_110_words_and_none_is_a_term() -> None:
     assert 100 <= len(STOPWORDS) <= 130
-    assert analyse(" ".join(STOPWORDS)) == []
+    assert index_terms(" ".join(STOPWORDS)) == []
 
 
 @given(st.text(max_size=60))
 def test_terms_do_not_depend_on_case_or_composition(text: str) -> None:
-    assert analyse(unicodedata.normalize("NFD", text)) == analyse(
+    assert index_terms(unicodedata.normalize("NFD", text)) == index_terms(
         unicodedata.normalize("NFC", text)
     )
-    assert analyse(text) == analyse(text)
+    assert index_terms(text) == index_terms(text)
     assert fold(fold(text)) == fold(text)
 
 
 @given(st.text(max_size=60))
 def test_terms_are_words_without_spaces(text: str) -> None:
-    for term in analyse(text):
+    for term in index_terms(text):
         assert term
         # Cn: Han characters that are younger than this Python.
         kinds = {unicodedata.category(c) for c in term.replace(".", "")}
@@ -82,9 +82,9 @@ def test_terms_are_words_without_spaces(text: str) -> None:
 
 def test_threads_get_the_same_terms() -> None:
     text = " ".join(f"running{i} walked{i}ing swimmers" for i in range(2000)) + " gardening" * 50
-    expected = analyse(text)
+    expected = index_terms(text)
     results: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: results.append(analyse(text))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: results.append(index_terms(text))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

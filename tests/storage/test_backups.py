@@ -47,17 +47,17 @@ def store(tmp_path: Path) -> Path:
 
 
 def test_what_was_backed_up_comes_back(store: Path, tmp_path: Path) -> None:
-    made = backup.take(store, tmp_path / "copy", lambda: NOW)
+    made = backup.create(store, tmp_path / "copy", lambda: NOW)
     assert (made.memories, made.sequence, made.at, made.damaged) == (3, 3, NOW, ())
-    assert backup.bring_back(tmp_path / "copy", tmp_path / "again") == made
+    assert backup.restore(tmp_path / "copy", tmp_path / "again") == made
     assert held(tmp_path / "again") == held(store)
 
 
 def test_a_backup_holds_two_private_files(store: Path, tmp_path: Path) -> None:
     umask = os.umask(0)
     try:
-        backup.take(store, tmp_path / "deep" / "copy", lambda: NOW)
-        backup.bring_back(tmp_path / "deep" / "copy", tmp_path / "again")
+        backup.create(store, tmp_path / "deep" / "copy", lambda: NOW)
+        backup.restore(tmp_path / "deep" / "copy", tmp_path / "again")
     finally:
         os.umask(umask)
     folders = {tmp_path / "deep", tmp_path / "deep" / "copy", tmp_path / "again"}
@@ -78,7 +78,7 @@ def test_a_copy_made_while_others_write_is_one_moment(store: Path, tmp_path: Pat
 
     writer = threading.Thread(target=write)
     writer.start()
-    made = [backup.take(store, tmp_path / f"copy{n}", lambda: NOW) for n in range(5)]
+    made = [backup.create(store, tmp_path / f"copy{n}", lambda: NOW) for n in range(5)]
     stop.set()
     writer.join()
     journal.close()
@@ -86,22 +86,22 @@ def test_a_copy_made_while_others_write_is_one_moment(store: Path, tmp_path: Pat
     assert [one.sequence for one in made] == sorted(one.sequence for one in made)
     assert made[-1].sequence > made[0].sequence
     for number, one in enumerate(made):
-        backup.bring_back(tmp_path / f"copy{number}", tmp_path / f"again{number}")
+        backup.restore(tmp_path / f"copy{number}", tmp_path / f"again{number}")
         assert held(tmp_path / f"again{number}") == everything[: one.sequence]
 
 
 def test_a_backup_goes_to_an_empty_folder_only(store: Path, tmp_path: Path) -> None:
-    backup.take(store, tmp_path / "copy", lambda: NOW)
+    backup.create(store, tmp_path / "copy", lambda: NOW)
     before = (tmp_path / "copy" / "journal.db").read_bytes()
     for target in (tmp_path / "copy", store, store / "journal.db"):
         with pytest.raises(InvalidInput, match="not an empty folder"):
-            backup.take(store, target, lambda: NOW)
+            backup.create(store, target, lambda: NOW)
     assert (tmp_path / "copy" / "journal.db").read_bytes() == before
 
 
 def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no memory"):
-        backup.take(tmp_path / "nowhere", tmp_path / "copy", lambda: NOW)
+        backup.create(tmp_path / "nowhere", tmp_path / "copy", lambda: NOW)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,19 +109,19 @@ def test_nothing_is_made_where_there_is_no_memory(tmp_path: Path) -> None:
 def test_a_restore_refuses_where_anything_of_a_memory_is(
     store: Path, tmp_path: Path, name: str
 ) -> None:
-    backup.take(store, tmp_path / "copy", lambda: NOW)
+    backup.create(store, tmp_path / "copy", lambda: NOW)
     there = tmp_path / "there"
     there.mkdir()
     (there / name).write_bytes(b"mine")
     with pytest.raises(InvalidInput, match="holds a memory already"):
-        backup.bring_back(tmp_path / "copy", there)
+        backup.restore(tmp_path / "copy", there)
     assert {path.name: path.read_bytes() for path in there.iterdir()} == {name: b"mine"}
 
 
 def test_a_restore_does_not_replace_what_came_meanwhile(
     store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    backup.take(store, tmp_path / "copy", lambda: NOW)
+    backup.create(store, tmp_path / "copy", lambda: NOW)
     copy = backup._copy
 
     def slow(source: Path, target: Path) -> str:
@@ -130,26 +130,26 @@ def test_a_restore_does_not_replace_what_came_meanwhile(
 
     monkeypatch.setattr(backup, "_copy", slow)
     with pytest.raises(InvalidInput, match="just created"):
-        backup.bring_back(tmp_path / "copy", tmp_path / "there")
+        backup.restore(tmp_path / "copy", tmp_path / "there")
     assert [p.read_bytes() for p in (tmp_path / "there").iterdir()] == [b"mine"]
 
 
 def test_other_files_in_the_folder_do_not_matter(store: Path, tmp_path: Path) -> None:
-    backup.take(store, tmp_path / "copy", lambda: NOW)
+    backup.create(store, tmp_path / "copy", lambda: NOW)
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "tokens.json").write_text("[]")
-    backup.bring_back(tmp_path / "copy", tmp_path / "there")
+    backup.restore(tmp_path / "copy", tmp_path / "there")
     assert held(tmp_path / "there") == held(store)
 
 
 def test_a_damaged_backup_is_not_restored(store: Path, tmp_path: Path) -> None:
-    backup.take(store, tmp_path / "copy", lambda: NOW)
+    backup.create(store, tmp_path / "copy", lambda: NOW)
     file = tmp_path / "copy" / "journal.db"
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
     with pytest.raises(StorageError, match="damaged"):
-        backup.bring_back(tmp_path / "copy", tmp_path / "again")
+        backup.restore(tmp_path / "copy", tmp_path / "again")
     assert list((tmp_path / "again").iterdir()) == []
 
 
@@ -159,43 +159,43 @@ def test_damage_in_the_source_is_told_and_copied_all_the_same(store: Path, tmp_p
     connection = apsw.Connection(str(store / "journal.db"))
     connection.execute("UPDATE changes SET body = replace(body, 'number 1', 'number 7')")
     connection.close()
-    made = backup.take(store, tmp_path / "copy", lambda: NOW)
+    made = backup.create(store, tmp_path / "copy", lambda: NOW)
     assert len(made.damaged) == 1
     assert "change 2" in made.damaged[0]
-    assert backup.read(tmp_path / "copy").damaged == made.damaged
+    assert backup.read_manifest(tmp_path / "copy").damaged == made.damaged
 
 
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", "{}", '{"version": 1}', '{"version": "x"}', "[" * 100_000]
 )
 def test_a_bad_manifest_is_said_so(store: Path, tmp_path: Path, text: str) -> None:
-    backup.take(store, tmp_path / "copy", lambda: NOW)
+    backup.create(store, tmp_path / "copy", lambda: NOW)
     (tmp_path / "copy" / "backup.json").write_text(text)
     with pytest.raises(InvalidInput, match="damaged"):
-        backup.bring_back(tmp_path / "copy", tmp_path / "again")
+        backup.restore(tmp_path / "copy", tmp_path / "again")
 
 
 def test_a_newer_backup_and_a_newer_journal_are_refused(store: Path, tmp_path: Path) -> None:
-    backup.take(store, tmp_path / "copy", lambda: NOW)
+    backup.create(store, tmp_path / "copy", lambda: NOW)
     manifest = tmp_path / "copy" / "backup.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": 2}))
     with pytest.raises(InvalidInput, match="upgrade"):
-        backup.bring_back(tmp_path / "copy", tmp_path / "again")
+        backup.restore(tmp_path / "copy", tmp_path / "again")
     import apsw
 
     connection = apsw.Connection(str(store / "journal.db"))
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     with pytest.raises(IncompatibleStore, match="99"):
-        backup.take(store, tmp_path / "newer", lambda: NOW)
+        backup.create(store, tmp_path / "newer", lambda: NOW)
     assert not list((tmp_path / "newer").iterdir())
 
 
 def test_without_a_manifest_it_is_no_backup(store: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no complete backup"):
-        backup.bring_back(store, tmp_path / "again")
+        backup.restore(store, tmp_path / "again")
     with pytest.raises(InvalidInput, match="no complete backup"):
-        backup.bring_back(tmp_path / "nowhere", tmp_path / "again")
+        backup.restore(tmp_path / "nowhere", tmp_path / "again")
 
 
 def test_a_backup_that_finds_no_room_leaves_nothing(
@@ -207,7 +207,7 @@ def test_a_backup_that_finds_no_room_leaves_nothing(
 
     monkeypatch.setattr(Journal, "backup", full)
     with pytest.raises(DiskFull):
-        backup.take(store, tmp_path / "copy", lambda: NOW)
+        backup.create(store, tmp_path / "copy", lambda: NOW)
     assert list((tmp_path / "copy").iterdir()) == []
 
 

@@ -15,7 +15,7 @@ import re, sys, threading
 from pathlib import Path
 from memory_core.storage import process_memory
 if sys.argv[1] == "shared":
-    assert process_memory.share()
+    assert process_memory.limit_arenas()
 blocks, done = [], threading.Barrier(17)
 
 def work():
@@ -72,5 +72,5 @@ def test_freed_memory_goes_back_to_the_system() -> None:
 
 def test_another_system_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert not process_memory.share()
+    assert not process_memory.limit_arenas()
     assert not process_memory.trim()

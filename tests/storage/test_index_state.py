@@ -50,8 +50,8 @@ def held(store: MemoryStore) -> dict[str, Any]:
         "entities": graph.entities(),
         "ideal": [store.lexical.ideal(word) for word in WORDS],
         "awaited": store._indexes._awaited,
-        "behind": store.behind,
-        "vectors": {id: v.tolist() for id, v in store.wholes(state["ids"]).items()},
+        "behind": store.unsynced,
+        "vectors": {id: v.tolist() for id, v in store.whole_vectors(state["ids"]).items()},
         "store": [getattr(store, name) for name in _OF_THE_STORE],
         "tags": {tag: [columns.id(r) for r in columns.tagged(tag).nonzero()[0]] for tag in WORDS},
     }
@@ -70,7 +70,7 @@ def held(store: MemoryStore) -> dict[str, Any]:
 
 
 _OF_THE_STORE = (
-    *("applied", "fingerprint", "_dimension", "forgotten_at", "changed_over_at", "reembedding"),
+    *("applied", "fingerprint", "_dimension", "forgotten_at", "model_changed_at", "reembedding"),
 )
 _PLAIN = (
     *("visibility", "kind", "role", "trust", "tier", "position", "occurred_at", "recorded_at"),
@@ -113,7 +113,7 @@ def renumber(store: MemoryStore) -> None:
     before = held(store)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Indexes, "sparse", True)
-        assert store.close_ranks()
+        assert store.compact_rows()
     assert not store.columns.empty
     assert held(store) == before
 
@@ -230,7 +230,7 @@ def test_what_could_not_be_used_is_found_again_at_the_next_start(shop: Any) -> N
     shop.put(store, "heron")
     odd = shop.put(store, "a mill")
     shop.change(store, odd.id, importance="very")
-    assert store.troubles.count == 1
+    assert store.unusable.count == 1
     write(shop, store)
     assert list(shop.directory.glob(f"index/*[0-9]/{files.FILE}")) == []
-    assert shop.open().troubles.count == 1
+    assert shop.open().unusable.count == 1

@@ -151,6 +151,6 @@ def test_an_index_that_hides_a_row_is_found(
 
 def test_vectors_of_the_model_before_are_no_damage(upkeep: Any, memory: Memory) -> None:
     store = memory._runtime.parts().store
-    store.changed_over_at = store.applied + 1
+    store.model_changed_at = store.applied + 1
     store.table._open.update("true", {"vector": [0.5] * 64})  # type: ignore[union-attr]
     assert upkeep.inspection.run() == []

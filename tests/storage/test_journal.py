@@ -55,7 +55,7 @@ class BesideAnother:
         rows = self.mine.execute(*arguments).fetchall()
         if self.waiting:
             self.waiting = False
-            files.lay_out(self.other)
+            files.create_tables(self.other)
         return SimpleNamespace(fetchall=lambda: rows)
 
 
@@ -328,8 +328,8 @@ def test_tombstones_name_the_forgotten_memory_until_lifted(journal: Journal) -> 
         return transaction.tombstones(["d2", "d1", "d3"])
 
     assert journal.write(look) == [(A, "d1", 1001.0), (A, "d2", 1001.0), (B, "d2", 1002.0)]
-    assert journal.write(lambda t: t.lift(A)) is True
-    assert journal.write(lambda t: t.lift(A)) is False
+    assert journal.write(lambda t: t.remove_tombstone(A)) is True
+    assert journal.write(lambda t: t.remove_tombstone(A)) is False
     assert journal.write(look) == [(B, "d2", 1002.0)]
 
 

@@ -373,7 +373,7 @@ def test_an_interrupted_follower_leaves_the_queue_or_hands_on_the_lead(
     committing, go = threading.Event(), threading.Event()
     done: list[str] = []
 
-    def commit(entries: list[group_commit.Entry]) -> None:
+    def commit(entries: list[group_commit.PendingWrite]) -> None:
         done.extend(entry.build(None) for entry in entries)
         committing.set()
         assert go.wait(LONG)
@@ -384,7 +384,7 @@ def test_an_interrupted_follower_leaves_the_queue_or_hands_on_the_lead(
                 assert super().wait(LONG)
             raise KeyboardInterrupt
 
-    class InterruptedEntry(group_commit.Entry):
+    class InterruptedEntry(group_commit.PendingWrite):
         def __init__(self, build: Callable[[Any], Any], deadline: float) -> None:
             super().__init__(build, deadline)
             self.woken = Interrupted()
@@ -408,7 +408,7 @@ def test_an_interrupted_follower_leaves_the_queue_or_hands_on_the_lead(
 
     leader = start("leader")
     assert committing.wait(LONG)
-    monkeypatch.setattr(group_commit, "Entry", InterruptedEntry)
+    monkeypatch.setattr(group_commit, "PendingWrite", InterruptedEntry)
     follower = start("gone")
     if elected:
         wait_for(lambda: len(group._queue) == 1)

@@ -135,7 +135,7 @@ class JournalMachine(RuleBasedStateMachine):
     @rule(id=ids)
     def lift(self, id: str) -> None:
         known = any(each == id for each, _ in self.tombstones)
-        assert self.journal.write(lambda transaction: transaction.lift(id)) == known
+        assert self.journal.write(lambda transaction: transaction.remove_tombstone(id)) == known
         self.tombstones = [each for each in self.tombstones if each[0] != id]
 
     @rule(key=st.sampled_from("klm"), some=st.lists(ids, max_size=2))

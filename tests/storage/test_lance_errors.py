@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_core.errors import DiskFull, InvalidInput, ReadOnly, StorageError
-from memory_core.storage.table.lance import DamagedTable, edge
+from memory_core.storage.table.lance import DamagedTable, lance_errors
 
 # The names under which a panic of native code arrives; one of them is no Exception.
 RustPanic = type("RustPanic", (Exception,), {})
@@ -33,7 +33,7 @@ SOURCE = "/registry/src/lance-table-13.0.0/src/io/commit.rs:1663:50"
 def test_every_error_of_the_vendor_has_a_name_here(
     problem: BaseException, error: type[StorageError]
 ) -> None:
-    with pytest.raises(StorageError) as caught, edge("merging into the table"):
+    with pytest.raises(StorageError) as caught, lance_errors("merging into the table"):
         raise problem
     assert type(caught.value) is error
     assert caught.value.problem.startswith("merging into the table")
@@ -42,13 +42,13 @@ def test_every_error_of_the_vendor_has_a_name_here(
 
 @pytest.mark.parametrize("problem", [KeyboardInterrupt(), SystemExit(1), InvalidInput("a", "b")])
 def test_what_is_not_the_vendors_passes(problem: BaseException) -> None:
-    with pytest.raises(type(problem)) as caught, edge("merging into the table"):
+    with pytest.raises(type(problem)) as caught, lance_errors("merging into the table"):
         raise problem
     assert caught.value is problem
 
 
 def test_a_long_reason_is_cut_to_its_first_line() -> None:
-    with pytest.raises(StorageError) as caught, edge("opening the table"):
+    with pytest.raises(StorageError) as caught, lance_errors("opening the table"):
         raise RuntimeError("x" * 1000 + "\nbacktrace")
     assert len(str(caught.value)) < 350
     assert "backtrace" not in str(caught.value)

@@ -67,16 +67,16 @@ def test_a_follower_serves_what_the_holder_wrote(make_holder: Any, holder: Any) 
     memories = holder.fill(5)
     holder.table_sync.keep()
     other = make_holder(holder.shop)
-    assert len(other.store.behind) == 5
+    assert len(other.store.unsynced) == 5
     other.table_sync.follow()
-    assert other.store.behind == {}
+    assert other.store.unsynced == {}
     assert other.store.memories(memories) == memories
     late = holder.shop.put(holder.store, "a late heron")
     other.store.catch_up()
     assert other.store.memories([late.id]) == {late.id: late}
     holder.table_sync.keep()
     other.table_sync.follow()
-    assert other.store.behind == {}
+    assert other.store.unsynced == {}
     other.level()
 
 
@@ -96,7 +96,9 @@ def test_a_follower_never_serves_a_row_that_is_older_than_what_it_has_applied(
     shop.change(holder.store, once.id, speaker="Ana")
     shop.change(holder.store, twice.id, speaker="Ben")
     assert holder.store.table is not None
-    holder.table_sync._merge_ids(holder.store.table, [once.id], holder.store.tail(1)[0][1])
+    holder.table_sync._merge_ids(
+        holder.store.table, [once.id], holder.store.oldest_unsynced(1)[0][1]
+    )
     other.table_sync.follow()
     assert other.store.memories([twice.id])[twice.id].speaker == "Ben"
 
@@ -193,7 +195,7 @@ def test_long_work_ends_between_two_batches_when_told_to(make_holder: Any, make_
     assert holder.generations() == ["1"]
     holder.fill(4, "stork")
     stop.keep()
-    assert len(holder.store.behind) == 4
+    assert len(holder.store.unsynced) == 4
     assert holder.store.memories(memories) == memories
 
 
@@ -237,5 +239,5 @@ def test_a_change_that_names_no_memory_leaves_the_table_alone(holder: Any) -> No
     holder.table_sync.keep()
     holder.store.commit(lambda tx: tx.append(Change("meta", "x", {"value": 1})))
     Snapshots(holder.store, holder.shop.settings.storage).keep()
-    assert holder.store.behind == {}
+    assert holder.store.unsynced == {}
     holder.level()

@@ -58,7 +58,7 @@ def test_odd_but_usable_values_are_found_and_returned_as_they_are(shop: Any, nam
     store.commit(lambda tx: tx.append(Change("put", odd["id"], odd)))
     assert shop.words(store, "heron") == ["an odd heron"]
     assert store.memories([odd["id"]]) == {odd["id"]: from_fields(odd)}
-    assert store.troubles.count == 0
+    assert store.unusable.count == 0
 
 
 def test_an_unknown_scope_of_a_newer_version_is_shown_to_its_owner_alone(shop: Any) -> None:
@@ -81,7 +81,7 @@ def test_index_text_that_raises_leaves_the_text_itself_searchable(make_shop: Any
     shop.opened.append(store)
     heron = shop.put(store, "a heron")
     assert shop.words(store, "heron") == ["a heron"]
-    assert list(store.troubles.entries) == [heron.id]
+    assert list(store.unusable.entries) == [heron.id]
 
 
 def damage(shop: Any, statement: str) -> None:
@@ -105,7 +105,7 @@ def test_a_damaged_change_is_passed_over_and_named(shop: Any) -> None:
     assert shop.words(again, "heron mill weir wair") == ["a heron", "a mill"]
     assert again.memories([weir.id]) == {}
     assert again.applied == again.journal.last()
-    assert "change 2" in again.troubles.entries
+    assert "change 2" in again.unusable.entries
     shop.put(again, "another weir")
     assert shop.words(again, "weir") == ["another weir"]
 
@@ -127,7 +127,7 @@ def test_damaged_vectors_of_one_memory_leave_the_others_searchable(shop: Any) ->
     again = shop.open()
     assert again.vectors is not None
     assert again.vectors.rows_with_vectors == 4
-    assert again.troubles.vectors == {memories[2].id}
+    assert again.unusable.vectors == {memories[2].id}
     assert set(again.memories(m.id for m in memories)) == {m.id for m in memories}
 
 
@@ -142,9 +142,9 @@ def test_vectors_that_are_no_numbers_leave_the_others_searchable(shop: Any, valu
         each.catch_up()
         assert each.vectors is not None
         assert each.vectors.rows_with_vectors == 1
-        assert each.troubles.vectors == {heron.id}
+        assert each.unusable.vectors == {heron.id}
     store.commit(lambda tx: tx.put_vectors(heron.id, "toy-1", [0], shop.vectors("a heron")))
-    assert store.troubles.vectors == set()
+    assert store.unusable.vectors == set()
 
 
 def test_a_switch_of_the_model_takes_the_vectors_of_the_new_one(shop: Any) -> None:

@@ -97,7 +97,7 @@ def test_a_whole_batch_that_holds_nothing_wanted_is_read_once(
     for number in range(2 * BATCH + 1):
         put(journal, f"{number:020}", "a vault" if number == 1 else "a weir")
     read: list[tuple[str, int]] = []
-    for name in ("values", "holding"):
+    for name in ("text_values", "puts_where"):
         real = getattr(Journal, name)
 
         def spied(self: Journal, *given: Any, name: str = name, real: Any = real) -> Any:
@@ -107,10 +107,15 @@ def test_a_whole_batch_that_holds_nothing_wanted_is_read_once(
         monkeypatch.setattr(Journal, name, spied)
     past = PastValues(journal, "topic", BATCH)
     assert found(past, "vault") == [2]
-    assert read == [("values", 0), ("holding", 0), ("values", BATCH), ("values", 2 * BATCH)]
+    assert read == [
+        ("text_values", 0),
+        ("puts_where", 0),
+        ("text_values", BATCH),
+        ("text_values", 2 * BATCH),
+    ]
     read.clear()
     assert found(past, "vault") == [2]  # not yet emptied; the batch that holds it is read anew
-    assert read == [("values", 0), ("holding", 0), ("values", 2 * BATCH)]
+    assert read == [("text_values", 0), ("puts_where", 0), ("text_values", 2 * BATCH)]
 
 
 def test_a_damaged_entry_is_passed_over(tmp_path: Path) -> None:

@@ -22,15 +22,15 @@ from memory_core.errors import DiskFull, ReadOnly, StorageError
 from memory_core.maintenance.inspection import Inspection
 from memory_core.maintenance.snapshots import Snapshots
 from memory_core.records import Change, MemoryRecord, to_fields
-from memory_core.storage import accesses, locks, reserve
+from memory_core.storage import accesses, disk_reserve, locks
 from memory_core.storage.accesses import Accesses
 from memory_core.storage.backup import backup, sqlite_pages
 from memory_core.storage.backup.salvage import salvage
+from memory_core.storage.disk_reserve import DiskReserve
 from memory_core.storage.index import files
 from memory_core.storage.journal import files as journal_files
-from memory_core.storage.journal.group_commit import Entry, GroupCommit
+from memory_core.storage.journal.group_commit import GroupCommit, PendingWrite
 from memory_core.storage.journal.journal import DamagedVectors, Journal
-from memory_core.storage.reserve import Reserve
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
 LONG = 30.0
@@ -161,7 +161,7 @@ def test_an_interrupt_leaves_a_commit_alone_that_another_leads(
     commits: list[list[str]] = []
     begun, go, taken = threading.Event(), threading.Event(), threading.Event()
 
-    def commit(entries: list[Entry]) -> None:
+    def commit(entries: list[PendingWrite]) -> None:
         commits.append([entry.build(None) for entry in entries])
         (taken if len(commits) == 2 else begun).set()
         assert go.wait(LONG)
@@ -236,15 +236,15 @@ def test_backups_say_what_the_disk_refuses(tmp_path: Path, monkeypatch: pytest.M
     journal.close()
     (tmp_path / "file").touch()
     with pytest.raises(StorageError, match="write the backup"):
-        backup.take(tmp_path / "store", tmp_path / "file" / "copy", lambda: 0.0)
-    backup.take(tmp_path / "store", tmp_path / "copy", lambda: 0.0)
+        backup.create(tmp_path / "store", tmp_path / "file" / "copy", lambda: 0.0)
+    backup.create(tmp_path / "store", tmp_path / "copy", lambda: 0.0)
 
     def refuse(*_: Any) -> None:
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(StorageError, match="restore the backup"):
-        backup.bring_back(tmp_path / "copy", tmp_path / "again")
+        backup.restore(tmp_path / "copy", tmp_path / "again")
     assert list((tmp_path / "again").iterdir()) == []
 
 
@@ -296,7 +296,7 @@ def test_forgetting_passes_over_a_link_that_only_sounds_like_it_and_damaged_puts
     journal.close()
     damage(tmp_path, "UPDATE changes SET body = replace(body, 'text', 'next') WHERE seq = 2")
     journal = opened(tmp_path)
-    assert journal.holding("topic", lambda id, value: True, 0, journal.last()) == [3]
+    assert journal.puts_where("topic", lambda id, value: True, 0, journal.last()) == [3]
     journal.close()
 
 
@@ -308,10 +308,10 @@ def test_values_beyond_every_column_are_named_and_stop_nothing(shop: Any) -> Non
     heron, weir = shop.put(store, "a heron"), shop.put(store, "a weir")
     odd = to_fields(shop.memory("an odd heron", session="s")) | {"position": -(2**40)}
     store.commit(lambda tx: tx.append(Change("put", odd["id"], odd)))
-    assert odd["id"] in store.troubles.entries
+    assert odd["id"] in store.unusable.entries
     body = {"ids": [weir.id], "counts": ["many"], "last": [1.0]}
     store.commit(lambda tx: tx.append(Change("access", "", body)))
-    assert any(what.startswith("change ") for what in store.troubles.entries)
+    assert any(what.startswith("change ") for what in store.unusable.entries)
     store.commit(lambda tx: tx.append(Change("put", odd["id"], {"access_count": 3})))
     link = {"b": odd["id"], "kind": "updates", "weight": 1.0}
     store.commit(lambda tx: tx.append(Change("link", heron.id, link)))
@@ -418,15 +418,15 @@ def test_the_same_model_named_once_more_is_no_change_of_model(shop: Any) -> None
     vectors, again = store.vectors, {"value": store.journal.meta(EMBEDDING)}
     store.commit(lambda tx: tx.append(Change("meta", EMBEDDING, again)))
     assert store.vectors is vectors
-    assert store.changed_over_at == 0
+    assert store.model_changed_at == 0
 
 
 def test_a_table_that_serves_no_more_is_not_distrusted_again(holder: Any) -> None:
     holder.filled()
     store, table = holder.store, holder.store.table
     problem = StorageError("it is broken", "mend it")
-    store.distrust(table, problem)
-    store.distrust(table, StorageError("another", "mend it"))
+    store.detach_table(table, problem)
+    store.detach_table(table, StorageError("another", "mend it"))
     assert store.table_problem == "it is broken"
 
 
@@ -528,9 +528,9 @@ def test_a_reserve_that_the_disk_cuts_short_is_taken_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.write
-    monkeypatch.setattr(reserve.os, "write", lambda file, body: real(file, body[:100]))
+    monkeypatch.setattr(disk_reserve.os, "write", lambda file, body: real(file, body[:100]))
     with pytest.raises(StorageError, match="a part of the reserve"):
-        Reserve(tmp_path).keep()
+        DiskReserve(tmp_path).ensure()
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(StorageError, match="keep a reserve"):
-        Reserve(tmp_path / "nowhere").keep()
+        DiskReserve(tmp_path / "nowhere").ensure()

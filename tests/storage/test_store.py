@@ -12,7 +12,7 @@ import pytest
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.representation import index_text
-from memory_core.storage.store import SLICE, MemoryStore
+from memory_core.storage.store import BATCH, MemoryStore
 
 
 def test_a_write_of_one_store_is_read_by_the_other_at_its_next_call(shop: Any) -> None:
@@ -28,7 +28,7 @@ def test_a_write_of_one_store_is_read_by_the_other_at_its_next_call(shop: Any) -
 
 def test_a_store_that_lags_many_slices_behind_catches_up_with_all_of_them(shop: Any) -> None:
     late, busy = shop.open(), shop.open()
-    memories = [shop.memory(f"mill {number}") for number in range(2 * SLICE + 10)]
+    memories = [shop.memory(f"mill {number}") for number in range(2 * BATCH + 10)]
     for start in range(0, len(memories), 100):
         batch = memories[start : start + 100]
 

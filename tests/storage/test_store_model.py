@@ -176,7 +176,7 @@ class StoreMachine(RuleBasedStateMachine):
         upkeep.round()
         assert upkeep.problems == {}
         if upkeep.holder:
-            assert store.behind == {}
+            assert store.unsynced == {}
             assert not upkeep.erasing
             assert store.table is not None
             assert sorted(store.table.ids()) == sorted(self.fields)
@@ -197,7 +197,7 @@ class StoreMachine(RuleBasedStateMachine):
         wanted = {id: as_memory(fields) for id, fields in self.fields.items()}
         for store in self.stores:
             assert store.memories([*wanted, *self.forgotten]) == wanted
-            assert store.troubles.count == 0
+            assert store.unusable.count == 0
             self.same_columns(store, wanted)
             self.same_words(store, wanted)
             self.same_graph(store, wanted)

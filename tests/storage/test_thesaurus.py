@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memory_core.embedding.minilm import MiniLM
-from memory_core.storage.index.analysis import analyse
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.bm25 import MISSPELT, NEAR, LexicalIndex
 from memory_core.storage.index.vocabulary import TABLE, near_terms
 
@@ -29,7 +29,7 @@ def builder() -> ModuleType:
 
 
 def term(word: str) -> str:
-    return analyse(word)[0]
+    return index_terms(word)[0]
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)

@@ -41,7 +41,7 @@ class Backup:
     """What the checksums of the journal found when it was copied; [] when all is well."""
 
 
-def take(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
+def create(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
     """Copy the memory in *source* to the new or empty folder *target* while others write to it.
 
     The copy holds one moment of the journal, is read back and checked, and is complete once the
@@ -73,13 +73,13 @@ def take(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
     return made
 
 
-def bring_back(backup: Path, directory: Path) -> Backup:
+def restore(backup: Path, directory: Path) -> Backup:
     """Make the memory of the folder *backup* the one in *directory*, which must not hold any.
 
     The copy is compared with the manifest before it gets its name. Raises InvalidInput when
     *backup* holds no complete backup or *directory* a memory, StorageError for a damaged backup.
     """
-    manifest = read(backup)
+    manifest = read_manifest(backup)
     taken = _taken(directory)
     if taken:
         raise InvalidInput(
@@ -110,7 +110,7 @@ def bring_back(backup: Path, directory: Path) -> Backup:
     return manifest
 
 
-def read(backup: Path) -> Backup:
+def read_manifest(backup: Path) -> Backup:
     """The manifest of the folder *backup*. Raises InvalidInput when there is none, or a bad one."""
     try:
         data: Any = json.loads((backup / MANIFEST).read_text("utf-8"))

@@ -38,7 +38,7 @@ class Salvaged:
 
 
 @dataclass
-class Finds:
+class FoundRows:
     """The rows that are whole, by their keys."""
 
     changes: dict[int, Stored] = field(default_factory=dict)
@@ -71,9 +71,9 @@ def salvage(source: Path, target: Path, clock: Callable[[], float]) -> Salvaged:
     return Salvaged(len(finds.changes), memories, _gaps(sorted(finds.changes)))
 
 
-def find(pages: Pages) -> Finds:
+def find(pages: Pages) -> FoundRows:
     """The rows of *pages* that match their checksums; what was scrubbed once stays scrubbed."""
-    finds = Finds()
+    finds = FoundRows()
     for rowid, values in pages.rows():
         row = (rowid, *values[1:])
         if len(row) == _CHANGE and _whole_change(row):
@@ -92,22 +92,22 @@ def _whole_change(row: Stored) -> bool:
     return isinstance(at, int | float) and intact((row[0], float(at), *row[2:]))
 
 
-def _fill(tx: Transaction, finds: Finds) -> int:
+def _fill(tx: Transaction, finds: FoundRows) -> int:
     """Write *finds* and what follows from them; how many memories live."""
     state = _State()
     for seq in sorted(finds.changes):
         row = finds.changes[seq]
         row = (seq, float(row[1]), *row[2:])
         texts = row[2:5] if row[11] else row[2:12]  # what was scrubbed is zeros and no text
-        tx.copy("changes", (seq, row[1], *map(_text, texts), *row[2 + len(texts) :]))
-        state.follow(verified(row))
+        tx.insert_row("changes", (seq, row[1], *map(_text, texts), *row[2 + len(texts) :]))
+        state.apply(verified(row))
     state.write(tx)
     newest = {(row[1], row[2]): row for _, row in sorted(finds.vectors.items()) if not row[7]}
     for row in newest.values():
         if row[1].decode() in state.live:
             seq, memory, fingerprint, parts, dimension, data, checksum, gone = row
             names = (_text(memory), _text(fingerprint), _text(parts))
-            tx.copy("vectors", (seq, *names, dimension, data, checksum, gone))
+            tx.insert_row("vectors", (seq, *names, dimension, data, checksum, gone))
     for row in finds.receipts.values():
         _keep_receipt(tx, row, state.live.keys())
     return len(state.live)
@@ -121,7 +121,7 @@ class _State:
         self.tombstones: list[Stored] = []
         self.meta: dict[str, Any] = {}
 
-    def follow(self, change: Change) -> None:
+    def apply(self, change: Change) -> None:
         """Take *change* in."""
         body: Mapping[str, Any] = change.body or {}
         if change.kind == "put" and (change.target in self.live or "text" in body):
@@ -151,11 +151,11 @@ class _State:
             free = key not in taken and not (memory.replaced and memory.superseded_by)
             taken |= {key} if free else set()
             place = (memory.thread, memory.position, memory.access_count, memory.last_accessed)
-            tx.copy("heads", (id, key if free else None, *place))
+            tx.insert_row("heads", (id, key if free else None, *place))
         for tombstone in self.tombstones:
-            tx.copy("tombstones", tombstone)
+            tx.insert_row("tombstones", tombstone)
         for name, value in self.meta.items():
-            tx.copy("meta", (name, encode(value)))
+            tx.insert_row("meta", (name, encode(value)))
 
 
 def _keep_receipt(tx: Transaction, row: Stored, live: Iterable[str]) -> None:

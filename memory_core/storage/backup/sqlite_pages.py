@@ -23,7 +23,7 @@ _MOST = 2**26
 _WRONG = (IndexError, struct.error, UnicodeDecodeError, ValueError, OverflowError)
 
 
-class Row(NamedTuple):
+class StoredRow(NamedTuple):
     """A row as it is stored: its rowid, and its values (text as bytes; NULL for the rowid)."""
 
     rowid: int
@@ -41,7 +41,7 @@ class Pages:
         self._log = list(_frames(frames, self.size))
         self._newest = dict(self._log)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StoredRow]:
         """Every row of every table leaf, the older images of a page before the newer ones."""
         for number in range(1, len(self._body) // self.size + 1):
             yield from self._leaf(number, self._stored(number))
@@ -51,7 +51,7 @@ class Pages:
     def _stored(self, number: int) -> bytes:
         return self._body[(number - 1) * self.size : number * self.size]
 
-    def _leaf(self, number: int, page: bytes) -> Iterator[Row]:
+    def _leaf(self, number: int, page: bytes) -> Iterator[StoredRow]:
         start = 100 if number == 1 else 0
         if len(page) < self.size or page[start] != _LEAF:
             return
@@ -62,19 +62,19 @@ class Pages:
             except _WRONG:
                 continue
 
-    def _cell(self, page: bytes, at: int) -> Row:
+    def _cell(self, page: bytes, at: int) -> StoredRow:
         length, at = _varint(page, at)
         rowid, at = _varint(page, at)
         if length > _MOST:
             raise ValueError("longer than any row")
         most, least = self.size - 35, (self.size - 12) * 32 // 255 - 23
         if length <= most:
-            return Row(rowid, _values(page[at : at + length]))
+            return StoredRow(rowid, _values(page[at : at + length]))
         kept = least + (length - least) % (self.size - 4)
         kept = kept if kept <= most else least
         following = int.from_bytes(page[at + kept : at + kept + 4])
         rest = self._overflow(following, length - kept)
-        return Row(rowid, _values(page[at : at + kept] + rest))
+        return StoredRow(rowid, _values(page[at : at + kept] + rest))
 
     def _overflow(self, number: int, length: int) -> bytes:
         parts: list[bytes] = []

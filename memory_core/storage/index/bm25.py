@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.storage.index.analysis import analyse
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.vocabulary import Spelling, near_terms
 
-__all__ = ["LexicalIndex", "analyse"]
+__all__ = ["LexicalIndex"]
 
 K1, B = 0.9, 0.4
 """Saturation and length normalisation; measured on LoCoMo and BEAM (design, section 3)."""
@@ -120,7 +120,7 @@ class LexicalIndex:
         """Index *text* for *row* (from 0) instead of what it had."""
         self.remove(row)
         self._reserve(row + 1)
-        terms = analyse(text)
+        terms = index_terms(text)
         counts = Counter(map(self._number, terms))
         for number, count in counts.items():
             rows = self._rows[number]
@@ -154,12 +154,12 @@ class LexicalIndex:
             self._lengths[row] = 0
 
     def document_frequency(self, term: str) -> int:
-        """Number of texts that hold *term*, a term as `analyse` gives it."""
+        """Number of texts that hold *term*, as `index_terms` returns it."""
         number = self._numbers.get(term)
         return 0 if number is None else len(self._rows[number])
 
     def holders(self, term: str) -> NDArray[np.int64]:
-        """The rows that hold *term*, a term as `analyse` gives it."""
+        """The rows that hold *term*, as `index_terms` returns it."""
         number = self._numbers.get(term)
         return np.array(() if number is None else self._rows[number], np.int64)
 
@@ -172,7 +172,7 @@ class LexicalIndex:
         scores = np.zeros(self._size, np.float32)
         postings, ideal, held = [], 0.0, {}
         near: dict[str, Postings] = {}
-        for term in dict.fromkeys(analyse(query)):
+        for term in dict.fromkeys(index_terms(query)):
             number, share = self._meant(term)
             # Copies: an array cannot grow while a view of it is alive.
             rows = np.array(() if number is None else self._rows[number], np.int32)

@@ -20,7 +20,7 @@ from memory_core.storage.index.bm25 import LexicalIndex
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
 from memory_core.storage.index.vectors import VectorIndex
-from memory_core.storage.journal.replay import WRONG_VALUE, Troubles
+from memory_core.storage.journal.replay import WRONG_VALUE, Unusable
 
 DERIVED_FROM = "derived_from"
 
@@ -42,14 +42,14 @@ _CHOICES = {
 class Indexes:
     """What is searched. Nothing here locks; the store keeps readers and writers apart."""
 
-    def __init__(self, index_text: Callable[[MemoryRecord], str], troubles: Troubles) -> None:
+    def __init__(self, index_text: Callable[[MemoryRecord], str], unusable: Unusable) -> None:
         """Start empty; *index_text* gives what the lexical index holds of a memory."""
         self.columns = Columns()
         self.lexical = LexicalIndex()
         self.graph = Graph()
         self.vectors: VectorIndex | None = None
         self._index_text = index_text
-        self._troubles = troubles
+        self._unusable = unusable
         self._awaited: dict[str, set[str]] = {}
         """Ids that are not there, and the memories that are derived from them."""
 
@@ -64,7 +64,7 @@ class Indexes:
             self._link_sources(row, memory, sources)
         except WRONG_VALUE as problem:
             self.remove(memory.id)
-            self._troubles.note(memory.id, problem)
+            self._unusable.add(memory.id, problem)
 
     def remove(self, id: str) -> None:
         """Take the memory *id* out of every index; nothing happens when it is not there."""
@@ -121,7 +121,7 @@ class Indexes:
 
     def renumbered(self) -> Indexes:
         """New ones without empty rows, which hold the same; the vectors are still to be taken."""
-        fresh = Indexes(self._index_text, self._troubles)
+        fresh = Indexes(self._index_text, self._unusable)
         fresh.restore(self.state())
         return fresh
 
@@ -149,19 +149,19 @@ class Indexes:
             elif change.kind == "put" and not _COUNTED.isdisjoint(change.body):
                 self._count(change.target, change.body)
         except WRONG_VALUE as problem:
-            self._troubles.note(f"change {change.seq}", problem)
+            self._unusable.add(f"change {change.seq}", problem)
 
     def _put_columns(self, memory: MemoryRecord) -> int:
         try:
             return self.columns.put(memory)
         except (OverflowError, ValueError):
-            return self.columns.put(_tame(memory))
+            return self.columns.put(_clamped(memory))
 
     def _text(self, memory: MemoryRecord) -> str:
         try:
             return self._index_text(memory)
         except WRONG_VALUE as problem:
-            self._troubles.note(memory.id, f"indexed by its text alone ({problem})")
+            self._unusable.add(memory.id, f"indexed by its text alone ({problem})")
             return memory.text
 
     def _link_sources(self, row: int, memory: MemoryRecord, before: tuple[str, ...]) -> None:
@@ -194,7 +194,7 @@ class Indexes:
             self.graph.link(a, b, body["kind"], body["weight"])
 
 
-def _tame(memory: MemoryRecord) -> MemoryRecord:
+def _clamped(memory: MemoryRecord) -> MemoryRecord:
     """*memory* with values that the columns can hold."""
     changed: dict[str, Any] = {
         name: fallback

@@ -15,7 +15,7 @@ from memory_core.storage.generations import Generations
 from memory_core.storage.index import files
 from memory_core.storage.index.vectors import VectorIndex
 from memory_core.storage.journal.journal import Journal
-from memory_core.storage.journal.replay import WRONG_VALUE, SliceReader, Troubles, Vectors
+from memory_core.storage.journal.replay import WRONG_VALUE, Replayer, Unusable, Vectors
 
 log = logging.getLogger(__name__)
 
@@ -36,17 +36,17 @@ class VectorSource:
         self,
         directory: Path,
         journal: Journal,
-        reader: SliceReader,
-        troubles: Troubles,
+        reader: Replayer,
+        unusable: Unusable,
         settings: StorageSettings,
     ) -> None:
         """Load from the journal and the snapshots in *directory*."""
         self._folders = Generations(directory / INDEX)
         self._journal = journal
         self._reader = reader
-        self._troubles = troubles
+        self._unusable = unusable
         self._settings = settings
-        self.unfit = ""
+        self.snapshot_problem = ""
         """Why the snapshot was not used at the last load; "" when it was, or when there is none."""
 
     def state(self) -> dict[str, Any] | None:
@@ -79,7 +79,7 @@ class VectorSource:
     def _from_snapshot(
         self, fingerprint: str, rows: Mapping[str, int], changed: Mapping[str, int]
     ) -> VectorIndex | None:
-        self.unfit = ""
+        self.snapshot_problem = ""
         meta = self._journal.meta(SNAPSHOT)
         if meta is None:
             return None
@@ -95,7 +95,7 @@ class VectorSource:
                 raise StorageError(f"it stands for {sequence}, not for {meta['sequence']}", "")
         except StorageError as problem:
             log.warning("the vector snapshot is not used: %s", problem.problem)
-            self.unfit = problem.problem
+            self.snapshot_problem = problem.problem
             return None
         late = [id for id, seq in changed.items() if seq > sequence and id in rows]
         for id in late:  # what came back after a clear may have no vectors, or others
@@ -134,14 +134,14 @@ class VectorSource:
         rows: Mapping[str, int],
     ) -> None:
         found = self._reader.vectors(ids, fingerprint) if ids else {}
-        put_vectors(index, found, rows.get, self._troubles)
+        put_vectors(index, found, rows.get, self._unusable)
 
 
 def put_vectors(
     index: VectorIndex,
     vectors: Vectors,
     row: Callable[[str], int | None],
-    troubles: Troubles,
+    unusable: Unusable,
 ) -> None:
     """Give *index* the *vectors* by memory id; those that it cannot hold are left out and noted."""
     for id, (parts, data) in vectors.items():
@@ -150,8 +150,8 @@ def put_vectors(
             continue
         try:
             index.put(place, parts, data)
-            troubles.vectors.discard(id)
+            unusable.vectors.discard(id)
         except WRONG_VALUE as problem:
             log.warning("the vectors of memory %s are not used: %s", id, problem)
             index.remove(place)
-            troubles.vectors.add(id)
+            unusable.vectors.add(id)

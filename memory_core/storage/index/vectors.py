@@ -101,12 +101,12 @@ class VectorIndex:
             self._entries.append(rows, parts)
             if self._scan:
                 self._scan.add(half)
-        self._settle()
+        self._maintain()
 
     def remove(self, row: int) -> None:
         """Take *row* out of every answer; its bytes go at the next rebuild (over 30 % dead)."""
         self._entries.drop(np.array([row]))
-        self._settle()
+        self._maintain()
 
     def renumber(self, place: NDArray[np.int64]) -> None:
         """Call what was row n from now on *place*[n]; rows without a vector may have any place."""
@@ -226,7 +226,7 @@ class VectorIndex:
         if (facts["mode"], facts["limit"]) == (index._mode, index._limit):
             index._checked, index.fallback = facts["checked"], facts["fallback"]
             index._scan = read_scan(facts["method"], folder)
-        index._settle()
+        index._maintain()
         return index, int(facts["sequence"])
 
     def _half(self, vectors: NDArray[Any], count: int) -> NDArray[np.float16]:
@@ -259,7 +259,7 @@ class VectorIndex:
         best = np.argsort(-scores, kind="stable")[:depth]
         return candidates[best], scores[best]
 
-    def _settle(self) -> None:
+    def _maintain(self) -> None:
         """After a change: drop tombstones, choose the method, check its recall; all when due."""
         entries = self._entries
         if entries.dead > 64 and entries.dead > _DEAD_SHARE * entries.total:

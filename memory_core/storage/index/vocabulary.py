@@ -107,7 +107,7 @@ class _Table:
 
 
 def near_terms(term: str) -> list[tuple[str, float]]:
-    """Up to 16 terms near *term* (all as analysis.analyse gives them), each with its share, 0-1.
+    """Up to 16 index terms (analyzer.index_terms) near the index term *term*, with shares 0-1.
 
     The nearest first; [] for a term that the table does not know, such as a name. The share is 0
     at cosine 0.45 and 1 at cosine 1.

@@ -93,7 +93,7 @@ def blank(connection: Connection, field: str, goes: Callable[[str, str], bool], 
         _seal_again(connection, row, body, before)
 
 
-def values(connection: Connection, field: str, after: int, until: int) -> frozenset[str]:
+def text_values(connection: Connection, field: str, after: int, until: int) -> frozenset[str]:
     """What the puts after one sequence, up to another, hold in a text field; "" left out."""
     each = (f"SELECT {_HELD.format(image)} AS v FROM changes WHERE {_PUTS}" for image in _IMAGES)
     sql = f"SELECT CAST(v AS BLOB) FROM ({' UNION '.join(each)}) WHERE v <> ''"
@@ -101,7 +101,7 @@ def values(connection: Connection, field: str, after: int, until: int) -> frozen
     return frozenset(value.decode("utf-8", "replace") for (value,) in found)
 
 
-def holding(
+def puts_where(
     connection: Connection,
     field: str,
     goes: Callable[[str, str], bool],

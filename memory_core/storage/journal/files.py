@@ -207,7 +207,7 @@ def ready(connection: Connection) -> bool:
     return logged and version_of(connection) == FORMAT
 
 
-def lay_out(connection: Connection) -> None:
+def create_tables(connection: Connection) -> None:
     """Give the file a write-ahead log and, all of them or none, its tables; under the write lock.
 
     A restored backup has the tables already, and no log; an older journal is migrated.

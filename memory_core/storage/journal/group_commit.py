@@ -17,7 +17,7 @@ PAUSE_SECONDS = 0.0005
 that each of them gets a turn."""
 
 
-class Entry:
+class PendingWrite:
     """One caller's piece of work in the queue, and what became of it."""
 
     def __init__(self, build: Callable[[Any], Any], deadline: float) -> None:
@@ -26,7 +26,7 @@ class Entry:
         self.deadline = deadline
         self.result: Any = None
         self.error: BaseException | None = None
-        self.settled = False
+        self.done = False
         """True once `result` or `error` is final."""
         self.woken = threading.Event()
         """Set when the entry is settled or has become the leader."""
@@ -43,13 +43,13 @@ class GroupCommit:
     def __init__(
         self,
         exclusive: Callable[[float], AbstractContextManager[None]],
-        commit: Callable[[list[Entry]], None],
+        commit: Callable[[list[PendingWrite]], None],
     ) -> None:
         """Start with an empty queue."""
         self._exclusive = exclusive
         self._commit = commit
         self._mutex = threading.Lock()
-        self._queue: list[Entry] = []
+        self._queue: list[PendingWrite] = []
         self._leading = False
         self._committing: int | None = None
 
@@ -61,20 +61,20 @@ class GroupCommit:
         """
         if self._committing == threading.get_ident():
             raise RuntimeError("a transaction cannot start another one")
-        entry = Entry(build, time.monotonic() + seconds)
+        entry = PendingWrite(build, time.monotonic() + seconds)
         with self._mutex:
             self._queue.append(entry)
             leads = not self._leading
             self._leading = True
         if not leads:
-            self._follow(entry)
-        if not entry.settled:
+            self._wait(entry)
+        if not entry.done:
             self._lead(entry)
         if entry.error is not None:
             raise entry.error
         return cast(R, entry.result)
 
-    def _follow(self, entry: Entry) -> None:
+    def _wait(self, entry: PendingWrite) -> None:
         try:
             entry.woken.wait()
         except BaseException:  # an interrupt: leave the queue, or hand on the lead just received
@@ -87,11 +87,11 @@ class GroupCommit:
                     self._elect()
             raise
 
-    def _lead(self, entry: Entry) -> None:
+    def _lead(self, entry: PendingWrite) -> None:
         batch = [entry]
         try:
             with self._exclusive(entry.deadline):
-                batch = self._take()
+                batch = self._drain()
                 self._committing = threading.get_ident()
                 self._commit(batch)
         except BaseException as error:
@@ -99,22 +99,22 @@ class GroupCommit:
                 each.error = error if each is entry else _copy(error)
         finally:
             self._committing = None
-            self._settle(batch)
+            self._finish(batch)
 
-    def _take(self) -> list[Entry]:
+    def _drain(self) -> list[PendingWrite]:
         with self._mutex:
             batch, self._queue = self._queue, []
         return batch
 
-    def _settle(self, batch: list[Entry]) -> None:
+    def _finish(self, batch: list[PendingWrite]) -> None:
         for each in batch:
-            each.settled = True
+            each.done = True
             each.woken.set()
         try:
             time.sleep(PAUSE_SECONDS)
         finally:
             with self._mutex:
-                self._queue = [each for each in self._queue if not each.settled]
+                self._queue = [each for each in self._queue if not each.done]
                 self._elect()
 
     def _elect(self) -> None:

@@ -30,7 +30,7 @@ from memory_core.records import Change
 from memory_core.storage.journal import erasure, files, reading
 from memory_core.storage.journal.errors import closed, from_sqlite, unwritable
 from memory_core.storage.journal.format import Connection, DamagedChange, DamagedVectors
-from memory_core.storage.journal.group_commit import Entry, GroupCommit
+from memory_core.storage.journal.group_commit import GroupCommit, PendingWrite
 from memory_core.storage.journal.transaction import Transaction
 from memory_core.storage.locks import FileLock
 
@@ -129,7 +129,7 @@ class Journal:
         with _or_close(writer, "open the journal"):
             if not files.ready(writer):
                 with self._lock.hold(self._lock_seconds):
-                    files.lay_out(writer)
+                    files.create_tables(writer)
             reader = self._connect()
             self._sync_recovered(writer)
         self._writer = writer
@@ -202,7 +202,7 @@ class Journal:
         finally:
             self._writing.release()
 
-    def _commit(self, entries: list[Entry]) -> None:
+    def _commit(self, entries: list[PendingWrite]) -> None:
         writer = self._writer or self._reopen_writer()
         try:
             writer.execute("BEGIN IMMEDIATE")
@@ -220,7 +220,7 @@ class Journal:
             raise
         self.commits += 1
 
-    def _run(self, writer: apsw.Connection, entry: Entry) -> None:
+    def _run(self, writer: apsw.Connection, entry: PendingWrite) -> None:
         writer.execute("SAVEPOINT entry")
         try:
             entry.result = entry.build(Transaction(writer, self._clock()))
@@ -324,15 +324,15 @@ class Journal:
         """The answer stored under an idempotency key, or None."""
         return self._read(lambda db: reading.receipt(db, key))
 
-    def holding(
+    def puts_where(
         self, field: str, goes: Callable[[str, str], bool], after: int, until: int
     ) -> list[int]:
         """The puts after one sequence, up to another, in which *goes*(memory id, text of field)."""
-        return self._read(lambda db: erasure.holding(db, field, goes, after, until))
+        return self._read(lambda db: erasure.puts_where(db, field, goes, after, until))
 
-    def values(self, field: str, after: int, until: int) -> frozenset[str]:
+    def text_values(self, field: str, after: int, until: int) -> frozenset[str]:
         """What the puts after one sequence, up to another, hold in a text field, "" left out."""
-        return self._read(lambda db: erasure.values(db, field, after, until))
+        return self._read(lambda db: erasure.text_values(db, field, after, until))
 
     def _vectors_after(self, fingerprint: str, memory: str, batch: int) -> list[tuple[Any, ...]]:
         return self._read(lambda db: reading.vectors_after(db, fingerprint, memory, batch))

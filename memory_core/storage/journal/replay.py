@@ -28,7 +28,7 @@ Vectors = dict[str, tuple[list[int], NDArray[np.float16]]]
 
 
 @dataclass
-class Troubles:
+class Unusable:
     """What the journal holds and cannot be used, by memory id or change, with the reason.
 
     One bad entry must not take all others with it; it is left out and health names it.
@@ -43,7 +43,7 @@ class Troubles:
         """How many entries and vectors cannot be used."""
         return len(self.entries) + len(self.vectors)
 
-    def note(self, what: str, why: object) -> None:
+    def add(self, what: str, why: object) -> None:
         """Remember that *what* cannot be used; logged once."""
         if what not in self.entries:
             log.warning("%s cannot be used: %s", what, why)
@@ -51,7 +51,7 @@ class Troubles:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class Batch:
     """The outcome of consecutive changes."""
 
     changes: Sequence[Change]
@@ -62,13 +62,13 @@ class Slice:
     vectors: Vectors
 
 
-class SliceReader:
+class Replayer:
     """Reads slices of one journal."""
 
-    def __init__(self, journal: Journal, troubles: Troubles) -> None:
-        """Read *journal*; what cannot be used goes to *troubles*."""
+    def __init__(self, journal: Journal, unusable: Unusable) -> None:
+        """Read *journal*; what cannot be used goes to *unusable*."""
         self._journal = journal
-        self._troubles = troubles
+        self._unusable = unusable
 
     def next(self, after: int, limit: int) -> tuple[Sequence[Change], int]:
         """At most *limit* changes after sequence *after* and the sequence that they lead to.
@@ -80,12 +80,12 @@ class SliceReader:
                 changes = self._journal.changes(after, limit)
                 return changes, changes[-1].seq if changes else after
             except DamagedChange as problem:
-                self._troubles.note(f"change {problem.seq}", problem.problem)
+                self._unusable.add(f"change {problem.seq}", problem.problem)
                 after = problem.seq
 
-    def outcome(
+    def batch(
         self, changes: Sequence[Change], known: Callable[[str], bool], fingerprint: str
-    ) -> Slice:
+    ) -> Batch:
         """What *changes* come to; vectors of the model *fingerprint*, none when that is "".
 
         *known* tells whether an id was there before the slice.
@@ -111,7 +111,7 @@ class SliceReader:
         )
         wanted = [c.target for c in changes if fingerprint and _embeds(c, fingerprint)]
         vectors = self.vectors(wanted, fingerprint) if wanted else {}
-        return Slice(changes, tuple(gone), tuple(m for m in memories if m is not None), vectors)
+        return Batch(changes, tuple(gone), tuple(m for m in memories if m is not None), vectors)
 
     def memory(self, id: str, fields: dict[str, Any]) -> MemoryRecord | None:
         """The memory of *fields*; None when there are none (it is forgotten by now) or bad ones."""
@@ -119,7 +119,7 @@ class SliceReader:
             _require_types(fields)
             return from_fields({"id": id} | fields) if fields else None
         except WRONG_VALUE as problem:
-            self._troubles.note(id, problem)
+            self._unusable.add(id, problem)
             return None
 
     def fold(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -130,7 +130,7 @@ class SliceReader:
             if len(ids) > 1:
                 half = len(ids) // 2
                 return self.fold(ids[:half]) | self.fold(ids[half:])
-            self._troubles.note(ids[0], "one of its changes is damaged")
+            self._unusable.add(ids[0], "one of its changes is damaged")
             return {}
 
     def memories(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
@@ -145,14 +145,14 @@ class SliceReader:
             try:
                 return self._journal.vectors(list(wanted), fingerprint)
             except DamagedVectors as problem:
-                self._pass_over(problem, wanted)
+                self._leave_out(problem, wanted)
                 del wanted[problem.memory]
 
-    def _pass_over(self, problem: DamagedVectors, wanted: Collection[str]) -> None:
+    def _leave_out(self, problem: DamagedVectors, wanted: Collection[str]) -> None:
         if problem.memory not in wanted:  # even its name is damaged
             raise StorageError(problem.problem, problem.next_step)
         log.warning("%s", problem)
-        self._troubles.vectors.add(problem.memory)
+        self._unusable.vectors.add(problem.memory)
 
 
 _TYPES: Mapping[Sort, frozenset[type]] = {

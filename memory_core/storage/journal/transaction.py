@@ -244,10 +244,10 @@ class Transaction:
         value that was taken from the text of another memory, which is being forgotten. It
         announces nothing: append a put for the memories whose value of today it is.
         """
-        for seq in (*known, *erasure.holding(self._db, field, goes, after)):
+        for seq in (*known, *erasure.puts_where(self._db, field, goes, after)):
             erasure.blank(self._db, field, goes, seq)
 
-    def copy(self, table: str, row: Sequence[Any]) -> None:
+    def insert_row(self, table: str, row: Sequence[Any]) -> None:
         """Put a stored *row* of another journal into *table* as it is; for salvage alone."""
         names = _COLUMNS[table]
         marks = ", ".join("?" for _ in row)
@@ -255,7 +255,7 @@ class Transaction:
         if table == "changes":
             self._seq = int(row[0])
 
-    def lift(self, tombstone_id: str) -> bool:
+    def remove_tombstone(self, tombstone_id: str) -> bool:
         """Remove a tombstone, so that its memory may be remembered again; False if unknown."""
         if first(self._db, "SELECT 1 FROM tombstones WHERE id = ?", (tombstone_id,)) is None:
             return False

@@ -26,7 +26,7 @@ def damaged(problem: str) -> DamagedTable:
 
 
 @contextmanager
-def edge(doing: str) -> Iterator[None]:
+def lance_errors(doing: str) -> Iterator[None]:
     """Raise DiskFull, ReadOnly or StorageError in place of what LanceDB or pyarrow raise inside.
 
     *doing* begins the message ("merging into the table"). A panic in native code arrives as a

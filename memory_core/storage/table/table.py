@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memory_core.errors import IncompatibleStore, InvalidInput, StorageError
 from memory_core.records import MemoryRecord
-from memory_core.storage.table.lance import damaged, edge, leave_out_rest_client
+from memory_core.storage.table.lance import damaged, lance_errors, leave_out_rest_client
 from memory_core.storage.table.rows import (
     DERIVED,
     FIELDS,
@@ -66,14 +66,14 @@ class Table:
         their own modes: a umask belongs to the process and cannot be changed safely in a thread.
         Raises StorageError when something is there already, DiskFull, ReadOnly.
         """
-        with edge(f"creating the table in {folder.name}"):
+        with lance_errors(f"creating the table in {folder.name}"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.chmod(0o700)
             occupied = any(folder.iterdir())
         if occupied:
             problem = f"the folder {folder.name} for a new table is not empty"
             raise StorageError(problem, "create the table in the next generation")
-        with edge(f"creating the table in {folder.name}"):
+        with lance_errors(f"creating the table in {folder.name}"):
             sentinel = _arrow([], {}, dimension, applied=0)
             table = _connect(folder).create_table(NAME, sentinel, on_bad_vectors="null")
             _index(table)
@@ -88,7 +88,7 @@ class Table:
         """
         if not (folder / f"{NAME}.lance").is_dir():
             raise damaged(f"there is no table in {folder.name}")
-        with edge(f"opening the table in {folder.name}"):
+        with lance_errors(f"opening the table in {folder.name}"):
             table = _connect(folder).open_table(NAME)
             schema = table.schema
         _check(schema, dimension)
@@ -123,7 +123,7 @@ class Table:
             if gone:
                 self._delete(sorted(gone))
             kept = self.vectors([id for id in latest if id not in given])
-            with edge("merging into the table"):
+            with lance_errors("merging into the table"):
                 batch = _arrow(rows, {**kept, **given}, self._dimension, applied=applied)
                 merge = self._open.merge_insert("id").when_matched_update_all()
                 merge.when_not_matched_insert_all().execute(batch, on_bad_vectors="null")
@@ -138,7 +138,7 @@ class Table:
         wanted = [id for id in dict.fromkeys(ids) if id != SENTINEL]
         found: dict[str, MemoryRecord] = {}
         for chunk in _chunks(wanted):
-            with edge("reading memories from the table"):
+            with lance_errors("reading memories from the table"):
                 # Two steps: 38 columns of every small file that the index does not cover yet took
                 # 52 ms instead of 21 (measured). Row ids are stable: a replaced row is found, new.
                 keys = self._query(_one_of(chunk)).select(["id"]).with_row_id(True).to_arrow()
@@ -153,7 +153,7 @@ class Table:
 
     def applied(self) -> int:
         """The journal sequence that the newest commit of any process reached."""
-        with edge("reading the applied sequence"):
+        with lance_errors("reading the applied sequence"):
             rows = self._query(_one_of([SENTINEL])).select(["applied"]).to_arrow().to_pylist()
         if len(rows) != 1 or rows[0]["applied"] is None:
             raise damaged("the table has lost its applied sequence")
@@ -161,7 +161,7 @@ class Table:
 
     def count(self) -> int:
         """How many memories the table holds."""
-        with edge("counting the table"):
+        with lance_errors("counting the table"):
             rows = int(self._open.count_rows())
         if rows < 1:
             raise damaged("the table has lost its rows")
@@ -169,7 +169,7 @@ class Table:
 
     def ids(self) -> list[str]:
         """The ids of all memories, in no particular order; unlike scan, without their checksums."""
-        with edge("reading the ids of the table"):
+        with lance_errors("reading the ids of the table"):
             rows = self._query(_expression(Filter())).select(["id"]).to_arrow()
         ids: list[str] = rows.column("id").to_pylist()
         if len(set(ids)) != len(ids):
@@ -188,7 +188,7 @@ class Table:
             ColumnOrdering(column_name=name, ascending=not newest_first)
             for name in ("occurred_at", "id")
         ]
-        with edge("listing the table"):
+        with lance_errors("listing the table"):
             query = self._query(_expression(where)).select(_ROW).order_by(order).limit(limit)
             return [from_row(row) for row in query.to_arrow().to_pylist()]
 
@@ -197,11 +197,11 @@ class Table:
 
         Raises StorageError for a row in which any column but the vector is damaged.
         """
-        with edge("scanning the table"):
+        with lance_errors("scanning the table"):
             every = self._query(_expression(Filter())).select(_WHOLE_ROW)
             reader = every.to_batches(batch_size=batch)
         while True:
-            with edge("scanning the table"):
+            with lance_errors("scanning the table"):
                 part = next(reader, None)
                 if part is None:
                     return
@@ -224,7 +224,7 @@ class Table:
         vector = to_vector(query, self._dimension).astype(np.float32)
         if k < 1 or not vector.any():
             raise InvalidInput("k is under 1 or the query is zero", "give k >= 1 and a direction")
-        with edge("searching the table"):
+        with lance_errors("searching the table"):
             search = self._open.search(vector, vector_column_name="vector").distance_type("cosine")
             search = search.where(_expression(where), prefilter=True).limit(k)
             rows = search.select(["id", "_distance"]).to_arrow().to_pylist()
@@ -237,7 +237,7 @@ class Table:
         Files of unfinished transactions stay seven days: removing them at once could take those
         of a writer at work (delete_unverified is never used).
         """
-        with self._writing, edge("compacting the table"):
+        with self._writing, lance_errors("compacting the table"):
             if not list(self._open.list_indices()):
                 _index(self._open)
             grace = timedelta(seconds=max(grace_seconds, _SHORTEST_GRACE))
@@ -245,7 +245,7 @@ class Table:
 
     def versions(self) -> int:
         """How many versions lie on disk; each commit adds one, compact removes old ones."""
-        with edge("reading the versions of the table"):
+        with lance_errors("reading the versions of the table"):
             return len(self._open.list_versions())
 
     def close(self) -> None:
@@ -263,14 +263,14 @@ class Table:
 
     def _delete(self, ids: Sequence[str]) -> None:
         for chunk in _chunks(ids):
-            with edge("deleting from the table"):
+            with lance_errors("deleting from the table"):
                 self._open.delete(_one_of(chunk))
 
     def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float16]]:
         """The whole vectors, shape (dimension,), of those of *ids* that have one, by id."""
         found: dict[str, NDArray[np.float16]] = {}
         for chunk in _chunks(ids):
-            with edge("reading vectors from the table"):
+            with lance_errors("reading vectors from the table"):
                 rows = self._query(_one_of(chunk)).select(["id", "vector"]).to_arrow()
                 rows = rows.filter(rows.column("vector").is_valid()).combine_chunks()
                 names = rows.column("id").to_pylist()

@@ -59,7 +59,7 @@ _CACHE_SIZE = 8192  # about 250 bytes each; 3,800 turns of two datasets hold 11,
 _CACHED_LENGTH = 40
 
 
-def analyse(text: str) -> list[str]:
+def index_terms(text: str) -> list[str]:
     """The terms of *text* in order, with repeats; the module says by which rules. Thread-safe."""
     if text.isascii():
         return _terms_of(text.lower())

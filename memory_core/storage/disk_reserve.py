@@ -27,14 +27,14 @@ SPARE = 4
 """The reserve is made anew once this many times its size is free."""
 
 
-class Reserve:
+class DiskReserve:
     """A file of BYTES bytes that means nothing, and goes when the disk is full."""
 
     def __init__(self, directory: Path) -> None:
         """Look after the reserve in *directory*; nothing is written yet."""
         self._path = directory / FILE
 
-    def keep(self) -> None:
+    def ensure(self) -> None:
         """Make the reserve if there is none and there is room enough. Raises StorageError."""
         try:
             if self._size() == BYTES or shutil.disk_usage(self._path.parent).free < SPARE * BYTES:
@@ -59,12 +59,12 @@ class Reserve:
         try:
             return work()
         except DiskFull:
-            if not self._spend():
+            if not self._release():
                 raise
         log.warning("the disk is full; the reserve makes room")
         return work()
 
-    def _spend(self) -> bool:
+    def _release(self) -> bool:
         """Give the room back to the disk; False when there was none."""
         with suppress(OSError):
             self._path.unlink()
