@@ -19,7 +19,6 @@ from memory_core.consolidate import contradictions, steps, summaries
 from memory_core.consolidate.plan import SOURCE, Plan
 from memory_core.consolidate.run_log import RunLog, RunRequest
 from memory_core.consolidate.steps import Relate, Summarise, Workspace
-from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
 from memory_core.lifecycle import tiers
@@ -231,17 +230,12 @@ class Consolidator:
             log.warning("summaries get their vectors later: %s", problem)
             self._gate.back_off(problem)
 
-    def _embedder(self) -> Embedder | None:
-        embedder = self._gate.embedder
-        fits = embedder is not None and embedder.fingerprint == self._store.fingerprint
-        return embedder if fits else None
-
     # Its input
 
     def _workspace(self, run: str, call: _Call) -> Workspace:
         who, mode, session = call.who, call.request.mode, call.request.session
         self._store.catch_up()
-        embedder, now = self._embedder(), self._clock()
+        embedder, now = self._gate.matching(self._store.fingerprint), self._clock()
         with self._store.reading() as view:
             readable = view.readable(who)
             if session:

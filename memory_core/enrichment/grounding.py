@@ -1,7 +1,7 @@
-"""Whether what a model says stands in its sources: every number, date, name and address of it.
+"""Checks that a model's text is grounded: its sources hold every number, date, name and address.
 
-Cheap and strict on purpose: a fact that is lost costs little, since the text it was made of is
-there; a fact that was made up would be believed.
+Cheap and strict on purpose: a fact that is dropped costs little, since the text it was made of is
+stored; an invented fact would be believed.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ Said = tuple[str, str, float]
 
 _WEEK = 7
 _WEEKDAY = re.compile(r"\b[A-Z][a-z]+day,? (?=\d)")
-"""A weekday before a written date says nothing of its own."""
+"""A weekday before a written date, which adds nothing to it."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+)[\"“‘(]*([^\W\d_][\w'’-]*)")
 _WRITTEN = re.compile(r"(?<![\w])([^\W\d_a-z][\w'’-]*)")
 _BETWEEN = re.compile(r"[\s\"'“”‘’()<>]+")
 _ADDRESS = re.compile(r"://|@|[^\W_]\.[^\W\d_]{2}")
 _SHARED = 4
-"""Letters in which two forms of one name agree at least: Boston, Bostonians."""
+"""Least common prefix of two forms of one name: Boston, Bostonians."""
 
 
 def ungrounded(text: str, sources: Sequence[Said]) -> str:
     """The first number, date, name or address of *text* that no source holds; "" if all are held.
 
-    A number counts as said in digits or in words; a date when a source names that day or was said
+    A number may be in digits or in words; a date is held when a source names that day or was said
     on it. A name is what is written like one, or opens the sentence and is no ordinary word. An
-    address (of a page, of mail, a handle) has to stand there as it is.
+    address (of a page, of mail, a handle) has to occur literally.
     """
     days, last = _days(sources), sources[-1][2]
-    said = "\n".join(f"{speaker}\n{told}" for speaker, told, _ in sources)
+    said = "\n".join(f"{speaker}\n{spoken}" for speaker, spoken, _ in sources)
     bare = _WEEKDAY.sub("", text)
     named = dates.resolve(bare, last)
     for day in named:
         if not _named(day, text, days) and not _meant(day, sources):
             return day
     if len(named) == dates.MOST_DATES:
-        return named[-1]  # there may be more, which were not looked at
+        return named[-1]  # dates beyond the limit were not examined
     rest = undated(bare, moments.day_of(last))
     return (
         _foreign_address(text, said)
@@ -57,7 +57,7 @@ def ungrounded(text: str, sources: Sequence[Said]) -> str:
 
 
 def _named(day: str, text: str, days: set[str]) -> bool:
-    skip = 0 if day[:4] in text else 4  # a year that is not written depends on the tense
+    skip = 0 if day[:4] in text else 4  # an unwritten year depends on the tense
     return any(known[skip:].startswith(day[skip:]) for known in days)
 
 
@@ -67,13 +67,13 @@ def _meant(day: str, sources: Sequence[Said]) -> bool:
     A year alone may be any number of a source: "nineteen eighty-four".
     """
     if len(day) < 10:
-        return any(day in number.offers for _, told, _ in sources for number in numbers(told))
+        return any(day in number.offers for _, spoken, _ in sources for number in numbers(spoken))
     at = date.fromisoformat(day)
-    for _, told, said_at in sources:
+    for _, spoken, said_at in sources:
         near = abs((at - moments.day_of(said_at)).days) <= _WEEK
-        weekday = any(WEEKDAYS.get(word) == at.weekday() for word in words(told))
-        month = any(MONTHS.get(word) == at.month for word in words(told))
-        named = any(str(at.day) in number.offers for number in numbers(told))
+        weekday = any(WEEKDAYS.get(word) == at.weekday() for word in words(spoken))
+        month = any(MONTHS.get(word) == at.month for word in words(spoken))
+        named = any(str(at.day) in number.offers for number in numbers(spoken))
         if (near and weekday) or (month and named):
             return True
     return False
@@ -81,7 +81,7 @@ def _meant(day: str, sources: Sequence[Said]) -> bool:
 
 def _days(sources: Sequence[Said]) -> set[str]:
     """Every day, month and year that the sources name, and the days on which they were said."""
-    named = {day for _, told, at in sources for day in dates.resolve(told, at)}
+    named = {day for _, spoken, at in sources for day in dates.resolve(spoken, at)}
     return named | {moments.day_of(at).isoformat() for _, _, at in sources}
 
 

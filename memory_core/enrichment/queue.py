@@ -1,9 +1,10 @@
-"""What a model still has to do, as the journal tells it, and what it may see."""
+"""The queue of model work: the due memories of a store, and which of them a model may see."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,21 +28,21 @@ from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
 CONTEXT_TURNS, CONTEXT_WORDS = 4, 500
-"""Turns before a batch that go along, so that a model can tell who "she" is, and their words."""
+"""Turns before a batch that are sent as context, which resolve pronouns, and their words."""
 
 BATCH_WORDS = 4_000
-"""Words of the turns of one call, at most, unless a single turn is longer."""
+"""Most words of the turns of one call, unless a single turn is longer."""
 
-AGAIN = 256
-"""Memories that are made due in one commit."""
+REQUEUED = 256
+"""Memories made due in one commit."""
 
 Group = tuple[int, ...]
-"""What is worked on in order: a conversation, or all that one owner said outside of any."""
+"""What is processed in order: one conversation, or all turns of one owner outside of any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """One memory that is due: its group, when it was recorded, its length in words and its trust.
+    """One due memory: its group, when it was recorded, its length in words, its trust.
 
     *trust* is its place in records.TRUSTS.
     """
@@ -54,21 +55,21 @@ class Waiting:
 
 
 class Queue:
-    """The due memories of one store, oldest first. Nothing is kept here: the columns know."""
+    """The due memories of one store, oldest first. Stateless: the columns hold what is due."""
 
     def __init__(
         self, store: MemoryStore, settings: GistSettings, clock: Callable[[], float]
     ) -> None:
-        """*clock* tells how long a memory has waited."""
+        """Read the due memories of *store*; *clock* measures how long they have waited."""
         self._store = store
         self._settings = settings
         self._clock = clock
 
     def waiting(self) -> list[Waiting]:
-        """The next due memories, oldest first, as many as the queue of a process holds."""
-        with self._store.reading():
-            columns = self._store.columns
-            rows = np.flatnonzero(self._open(columns))[: self._settings.queue]
+        """The next due memories, oldest first, at most `queue` of the settings."""
+        with self._store.reading() as view:
+            columns = view.columns
+            rows = np.flatnonzero(self._due(columns))[: self._settings.queue]
             return [
                 Waiting(
                     columns.id(row),
@@ -88,11 +89,11 @@ class Queue:
         *,
         hurry: bool,
     ) -> list[Waiting]:
-        """Due memories of one group that make one call; [] when there are none.
+        """Due memories of one group for one call; [] when no group is ready.
 
         A group is ready when it fills a batch, when its oldest memory has waited `gather_seconds`,
-        or in a *hurry*. Left out: memories in *busy* hands, *groups* that are being worked on.
-        What was *tried* before goes alone.
+        or in a *hurry*. Skipped are *busy* memories and *groups*, which other threads work on. A
+        memory that was *tried* before is sent alone.
         """
         found: dict[Group, list[Waiting]] = {}
         for each in self.waiting():
@@ -110,7 +111,7 @@ class Queue:
         chosen: list[Waiting] = []
         for each in members[: self._settings.batch_turns]:
             words = each.words + sum(other.words for other in chosen)
-            other = chosen and _spoken(each.trust) != _spoken(chosen[0].trust)
+            other = chosen and _trust_level(each.trust) != _trust_level(chosen[0].trust)
             if other or (chosen and (words > BATCH_WORDS or tried.get(each.id))):
                 break
             chosen.append(each)
@@ -119,13 +120,13 @@ class Queue:
         return chosen
 
     def context(self, first: MemoryRecord) -> list[MemoryRecord]:
-        """The turns before *first* in its conversation that may be shown, oldest first.
+        """The turns before *first* in its conversation that a model may see, oldest first.
 
-        None of less trust: a web page would speak for the turns after it.
+        Turns of less trust are left out: text of a web page would influence the turns after it.
         """
         ids: list[str] = []
-        with self._store.reading():
-            columns = self._store.columns
+        with self._store.reading() as view:
+            columns = view.columns
             row, words = columns.row(first.id), 0
             while row is not None and len(ids) < CONTEXT_TURNS:
                 row = columns.neighbours(row, -1)
@@ -134,15 +135,15 @@ class Queue:
                     break
                 ids.append(columns.id(row))
         found = self._store.indexed(reversed(ids)).values()
-        most = _spoken(TRUSTS.index(first.trust))
-        fit = (memory for memory in found if _spoken(TRUSTS.index(memory.trust)) <= most)
+        most = _trust_level(TRUSTS.index(first.trust))
+        fit = (memory for memory in found if _trust_level(TRUSTS.index(memory.trust)) <= most)
         return [memory for memory in fit if self.may_see(memory)]
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """How many memories wait for each job of JOBS, and for how many it was given up."""
-        with self._store.reading():
-            columns = self._store.columns
-            due, still, gone = columns.due, self._open(columns), columns.failed & columns.live
+        """By job of JOBS, how many memories wait for it, and for how many it was given up."""
+        with self._store.reading() as view:
+            columns = view.columns
+            due, still, gone = columns.due, self._due(columns), columns.failed & columns.live
             return {
                 job: (
                     int(np.count_nonzero(still & (due >> place & 1 == 1))),
@@ -151,30 +152,31 @@ class Queue:
                 for place, job in enumerate(JOBS)
             }
 
-    def ask_again(self, who: Identity, since: float, version: str) -> int:
-        """Make due what *who* said since then and that *version* has not encoded; how many.
+    def requeue(self, who: Identity, since: float, version: str) -> int:
+        """Make due what *who* said since then and *version* has not encoded; how many memories.
 
-        A batch a commit: what was made due before an interruption stays due. The importance stays.
+        In commits of REQUEUED memories, so that an interruption keeps what was made due before it.
+        The importance is not judged again.
         """
-        with self._store.reading():
-            columns = self._store.columns
-            own = self._store.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
+        with self._store.reading() as view:
+            columns = view.columns
+            own = view.readable(who) & (columns.agent == columns.code(who.agent, "agent"))
             rows = np.flatnonzero(own & ~columns.extracted & (columns.occurred_at >= since))
             ids = [columns.id(row) for row in rows.tolist()]
         asked = 0
-        for start in range(0, len(ids), AGAIN):
-            found = self._store.indexed(ids[start : start + AGAIN]).values()
+        for start in range(0, len(ids), REQUEUED):
+            found = self._store.indexed(ids[start : start + REQUEUED]).values()
             wanted = [m for m in found if _wants(m, version) and self.may_see(m)]
-            self._store.commit(lambda tx, wanted=wanted: _make_due(tx, wanted))  # type: ignore[misc]
+            self._store.commit(partial(_make_due, memories=wanted))
             asked += len(wanted)
         return asked
 
     def may_see(self, memory: MemoryRecord) -> bool:
-        """True when the settings and whoever wrote it let a model see *memory*."""
+        """True when the settings and the writer of *memory* allow a model to see it."""
         return model_work.allowed(memory, self._settings)
 
-    def _open(self, columns: Columns) -> NDArray[np.bool_]:
-        """Rows that are due and that the settings let a model see."""
+    def _due(self, columns: Columns) -> NDArray[np.bool_]:
+        """The mask of rows that are due and that the settings allow a model to see."""
         scopes = [VISIBILITIES.index(scope) for scope in self._settings.forbid_scopes]
         agents = [columns.code(agent, "agent") for agent in self._settings.forbid_agents]
         still = (columns.due > 0) & columns.live & ~columns.failed
@@ -183,8 +185,8 @@ class Queue:
         return np.asarray(still, dtype=np.bool_)
 
 
-def _spoken(trust: int) -> int:
-    """*trust* (a place in TRUSTS) with those as one who speak in a conversation, user and agent."""
+def _trust_level(trust: int) -> int:
+    """*trust* (a place in TRUSTS), where user and agent, who talk to each other, are one level."""
     return max(trust, TRUSTS.index("agent"))
 
 

@@ -1,8 +1,8 @@
-"""Model work behind the calls: named jobs, four at a time, none of which anybody waits for.
+"""Background model work: named jobs in a few threads, for which no call waits.
 
-What is to be done stands in the journal (Memory.due), so it survives every restart; the queue of a
-process is only the next part of it. One process a store works (encoder.lock), so that nothing is
-sent twice. A turn that the model cannot handle is tried with others, then alone, then given up.
+The journal holds what is due (MemoryRecord.due), so it survives every restart. One process a store
+works (encoder.lock), so that nothing is sent twice. A turn whose answer is unusable is tried again
+with others, then alone, then given up.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_core.config import Settings
-from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.enrichment import grounding
 from memory_core.enrichment.budget import Budget, BudgetUsed
-from memory_core.enrichment.extraction import Extracted, Extraction, is_echo, said, turn
+from memory_core.enrichment.extraction import Extracted, Extraction, input_turn, is_echo, said
 from memory_core.enrichment.queue import Group, Queue
 from memory_core.errors import EncoderUnavailable
 from memory_core.gist.base import AnswerFailure, Encoded, GistEncoder, Related, ServiceFailure
@@ -44,7 +43,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class EncodeReport:
-    """What `encode` did: how many it *asked* for again, how many were *due* and are *left*.
+    """The result of `encode`: memories made due again (*asked*), *due* in all, and *left*.
 
     *problem* says why some are left.
     """
@@ -57,7 +56,7 @@ class EncodeReport:
 
 @dataclass(slots=True)
 class _State:
-    """What the workers share; behind the lock."""
+    """The state that the threads share; guarded by the lock."""
 
     busy: set[str] = field(default_factory=set)
     groups: set[Group] = field(default_factory=set)
@@ -66,11 +65,11 @@ class _State:
     tried: Counter[str] = field(default_factory=Counter)
     hurry: bool = False
     gone: int = 0
-    """Workers that have ended."""
+    """Threads that have ended."""
 
 
 class Worker:
-    """The background jobs of one store in one process; without a model there are none."""
+    """The model work of one store in one process; without a model it does nothing."""
 
     def __init__(
         self,
@@ -81,7 +80,7 @@ class Worker:
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Work with *encoder* on what is due in *store*; facts are embedded by *gate*'s model."""
+        """Process what is due in *store* with *encoder*; the embedder of *gate* embeds facts."""
         self.budget = Budget(store, encoder, settings.gist, clock, monotonic)
         self.queue = Queue(store, settings.gist, clock)
         self.active = encoder.name != "passthrough"
@@ -93,66 +92,66 @@ class Worker:
         self._lock = threading.Lock()
         self._state = _State()
         self._stopping = threading.Event()
-        self._workers: list[threading.Thread] = []
+        self._threads: list[threading.Thread] = []
 
     # Life
 
     def start(self) -> None:
-        """Start the workers, if there is a model to work with."""
+        """Start the threads, if a model is configured."""
         if not self.active or self._store.journal.read_only:
             return
         names = [f"encoder-{number}" for number in range(self._settings.workers)]
-        self._workers = [threading.Thread(target=self._run, name=n, daemon=True) for n in names]
-        for worker in self._workers:
-            worker.start()
+        self._threads = [threading.Thread(target=self._run, name=n, daemon=True) for n in names]
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
-        """Let calls under way finish within `drain_seconds`; the rest is done at the next start."""
+        """Let calls under way finish within `drain_seconds`; the rest stays due."""
         self._stopping.set()
         end = time.monotonic() + self._settings.drain_seconds
-        for worker in self._workers:
-            worker.join(max(0.0, end - time.monotonic()))
-        if not self._workers:
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        if not self._threads:
             self._ours.release()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
                 worked = self.step()
-            except Exception as problem:  # a job ends here; what it was about is still due
+            except Exception as problem:  # the thread goes on; the memories are still due
                 log.warning("model work stopped: %s", problem)
                 worked = False
             if not worked:
                 self._stopping.wait(POLL_SECONDS)
         with self._lock:
             self._state.gone += 1
-            if self._state.gone == len(self._workers):  # nobody else may begin before the last
+            if self._state.gone == len(self._threads):  # no other process may begin before that
                 self._ours.release()
 
     def encode(self, who: Identity, since: float | None, progress: Progress | None) -> EncodeReport:
-        """Do now what is due, with *since* (epoch seconds) also what an older version encoded.
+        """Process what is due; with *since* (epoch seconds), also what an older version encoded.
 
-        Only what *who* owns is made due again. Goes on until nothing is left or nothing can be
-        done; interrupted, it goes on where it was. Raises EncoderUnavailable without a model.
+        Only what *who* owns is made due again. Ends when nothing is left or nothing can be done; a
+        later call continues an interrupted one. Raises EncoderUnavailable without a model.
         """
         if not self.active:
             raise EncoderUnavailable("no model was chosen", "set ANAMNESIS_ENCODER")
         version = self.budget.encoder.version
-        asked = 0 if since is None else self.queue.ask_again(who, since, version)
+        asked = 0 if since is None else self.queue.requeue(who, since, version)
         first = self._left()
         self._state.hurry = True
         try:
-            while self.step() or self._waits_for_others():
+            while self.step() or self._others_work():
                 if progress is not None:
                     progress(first - self._left(), first, f"{self._left()} left")
         finally:
             self._state.hurry = False
         problem = self.budget.problem
-        other = "" if self._take() else "another process is at work on them"
+        other = "" if self._acquire() else "another process is at work on them"
         return EncodeReport(asked, first, self._left(), problem.problem if problem else other)
 
-    def _waits_for_others(self) -> bool:
-        """True, after a moment, while workers of this process have memories in hand."""
+    def _others_work(self) -> bool:
+        """True, after 50 ms, while threads of this process are processing memories."""
         with self._lock:
             busy = bool(self._state.busy)
         return busy and not self._stopping.wait(0.05)
@@ -163,22 +162,22 @@ class Worker:
     # One batch
 
     def step(self) -> bool:
-        """Do the next batch in this thread; False when nothing can be done now."""
-        if not self.active or not self.budget.may_ask() or not self._take():
+        """Process the next batch in this thread; False when nothing can be done now."""
+        if not self.active or not self.budget.may_ask() or not self._acquire():
             return False
         with self._batch() as ids:
             turns = list(self._store.indexed(ids).values()) if ids else []
             with self._running(name for memory in turns for name in memory.due):
                 return bool(turns) and self._encode(turns)
 
-    def _take(self) -> bool:
-        """True when this process is the one that works."""
+    def _acquire(self) -> bool:
+        """True when this process holds, or now gets, encoder.lock."""
         with self._lock:
             return self._ours.held or self._ours.acquire(0.0)
 
     @contextmanager
     def _batch(self) -> Iterator[list[str]]:
-        """The ids of the next batch, in nobody else's hands for the block."""
+        """The ids of the next batch, reserved for this thread during the block."""
         state = self._state
         with self._lock:
             found = self.queue.batch(state.busy, state.groups, state.tried, hurry=state.hurry)
@@ -193,7 +192,7 @@ class Worker:
                 state.groups -= groups
 
     def _encode(self, turns: Sequence[MemoryRecord]) -> bool:
-        """Send *turns* to the model and write what follows; False when it did not serve."""
+        """Send *turns* to the model and write the result; False when the service did not answer."""
         for memory in filter(is_echo, turns):
             self._extraction.write(self._extraction.done(memory.id))
         turns = [memory for memory in turns if not is_echo(memory)]
@@ -201,34 +200,31 @@ class Worker:
             return True
         context = self.queue.context(turns[0])
         try:
-            made = self._asked(context, turns)
+            made = self._ask(context, turns)
         except AnswerFailure as problem:
             self._unusable(turns, problem)
         except ServiceFailure as problem:
             log.debug("still due: %s", problem.problem)
             return False
         else:
-            outcome = self._extraction.outcome(context, turns, made, self._embedder())
+            outcome = self._extraction.outcome(
+                context, turns, made, self._gate.matching(self._store.fingerprint)
+            )
             for reason in outcome.dropped:
                 log.info("a fact was dropped: %s", reason)
             self._extraction.write(outcome)
             self._forget_tries(turns)
         return True
 
-    def _asked(self, context: Sequence[MemoryRecord], turns: Sequence[MemoryRecord]) -> Encoded:
-        from memory_core.gist.prompts import most_tokens  # only where a model was chosen
+    def _ask(self, context: Sequence[MemoryRecord], turns: Sequence[MemoryRecord]) -> Encoded:
+        from memory_core.gist.prompts import most_tokens  # imported only with a model
 
-        shown, before = [turn(memory) for memory in turns], [turn(memory) for memory in context]
+        shown, before = [input_turn(m) for m in turns], [input_turn(m) for m in context]
         most = most_tokens((each.text for each in (*before, *shown)), len(shown))
         return self.budget.call(most, lambda encoder: encoder.encode(shown, before))
 
-    def _embedder(self) -> Embedder | None:
-        embedder = self._gate.embedder
-        fits = embedder is not None and embedder.fingerprint == self._store.fingerprint
-        return embedder if fits else None
-
     def _unusable(self, turns: Sequence[MemoryRecord], problem: AnswerFailure) -> None:
-        """Count a try for *turns*; what was tried alone and often enough is given up."""
+        """Count a try of *turns*; one that was tried alone ATTEMPTS times is given up."""
         with self._lock:
             self._state.tried.update(memory.id for memory in turns)
             tries = self._state.tried[turns[0].id]
@@ -244,18 +240,20 @@ class Worker:
             for memory in turns:
                 self._state.tried.pop(memory.id, None)
 
-    # For sleep
+    # For consolidation
 
     def summarise(self, run: str, sources: Sequence[MemoryRecord], sentences: int) -> str:
-        """A model's summary of *sources*, as job `summarise:RUN`; "" when there is none to be had.
+        """A model's summary of *sources*, as job `summarise:RUN`; "" when it gives none.
 
-        Every number, date and name of it stands in the sources.
+        Every number, date and name of the summary occurs in the sources.
         """
         if not self.active or not all(map(self.queue.may_see, sources)):
             return ""
         from memory_core.gist.prompts import most_tokens
 
-        texts = [f"{each.speaker}: {each.text}".removeprefix(": ") for each in map(turn, sources)]
+        texts = [
+            f"{each.speaker}: {each.text}".removeprefix(": ") for each in map(input_turn, sources)
+        ]
         most = most_tokens(texts, 2)
         with self._running([SUMMARISE]):
             try:
@@ -267,16 +265,16 @@ class Worker:
                 return ""
         foreign = grounding.ungrounded(made.text, said(sources))
         if foreign:
-            log.warning("%s:%s is extractive: %r stands in no source", SUMMARISE, run, foreign)
+            log.warning("%s:%s is extractive: %r is in no source", SUMMARISE, run, foreign)
         return "" if foreign else made.text
 
     def relate(self, older: MemoryRecord, newer: MemoryRecord) -> Related:
-        """How *newer* relates to *older* as a model judges it; relation "" when there is none."""
+        """How a model relates *newer* to *older*; relation "" when it gives no judgement."""
         if not self.active or not all(map(self.queue.may_see, (older, newer))):
             return Related("")
         from memory_core.gist.prompts import most_tokens
 
-        texts = turn(older).text, turn(newer).text
+        texts = input_turn(older).text, input_turn(newer).text
         try:
             return self.budget.call(most_tokens(texts, 1), lambda encoder: encoder.relate(*texts))
         except (ServiceFailure, AnswerFailure) as problem:
@@ -288,7 +286,7 @@ class Worker:
         found = self.relate(older, newer)
         return found.relation, found.detail
 
-    # Knowing
+    # Reporting
 
     @contextmanager
     def _running(self, names: Iterable[str]) -> Iterator[None]:
@@ -302,16 +300,15 @@ class Worker:
                 self._state.running -= counted
 
     def check(self) -> Check:
-        """The line of health about the encoder, with the fix when something is wrong."""
-        service = self.budget
+        """The health check of the encoder, with the fix when something is wrong."""
         if not self.active:
             return Check("encoder", "ok", "passthrough: rules, no model needed")
-        name = f"{service.encoder.name}:{service.encoder.model}"
+        name = f"{self.budget.encoder.name}:{self.budget.encoder.model}"
         counts = self.counts()
-        waiting = f"{counts['queued']} jobs wait, rules serve meanwhile"
-        if (problem := service.problem) is not None:
+        waiting = f"{counts['queued']} jobs wait, rules are used meanwhile"
+        if (problem := self.budget.problem) is not None:
             return Check("encoder", "degraded", f"{problem.problem}; {waiting}", problem.next_step)
-        if service.spent:
+        if self.budget.spent:
             used = BudgetUsed(self._settings.daily_tokens)
             return Check("encoder", "degraded", f"{used.problem}; {waiting}", used.next_step)
         if counts["failed"]:
@@ -320,7 +317,7 @@ class Worker:
         return Check("encoder", "ok", f"{name}; {counts['queued']} jobs wait")
 
     def counts(self) -> dict[str, Any]:
-        """Queued, running and failed jobs, in all and by name (seed row A3.7)."""
+        """Queued, running and failed jobs, in total and by name."""
         found = self.queue.counts()
         with self._lock:
             running, failed = self._state.running.copy(), self._state.failed.copy()

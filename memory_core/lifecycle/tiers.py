@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.config import Settings
-from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.lifecycle import model_work, retention, topics, turn_pairs
 from memory_core.records import (
@@ -229,18 +228,13 @@ class Tiers:
         with self._sweeping:
             self._swept, self._turns = self._clock(), 0
             self._store.catch_up()
-            embedder = self._embedder()
+            embedder = self._gate.matching(self._store.fingerprint)
             with self._store.reading() as view:
                 plan = self._plan(view, who, {thread_key(*each) for each in ended})
             if not (plan.moves or plan.pairs):
                 return Swept()
             vectors = turn_pairs.vectors(self._store, embedder, plan.pairs)
             return self._store.commit(lambda tx: self._write(tx, plan, vectors))
-
-    def _embedder(self) -> Embedder | None:
-        embedder = self._gate.embedder
-        fits = embedder is not None and embedder.fingerprint == self._store.fingerprint
-        return embedder if fits else None
 
     def _plan(self, view: View, who: Identity | None, ended: Collection[str]) -> _Plan:
         columns, held = view.columns, open_rows(view)
@@ -260,7 +254,8 @@ class Tiers:
         A memory near no topic waits for the next consolidation run, which founds, splits and
         merges topics.
         """
-        columns, index, embedder = view.columns, view.vectors, self._embedder()
+        columns, index = view.columns, view.vectors
+        embedder = self._gate.matching(view.fingerprint)
         if index is None or embedder is None:
             return {}
         known: dict[tuple[int, ...], list[topics.Topic]] = {}

@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable
 
 from memory_core.config import Settings
-from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy
 from memory_core.maintenance.backfill import Backfill, Embed
@@ -215,7 +214,8 @@ class Maintenance:
     def _state(self) -> tuple[object, ...]:
         """The values of which one has to change for a round to have work."""
         store = self._store
-        return store.applied, store.table_problem, store.unusable.count, self.holder, self._model()
+        embedder = self._gate.matching(store.fingerprint)
+        return store.applied, store.table_problem, store.unusable.count, self.holder, embedder
 
     def _step(self, name: str, work: Callable[[], object]) -> None:
         """Do *work*; health reports an error, and a later round tries again."""
@@ -276,15 +276,9 @@ class Maintenance:
 
     # Vectors
 
-    def _model(self) -> Embedder | None:
-        """The embedder, when it is loaded and makes the store's vectors."""
-        embedder = self._gate.embedder
-        same = embedder is not None and embedder.fingerprint == self._store.fingerprint
-        return embedder if same else None
-
     def _backfill(self) -> None:
         """Embed a batch of memories without vectors; with more left, nudge the next round."""
-        embedder = self._model()
+        embedder = self._gate.matching(self._store.fingerprint)
         if embedder is not None and self._missing.batch(embedder, self._store.unusable.vectors):
             self._wake.set()
 

@@ -344,11 +344,11 @@ def test_a_hanging_model_bounds_queue_and_hands(opened: Opened, server: Any) -> 
         assert len(jobs._state.tried) == 0
         assert jobs._state.running.total() <= 3 * 4 * len(JOBS)
         assert len(server.asked) <= 3
-        assert len(jobs._workers) == 3
+        assert len(jobs._threads) == 3
         counts = memory.health(ME).jobs
         assert counts["gist"]["queued"] + counts["gist"]["running"] == 90
         memory.close()  # waits for nobody
     finally:
         over.set()
-    for worker in jobs._workers:
+    for worker in jobs._threads:
         worker.join(WAIT)

@@ -331,7 +331,7 @@ def test_without_a_model_nothing_is_due(memory: Memory) -> None:
     named = {name: report.jobs[name] for name in (*JOBS, "summarise")}
     assert all(counts == {"queued": 0, "running": 0, "failed": 0} for counts in named.values())
     assert (encoder_check(report).status, report.encoder["name"]) == ("ok", "passthrough")
-    assert jobs_of(memory)._workers == []
+    assert jobs_of(memory)._threads == []
     with pytest.raises(EncoderUnavailable, match="ANAMNESIS_ENCODER"):
         memory.encode(ME)
 
@@ -633,7 +633,7 @@ def test_a_slow_model_bounds_its_queue_and_nobody_waits_for_it(
     memory.close()  # does not wait for an answer
     server.over.set()
     server.say = telling()
-    for worker in jobs._workers:
+    for worker in jobs._threads:
         worker.join(20.0)
     again = opened()
     assert again.encode(ME).left == 0
