@@ -22,7 +22,7 @@ from memory_core.maintenance.loop import Maintenance
 from memory_core.maintenance.table_sync import TABLE
 from memory_core.recall.query import Cues
 from memory_core.records import Change, Check, HealthReport, Identity, MemoryRecord
-from memory_core.remember.writer import Draft
+from memory_core.remember.draft import Draft
 from memory_core.runtime import Parts, Runtime
 from memory_core.storage.generations import Generations
 from memory_core.storage.index.vector_source import INDEX

@@ -96,7 +96,7 @@ class Memory:
         forgotten). Raises InvalidInput, TooLarge, ScopeDenied, NotFound, Busy or a StorageError,
         and then nothing is stored.
         """
-        checked = draft.draft(who, request, self.settings.limits, self._clock())
+        checked = draft.of_request(who, request, self.settings.limits, self._clock())
         return self._runtime.parts().writer.remember(who, checked)
 
     def observe(self, who: Identity, turn: ConversationTurn) -> Observation:

@@ -24,7 +24,6 @@ from memory_core.errors import Busy, StorageError
 from memory_core.forget import Forgetter
 from memory_core.gist import encoder as gist_encoder
 from memory_core.gist.base import GistEncoder
-from memory_core.gist.passthrough import PassthroughEncoder
 from memory_core.lifecycle import turn_pairs
 from memory_core.lifecycle.tiers import Tiers
 from memory_core.lifecycle.working_memory import Sessions
@@ -147,7 +146,7 @@ class Runtime:
         reembedding = Reembedding(store, gate, self._load, clock, embed_all, lambda: self._closed)
         encoder = self._encoder or gist_encoder.choose(settings)
         worker = Worker(store, gate, encoder, settings, clock)
-        writer = Writer(store, gate, PassthroughEncoder(), settings, clock, self._scorer)
+        writer = Writer(store, gate, settings, clock, self._scorer)
         sessions = Sessions(settings.session)
         consolidator = Consolidator(store, gate, worker.summarise, settings, clock, worker.judged)
         tiers = Tiers(store, gate, settings, clock)

@@ -119,5 +119,14 @@ def test_a_correction_reaches_the_summaries_that_rest_on_it(memory: Memory) -> N
     ids = [memory.remember(ME, RememberRequest(text, session="talk")).id for text in texts]
     summary = memory.consolidate(ME, mode="session", session="talk").summaries[0].id
     assert memory.get(ME, summary).stale_since is None
-    memory.remember(ME, RememberRequest("Mara lives in Linz.", replaces=ids[0]))
-    assert memory.get(ME, summary).stale_since is not None
+    journal = memory._runtime.parts().store.journal
+    before = journal.commits
+    new = memory.remember(ME, RememberRequest("Mara lives in Linz.", replaces=ids[0])).id
+    assert memory.get(ME, summary).stale_since == memory.get(ME, ids[0]).superseded_at
+    assert journal.commits == before + 1, "what is acknowledged holds the mark too"
+    # by the first id again: its successor is replaced, and what is derived from that is marked
+    told = {"text": "Mara moved to Linz.", "kind": "summary", "derived_from": [new]}
+    renewed = memory.bring_in(ME, told).id
+    memory.remember(ME, RememberRequest("Mara lives in Wels.", replaces=ids[0]))
+    assert memory.get(ME, new).replaced
+    assert memory.get(ME, renewed).stale_since is not None

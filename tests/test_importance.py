@@ -10,9 +10,9 @@ import pytest
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
-from memory_core.records import Identity
+from memory_core.records import Identity, MemoryRecord
 from memory_core.remember.request import RememberRequest
-from memory_core.text.importance import NOVEL, Rules, band
+from memory_core.text.importance import NOVEL, Rules, band, salience
 
 ME = Identity("me")
 
@@ -32,7 +32,9 @@ ME = Identity("me")
     ],
 )
 def test_the_rules(text: str, role: str, nearest: float | None, importance: float) -> None:
-    assert Rules().importance(text, role, nearest, 0.45) == importance
+    wording, _ = salience(text, role)
+    memory = MemoryRecord(id="", text=text, role=role, importance=wording)
+    assert Rules().importance(memory, nearest, 0.45) == importance
 
 
 @pytest.mark.parametrize(
@@ -54,10 +56,10 @@ class Asked:
     """Says 0.62 to everything, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.calls: list[tuple[str, str, float | None, float]] = []
+        self.calls: list[tuple[str, str, float, float | None, float]] = []
 
-    def importance(self, text: str, role: str, nearest: float | None, related: float) -> float:
-        self.calls.append((text, role, nearest, related))
+    def importance(self, memory: MemoryRecord, nearest: float | None, related: float) -> float:
+        self.calls.append((memory.text, memory.role, memory.importance, nearest, related))
         return 0.62
 
 
@@ -70,6 +72,7 @@ def test_another_scorer_judges_what_the_caller_does_not(tmp_path: Path, toy: Any
         memory.remember(ME, RememberRequest("Always answer in German!", session="other"))
         found = [memory.get(ME, receipt.id).importance for receipt in (plain, given)]
     assert found == [0.62, 0.3]
-    assert [call[:3] for call in scorer.calls[:1]] == [("Always answer in German.", "user", -1.0)]
-    assert scorer.calls[1][2] == pytest.approx(1.0, abs=1e-2)
-    assert {call[3] for call in scorer.calls} == {toy.profile.related}
+    first, second = scorer.calls
+    assert first == ("Always answer in German.", "user", 1.0, -1.0, toy.profile.related)
+    assert second[3] == pytest.approx(1.0, abs=1e-2)
+    assert second[4] == toy.profile.related

@@ -30,7 +30,7 @@ from memory_core.records import (
 )
 from memory_core.relations import claims
 from memory_core.remember import commit
-from memory_core.remember.commit import Entry
+from memory_core.remember.commit import Prepared
 from memory_core.representation import embed
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.journal import Transaction
@@ -74,7 +74,7 @@ class Extracted:
     """
 
     values: dict[str, dict[str, Any]]
-    facts: tuple[tuple[Entry, str], ...] = ()
+    facts: tuple[tuple[Prepared, str], ...] = ()
     dropped: tuple[str, ...] = ()
     outdated: tuple[str, ...] = ()
 
@@ -108,7 +108,7 @@ class Extraction:
             if reason:
                 dropped.append(reason)
             else:
-                facts.append(self._entry(fact, sources, trust, embedder))
+                facts.append(self._prepared(fact, sources, trust, embedder))
         return Extracted(values, tuple(facts), tuple(dropped), self._outdated(turns))
 
     def done(self, id: str) -> Extracted:
@@ -133,7 +133,7 @@ class Extraction:
         for id in outcome.outdated:
             if tx.accesses([id]):  # not forgotten meanwhile; a fact made again is stored again
                 tx.append(Change("put", id, {"retired_at": tx.now}, source=SOURCE))
-        return sum(bool(commit.take_fact(tx, entry, known)) for entry, known in outcome.facts)
+        return sum(bool(commit.take_fact(tx, prepared, known)) for prepared, known in outcome.facts)
 
     def _unless_set_by_run(
         self, tx: Transaction, id: str, fields: dict[str, Any], values: dict[str, Any]
@@ -193,9 +193,9 @@ class Extraction:
 
     # Facts
 
-    def _entry(
+    def _prepared(
         self, fact: Fact, sources: Sequence[MemoryRecord], trust: str, embedder: Embedder | None
-    ) -> tuple[Entry, str]:
+    ) -> tuple[Prepared, str]:
         """*fact* as a memory to store, and the id of a known one that says the same, or "".
 
         It has the lowest *trust* of all turns that the model was shown, not of its sources: any of
@@ -222,27 +222,27 @@ class Extraction:
             trust=trust,
             encoded=self._version,
         )
-        entry = Entry(Identity(memory.agent, memory.team), memory, forms=forms(text))
+        prepared = Prepared(Identity(memory.agent, memory.team), memory, forms=forms(text))
         if embedder is None:
-            return entry, ""
+            return prepared, ""
         parts, vectors = embed(embedder, memory)
-        entry = replace(entry, fingerprint=embedder.fingerprint, parts=parts, vectors=vectors)
-        return entry, self._known(entry, embedder.profile.near_duplicate)
+        prepared = replace(prepared, fingerprint=embedder.fingerprint, parts=parts, vectors=vectors)
+        return prepared, self._known(prepared, embedder.profile.near_duplicate)
 
-    def _known(self, entry: Entry, threshold: float) -> str:
+    def _known(self, prepared: Prepared, threshold: float) -> str:
         """The id of a fact of the same scope that says the same in other words, or "".
 
         A near-duplicate by its vector that agrees in numbers, names and polarity.
         """
-        memory = entry.memory
+        memory = prepared.memory
         with self._store.reading() as view:
             index, columns = view.vectors, view.columns
-            if index is None or entry.vectors is None or not columns.extracted.any():
+            if index is None or prepared.vectors is None or not columns.extracted.any():
                 return ""
             same = columns.extracted & columns.live & ~columns.replaced & ~columns.superseded
             for name in ("visibility", "agent", "team"):
                 same = same & (getattr(columns, name) == columns.code(getattr(memory, name), name))
-            vector = np.asarray(entry.vectors[0], dtype=np.float32)
+            vector = np.asarray(prepared.vectors[0], dtype=np.float32)
             rows, cosines = index.search(vector, _NEAREST, part="whole", allowed=same)
             pairs = zip(rows.tolist(), cosines.tolist(), strict=True)
             ids = [columns.id(row) for row, cosine in pairs if cosine >= threshold]

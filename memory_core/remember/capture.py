@@ -13,10 +13,10 @@ from memory_core.errors import MemoryCoreError
 from memory_core.lifecycle.tiers import Tiers
 from memory_core.lifecycle.working_memory import Sessions
 from memory_core.records import Identity, Receipt
-from memory_core.remember.writer import Draft, Writer
+from memory_core.remember.draft import Draft
+from memory_core.remember.writer import Writer
 from memory_core.storage.store import MemoryStore
 from memory_core.text import normalise, relevance
-from memory_core.text.relevance import gate
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class Capture:
         text = relevance.without_recalled(said)
         if normalise.is_blank(text):
             return _skipped(said, ECHO)
-        if reason := gate(text):
+        if reason := relevance.gate(text):
             return _skipped(said, reason)
         if source := self._echoed(who, text):
             return _skipped(said, ECHO, source)

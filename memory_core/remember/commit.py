@@ -31,22 +31,22 @@ from memory_core.records import (
     to_fields,
 )
 from memory_core.relations.corrections import Correction
-from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.journal import Transaction
-from memory_core.storage.store import MemoryStore
 from memory_core.text.time import moments
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Prepared:
     """A memory that is ready to be written, and what its writer found out about it.
 
-    *vectors* is (n, d) float32, a row for each of *parts*, None while there is no model
-    (*fingerprint*). *replaces* is an id as the caller gave it; *readable* tells whether the caller
-    may read a memory of that id (for an import: of the memory's own id). *leaving* are the ids that
-    leave the ring of the conversation for tier recent when this enters it, each with the jobs that
-    a model has to do for it then. *forms* are those of
-    tombstones.forms where they were made before the lock was taken: long texts have many.
+    `vectors` is (n, d) float32, a row for each of `parts`, None without a model (`fingerprint`).
+    `replaces` is an id as the caller gave it; `readable` is True when the caller may read the
+    memory of that id (of an import: the memory's own id). `similar` are near memories; `twin` is
+    the one of them that is reinforced in place of this one, "" for none; `corrected` are those that
+    this one corrects, and how; `derived` is what is derived from each memory that this one may
+    supersede. `leaving` are the ids that leave the ring of the conversation when this one enters
+    it, each with the jobs that a model then has. `forms` are those of tombstones.forms when they
+    were made before the lock was taken: long texts have many.
     """
 
     who: Identity
@@ -54,64 +54,63 @@ class Entry:
     fingerprint: str = ""
     parts: Sequence[int] = ()
     vectors: NDArray[np.float32] | None = None
-    similar: tuple[Similar, ...] = ()
     replaces: str = ""
     readable: bool = False
+    similar: tuple[Similar, ...] = ()
+    twin: str = ""
     corrected: Mapping[str, Correction] = field(default_factory=dict)
-    """Ids of the caller's memories that this one corrects in so many words, and how."""
-    key: str = ""
-    forms: tuple[str, ...] = ()
+    derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
     leaving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    forms: tuple[str, ...] = ()
+    key: str = ""
     warnings: tuple[str, ...] = ()
 
 
-def remember(tx: Transaction, entry: Entry, twin: str = "") -> Receipt:
-    """Write *entry*, reinforce what it repeats or refuse it. Raises NotFound, ScopeDenied.
-
-    *twin* is a near-duplicate that is reinforced in its place, while it is there; the receipt then
-    names it in similar.
-    """
-    key = f"{entry.who.agent}\x1f{entry.key}" if entry.key else ""
+def remember(tx: Transaction, prepared: Prepared) -> Receipt:
+    """Write *prepared*, reinforce what it repeats, or refuse it. Raises NotFound, ScopeDenied."""
+    key = f"{prepared.who.agent}\x1f{prepared.key}" if prepared.key else ""
     if key and (kept := tx.receipt(key)) is not None:
         return _from_kept(tx, kept)
-    marks = _forgotten(tx, entry)
-    lifted = entry.replaces in marks
+    marks = _forgotten(tx, prepared)
+    lifted = prepared.replaces in marks
     if marks and not lifted:
-        return _refused(entry.memory, marks)
+        return _refused(prepared.memory, marks)
     for tombstone in marks:
         tx.remove_tombstone(tombstone)
-    first = tx.find_repeat(repeat_key(entry.memory))
-    if first is None and twin and tx.accesses([twin]):
-        receipt = replace(_reinforce(tx, twin, entry), similar=entry.similar)
+    first = tx.find_repeat(repeat_key(prepared.memory))
+    if first is None and prepared.twin and tx.accesses([prepared.twin]):
+        receipt = replace(_reinforce(tx, prepared.twin, prepared), similar=prepared.similar)
     elif first is None:
-        receipt = _correct(tx, entry, _insert(tx, entry))
+        receipt = _correct(tx, prepared, _insert(tx, prepared))
     else:
-        receipt = _reinforce(tx, first, entry)
-    if entry.replaces and not lifted:
-        receipt = _replace(tx, entry, receipt)
+        receipt = _reinforce(tx, first, prepared)
+    if prepared.replaces and not lifted:
+        receipt = _replace(tx, prepared, receipt)
+    if receipt.status in ("stored", "replaced"):
+        _mark_stale(tx, prepared, [*receipt.replaced, *prepared.corrected])
     if key:
         _keep(tx, key, receipt)
     return receipt
 
 
-def take_fact(tx: Transaction, entry: Entry, known: str = "") -> str:
+def take_fact(tx: Transaction, prepared: Prepared, known: str = "") -> str:
     """Write an extracted fact, or let what says so already rest on its sources too; its id or "".
 
     *known* is the id of a fact that says the same in other words. Nothing is written for a fact
     whose sources are gone or that was forgotten before.
     """
-    memory = entry.memory
+    memory = prepared.memory
     left = tuple(id for id in memory.derived_from if tx.accesses([id]))
-    if left != memory.derived_from or _forgotten(tx, entry):
+    if left != memory.derived_from or _forgotten(tx, prepared):
         return ""
     first = tx.find_repeat(repeat_key(memory)) or known
     fields = tx.fields(first) if first else None
     if fields is None:
-        return _insert(tx, entry).id
+        return _insert(tx, prepared).id
     before = from_fields(fields)
     sources = tuple(dict.fromkeys((*before.derived_from, *left)))
     if sources != before.derived_from:
-        _reinforce(tx, first, entry)
+        _reinforce(tx, first, prepared)
     trust = max(before.trust, memory.trust, key=TRUSTS.index)
     body: dict[str, object] = {
         "derived_from": list(sources),
@@ -121,49 +120,49 @@ def take_fact(tx: Transaction, entry: Entry, known: str = "") -> str:
     body |= {"retired_at": None, "stale_since": None}
     changed = {name: value for name, value in body.items() if fields.get(name) != value}
     if changed:
-        tx.append(Change("put", first, changed, actor=entry.who.agent, scope=owner_of(before)))
+        tx.append(Change("put", first, changed, actor=prepared.who.agent, scope=owner_of(before)))
     return first
 
 
-def take_in(tx: Transaction, entry: Entry, links: Sequence[Link] = ()) -> Receipt:
+def take_in(tx: Transaction, prepared: Prepared, links: Sequence[Link] = ()) -> Receipt:
     """Write an imported memory under its own id; what is there already stays as it is.
 
     An id that belongs to what the caller may not read is as good as unknown: the memory then gets
     a new one, and none of its *links*.
     """
-    receipt = _take_in(tx, entry)
+    receipt = _take_in(tx, prepared)
     for link in links:
         mine = receipt.id in (link.a, link.b) and receipt.status != "refused"
         if mine and tx.weight(link.a, link.b, link.kind) < link.weight:
             body = {"b": link.b, "kind": link.kind, "weight": link.weight}
-            tx.append(Change("link", link.a, body, actor=entry.who.agent, source="import"))
+            tx.append(Change("link", link.a, body, actor=prepared.who.agent, source="import"))
     return receipt
 
 
-def _take_in(tx: Transaction, entry: Entry) -> Receipt:
-    memory = entry.memory
-    marks = _forgotten(tx, entry)
+def _take_in(tx: Transaction, prepared: Prepared) -> Receipt:
+    memory = prepared.memory
+    marks = _forgotten(tx, prepared)
     if marks:
         return _refused(memory, marks)
     fields = tx.fields(memory.id) if memory.id else None
-    if fields is not None and not (entry.readable or entry.who.admin):
-        fields, entry = None, replace(entry, memory=replace(memory, id=""))
+    if fields is not None and not (prepared.readable or prepared.who.admin):
+        fields, prepared = None, replace(prepared, memory=replace(memory, id=""))
     if fields is None and not (memory.replaced and memory.superseded_by):
         repeated = tx.find_repeat(repeat_key(memory))
         fields = tx.fields(repeated) if repeated is not None else None
     if fields is None:
-        return _insert(tx, entry)
-    warnings = entry.warnings
+        return _insert(tx, prepared)
+    warnings = prepared.warnings
     if fields["text"] != memory.text and fields["id"] == memory.id:
         warnings = (*warnings, f"{memory.id} is known with another text, which stays")
     return _known(fields, warnings)
 
 
-def _insert(tx: Transaction, entry: Entry) -> Receipt:
+def _insert(tx: Transaction, prepared: Prepared) -> Receipt:
     memory = replace(
-        entry.memory,
-        id=entry.memory.id or new_id(tx.now),
-        recorded_at=entry.memory.recorded_at or tx.now,
+        prepared.memory,
+        id=prepared.memory.id or new_id(tx.now),
+        recorded_at=prepared.memory.recorded_at or tx.now,
     )
     if memory.session:  # an imported place in a conversation is kept where it is free
         place = max(memory.position, tx.next_position(memory.thread))
@@ -173,15 +172,15 @@ def _insert(tx: Transaction, entry: Entry) -> Receipt:
             "put",
             memory.id,
             to_fields(memory),
-            actor=entry.who.agent,
+            actor=prepared.who.agent,
             source=memory.client,
             scope=owner_of(memory),
         )
     )
-    if entry.vectors is not None:
-        half = entry.vectors.astype(np.float16)
-        tx.put_vectors(memory.id, entry.fingerprint, entry.parts, half)
-    for id, due in entry.leaving.items():
+    if prepared.vectors is not None:
+        half = prepared.vectors.astype(np.float16)
+        tx.put_vectors(memory.id, prepared.fingerprint, prepared.parts, half)
+    for id, due in prepared.leaving.items():
         _leave(tx, id, due)
     return Receipt(
         memory.id,
@@ -189,8 +188,8 @@ def _insert(tx: Transaction, entry: Entry) -> Receipt:
         memory.kind,
         memory.importance,
         memory.gist,
-        similar=entry.similar,
-        warnings=entry.warnings,
+        similar=prepared.similar,
+        warnings=prepared.warnings,
     )
 
 
@@ -204,18 +203,18 @@ def _leave(tx: Transaction, id: str, due: tuple[str, ...]) -> None:
         tx.append(Change("put", id, body, source="ring", scope=scope))
 
 
-def _reinforce(tx: Transaction, first: str, entry: Entry) -> Receipt:
+def _reinforce(tx: Transaction, first: str, prepared: Prepared) -> Receipt:
     """One more access to *first*, the memory that is repeated; a retired one comes back."""
     count, _last = tx.accesses([first])[first]
     tx.append(Change("access", "", {"ids": [first], "counts": [count + 1], "last": [tx.now]}))
     fields = tx.fields(first) or {}
-    told: dict[str, Any] = {"actor": entry.who.agent, "scope": owner_of(from_fields(fields))}
-    if fields.get("text") != entry.memory.text:  # other words are kept, to be taken apart again
-        body = {history.MERGED: history.merged(entry.memory, fields)}
+    told: dict[str, Any] = {"actor": prepared.who.agent, "scope": owner_of(from_fields(fields))}
+    if fields.get("text") != prepared.memory.text:  # other words are kept, to be taken apart again
+        body = {history.MERGED: history.merged(prepared.memory, fields)}
         tx.append(Change("put", first, body, source="merge", **told))
     if fields.get("retired_at") is not None:
         tx.append(Change("put", first, {"retired_at": None}, **told))
-    return _known(fields, entry.warnings)
+    return _known(fields, prepared.warnings)
 
 
 def _known(fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Receipt:
@@ -228,14 +227,14 @@ def _known(fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Receipt:
 # Tombstones
 
 
-def _forgotten(tx: Transaction, entry: Entry) -> dict[str, float]:
-    """The tombstones that the memory of *entry* meets, with the time of each, oldest first."""
-    memory = entry.memory
+def _forgotten(tx: Transaction, prepared: Prepared) -> dict[str, float]:
+    """The tombstones that the memory of *prepared* meets, with the time of each, oldest first."""
+    memory = prepared.memory
     secret = tx.meta(SECRET)
     if secret is None:
         return {}  # nothing was ever forgotten
     owners = dict.fromkeys((owner_of(memory), f"private:{memory.agent}"))
-    said = entry.forms or forms(memory.text)
+    said = prepared.forms or forms(memory.text)
     wanted = [digest for owner in owners for digest in sealed(secret, owner, said)]
     return {tombstone: at for tombstone, _digest, at in tx.tombstones(wanted)}
 
@@ -252,23 +251,25 @@ def _refused(memory: MemoryRecord, marks: Mapping[str, float]) -> Receipt:
 # Replacement
 
 
-def _replace(tx: Transaction, entry: Entry, receipt: Receipt) -> Receipt:
-    """Mark what *entry* corrects, or what has replaced that since, as replaced by *receipt*."""
-    fields = tx.fields(entry.replaces)
-    if fields is None or not entry.readable:
-        raise NotFound(f"no memory {entry.replaces}", "recall it first and pass its id as replaces")
+def _replace(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
+    """Mark what *prepared* corrects, or what has replaced that since, as replaced by *receipt*."""
+    fields = tx.fields(prepared.replaces)
+    if fields is None or not prepared.readable:
+        raise NotFound(
+            f"no memory {prepared.replaces}", "recall it first and pass its id as replaces"
+        )
     old, standing = from_fields(fields), _standing(tx, from_fields(fields))
     if standing.id == receipt.id:
         return receipt  # it says so already
-    if not entry.who.admin and {old.agent, standing.agent} != {entry.who.agent}:
+    if not prepared.who.admin and {old.agent, standing.agent} != {prepared.who.agent}:
         raise ScopeDenied(
-            f"{entry.replaces} belongs to another agent", "remember it as a memory of your own"
+            f"{prepared.replaces} belongs to another agent", "remember it as a memory of your own"
         )
     body = {"superseded_by": receipt.id, "replaced": True}
     if not standing.replaced:
-        body |= {"superseded_at": tx.now, "valid_until": entry.memory.occurred_at}
+        body |= {"superseded_at": tx.now, "valid_until": prepared.memory.occurred_at}
     tx.append(
-        Change("put", standing.id, body, actor=entry.who.agent, scope=owner_of(standing)),
+        Change("put", standing.id, body, actor=prepared.who.agent, scope=owner_of(standing)),
     )
     warnings = receipt.warnings
     if standing.id != old.id:
@@ -279,16 +280,16 @@ def _replace(tx: Transaction, entry: Entry, receipt: Receipt) -> Receipt:
     )
 
 
-def _correct(tx: Transaction, entry: Entry, receipt: Receipt) -> Receipt:
-    """Mark what *entry* corrects in so many words as out of date; nothing is left out of recall."""
+def _correct(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
+    """Mark what *prepared* corrects as superseded; recall goes on returning it."""
     warnings = receipt.warnings
-    for id, found in entry.corrected.items():
+    for id, found in prepared.corrected.items():
         fields = tx.fields(id)
         if fields is None or fields.get("superseded_by"):
             continue  # forgotten, or corrected by somebody else, just now
         old = from_fields(fields)
         said_by: dict[str, Any] = {
-            "actor": entry.who.agent,
+            "actor": prepared.who.agent,
             "source": "correction",
             "scope": owner_of(old),
         }
@@ -297,10 +298,23 @@ def _correct(tx: Transaction, entry: Entry, receipt: Receipt) -> Receipt:
         if found.until is None and not found.partial:
             body = {"superseded_by": receipt.id, "superseded_at": tx.now}
             if old.valid_until is None:
-                body["valid_until"] = entry.memory.occurred_at
+                body["valid_until"] = prepared.memory.occurred_at
             tx.append(Change("put", id, body, **said_by))
         warnings = (*warnings, f"it corrects {id} ({found.detail})")
     return replace(receipt, warnings=warnings)
+
+
+def _mark_stale(tx: Transaction, prepared: Prepared, superseded: Sequence[str]) -> None:
+    """Mark as stale what is derived from the memories *superseded*.
+
+    What another writer derived from them just now is found by the next run of consolidation.
+    """
+    derived = (id for old in superseded for id in prepared.derived.get(old, ()))
+    for id in dict.fromkeys(derived):
+        fields = tx.fields(id)
+        if fields is not None and fields.get("stale_since") is None:
+            body = {"stale_since": tx.now}
+            tx.append(Change("put", id, body, actor=prepared.who.agent, source="correction"))
 
 
 def _standing(tx: Transaction, memory: MemoryRecord) -> MemoryRecord:
@@ -350,38 +364,3 @@ def _from_kept(tx: Transaction, body: Mapping[str, Any]) -> Receipt:
         tuple(body["replaced"]),
         tuple(body["warnings"]),
     )
-
-
-def mark(store: MemoryStore, actor: str, corrected: Sequence[str], now: float) -> None:
-    """Mark everything that rests on the memories *corrected* as stale since *now*.
-
-    A kill before this is no loss: sleep finds what rests on something superseded by itself.
-    """
-    if not corrected:
-        return
-    with store.reading():
-        found = [id for id in corrected for id in resting_on(store, id)]
-    if not found:
-        return
-
-    def build(tx: Transaction) -> None:
-        for id in dict.fromkeys(found):
-            fields = tx.fields(id)
-            if fields is not None and fields.get("stale_since") is None:
-                body = {"stale_since": now}
-                tx.append(Change("put", id, body, actor=actor, source="correction"))
-
-    store.commit(build)
-
-
-def resting_on(store: MemoryStore, id: str) -> list[str]:
-    """What rests on the memory *id*, however far; call inside store.reading()."""
-    columns, graph = store.columns, store.graph
-    found: dict[int, None] = {}
-    row = columns.row(id)
-    frontier = [] if row is None else [row]
-    while frontier:
-        reached = [other for row in frontier for other in graph.origins(row, DERIVED_FROM)]
-        frontier = [row for row in dict.fromkeys(reached) if row not in found]
-        found |= dict.fromkeys(frontier)
-    return [columns.id(row) for row in found]

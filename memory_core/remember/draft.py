@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memory_core import validation
 from memory_core.config import LimitSettings
 from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, MemoryRecord
 from memory_core.remember.request import ConversationTurn, RememberRequest
-from memory_core.remember.writer import Draft
 
 
-def draft(who: Identity, request: RememberRequest, limits: LimitSettings, now: float) -> Draft:
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a caller asks to have stored, checked; the memory has no id yet."""
+
+    memory: MemoryRecord
+    judged: bool
+    """True when the caller gave the importance."""
+    replaces: str = ""
+    key: str = ""
+    passive: bool = False
+    """True for a captured turn: one that repeats what was said on this occasion reinforces it."""
+    leaving: tuple[str, ...] = ()
+    """Ids that leave the ring when this enters."""
+    warnings: tuple[str, ...] = ()
+
+
+def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, now: float) -> Draft:
     """The draft of what *request* asks, said *now* unless it says when.
 
     Raises InvalidInput, TooLarge or ScopeDenied for an argument that is not allowed.
@@ -45,7 +60,7 @@ def draft(who: Identity, request: RememberRequest, limits: LimitSettings, now: f
 
 
 def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: float) -> Draft:
-    """The draft of a *turn* of a conversation. Raises as draft does."""
+    """The draft of a *turn* of a conversation. Raises as of_request does."""
     by_user = turn.role in ("", "user")
     request = RememberRequest(
         turn.content,
@@ -59,7 +74,7 @@ def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: f
         trust=turn.trust or ("user" if by_user else "agent"),
         client=turn.client,
     )
-    return draft(who, request, limits, now)
+    return of_request(who, request, limits, now)
 
 
 def imported(who: Identity, memory: MemoryRecord, limits: LimitSettings) -> MemoryRecord:

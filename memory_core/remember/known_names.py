@@ -1,8 +1,7 @@
-"""The names that a store knows, so that the rules for names find them however they are written.
+"""The names that a store knows, which are found in a text however they are written.
 
-A name is known when a memory holds it that one may read; a single word when two do, because the
-rules are wrong now and then and a mistake should not spread; and anybody who has spoken. Call
-inside store.reading().
+A name is known when a readable memory holds it; a single word when two do, since the rules are
+sometimes wrong and a mistake should not spread; and the name of every speaker.
 """
 
 from __future__ import annotations
@@ -14,21 +13,19 @@ from typing import Any
 import numpy as np
 
 from memory_core.records import Identity
-from memory_core.storage.store import MemoryStore
+from memory_core.storage.view import View
 
 HOLDERS = 2
-"""Memories that hold a single word before it is known as a name."""
+"""Memories that must hold a single word before it is known as a name."""
 
 
-class Gazetteer(Mapping[str, str]):
-    """Known names by their casefolded form; looked up one by one, so a write costs the same in any
-    store.
-    """
+class KnownNames(Mapping[str, str]):
+    """Names by their casefolded form, looked up one by one: a write costs the same in any store."""
 
-    def __init__(self, store: MemoryStore, who: Identity) -> None:
-        """The names in *store* that *who* may know of."""
-        self._graph, self._columns = store.graph, store.columns
-        self._seen = store.readable(who)
+    def __init__(self, view: View, who: Identity) -> None:
+        """The names in *view* that *who* may know of."""
+        self._graph, self._columns = view.graph, view.columns
+        self._seen = view.readable(who)
         self._any = bool(self._seen.any())
 
     def __getitem__(self, key: str) -> str:
@@ -39,7 +36,7 @@ class Gazetteer(Mapping[str, str]):
         return name
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The name as it was first spelt, *default* for an unknown one: most are, by far."""
+        """The name as it was first spelt, *default* for an unknown one; most words are unknown."""
         return (self._name(key) if self._any else "") or default
 
     def _name(self, key: str) -> str:
@@ -63,5 +60,5 @@ class Gazetteer(Mapping[str, str]):
         return sum(1 for _ in self)
 
     def __bool__(self) -> bool:
-        """True while there may be names; counting them would cost a walk over all."""
+        """True when there may be names; counting them would read all of them."""
         return self._any

@@ -136,9 +136,17 @@ class MemoryStore:
         disk and visible to this process. Raises what *build* raises (nothing of it is kept) or a
         StorageError (nothing was acknowledged).
         """
-        result = self.journal.write(build)
+        reached = 0
+
+        def numbered(tx: Transaction) -> R:
+            nonlocal reached
+            result = build(tx)
+            reached = tx.last
+            return result
+
+        result = self.journal.write(numbered)
         try:
-            self.catch_up()
+            self._apply_up_to(reached)
         except MemoryCoreError as problem:  # an error here would say that nothing was stored
             log.warning("written, but not yet indexed: %s", problem)
         return result
@@ -164,8 +172,11 @@ class MemoryStore:
         Raises StorageError when the journal cannot be read. An entry that is damaged or that an
         index cannot hold goes to `unusable` and stops nothing.
         """
-        last = self.journal.last()
-        if last == self.applied and self._vectors_ready:
+        self._apply_up_to(self.journal.last())
+
+    def _apply_up_to(self, last: int) -> None:
+        """Apply at least what the journal holds up to sequence *last*. Raises as catch_up."""
+        if last <= self.applied and self._vectors_ready:
             return
         with self._catching:
             if not self.applied:

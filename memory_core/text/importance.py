@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from memory_core.text.keywords import keywords
-from memory_core.text.relevance import gate
+from memory_core.records import MemoryRecord
 from memory_core.text.words import FILLER_WORDS, STOPWORDS, words
 
 NOVEL = 0.75
@@ -22,32 +21,29 @@ def band(importance: float) -> str:
 
 
 class ImportanceScorer(Protocol):
-    """Judges on the path of a write, so at once and without asking anybody.
+    """Judges importance during a write, so at once and without a model.
 
-    A judgement that takes longer comes later, in the background (extraction).
+    A model that was chosen judges later, in the background (enrichment).
     """
 
-    def importance(self, text: str, role: str, nearest: float | None, related: float) -> float:
-        """The importance, 0-1, of *text* said by *role* ("", user, assistant, system or tool).
+    def importance(self, memory: MemoryRecord, nearest: float | None, related: float) -> float:
+        """The importance, 0-1, of a *memory* whose own importance is that of its wording alone.
 
         *nearest* is the cosine of the nearest memory that the writer may read, -1 where there is
-        none, None where no model tells; *related* is the calibrated cosine of two texts about the
-        same thing. Not asked where the caller gives an importance.
+        none, None without a model; *related* is the calibrated cosine of two texts about the same
+        thing. Not called where the caller gives an importance.
         """
         ...
 
 
 class Rules:
-    """By wording (text.salience); plain and like nothing in the store is novel (row B5.2)."""
+    """The wording (`salience`) decides; plain text that nothing in the store is like is novel."""
 
-    def importance(self, text: str, role: str, nearest: float | None, related: float) -> float:
+    def importance(self, memory: MemoryRecord, nearest: float | None, related: float) -> float:
         """See ImportanceScorer."""
-        by_wording = salience(text, role)[0]
         new = nearest is not None and nearest < related
-        return NOVEL if new and by_wording == NORMAL else by_wording
+        return NOVEL if new and memory.importance == NORMAL else memory.importance
 
-
-__all__ = ["gate", "keywords", "salience"]
 
 CORRECTION, INSTRUCTION = 1.0, 1.0
 DECISION, NORMAL, FILLER = 0.85, 0.5, 0.15

@@ -6,6 +6,7 @@ What was planted, of 25 kinds, and what of it is found: tests/bench/planted.py.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memory_core.text.words import listed
 
@@ -188,6 +189,12 @@ def mask(text: str) -> tuple[str, tuple[str, ...]]:
         pieces += [text[done:start], f"[masked:{kind}]"]
         done = end
     return "".join([*pieces, text[done:]]), tuple(kind for _, _, kind in spans)
+
+
+def mask_all(texts: Sequence[str]) -> tuple[list[str], str]:
+    """Each of *texts* masked, and the kinds found in all of them, joined by commas; "" for none."""
+    masked = [mask(text) for text in texts]
+    return [text for text, _ in masked], ", ".join(kind for _, kinds in masked for kind in kinds)
 
 
 def _keep(spans: list[tuple[int, int, str]], new: tuple[int, int, str]) -> None:

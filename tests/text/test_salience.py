@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_core.text.importance import gate, keywords, salience
+from memory_core.text.importance import salience
+from memory_core.text.keywords import keywords
+from memory_core.text.relevance import gate
 
 JUDGED = [
     ("Actually, it's Thursday, the vet moved the appointment", "correction"),

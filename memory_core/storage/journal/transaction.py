@@ -80,6 +80,11 @@ class Transaction:
         self._db = connection
         self._seq = reading.last(connection)
 
+    @property
+    def last(self) -> int:
+        """The sequence of the last change, those of this transaction included."""
+        return self._seq
+
     # What is there
 
     def find_repeat(self, key: str) -> str | None:

@@ -5,10 +5,13 @@ The only file that imports spaCy. Its models are not on PyPI: whoever wants one 
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
 from memory_core.errors import EncoderUnavailable
+
+log = logging.getLogger(__name__)
 
 NAMED = frozenset(
     "PERSON PER ORG GPE LOC FAC PRODUCT EVENT WORK_OF_ART NORP MISC".split()  # noqa: SIM905
@@ -51,3 +54,22 @@ class SpacyNames:
                 f"spaCy cannot load {self._model!r} ({problem})",
                 f"python -m spacy download {self._model}",
             ) from None
+
+
+class OptionalNames:
+    """The names that a spaCy pipeline finds; none without one, and none after it failed once."""
+
+    def __init__(self, model: str) -> None:
+        """*model* as in SpacyNames; "" for no pipeline."""
+        self._find = SpacyNames(model) if model else None
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        """The names in *text*, () when there is no pipeline. Never raises EncoderUnavailable."""
+        if self._find is None:
+            return ()
+        try:
+            return self._find(text)
+        except EncoderUnavailable as problem:
+            log.warning("names are found by rules alone: %s", problem)
+            self._find = None
+            return ()

@@ -1,0 +1,77 @@
+"""From the text of a memory to what it says: gist, names, importance, sentiment, dates, validity.
+
+Rules alone, and no store: a model that was chosen reads the text later, in the background.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from memory_core.config import Settings
+from memory_core.gist.base import InputTurn
+from memory_core.gist.passthrough import PassthroughEncoder
+from memory_core.lifecycle import model_work
+from memory_core.records import NEVER, MemoryRecord, content_hash
+from memory_core.text.importance import NORMAL
+from memory_core.text.names.entities import MOST
+from memory_core.text.sentiment import affect
+from memory_core.text.time import dates, validity
+
+_rules = PassthroughEncoder()
+
+
+def understand(
+    memory: MemoryRecord,
+    names: Iterable[str],
+    settings: Settings,
+    *,
+    judged: bool,
+    encode: bool,
+) -> MemoryRecord:
+    """*memory* with what its text says; what the caller gave stays.
+
+    *names* are in the text and known by other means than the rules. *judged*: the caller gave the
+    importance; without it the importance is that of the wording alone. *encode* False: no model
+    may see the memory.
+    """
+    (gist,) = _rules.encode([InputTurn(memory.text, memory.speaker, memory.role)]).gists
+    wording = NORMAL if gist.importance is None else gist.importance
+    colour = affect(memory.text)
+    start, end = memory.valid_from, memory.valid_until
+    if start is None and end is None:
+        start, end = validity.bounds(memory.text, memory.occurred_at)
+    understood = replace(
+        memory,
+        gist=memory.gist or gist.gist,
+        tags=memory.tags or gist.tags,
+        topic=memory.topic or gist.topic,
+        entities=_joined(memory.entities or gist.entities, names),
+        importance=memory.importance if judged else wording,
+        valence=colour.valence,
+        arousal=colour.arousal,
+        emotions=colour.emotions,
+        valid_from=start,
+        valid_until=end,
+        dates=memory.dates or dates.resolve(memory.text, memory.occurred_at),
+        content_hash=content_hash(memory.text),
+    )
+    return _with_model_work(understood, settings, judged=judged, encode=encode)
+
+
+def _joined(names: tuple[str, ...], more: Iterable[str]) -> tuple[str, ...]:
+    """*names* and what *more* adds, compared without case; at most MOST."""
+    known = {name.casefold() for name in names}
+    added = {name.casefold(): name for name in more if name.casefold() not in known}
+    return (*names, *added.values())[:MOST]
+
+
+def _with_model_work(
+    memory: MemoryRecord, settings: Settings, *, judged: bool, encode: bool
+) -> MemoryRecord:
+    """*memory* with the jobs that a model has for it, if one was chosen and may see it."""
+    if not encode:
+        return replace(memory, encoded=NEVER)
+    if settings.encoder == "passthrough" or not model_work.allowed(memory, settings.gist):
+        return memory
+    return replace(memory, due=model_work.due(memory, judged=judged))
