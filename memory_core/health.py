@@ -20,7 +20,7 @@ from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, MemoryCoreError, NotFound, StorageError
 from memory_core.maintenance.loop import Maintenance
 from memory_core.maintenance.table_sync import TABLE
-from memory_core.recall.query import Cues
+from memory_core.recall.query import Query
 from memory_core.records import Change, Check, HealthReport, Identity, MemoryRecord
 from memory_core.remember.draft import Draft
 from memory_core.runtime import Parts, Runtime
@@ -122,7 +122,7 @@ def _round_trip(parts: Parts, now: float) -> Check:
     probe = MemoryRecord(id="", text=text, agent=who.agent, tags=(PROBE_TAG,), occurred_at=now)
     receipt = parts.writer.remember(who, Draft(probe, judged=False))
     try:
-        found = parts.reader.recall(who, Cues(text, tags=(PROBE_TAG,), context=0))
+        found = parts.reader.recall(who, Query(text, tags=(PROBE_TAG,), context=0))
         ids = [hit.memory.id for hit in (*found.hits, *found.partial)]
     finally:
         _remove(store, [receipt.id, *_left_behind(store, receipt.id)])

@@ -19,7 +19,7 @@ from memory_core.lifecycle.tiers import Swept
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.maintenance.reembedding import Reembedding
 from memory_core.recall import query
-from memory_core.recall.query import Cues
+from memory_core.recall.query import Query
 from memory_core.recall.request import RecallRequest
 from memory_core.records import (
     KINDS,
@@ -118,9 +118,13 @@ class Memory:
         """
         observed = self.observe(who, turn)
         itself = (observed.receipt.id,) if observed.receipt is not None else ()
-        asked = turn.content[: self.settings.limits.query_chars]
-        cues = Cues(asked, validation.whole(k, "k", 1, query.K_MOST), session=turn.session)
-        return observed, self._recalled(who, replace(cues, besides=itself))
+        asked = Query(
+            turn.content[: self.settings.limits.query_chars],
+            validation.whole(k, "k", 1, query.K_MOST),
+            session=turn.session,
+            besides=itself,
+        )
+        return observed, self._recalled(who, asked)
 
     # Reading
 
@@ -132,14 +136,14 @@ class Memory:
         """
         return self._recalled(who, query.checked(request, self.settings.limits))
 
-    def _recalled(self, who: Identity, cues: Cues) -> Recollection:
-        """What *cues* bring to mind; unless it leaves no trace, captured again it is an echo."""
+    def _recalled(self, who: Identity, asked: Query) -> Recollection:
+        """The memories that answer; unless the recall is read-only, noted as shown to *who*."""
         parts = self._runtime.parts()
-        named = is_id(cues.query.strip())
-        found = parts.reader.by_id(who, cues) if named else parts.reader.recall(who, cues)
-        if cues.rehearse:
+        named = is_id(asked.text.strip())
+        found = parts.reader.by_id(who, asked) if named else parts.reader.recall(who, asked)
+        if asked.rehearse:
             ids = [hit.memory.id for hit in found.hits]
-            parts.sessions.told(who, [*ids, *(hit.memory.id for hit in found.partial)])
+            parts.sessions.note_shown(who, [*ids, *(hit.memory.id for hit in found.partial)])
         return found
 
     # Consolidating and forgetting

@@ -174,10 +174,10 @@ def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) ->
     rows = [store.columns.row(memory.remember(ME, RememberRequest(text)).id) for text in texts]
     cue, near, far = (row for row in rows if row is not None)
     parent, likeness = 0.8, 0.3
-    with store.reading():
-        reached = spreading._spread(store, {cue: parent}, {cue: likeness}, store.readable(ME), ())
-        assert store.vectors is not None
-        whole = store.vectors.wholes(np.arange(len(store.columns)))
+    with store.reading() as view:
+        reached = spreading.reach(view, {cue: parent}, {cue: likeness}, view.readable(ME), ())
+        assert view.vectors is not None
+        whole = view.vectors.wholes(np.arange(len(view.columns)))
     by_name = parent * spreading.SPREAD * spreading.ENTITY_BOOST  # two hold it: the name is rare
     assert reached[near].activation == pytest.approx(by_name)
     assert reached[far].activation == pytest.approx(
@@ -199,8 +199,8 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
         store.commit(lambda tx, id=id: tx.append(Change("put", id, {"topic": "crafts"})))
     row = store.columns.row(cue)
     assert row is not None
-    with store.reading():
-        steps = list(spreading._near(store, row, store.readable(ME), 0.0, ()))
+    with store.reading() as view:
+        steps = list(spreading._near(view, row, view.readable(ME), 0.0, ()))
     assert [(store.columns.id(each), how) for each, _, how in steps if each != row] == [
         (other, "same topic (crafts) as")
     ]
@@ -227,12 +227,12 @@ def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> Non
         memory.bring_in(ME, {**told, "derived_from": ids})
     store = memory._runtime.parts().store
     store.catch_up()
-    with store.reading():
-        row = store.columns.row(ids[0])
+    with store.reading() as view:
+        row = view.columns.row(ids[0])
         assert row is not None
-        assert store.graph.holders("Tannery Row") == 11
+        assert view.graph.holders("Tannery Row") == 11
         shares = [
-            share for _, share, how in spreading._noted(store, row) if how.startswith("shares")
+            share for _, share, how in spreading._linked(view, row) if how.startswith("shares")
         ]
     assert shares
     assert set(shares) == {1.0}
@@ -278,12 +278,12 @@ def test_a_long_text_brings_less_to_mind(memory: Memory) -> None:
     by_short = memory.remember(ME, RememberRequest("A bell from Tannery Row was sold.")).id
     by_long = memory.remember(ME, RememberRequest("A clock from Malt Lane was sold.")).id
     store = memory._runtime.parts().store
-    with store.reading():
-        columns = store.columns
+    with store.reading() as view:
+        columns = view.columns
         row = {id: columns.row(id) for id in (short, long, by_short, by_long)}
         everything = np.ones(len(columns), np.bool_)
         seeds = {row[short]: 1.0, row[long]: 1.0}
-        reached = spreading._spread(store, seeds, {}, everything, ())  # type: ignore[arg-type]
+        reached = spreading.reach(view, seeds, {}, everything, ())  # type: ignore[arg-type]
         words = int(columns.words[row[long]])
     assert words > 60
     whole, part = (reached[row[id]].activation for id in (by_short, by_long))  # type: ignore[index]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memory_core.config import SessionSettings
 from memory_core.lifecycle.working_memory import (
     CONVERSATIONS,
-    NOTHING,
+    EMPTY,
     RECALLED,
     Activation,
     Session,
@@ -101,9 +101,9 @@ def test_what_comes_from_a_lower_tier_is_promoted_once(session: Session) -> None
     session.activate([Activation("a", 0.5, "recent", "Africa")])
     assert session.mind().promoted == {"a": "long_term"}
     assert session.mind().topics == {"Africa"}
-    assert session.mind().tells("a")["promoted_from"] == "long_term"
-    assert session.mind().tells("b") == {"priming": 1.3, "working_memory_turns": 5}
-    assert session.mind().tells("c") == {}
+    assert session.mind().explain("a")["promoted_from"] == "long_term"
+    assert session.mind().explain("b") == {"priming": 1.3, "working_memory_turns": 5}
+    assert session.mind().explain("c") == {}
 
 
 @given(st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 30), st.floats(-1, 1))), max_size=80))
@@ -130,14 +130,14 @@ def test_conversations_do_not_leak_into_each_other() -> None:
     sessions.answered(ME, "a", [Activation("secret", 0.9)], {})
     assert sessions.mind(ME, "a").hot == ("secret",)
     for who, name in ((ME, "b"), (OTHER, "a"), (Identity("me", "crew"), "a"), (ME, "")):
-        assert sessions.mind(who, name) == NOTHING
+        assert sessions.mind(who, name) == EMPTY
         assert sessions.asked(who, name).hot == ()
 
 
 def test_without_a_session_nothing_is_kept() -> None:
     sessions = Sessions(SETTINGS)
     sessions.answered(ME, "", [Activation("a", 0.9)], {})
-    assert sessions.asked(ME, "") == NOTHING
+    assert sessions.asked(ME, "") == EMPTY
 
 
 def test_an_ended_conversation_begins_anew() -> None:
@@ -145,7 +145,7 @@ def test_an_ended_conversation_begins_anew() -> None:
     sessions.answered(ME, "a", [Activation("m", 0.9)], {})
     sessions.end(ME, "a")
     sessions.end(ME, "never begun")
-    assert sessions.mind(ME, "a") == NOTHING
+    assert sessions.mind(ME, "a") == EMPTY
 
 
 def test_questions_count_as_turns_only_where_none_are_observed() -> None:
@@ -161,13 +161,13 @@ def test_questions_count_as_turns_only_where_none_are_observed() -> None:
 
 def test_what_was_told_lately_is_bounded() -> None:
     sessions = Sessions(SETTINGS)
-    sessions.told(ME, [f"m{n}" for n in range(RECALLED + 5)])
-    assert sessions.lately(ME) == [f"m{n}" for n in range(5, RECALLED + 5)]
+    sessions.note_shown(ME, [f"m{n}" for n in range(RECALLED + 5)])
+    assert sessions.shown(ME) == [f"m{n}" for n in range(5, RECALLED + 5)]
     for n in range(CONVERSATIONS):
-        sessions.told(Identity(f"agent {n}"), ["x"])
-    assert sessions.lately(ME) == []
+        sessions.note_shown(Identity(f"agent {n}"), ["x"])
+    assert sessions.shown(ME) == []
     for n in range(CONVERSATIONS + 1):
         sessions.heard(ME, f"talk {n}")
         sessions.answered(ME, f"talk {n}", [Activation("m", 0.9)], {})
-    assert sessions.mind(ME, "talk 0") == NOTHING
+    assert sessions.mind(ME, "talk 0") == EMPTY
     assert sessions.mind(ME, "talk 1").hot == ("m",)

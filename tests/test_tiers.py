@@ -11,7 +11,7 @@ import pytest
 from memory_core.lifecycle import turn_pairs
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.recall.signals import cognitive
+from memory_core.recall.signals import cognition
 from memory_core.records import Change, Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 
@@ -257,8 +257,8 @@ def test_what_comes_back_from_below_is_the_pair(memory: Memory, clock: Any, toy:
     mind = memory.in_mind(ME, "now")
     assert set(mind.hot) == set(mind.promoted) == {asked, answered}
     vector = toy.query(turn_pairs.of(store, [asked])[asked].text)
-    with store.reading():
-        rows = cognitive.hot(store, mind, vector, 0.99)  # nothing but the pair's own vector is
+    with store.reading() as view:
+        rows = cognition.hot(view, mind.hot, vector, 0.99)  # nothing but the pair's own vector is
         assert [store.columns.id(row) for row in rows.tolist()] == [asked]
 
 

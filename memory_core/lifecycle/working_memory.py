@@ -1,8 +1,7 @@
-"""What one conversation has in mind: working memory, hot buffer, priming. No I/O, no clock.
+"""The working memory of each conversation: what was recalled lately, hot buffer and priming.
 
-Time is counted in turns (`tick`). Conversations are told apart by who asks and by the session's
-name; without a name there is none, and nothing of it outlives the process: it is how the last few
-turns colour the next ones, not something to be remembered.
+No I/O and no clock: time is counted in turns (`tick`). A conversation is identified by who asks and
+by the name of the session; without a name there is none. Nothing of it outlives the process.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from memory_core.scoring import decay
 T = TypeVar("T")
 
 RECALLED = 40
-"""Memories an agent recalled last; a turn that repeats them is an echo."""
+"""The last memories shown to an agent; a turn that repeats one of them is an echo."""
 
 CONVERSATIONS = 256
-"""Conversations, and agents, that are kept in mind at once."""
+"""Conversations, and agents, whose state is kept at once; the oldest are dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mind:
-    """What a conversation has in mind at one moment, for a recall to look at.
+    """The state of a conversation at one moment, as a recall sees it.
 
     *hot* are the ids recalled last, oldest first; *working* id -> turns left; *primed* id -> share
     of the strongest priming, 0 to 1; *promoted* id -> the tier it came back from; *topics* are
-    those that were fetched already.
+    those whose members were fetched already.
     """
 
     hot: tuple[str, ...] = ()
@@ -41,27 +40,27 @@ class Mind:
     promoted: Mapping[str, str] = field(default_factory=dict)
     topics: frozenset[str] = frozenset()
 
-    def tells(self, id: str) -> dict[str, float | str]:
-        """What explains that *id* is in mind: priming, turns left in working memory, promotion."""
-        told: dict[str, float | str] = {}
+    def explain(self, id: str) -> dict[str, float | str]:
+        """The priming of *id*, its turns left in working memory, and its promotion, where any."""
+        why: dict[str, float | str] = {}
         if id in self.primed:
-            told["priming"] = round(decay.boost(self.primed[id]), 4)
+            why["priming"] = round(decay.boost(self.primed[id]), 4)
         if id in self.working:
-            told["working_memory_turns"] = self.working[id]
+            why["working_memory_turns"] = self.working[id]
         if id in self.promoted:
-            told["promoted_from"] = self.promoted[id]
-        return told
+            why["promoted_from"] = self.promoted[id]
+        return why
 
 
-NOTHING = Mind()
+EMPTY = Mind()
 
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """A memory that a recall brought to mind: its similarity to the cue, its tier and topic.
+    """A memory that a query activates: its similarity to the query, its tier and topic.
 
-    *similarity* is a cosine where there is a model. It is *promoted* into the active context when
-    it comes from a lower tier.
+    *similarity* is a cosine, 0 without a model. A memory of a lower tier is promoted into the
+    active context.
     """
 
     id: str
@@ -74,7 +73,7 @@ class Session:
     """The state of one conversation; not thread-safe by itself."""
 
     def __init__(self, settings: SessionSettings) -> None:
-        """Start with nothing in mind."""
+        """Start empty."""
         self._settings = settings
         self.turn = 0
         self.observed = False
@@ -85,20 +84,20 @@ class Session:
         self._topics: set[str] = set()
 
     def tick(self) -> None:
-        """One turn later: working memory and priming that were not renewed run out."""
+        """Count one turn; working memory and priming that were not renewed expire."""
         self.turn += 1
         self._working = {id: w for id, w in self._working.items() if w[1] > self.turn}
         most = self._settings.priming_turns
         self._primed = {id: at for id, at in self._primed.items() if self.turn - at <= most}
 
     def rescore(self, similarities: Mapping[str, float]) -> None:
-        """Score what is in working memory against the cue of this turn, so that stale items go."""
+        """Score working memory by the query of this turn, so that stale items are dropped first."""
         for id, (_, until) in self._working.items():
             if id in similarities:
                 self._working[id] = (similarities[id], until)
 
     def activate(self, found: Iterable[Activation]) -> None:
-        """What was recalled enters, or is renewed and keeps its higher score (seed row B2.5)."""
+        """Add what was recalled, or renew it; of two scores the higher one counts."""
         for item in found:
             self._hot[item.id] = None
             self._hot.move_to_end(item.id)
@@ -115,7 +114,7 @@ class Session:
             del self._working[min(self._working, key=lambda id: self._working[id][0])]
 
     def mind(self) -> Mind:
-        """What is in mind now."""
+        """The state at this moment."""
         rate = self._settings.priming_rate
         return Mind(
             tuple(self._hot),
@@ -127,17 +126,17 @@ class Session:
 
 
 class Sessions:
-    """What the conversations of one process have in mind; thread-safe."""
+    """The working memory of the conversations of one process; thread-safe."""
 
     def __init__(self, settings: SessionSettings) -> None:
-        """Start with nothing in mind."""
+        """Start empty."""
         self._settings = settings
         self._lock = threading.Lock()
         self._sessions: OrderedDict[tuple[str, str, str], Session] = OrderedDict()
         self._recalled: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
     def heard(self, who: Identity, session: str) -> None:
-        """A turn of the conversation was said: what is in mind ages by one turn."""
+        """Note a turn of the conversation: its working memory ages by one turn."""
 
         def tick(state: Session) -> None:
             state.observed = True
@@ -146,14 +145,14 @@ class Sessions:
         self._within(who, session, tick)
 
     def asked(self, who: Identity, session: str) -> Mind:
-        """What the conversation has in mind; a question ages it where no turns are observed."""
+        """The state of the conversation; a query ages it where no turns are observed."""
 
         def look(state: Session) -> Mind:
             if not state.observed:
                 state.tick()
             return state.mind()
 
-        return self._within(who, session, look) or NOTHING
+        return self._within(who, session, look) or EMPTY
 
     def answered(
         self,
@@ -162,7 +161,10 @@ class Sessions:
         found: Sequence[Activation],
         similarities: Mapping[str, float],
     ) -> None:
-        """A recall brought *found* to mind; *similarities* of what was in mind to its cue."""
+        """Note that a recall activated *found*.
+
+        *similarities* are the cosines of working memory to its query.
+        """
 
         def renew(state: Session) -> None:
             state.rescore(similarities)
@@ -171,18 +173,18 @@ class Sessions:
         self._within(who, session, renew)
 
     def mind(self, who: Identity, session: str) -> Mind:
-        """What the conversation has in mind; asking changes nothing."""
+        """The state of the conversation; reading it changes nothing."""
         with self._lock:
             state = self._sessions.get((who.agent, who.team, session))
-            return NOTHING if state is None else state.mind()
+            return EMPTY if state is None else state.mind()
 
     def end(self, who: Identity, session: str) -> None:
-        """The conversation is over: nothing of it stays in mind."""
+        """Drop the state of the conversation, which is over."""
         with self._lock:
             self._sessions.pop((who.agent, who.team, session), None)
 
-    def told(self, who: Identity, ids: Iterable[str]) -> None:
-        """*ids* were shown to *who*, in whatever conversation; captured again they are echoes."""
+    def note_shown(self, who: Identity, ids: Iterable[str]) -> None:
+        """Note that *ids* were shown to *who*, in any conversation; a repeat of one is an echo."""
         with self._lock:
             mine = self._recalled.setdefault(who.agent, OrderedDict())
             self._recalled.move_to_end(who.agent)
@@ -192,7 +194,7 @@ class Sessions:
             _cut(mine, RECALLED)
             _cut(self._recalled, CONVERSATIONS)
 
-    def lately(self, who: Identity) -> list[str]:
+    def shown(self, who: Identity) -> list[str]:
         """The ids that were shown last to *who*, oldest first."""
         with self._lock:
             return list(self._recalled.get(who.agent, ()))

@@ -1,4 +1,4 @@
-"""The last stage of a recall: what comes with the chosen memories, and the answer as a whole."""
+"""The last step of a recall: the memories around the chosen ones, and the answer as a whole."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from memory_core.lifecycle.working_memory import Activation
-from memory_core.recall.query import Cues
-from memory_core.records import Hit, MemoryRecord, Neighbour, Recollection
+from memory_core.recall.query import Query
+from memory_core.records import Hit, Identity, MemoryRecord, Neighbour, Recollection
 from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.store import MemoryStore
+from memory_core.storage.view import View
 
 RECENT_TURNS = 5
-"""Turns of the current conversation that are offered verbatim (seed row A4.2)."""
+"""Turns of the current conversation that are returned verbatim."""
 
 MOST_REJECTED = 8
 """Rejected memories that an explanation shows."""
@@ -25,7 +26,7 @@ LEXICAL_ONLY = "the embedding model is not ready: this answer is lexical only"
 
 
 Why = dict[str, float | str]
-"""What speaks for a memory, by name of the signal; see explanation."""
+"""The evidence for a memory, by name of the signal; see explanation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,10 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The rows that answer, best first, with the evidence of the best.
+    """The rows that answer, best first, and how sure that is.
 
-    *why* has one entry a row, or none at all when nobody asked; *rejected* are the best of those
-    that do not answer, *active* those of the rows that the cue really brought to mind.
+    *why* has one entry a row, none at all without an explanation; *rejected* are the best of those
+    that do not answer.
     """
 
     rows: Sequence[int] = ()
@@ -53,11 +54,12 @@ class Chosen:
     why: Sequence[Why] = ()
     rejected: Sequence[Rejected] = ()
     confidence: float = 0.0
-    active: Sequence[Activation] = ()
-    together: Sequence[str] = ()
-    """Ids that the cue clearly brought up, chosen or not."""
     folded: Sequence[int] = ()
     """Rows that some of the chosen ones stand for."""
+    active: Sequence[Activation] = ()
+    """What the query activates of *rows*; see rehearsal.activated."""
+    together: Sequence[str] = ()
+    """Ids that the query clearly brought up, chosen or not; see rehearsal.together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,36 +76,37 @@ class Located:
     rejected: list[str] = field(default_factory=list)
 
 
-def locate(columns: Columns, agent: str, cues: Cues, chosen: Chosen, shown: Mask) -> Located:
-    """Where the neighbours and the recent turns of *agent* are; only rows that are *shown*.
+def locate(view: View, who: Identity, query: Query, chosen: Chosen, valid: Mask) -> Located:
+    """The ids of what answers; neighbours and recent turns are *valid* rows only.
 
-    Call inside store.reading().
+    The recent turns are those that *who* has in the session of *query*.
     """
+    columns = view.columns
     recent: list[str] = []
-    if cues.session:
-        mine = columns.agent == columns.code(agent, "agent")
-        talk = columns.session == columns.code(cues.session, "session")
-        rows = np.flatnonzero(shown & mine & talk)
+    if query.session:
+        mine = columns.agent == columns.code(who.agent, "agent")
+        talk = columns.session == columns.code(query.session, "session")
+        rows = np.flatnonzero(valid & mine & talk)
         order = np.lexsort((columns.position[rows], columns.recorded_at[rows]))
         recent = [columns.id(int(row)) for row in rows[order][-RECENT_TURNS:]]
     return Located(
         [columns.id(row) for row in chosen.rows],
-        [_along(columns, row, -1, cues.context, shown)[::-1] for row in chosen.rows],
-        [_along(columns, row, 1, cues.context, shown) for row in chosen.rows],
+        [_along(columns, row, -1, query.context, valid)[::-1] for row in chosen.rows],
+        [_along(columns, row, 1, query.context, valid) for row in chosen.rows],
         recent,
         [columns.id(each.row) for each in chosen.rejected],
     )
 
 
-def _along(columns: Columns, row: int, step: int, most: int, shown: Mask) -> list[str]:
-    """Up to *most* ids that are *shown*, from *row* along its thread, nearest first."""
+def _along(columns: Columns, row: int, step: int, most: int, valid: Mask) -> list[str]:
+    """Up to *most* ids that are *valid*, from *row* along its thread, nearest first."""
     found: list[str] = []
     while len(found) < most:
         following = columns.neighbours(row, step)
         if following is None:
             break
         row = following
-        if shown[row]:
+        if valid[row]:
             found.append(columns.id(row))
     return found
 
@@ -111,60 +114,61 @@ def _along(columns: Columns, row: int, step: int, most: int, shown: Mask) -> lis
 def attach(
     store: MemoryStore,
     chosen: Chosen,
-    found: Located,
+    located: Located,
     *,
     lexical_only: bool,
     replaced: bool,
 ) -> Recollection:
     """The answer: the memories of *chosen* with their neighbours, and how sure it is.
 
-    With *replaced* False, what somebody has replaced since it was located is left out.
+    With *replaced* False, memories that were replaced since they were located are left out.
     """
-    around = [id for ids in (*found.before, *found.after) for id in ids]
-    rows = store.indexed([*found.hits, *around, *found.recent, *found.rejected])
+    around = [id for ids in (*located.before, *located.after) for id in ids]
+    memories = store.indexed([*located.hits, *around, *located.recent, *located.rejected])
     rejected = tuple(
-        Hit(rows[id], round(each.score, 4), why=each.why)
-        for id, each in zip(found.rejected, chosen.rejected, strict=True)
-        if id in rows
+        Hit(memories[id], round(each.score, 4), why=each.why)
+        for id, each in zip(located.rejected, chosen.rejected, strict=True)
+        if id in memories
     )
-    rows = {id: row for id, row in rows.items() if replaced or not row.replaced}
+    memories = {id: m for id, m in memories.items() if replaced or not m.replaced}
     hits = tuple(
         Hit(
-            rows[id],
+            memories[id],
             round(chosen.scores[place], 4),
-            _neighbours(rows, found.before[place]),
-            _neighbours(rows, found.after[place]),
+            _neighbours(memories, located.before[place]),
+            _neighbours(memories, located.after[place]),
             chosen.why[place] if chosen.why else {},
         )
-        for place, id in enumerate(found.hits)
-        if id in rows
+        for place, id in enumerate(located.hits)
+        if id in memories
     )
-    answer = _answer(hits, chosen.confidence, rejected)
+    recollection = _recollection(hits, chosen.confidence, rejected)
     note = LEXICAL_ONLY if lexical_only else ""
-    return replace(answer, recent=_neighbours(rows, found.recent), note=note)
+    return replace(recollection, recent=_neighbours(memories, located.recent), note=note)
 
 
-def _answer(hits: tuple[Hit, ...], confidence: float, rejected: tuple[Hit, ...]) -> Recollection:
-    """What was found, or, where the evidence is too weak, half-matches instead of filler."""
+def _recollection(
+    hits: tuple[Hit, ...], confidence: float, rejected: tuple[Hit, ...]
+) -> Recollection:
+    """What was found; where the evidence is too weak, a few partial matches in its place."""
     feeling = calibration.feeling(confidence) if hits else "none"
     if feeling != "none":
         return Recollection(True, round(confidence, 3), feeling, hits, rejected=rejected)
-    doubtful = tuple(replace(hit, before=(), after=(), why=_doubted(hit.why)) for hit in hits)
+    weak = tuple(replace(hit, before=(), after=(), why=_as_weak(hit.why)) for hit in hits)
+    partial, others = weak[: calibration.PARTIALS], weak[calibration.PARTIALS :]
     return Recollection(
         found=False,
         confidence=round(confidence if hits else 0.0, 3),
         feeling=feeling,
-        partial=doubtful[: calibration.PARTIALS],
-        rejected=(*(h for h in doubtful[calibration.PARTIALS :] if h.why), *rejected)[
-            :MOST_REJECTED
-        ],
+        partial=partial,
+        rejected=(*(hit for hit in others if hit.why), *rejected)[:MOST_REJECTED],
     )
 
 
-def _doubted(why: Mapping[str, float | str]) -> Mapping[str, float | str]:
+def _as_weak(why: Mapping[str, float | str]) -> Mapping[str, float | str]:
     return {**why, "rejected": "below_confidence"} if why else why
 
 
-def _neighbours(rows: dict[str, MemoryRecord], ids: Sequence[str]) -> tuple[Neighbour, ...]:
-    found = (rows[id] for id in ids if id in rows)
+def _neighbours(memories: dict[str, MemoryRecord], ids: Sequence[str]) -> tuple[Neighbour, ...]:
+    found = (memories[id] for id in ids if id in memories)
     return tuple(Neighbour(m.id, m.speaker or m.role, m.text, m.occurred_at) for m in found)

@@ -1,23 +1,17 @@
-"""How sure a recall may be of what it found: the evidence that the confidence is calibrated on.
-
-Call inside store.reading().
-"""
+"""How sure a recall is: which candidates have evidence, and whether the best answer the query."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import numpy as np
 
-from memory_core.recall import query as query_module
-from memory_core.recall.evidence import Candidates, similarities
-from memory_core.recall.query import Question
+from memory_core.recall.candidates import Candidates
+from memory_core.recall.query import Cues
+from memory_core.recall.signals import SIGNALS
 from memory_core.scoring import calibration
-from memory_core.scoring.arrays import Mask, Rows
-from memory_core.storage.index.columns import Columns
-from memory_core.storage.index.vector_entries import Part
-from memory_core.storage.store import MemoryStore
+from memory_core.scoring.arrays import Mask, Rows, Scores
+from memory_core.storage.view import View
 from memory_core.text import question
 from memory_core.text.words import CJK, FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 
@@ -26,13 +20,11 @@ Content = tuple[Mask, float]
 NOTHING = 1e-6
 """Less rarity than this is that of no word at all."""
 
-_PARTS: tuple[Part, Part] = ("passage", "whole")
-
 LOOKED_AT = 5
-"""Of the best candidates that many are looked at for the words of the question."""
+"""So many of the best candidates are searched for the words of the query."""
 
 NEAR = 50
-"""Of the candidates nearest to a question so many are looked at for the nearest to its people's."""
+"""So many of the candidates nearest to a query are compared with it in the first person."""
 
 FEW = 20
 """Among fewer candidates the lead of the best says nothing."""
@@ -44,51 +36,53 @@ _JOINING = frozenset(listed("a an and at for in my of on or our the to with am d
 _NUMBER = re.compile(r"\d")
 _ASKING = (STOPWORDS | GERMAN_STOPWORDS | FILLER_WORDS) - _JOINING
 
-SPEAKING = frozenset({"temporal", "facts"})
-"""Parts of a score that speak for a memory which neither meaning nor words reach."""
-
 UNRELATED = 0.2
-"""Cosine under which a memory without a word of the question, in it or near it, is no answer.
+"""Cosine under which a memory without a word of the query, in it or near it, is no answer.
 
 No evidence in the first ten is lost by it: none of 1,101 on LoCoMo and the project's dialogue.
 """
 
+_EVIDENCE = [signal.name for signal in SIGNALS if signal.is_evidence]
 
-def judge(store: MemoryStore, asked: Question, found: Candidates, folded: Rows) -> float:
-    """The calibrated confidence (0-1) that the best candidates answer the question.
 
-    *folded* are the places of those that another candidate stands for.
+def has_evidence(cues: Cues, found: Candidates) -> Mask:
+    """True for each candidate with evidence: its meaning, its words, a signal that is evidence by
+    itself, a neighbour in the dialogue with one of these, or a link from one that has any.
+
+    Passing a filter that was asked for is evidence.
     """
-    query = asked.cues.query
-    filters = query_module.narrowing(store.columns, asked.cues)
-    if asked.cues.period or (filters and question.asks_anything(query)):
+    if cues.filters or question.asks_anything(cues.query.text):
+        return np.ones(len(found.rows), np.bool_)
+    evident: Mask = (_nearness(found) >= UNRELATED) | (found.nearby > 0)
+    for name in _EVIDENCE:
+        evident |= found.added.get(name, 0.0) > 0
+    around = [(at >= 0) & evident[at] for at in found.neighbours.values()]
+    evident = np.any([evident, *around], axis=0)
+    sources = set(found.rows[evident].tolist())
+    linked = [row for row, link in found.links.items() if link.source in sources]
+    return evident | np.isin(found.rows, linked)
+
+
+def judge(view: View, cues: Cues, found: Candidates, folded: Rows) -> float:
+    """The calibrated confidence (0-1) that the best candidates answer the query.
+
+    *folded* are the places of candidates that another one stands for.
+    """
+    text = cues.query.text
+    if cues.period or (cues.filters and question.asks_anything(text)):
         return calibration.FILTERED
-    seen = measure(store, asked, found, folded)
-    sure = calibration.confidence(seen)
-    if not is_cue(query):
+    evidence = _measure(view, cues, found, folded)
+    sure = calibration.confidence(evidence)
+    if not is_cue(text):
         return sure
-    return max(sure, calibration.association(seen, len(store.columns)))
-
-
-def measure(
-    store: MemoryStore, asked: Question, found: Candidates, folded: Rows
-) -> calibration.Evidence:
-    """What the confidence rests on; the lead is that over other things said, not over *folded*."""
-    best = np.argsort(-found.score, kind="stable")
-    best = best[~np.isin(best, folded)]
-    content = _content(asked)
-    lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])
-    return calibration.Evidence(
-        cosine=_closest(store, asked, found, content),
-        coverage=_coverage(asked, found, best[:LOOKED_AT], content),
-        lead=lead if len(best) >= FEW else float("nan"),
-    )
+    return max(sure, calibration.association(evidence, len(view.columns)))
 
 
 def is_cue(query: str) -> bool:
     """True for a name or a thing ("zebra", "creatures of the savannah") that asks no question.
 
-    It wants what goes with it, whether or not anything answers it. A number goes with nothing.
+    Such a query wants what is associated with it, whether or not anything answers it. A number is
+    associated with nothing.
     """
     words = [word.casefold() for word in WORD.findall(query)]
     said = [word for word in words if word not in _JOINING]
@@ -96,49 +90,47 @@ def is_cue(query: str) -> bool:
     return named and "?" not in query and _ASKING.isdisjoint(said) and not CJK.search(query)
 
 
-def _closest(store: MemoryStore, asked: Question, found: Candidates, content: Content) -> float:
-    """The cosine of the closest passage or whole text to the question, NaN without vectors.
+def _measure(view: View, cues: Cues, found: Candidates, folded: Rows) -> calibration.Evidence:
+    """What the calibration needs; the lead is that over other texts, not over *folded* ones."""
+    best = np.argsort(-found.score, kind="stable")
+    best = best[~np.isin(best, folded)]
+    content = _content(cues)
+    lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])
+    return calibration.Evidence(
+        cosine=_closest(view, cues, found, content),
+        coverage=_coverage(cues, found, best[:LOOKED_AT], content),
+        lead=lead if len(best) >= FEW else float("nan"),
+    )
 
-    To the question in the first person, where it names who speaks: a name is close to everything
-    that its bearer said.
+
+def _closest(view: View, cues: Cues, found: Candidates, content: Content) -> float:
+    """The cosine of the closest passage or whole text to the query, NaN without vectors.
+
+    To the query in the first person, where it names who speaks: a name is close to everything that
+    its bearer said.
     """
     passage, whole = found.passage, found.whole
-    if asked.told is not None and content[1] > NOTHING:
-        near = np.fmax(np.nan_to_num(passage, nan=-1.0), np.nan_to_num(whole, nan=-1.0))
-        rows = np.sort(found.rows[np.argsort(-near, kind="stable")[:NEAR]])
-        told = replace(asked, vector=asked.told)
-        passage, whole = (similarities(store, told, rows, part) for part in _PARTS)
+    if cues.own_vector is not None and content[1] > NOTHING:
+        rows = np.sort(found.rows[np.argsort(-_nearness(found), kind="stable")[:NEAR]])
+        passage = view.similarities(cues.own_vector, rows, part="passage")
+        whole = view.similarities(cues.own_vector, rows, part="whole")
     known = np.concatenate([passage, whole])
     known = known[~np.isnan(known)]
     return float(known.max()) if len(known) else float("nan")
 
 
-def supported(columns: Columns, asked: Question, found: Candidates) -> Mask:
-    """True for each candidate that something speaks for: meaning, words, its time, the turn of a
-    dialogue that it stands beside, or a link.
-
-    Whatever passes a filter that was asked for is spoken for.
-    """
-    if query_module.narrowing(columns, asked.cues) or question.asks_anything(asked.cues.query):
-        return np.ones(len(found.rows), np.bool_)
-    near = np.fmax(np.nan_to_num(found.passage, nan=-1.0), np.nan_to_num(found.whole, nan=-1.0))
-    speaks: Mask = (near >= UNRELATED) | (found.nearby > 0)
-    for name in SPEAKING & found.added.keys():
-        speaks |= found.added[name] > 0
-    around = [(at >= 0) & speaks[at] for at in found.neighbours.values()]
-    speaks = np.any([speaks, *around], axis=0)
-    spoken = set(found.rows[speaks].tolist())
-    linked = [row for row, link in found.links.items() if link.source in spoken]
-    return speaks | np.isin(found.rows, linked)
+def _nearness(found: Candidates) -> Scores:
+    """The larger cosine of each candidate, of its best passage and its whole text; -1 without."""
+    return np.fmax(np.nan_to_num(found.passage, nan=-1.0), np.nan_to_num(found.whole, nan=-1.0))
 
 
-def _coverage(asked: Question, found: Candidates, best: Rows, content: Content) -> float:
-    """The largest share of the question's words that one of the *best*, or a turn near it, holds.
+def _coverage(cues: Cues, found: Candidates, best: Rows, content: Content) -> float:
+    """The largest share of the query's words that one of the *best*, or a turn near it, holds.
 
     By rarity. Names that the store knows do not count: they say who is asked about, not what, and
     whoever is often spoken of would seem to be known in everything.
     """
-    words = asked.words
+    words = cues.words
     if words.ideal <= 0 or not words.held:
         return 0.0
     places = np.stack([best, *(each[best] for each in found.neighbours.values())])
@@ -153,9 +145,9 @@ def _coverage(asked: Question, found: Candidates, best: Rows, content: Content) 
     return min(1.0, float(covered.max()) / whole)
 
 
-def _content(asked: Question) -> Content:
-    """Which of the question's terms that occur are no name in it, and the rarity of all that are
-    none, whether they occur or not."""
-    words = asked.words
-    counted = np.array([term not in asked.names for term in words.held], np.bool_)
+def _content(cues: Cues) -> Content:
+    """Which of the query's terms that occur are not part of a name, and the rarity of all that are
+    not, whether they occur or not."""
+    words = cues.words
+    counted = np.array([term not in cues.names for term in words.held], np.bool_)
     return counted, words.ideal - float(words.rarity[~counted].sum())

@@ -1,21 +1,26 @@
-"""What a recall is asked: its arguments, its filters and the cues read from its text."""
+"""What is asked: the arguments of a recall, checked, and everything that ranking knows of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import validation
-from memory_core.config import LimitSettings
-from memory_core.lifecycle.working_memory import NOTHING, Mind
+from memory_core.config import LimitSettings, Settings
+from memory_core.embedding.base import Profile
+from memory_core.lifecycle.working_memory import Mind
 from memory_core.recall.request import RecallRequest
-from memory_core.records import KINDS, VISIBILITIES
+from memory_core.records import FACT_KINDS, KINDS, VISIBILITIES, Identity
 from memory_core.scoring.arrays import Mask
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.bm25 import Match
 from memory_core.storage.index.columns import Columns
-from memory_core.text.question import Period, names_day
+from memory_core.storage.view import View
+from memory_core.text import question
+from memory_core.text.names.entities import entities
 from memory_core.text.time import dates
 
 K_MOST = 50
@@ -23,10 +28,10 @@ CONTEXT_MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Cues:
-    """What is asked, checked and in our terms; times are inclusive epoch seconds or None."""
+class Query:
+    """The arguments of a recall, checked; times are inclusive epoch seconds or None."""
 
-    query: str
+    text: str
     k: int = 8
     scope: str = ""
     kinds: tuple[str, ...] = ()
@@ -40,21 +45,22 @@ class Cues:
     explain: bool = False
     rehearse: bool = True
     elsewhere: bool = False
-    """Nothing of the session itself is an answer."""
+    """No memory of the session itself is an answer."""
     besides: tuple[str, ...] = ()
     """Ids that are no answer, such as the turn that asks."""
-    period: Period | None = None
-    """The time that is the whole question ("what did I say last week?")."""
-    mind: Mind = NOTHING
-    """What the conversation has in mind while it asks."""
+
+    @property
+    def asks_for_facts(self) -> bool:
+        """True when *kinds* names a kind of which facts are extracted."""
+        return not set(FACT_KINDS).isdisjoint(self.kinds)
 
 
-def checked(request: RecallRequest, limits: LimitSettings) -> Cues:
+def checked(request: RecallRequest, limits: LimitSettings) -> Query:
     """What *request* asks. Raises InvalidInput or TooLarge for an argument that is not allowed."""
     since, until = validation.period(request.since, request.until)
     known = validation.span(request.as_of, "as_of")
-    return Cues(
-        query=validation.prose(request.query, "query", limits.query_chars, validation.SHORTEN)[0],
+    return Query(
+        text=validation.prose(request.query, "query", limits.query_chars, validation.SHORTEN)[0],
         k=validation.whole(request.k, "k", 1, K_MOST),
         scope=validation.one_of(request.scope, "scope", VISIBILITIES),
         kinds=tuple(
@@ -74,70 +80,151 @@ def checked(request: RecallRequest, limits: LimitSettings) -> Cues:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The vectors of a query, and the *fingerprint* of the model that made them.
+
+    *own* is the vector of the query in the first person, as those whom it names would put it; None
+    where it names nobody who speaks. *vector* lies half way between the query's own and *own*.
+    """
+
+    vector: NDArray[np.float32] | None = None
+    own: NDArray[np.float32] | None = None
+    fingerprint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """Everything that ranking knows of a query before it looks at a memory; made once."""
+
+    query: Query
+    now: float
+    """Epoch seconds."""
+    settings: Settings
+    profile: Profile
+    """Thresholds of the loaded model; the default ones while *has_model* is False."""
+    has_model: bool
+    mind: Mind
+    """Working memory, hot buffer and priming of the conversation that asks."""
+    vector: NDArray[np.float32] | None
+    """See Embedded; None while the store's model is not loaded."""
+    own_vector: NDArray[np.float32] | None
+    words: Match
+    """How the words of the query match every row."""
+    named: tuple[str, ...]
+    """The names in the query, as written."""
+    names: frozenset[str]
+    """The terms of these names."""
+    dates: dates.DateCue
+    """The dates that the query names."""
+    period: question.Period | None
+    """The time that is the whole question ("what did I say last week?")."""
+    readable: Mask
+    valid: Mask
+    """The *readable* rows that nothing had replaced."""
+    filters: Mapping[str, Mask]
+    """The rows that pass each filter of the query, by the argument's name; without those unset."""
+
+
+def ask(
+    view: View,
+    who: Identity,
+    query: Query,
+    embedded: Embedded,
+    *,
+    mind: Mind,
+    profile: Profile | None,
+    settings: Settings,
+    now: float,
+) -> Cues:
+    """The cues of *query*, asked by *who* at epoch seconds *now*.
+
+    *embedded* counts only if the store's model made it; *profile* is that of the loaded model.
+    """
+    same_model = embedded.fingerprint == view.fingerprint and view.vectors is not None
+    embedded = embedded if same_model else Embedded()
+    readable = view.readable(who)
+    days = dates.query_dates(query.text, now)
+    period = _period(view, query, days, readable, now)
+    named = tuple(entities(query.text))
+    names = frozenset(term for name in named for term in index_terms(name))
+    return Cues(
+        query,
+        now,
+        settings,
+        profile or Profile(),
+        profile is not None,
+        mind,
+        embedded.vector,
+        embedded.own,
+        view.lexical.match(query.text, alone=names),
+        named,
+        names,
+        days,
+        period,
+        readable,
+        readable & valid(view.columns, query.as_of),
+        _filters(view.columns, query, period),
+    )
+
+
+def mask(view: View, cues: Cues) -> Mask:
+    """The rows that may answer: valid ones that pass every filter."""
+    allowed = cues.valid.copy()
+    for passing in cues.filters.values():
+        allowed &= passing
+    query, columns = cues.query, view.columns
+    if query.elsewhere and query.session:
+        allowed &= columns.session != columns.code(query.session, "session")
+    return allowed
+
+
 def valid(columns: Columns, as_of: float | None) -> Mask:
     """True for rows that had not been replaced; with *as_of*, for what was known at that moment."""
     if as_of is None:
         return ~columns.replaced
-    standing = ~columns.replaced | (columns.superseded_at > as_of)
-    return standing & (columns.recorded_at <= as_of)
+    current = ~columns.replaced | (columns.superseded_at > as_of)
+    return current & (columns.recorded_at <= as_of)
 
 
-def narrowing(columns: Columns, cues: Cues) -> dict[str, Mask]:
-    """What each filter of *cues* lets through, by the argument's name; without those unset."""
-    fitting: dict[str, Mask] = {}
-    if cues.scope:
-        fitting["scope"] = columns.visibility == VISIBILITIES.index(cues.scope)
-    if cues.kinds:
-        fitting["kinds"] = np.isin(columns.kind, [KINDS.index(kind) for kind in cues.kinds])
-    if cues.speaker:
-        fitting["speaker"] = columns.speaker == columns.code(cues.speaker, "speaker")
-    if cues.since is not None:
-        fitting["since"] = columns.occurred_at >= cues.since
-    if cues.until is not None:
-        fitting["until"] = columns.occurred_at <= cues.until
-    if cues.period is not None:
-        fitting["period"] = _within(columns, cues.period)
-    if cues.tags:
-        fitting["tags"] = np.all([columns.tagged(tag) for tag in cues.tags], axis=0)
-    if cues.besides:
+def _period(
+    view: View, query: Query, days: dates.DateCue, readable: Mask, now: float
+) -> question.Period | None:
+    """The time that is the whole query, if it is one; speakers of *readable* may be named."""
+    if not days:
+        return None
+    names = view.columns.names("speaker", readable)
+    return question.period_asked(query.text, days, now, {name.casefold() for name in names})
+
+
+def _filters(columns: Columns, query: Query, period: question.Period | None) -> dict[str, Mask]:
+    passing: dict[str, Mask] = {}
+    if query.scope:
+        passing["scope"] = columns.visibility == VISIBILITIES.index(query.scope)
+    if query.kinds:
+        passing["kinds"] = np.isin(columns.kind, [KINDS.index(kind) for kind in query.kinds])
+    if query.speaker:
+        passing["speaker"] = columns.speaker == columns.code(query.speaker, "speaker")
+    if query.since is not None:
+        passing["since"] = columns.occurred_at >= query.since
+    if query.until is not None:
+        passing["until"] = columns.occurred_at <= query.until
+    if period is not None:
+        passing["period"] = _within(columns, period)
+    if query.tags:
+        passing["tags"] = np.all([columns.tagged(tag) for tag in query.tags], axis=0)
+    if query.besides:
         besides = np.ones(len(columns), np.bool_)
-        besides[[row for row in map(columns.row, cues.besides) if row is not None]] = False
-        fitting["besides"] = besides
-    return fitting
+        besides[[row for row in map(columns.row, query.besides) if row is not None]] = False
+        passing["besides"] = besides
+    return passing
 
 
-def _within(columns: Columns, period: Period) -> Mask:
-    """True for what was said in *period*, or, if it asks what happened, names a day of it."""
+def _within(columns: Columns, period: question.Period) -> Mask:
+    """True for what was said in *period*, or names a day of it if the query asks what happened."""
     at = columns.occurred_at
     within: Mask = (at >= period.first) & (at <= period.last)
     if not period.said:
         for row in np.flatnonzero(~within).tolist():
-            within[row] = any(names_day(date, period) for date in columns.dates(row))
+            within[row] = any(question.names_day(date, period) for date in columns.dates(row))
     return within
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked, with all that can be told of it before looking at a single memory.
-
-    *words* is how its words fit every row, *names* which of them belong to a name; *dates* are
-    those that it names, *asks_when* whether it asks for one; *order* is 1 when it asks for the
-    latest, -1 for the first; *vector* is None while there is no model. *facts* are the rows of
-    extracted facts that lend to their sources, None when none do. *told* is the vector of the
-    question as those whom it names would put it, None where it names nobody who speaks. *standing*
-    are the rows that say how the user wants things done, None unless help is asked for; *answered*
-    is True when it asks what the assistant said; *named* are the codes of speakers whom it names.
-    """
-
-    cues: Cues
-    vector: NDArray[np.float32] | None
-    words: Match
-    dates: dates.DateCue
-    asks_when: bool
-    names: frozenset[str] = frozenset()
-    order: int = 0
-    facts: Mask | None = None
-    told: NDArray[np.float32] | None = None
-    standing: Mask | None = None
-    answered: bool = False
-    named: frozenset[int] = frozenset()

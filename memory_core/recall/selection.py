@@ -1,22 +1,25 @@
-"""Choosing among the candidates of a recall: in which order, and one for all that say the same.
+"""Choosing among the scored candidates: their order, and one for all that say the same.
 
-Rows are those of the store's columns, places count within the rows given. Call inside
-store.reading().
+Places count within the candidates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.records import KINDS, MemoryRecord
+from memory_core.recall.candidates import Candidates
+from memory_core.recall.confidence import has_evidence
+from memory_core.recall.query import Cues
+from memory_core.records import KINDS
 from memory_core.relations import claims, duplicates
 from memory_core.scoring import reranking
 from memory_core.scoring.arrays import Rows
 from memory_core.storage.index.indexes import DERIVED_FROM
-from memory_core.storage.store import MemoryStore
+from memory_core.storage.view import View
 
 SURE, BREADTH = 10, 0.3
 """So many places go by the score alone; behind them each turn of the same conversation that is
@@ -28,40 +31,69 @@ places: session recall@10 94.7 to 96.4, turn recall@20 89.8 to 89.5 (docs/intern
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 
-def ranked(
-    store: MemoryStore,
-    rows: Rows,
-    score: NDArray[np.float64],
-    k: int,
-    lambda_: float,
-    alike: tuple[float, float],
-) -> Rows:
-    """The places of *rows* by *score*; with *lambda_* under 1 the first by marginal relevance.
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Places of candidates: those *chosen*, best first, and the rest of the *order* behind them.
 
-    *alike*: from which cosine two texts overlap, and from which they say the same.
+    *folded* maps a chosen place to the places that it stands for; *order* holds all places with
+    evidence, best first, *silent* those without.
     """
-    order = np.argsort(-score, kind="stable")
-    if lambda_ >= 1.0 or store.vectors is None:
-        return order
-    first = order[: _window(k)]
-    gained = reranking.select(
-        score[first], store.vectors.wholes(rows[first]), len(first), lambda_, alike
+
+    chosen: list[int]
+    folded: Mapping[int, list[int]]
+    order: Rows
+    silent: Rows
+
+    @property
+    def represented(self) -> Rows:
+        """The places that a chosen one stands for."""
+        return np.array([place for places in self.folded.values() for place in places], np.int64)
+
+
+def choose(view: View, cues: Cues, found: Candidates) -> Selection:
+    """At most k candidates with evidence, the newer before the older, each saying something new."""
+    order = _ranked(view, cues, found)
+    order = _broadened(view, found, order, cues.query.k)
+    order = _newest_first(view, cues, found.rows, order)
+    evident = has_evidence(cues, found)[order]
+    order, silent = order[evident], order[~evident]
+    near_duplicate = cues.profile.near_duplicate if cues.has_model else None
+    kept, folded = _folded(view, found.rows[order], cues.query.k, near_duplicate)
+    return Selection(
+        order[kept].tolist(),
+        {int(order[kept]): order[places].tolist() for kept, places in folded.items()},
+        order,
+        silent,
     )
+
+
+def _ranked(view: View, cues: Cues, found: Candidates) -> Rows:
+    """The places by score; with a lambda under 1 the first by marginal relevance.
+
+    Two texts overlap from the cosine of a cluster on; half way to that of near-duplicates they say
+    the same.
+    """
+    order = np.argsort(-found.score, kind="stable")
+    lambda_ = cues.settings.recall.mmr_lambda
+    if lambda_ >= 1.0 or view.vectors is None:
+        return order
+    overlap, same = cues.profile.cluster, (cues.profile.cluster + cues.profile.near_duplicate) / 2
+    first = order[: _window(cues.query.k)]
+    vectors = view.vectors.wholes(found.rows[first])
+    gained = reranking.select(found.score[first], vectors, len(first), lambda_, (overlap, same))
     return np.concatenate([first[gained], order[len(first) :]])
 
 
-def broadened(
-    store: MemoryStore, rows: Rows, score: NDArray[np.float64], order: Rows, k: int
-) -> Rows:
-    """*order* (places of *rows* by *score*) with more conversations behind the first SURE.
+def _broadened(view: View, found: Candidates, order: Rows, k: int) -> Rows:
+    """*order* with more conversations behind the first SURE places.
 
     Among what may be taken for *k* places; what has no session costs nothing.
     """
     rest = order[SURE : _window(k)]
     if k <= SURE or len(rest) < 2:
         return order
-    threads = store.columns.thread[rows]
-    cost, value = BREADTH * float(score.std()), score[rest].astype(np.float64)
+    threads = view.columns.thread[found.rows]
+    cost, value = BREADTH * float(found.score.std()), found.score[rest].astype(np.float64)
     shared = (threads[rest][:, None] == threads[order[:SURE]][None, :]).sum(axis=1)
     value -= cost * np.where(threads[rest] >= 0, shared, 0)
     taken: list[int] = []
@@ -74,124 +106,115 @@ def broadened(
     return np.concatenate([order[:SURE], rest[taken], order[SURE + len(rest) :]])
 
 
-def newest_first(
-    store: MemoryStore, rows: Rows, order: Rows, as_of: float | None, now: float
-) -> Rows:
-    """*order* (places of *rows*) with what was out of date *as_of* behind what supersedes it.
+def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows) -> Rows:
+    """*order* with what was out of date at the moment asked about behind what supersedes it.
 
-    Also with what is updated in part, or for a while that is not over *now*, behind the update.
+    Also with what is updated in part, or for a while that is not over, behind the update.
     """
-    columns = store.columns
+    columns, as_of = view.columns, cues.query.as_of
     at = np.inf if as_of is None else as_of
     late = columns.superseded[rows] & ~(columns.superseded_at[rows] > at)
     places = {int(row): place for place, row in enumerate(rows)}
-    newer = _updated(store, places, now if as_of is None else as_of)
+    newer = _updated(view, places, cues.now if as_of is None else as_of)
     if late.any():
-        memories = _memories(store, rows, np.flatnonzero(late).tolist())
-        for place, memory in memories.items():
+        for row, memory in view.memories(rows[late]).items():
             successor = columns.row(memory.superseded_by)
-            newer[place] = -1 if successor is None else places.get(successor, -1)
+            newer[places[row]] = -1 if successor is None else places.get(successor, -1)
     if not newer:
         return order
     return np.array(reranking.behind(order.tolist(), newer), dtype=np.int64)
 
 
-def _updated(store: MemoryStore, places: dict[int, int], at: float) -> dict[int, int]:
+def _updated(view: View, places: Mapping[int, int], at: float) -> dict[int, int]:
     """The places of rows that another one of *places* updates, with the place of that one.
 
     An update that did not yet hold or no longer holds *at* that moment does not count.
     """
-    columns = store.columns
+    columns, graph = view.columns, view.graph
     found: dict[int, int] = {}
     for row, place in places.items():
-        for origin in store.graph.origins(row, duplicates.UPDATES):
+        for origin in graph.origins(row, duplicates.UPDATES):
             holds = columns.valid_until[origin] >= at >= columns.valid_from[origin]
-            stands = store.graph.weight(origin, row, duplicates.UPDATES) >= 0.5  # not taken back
-            if stands and origin in places and holds and columns.recorded_at[origin] <= at:
+            kept = graph.weight(origin, row, duplicates.UPDATES) >= 0.5  # not taken back
+            if kept and origin in places and holds and columns.recorded_at[origin] <= at:
                 found[place] = places[origin]
     return found
 
 
-def folded(
-    store: MemoryStore, rows: Rows, k: int, threshold: float | None
+def _folded(
+    view: View, rows: Rows, k: int, near_duplicate: float | None
 ) -> tuple[list[int], dict[int, list[int]]]:
     """The places of the first *k* of the ranked *rows* that say something new.
 
     And, for each of them, the places that it stands for: what only retells it, and near-duplicates,
-    from cosine *threshold*, of one speaker and visibility, whose claims agree (design, section 4).
-    Without a model (None) there are no near-duplicates. Looks further only where the first few fold
-    into less than *k*.
+    from cosine *near_duplicate*, of one speaker and visibility, whose claims agree. Without a model
+    (None) there are no near-duplicates. Looks further only where the first few fold into less than
+    *k*.
     """
-    retold = _retold(store, rows, k)
+    retold = _retold(view, rows, k)
     left = np.setdiff1d(np.arange(len(rows)), list(retold))
-    kept, twins = _without_twins(store, rows[left], k, threshold)
-    stands_for = {int(left[one]): left[others].tolist() for one, others in twins.items()}
+    kept, twins = _without_twins(view, rows[left], k, near_duplicate)
+    folded = {int(left[one]): left[others].tolist() for one, others in twins.items()}
     first = [int(left[place]) for place in kept]
     reached = first[-1] if len(first) == k else len(rows)
     for place, source in retold.items():
         if source in first and place < reached:
-            stands_for.setdefault(source, []).append(place)
-    return first, stands_for
+            folded.setdefault(source, []).append(place)
+    return first, folded
 
 
-def _retold(store: MemoryStore, rows: Rows, k: int) -> dict[int, int]:
-    """The places of summaries and concepts that only retell, with that of the first they rest on.
+def _retold(view: View, rows: Rows, k: int) -> dict[int, int]:
+    """The places of summaries and concepts that only retell, with that of their first source.
 
-    One that stands behind its source says less than it, unless it draws half of what is given
-    together. Measured on the dialogue after one sleep: with all of them recall@10 / @5 is 83.6 /
+    One that ranks behind its source says less than it, unless it draws together half of what is
+    returned. Measured on the dialogue after one sleep: with all of them recall@10 / @5 is 83.6 /
     70.9, so 85.5 / 72.7.
     """
-    derived = np.isin(store.columns.kind[rows], _DERIVED)
+    derived = np.isin(view.columns.kind[rows], _DERIVED)
     places = {int(row): place for place, row in enumerate(rows)}
-    given = set(rows[~derived][:k].tolist())
+    returned = set(rows[~derived][:k].tolist())
     found: dict[int, int] = {}
     for place in np.flatnonzero(derived).tolist():
-        sources = store.graph.targets(int(rows[place]), DERIVED_FROM)
+        sources = view.graph.targets(int(rows[place]), DERIVED_FROM)
         first = min((places[row] for row in sources if row in places), default=place)
-        if first < place and 2 * len(given.intersection(sources)) < len(given):
+        if first < place and 2 * len(returned.intersection(sources)) < len(returned):
             found[place] = first
     return found
 
 
 def _without_twins(
-    store: MemoryStore, rows: Rows, k: int, threshold: float | None
+    view: View, rows: Rows, k: int, near_duplicate: float | None
 ) -> tuple[list[int], dict[int, list[int]]]:
-    if threshold is None or store.vectors is None:
+    if near_duplicate is None or view.vectors is None:
         return list(range(min(k, len(rows)))), {}
-    kept, stands_for = _fold(store, rows[: _window(k)], k, threshold)
+    vectors = np.nan_to_num(view.vectors.wholes(rows[: _window(k)]))
+    kept, folded = _fold(view, rows, vectors, k, near_duplicate)
     if len(kept) < k and len(rows) > _window(k):
-        kept, stands_for = _fold(store, rows, k, threshold)
-    return kept, stands_for
+        vectors = np.nan_to_num(view.vectors.wholes(rows))
+        kept, folded = _fold(view, rows, vectors, k, near_duplicate)
+    return kept, folded
 
 
 def _fold(
-    store: MemoryStore, rows: Rows, k: int, threshold: float
+    view: View, rows: Rows, vectors: NDArray[np.float32], k: int, near_duplicate: float
 ) -> tuple[list[int], dict[int, list[int]]]:
-    assert store.vectors is not None
-    vectors = np.nan_to_num(store.vectors.wholes(rows))
-    near = vectors @ vectors.T >= threshold
+    near = vectors @ vectors.T >= near_duplicate
     np.fill_diagonal(near, False)
-    crowded = np.flatnonzero(near.any(axis=0))
+    crowded = rows[np.flatnonzero(near.any(axis=0))]
     if not crowded.size:
-        return list(range(min(k, len(rows)))), {}
-    memories = _memories(store, rows, crowded.tolist())
-    said = {place: claims.claims(m.text, m.entities) for place, m in memories.items()}
+        return list(range(min(k, len(vectors)))), {}
+    memories = view.memories(crowded)
+    said = {row: claims.claims(m.text, m.entities) for row, m in memories.items()}
 
     def same(a: int, b: int) -> bool:
-        if a not in said or b not in said:  # forgotten by another process at this moment
+        one, other = int(rows[a]), int(rows[b])
+        if one not in said or other not in said:  # forgotten by another process at this moment
             return False
-        x, y = memories[a], memories[b]
+        x, y = memories[one], memories[other]
         alike = (x.speaker, x.visibility) == (y.speaker, y.visibility)
-        return alike and claims.agree(said[a], said[b])
+        return alike and claims.agree(said[one], said[other])
 
-    return duplicates.fold(vectors, threshold, same, k)
-
-
-def _memories(store: MemoryStore, rows: Rows, places: Iterable[int]) -> dict[int, MemoryRecord]:
-    """The memories at *places* of *rows*, by place; without those just forgotten."""
-    ids = {place: store.columns.id(int(rows[place])) for place in places}
-    memories = store.indexed(ids.values())
-    return {place: memories[id] for place, id in ids.items() if id in memories}
+    return duplicates.fold(vectors, near_duplicate, same, k)
 
 
 def _window(k: int) -> int:

@@ -100,7 +100,7 @@ class Capture:
     def _echoed(self, who: Identity, text: str) -> str:
         """The id of the recalled memory that *text* gives back; "" when it says something."""
         self._store.catch_up()
-        lately = [id for id in self._sessions.lately(who) if self._store.may_read(who, id)]
+        lately = [id for id in self._sessions.shown(who) if self._store.may_read(who, id)]
         sources = list(self._store.indexed(lately).values())
         place = relevance.echoed(text, [source.text for source in sources])
         return "" if place is None else sources[place].id

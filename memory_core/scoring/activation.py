@@ -6,10 +6,12 @@ an answer is found through its question, and a turn through the turns around it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.scoring.arrays import Scores
+from memory_core.scoring.arrays import Rows, Scores
 
 KERNEL = {-1: 0.1, 1: 0.2, -2: 0.2, 2: 0.1}
 """Share of a neighbour's score that reaches a turn, by the neighbour's offset in the thread."""
@@ -29,14 +31,11 @@ A question's words are spread over what was said and what that answered. Measure
 turn alone: LoCoMo recall@1 / @10 45.6 / 83.4 to 48.0 / 84.9, the same sign on each of its five
 conversations (docs/internals/recall.md).
 """
-ASKS = 0.3
-"""What a turn that asks has less than one that tells, by the gate of its length. A short question
-is seldom evidence; LoCoMo recall@10 84.7 to 85.3."""
 
 
 def thread_kernel(
     scores: Scores,
-    neighbours: dict[int, NDArray[np.int64]],
+    neighbours: Mapping[int, Rows],
     words: NDArray[np.integer],
     asks: NDArray[np.bool_],
 ) -> Scores:
@@ -53,7 +52,7 @@ def thread_kernel(
 
 def thread_gains(
     scores: Scores,
-    neighbours: dict[int, NDArray[np.int64]],
+    neighbours: Mapping[int, Rows],
     words: NDArray[np.integer],
     asks: NDArray[np.bool_],
 ) -> dict[int, Scores]:
@@ -75,7 +74,7 @@ def length_gate(words: NDArray[np.integer]) -> Scores:
 
 
 def nearby_words(
-    terms: NDArray[np.floating], neighbours: dict[int, NDArray[np.int64]]
+    terms: NDArray[np.floating], neighbours: Mapping[int, Rows]
 ) -> NDArray[np.float64]:
     """BM25 of each candidate together with the turns around it, each term where it counts most.
 

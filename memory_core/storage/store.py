@@ -292,17 +292,17 @@ class MemoryStore:
     def reading(self) -> Iterator[View]:
         """Hold all indexes still. Short: no I/O other than rows, no model, no other lock inside."""
         with self._lock.read():
-            indexes = self._indexes
-            yield View(
-                indexes.columns, indexes.lexical, indexes.graph, indexes.vectors, self.fingerprint
-            )
+            yield self._view()
 
     def readable(self, who: Identity) -> NDArray[np.bool_]:
         """The mask of rows that *who* may read; see View.readable. Call inside reading()."""
-        indexes = self._indexes
+        return self._view().readable(who)
+
+    def _view(self) -> View:
+        own = self._indexes
         return View(
-            indexes.columns, indexes.lexical, indexes.graph, indexes.vectors, self.fingerprint
-        ).readable(who)
+            own.columns, own.lexical, own.graph, own.vectors, self.fingerprint, self.indexed
+        )
 
     def may_read(self, who: Identity, id: str) -> bool:
         """True when *id* is a live memory that *who* may read."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from math import inf
 
-from memory_core.text.time.dates import DateCue, query_dates
+from memory_core.text.time.dates import DateCue
 from memory_core.text.time.moments import day_of
 from memory_core.text.time.rules import undated
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, listed
@@ -129,12 +129,14 @@ class Period:
     said: bool
 
 
-def period_asked(query: str, now: float, names: Collection[str] = ()) -> Period | None:
+def period_asked(
+    query: str, cue: DateCue, now: float, names: Collection[str] = ()
+) -> Period | None:
     """The period that *query* asks about and nothing else, at epoch seconds *now*; else None.
 
-    *names* (case-folded) are those of people, who may be asked about as well.
+    *cue* is what dates.query_dates finds in it; *names* (case-folded) are those of people, who may
+    be asked about as well.
     """
-    cue = query_dates(query, now)
     if not cue:
         return None
     left = [word.casefold() for word in WORD.findall(undated(query, day_of(now)))]

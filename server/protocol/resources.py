@@ -120,7 +120,7 @@ class _Reading:
     async def session(self, id: str) -> str:
         found = await self._read(lambda who: self._memory.listing(who, limit=LISTED, session=id))
         mind = await self._read(lambda who: self._memory.in_mind(who, id))
-        known = [(each, mind.tells(each)) for each in mind.hot]
+        known = [(each, mind.explain(each)) for each in mind.hot]
         in_mind = [{"id": each, **facts} for each, facts in known if facts]
         shown = self._listing(_some(found, "session")[::-1])
         return _json({**shown, **({"in_mind": in_mind} if in_mind else {})})

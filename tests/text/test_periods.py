@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from datetime import UTC, datetime
 
 import pytest
 
 from memory_core.text import question
+from memory_core.text.time.dates import query_dates
 
 NOW = datetime(2024, 6, 5, 12, tzinfo=UTC).timestamp()  # a Wednesday
+
+
+def period_asked(query: str, now: float, names: Collection[str] = ()) -> question.Period | None:
+    return question.period_asked(query, query_dates(query, now), now, names)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +34,7 @@ NOW = datetime(2024, 6, 5, 12, tzinfo=UTC).timestamp()  # a Wednesday
     ],
 )
 def test_a_time_alone_is_a_period(query: str, first: str, last: str, said: bool) -> None:
-    found = question.period_asked(query, NOW, {"nora", "friend"})
+    found = period_asked(query, NOW, {"nora", "friend"})
     assert found is not None
     days = [datetime.fromtimestamp(at, UTC).date().isoformat() for at in (found.first, found.last)]
     assert (days, found.said) == ([first, last], said)
@@ -37,7 +43,7 @@ def test_a_time_alone_is_a_period(query: str, first: str, last: str, said: bool)
 
 
 def test_since_reaches_until_now() -> None:
-    found = question.period_asked("what happened since last Monday?", NOW)
+    found = period_asked("what happened since last Monday?", NOW)
     assert found is not None
     assert (found.last, datetime.fromtimestamp(found.first, UTC).isoweekday()) == (NOW, 1)
 
@@ -52,7 +58,7 @@ def test_since_reaches_until_now() -> None:
     ],
 )
 def test_before_after_and_until_are_open(query: str, inside: str, outside: str) -> None:
-    found = question.period_asked(query, NOW)
+    found = period_asked(query, NOW)
     assert found is not None
     assert math.isinf(found.first) != math.isinf(found.last)
     noon = {day: datetime.fromisoformat(f"{day}T12:00Z").timestamp() for day in (inside, outside)}
@@ -75,7 +81,7 @@ def test_before_after_and_until_are_open(query: str, inside: str, outside: str) 
     ],
 )
 def test_a_question_with_content_of_its_own_is_none(query: str) -> None:
-    assert question.period_asked(query, NOW) is None
+    assert period_asked(query, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -92,13 +98,13 @@ def test_a_question_with_content_of_its_own_is_none(query: str) -> None:
     ],
 )
 def test_a_named_date_counts_when_it_lies_inside(written: str, inside: bool) -> None:
-    week = question.period_asked("what happened last week", NOW)
+    week = period_asked("what happened last week", NOW)
     assert week is not None
     assert question.names_day(written, week) == inside
 
 
 def test_a_month_lies_inside_its_year() -> None:
-    year = question.period_asked("what happened in 2023", NOW)
+    year = period_asked("what happened in 2023", NOW)
     assert year is not None
     assert question.names_day("2023-02", year)
     assert question.names_day("2023", year)

@@ -1,95 +1,88 @@
-"""What extracted facts do for a recall: they lend their evidence to the texts they were made of.
+"""Facts: an extracted fact is evidence for the texts that it was extracted from.
 
-A fact is found by its own words and vector and brings its sources among the candidates; each source
+A fact is found by its own words and vector and adds its sources to the candidates; each source
 gains by the best of its facts, at a low weight (measured on LoCoMo: added at 0.3 they gain 2 points
-of recall@10 and 10 of recall@1, in place of the texts they cost 17). A fact answers itself where it
-is asked for by its kind, and where none of its sources may answer. Call inside store.reading().
+of recall@10 and 10 of recall@1; in place of the texts they cost 17). A fact answers itself where it
+is asked for by its kind, and where none of its sources may answer.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.recall.candidates import Allowed, Candidates, Signal
 from memory_core.recall.query import Cues
-from memory_core.records import FACT_KINDS
 from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.index import bm25
 from memory_core.storage.index.indexes import DERIVED_FROM
-from memory_core.storage.store import MemoryStore
-
-if TYPE_CHECKING:
-    from memory_core.recall.query import Question
-
+from memory_core.storage.view import View
 
 SMALL = 1e-9
+
 WORDS = 0.5
 """What words weigh against the vector of a fact; the same as for texts."""
 
 
-def lenders(store: MemoryStore, cues: Cues, shown: Mask) -> Mask | None:
-    """Facts among the rows *shown* that lend; None when there are none, or they are asked for."""
-    columns = store.columns
-    if not columns.extracted.any() or set(cues.kinds) & set(FACT_KINDS):
+class Facts(Signal):
+    """The evidence of facts, unless they are asked for by kind: then they are plain candidates."""
+
+    name = "facts"
+    is_evidence = True
+
+    def candidates(self, view: View, cues: Cues, allowed: Allowed) -> Rows | None:
+        """The sources of the best facts, and facts of which no source is allowed."""
+        facts = _facts(view, cues)
+        if facts is None or not facts.any():
+            return None
+        most = max(cues.settings.recall.candidates, 2 * cues.query.k)
+        best = [
+            bm25.best(cues.words.scores, most, facts)[0],
+            view.nearest(cues.vector, most, part="whole", allowed=facts),
+        ]
+        found: set[int] = set()
+        for fact in np.unique(np.concatenate(best)).tolist():
+            sources = view.rows(view.columns.derived_from(fact))
+            found.update(sources[allowed.rows[sources]].tolist() or [fact])
+        return np.array(sorted(found), dtype=np.int64)
+
+    def score(self, view: View, cues: Cues, found: Candidates) -> Scores | None:
+        """The evidence of the best fact of each candidate, from 0; None when none has a fact.
+
+        A fact counts as one more text of its source: its cosine and its words are measured in
+        standard deviations from the mean of the candidates' own, and never count against it.
+        """
+        known = _facts(view, cues)
+        if known is None:
+            return None
+        pairs = [
+            (place, fact)
+            for place, row in enumerate(found.rows.tolist())
+            for fact in view.graph.origins(row, DERIVED_FROM)
+            if known[fact]
+        ]
+        if not pairs:
+            return None
+        places, facts = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
+        evidence = WORDS * _deviations(cues.words.scores[facts], found.lexical)
+        cosines = view.similarities(cues.vector, facts, part="whole")
+        evidence = evidence + _deviations(cosines, found.whole)
+        best = np.zeros(len(found.rows))
+        np.maximum.at(best, places, evidence)
+        return cues.settings.recall.fact_weight * best
+
+
+def _facts(view: View, cues: Cues) -> Mask | None:
+    """The valid facts that are not retired; None when there are none or facts are asked for."""
+    columns = view.columns
+    if cues.query.asks_for_facts or not columns.extracted.any():
         return None
-    facts: Mask = shown & columns.extracted & ~np.isfinite(columns.retired_at)
+    facts: Mask = cues.valid & columns.extracted & ~np.isfinite(columns.retired_at)
     return facts
 
 
-def without(store: MemoryStore, asked: Question, mask: Mask) -> Mask:
-    """*mask* without extracted facts, unless none lends: they are asked for then, or not there."""
-    return mask if asked.facts is None else mask & ~store.columns.extracted
-
-
-def reached(store: MemoryStore, asked: Question, mask: Mask, most: int) -> Rows:
-    """Rows of *mask* that the best facts lead to, and facts that have no source in it."""
-    if asked.facts is None or not asked.facts.any():
-        return np.zeros(0, np.int64)
-    found = [bm25.best(asked.words.scores, most, asked.facts)[0]]
-    if asked.vector is not None and store.vectors is not None:
-        nearest = store.vectors.search(asked.vector, most, part="whole", allowed=asked.facts)
-        found.append(nearest[0])
-    rows: set[int] = set()
-    for fact in np.unique(np.concatenate(found)).tolist():
-        known = (store.columns.row(id) for id in store.columns.derived_from(fact))
-        sources = {row for row in known if row is not None and mask[row]}
-        rows |= sources or ({fact} if mask[fact] else set())
-    return np.array(sorted(rows), dtype=np.int64)
-
-
-def lent(
-    store: MemoryStore, asked: Question, rows: Rows, whole: Scores, lexical: Scores
-) -> Scores | None:
-    """What each of *rows* is lent by the best of its facts, from 0; None when nobody is.
-
-    A fact counts as one more text of its source: its cosine and its words are measured in standard
-    deviations from the mean of the candidates' own, *whole* and *lexical*, and never count against
-    it.
-    """
-    if asked.facts is None:
-        return None
-    pairs = [
-        (place, fact)
-        for place, row in enumerate(rows.tolist())
-        for fact in store.graph.origins(row, DERIVED_FROM)
-        if asked.facts[fact]
-    ]
-    if not pairs:
-        return None
-    places, facts = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
-    evidence = WORDS * _above(asked.words.scores[facts], lexical)
-    if asked.vector is not None and store.vectors is not None:
-        cosines = store.vectors.similarities(asked.vector, facts, part="whole")
-        evidence = evidence + _above(cosines, whole)
-    best = np.zeros(len(rows))
-    np.maximum.at(best, places, evidence)
-    return best
-
-
-def _above(values: NDArray[np.floating], scale: Scores) -> Scores:
-    """*values* in standard deviations from the mean of *scale*; 0 where nothing can be told."""
+def _deviations(values: NDArray[np.floating], scale: Scores) -> Scores:
+    """*values* in standard deviations from the mean of *scale*; 0 for NaN or a constant scale."""
     known = scale[~np.isnan(scale)]
     spread = float(known.std()) if len(known) > 1 else 0.0
     if spread < SMALL:

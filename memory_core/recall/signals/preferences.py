@@ -1,55 +1,65 @@
-"""Standing wishes: what the user always wants, however the question is put.
+"""Preferences: what the user always wants joins the answer to a request for help.
 
 "Always show units when I ask about physics" shares no word with "How can I tell how fast a stone
-falls?", and little meaning. So where help is asked for, those nearest in meaning are among the
-candidates, before others. Call inside store.reading().
+falls?", and little meaning. So when a query asks for help, the standing preferences nearest to it
+in meaning join the candidates and rank before other memories.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from memory_core.recall.candidates import Allowed, Candidates, Signal, with_neighbours
+from memory_core.recall.query import Cues
 from memory_core.records import ROLES
-from memory_core.scoring.arrays import Mask, Rows
-from memory_core.storage.store import MemoryStore
+from memory_core.scoring.arrays import Mask, Rows, Scores
+from memory_core.storage.view import View
 from memory_core.text.importance import INSTRUCTION
 from memory_core.text.question import asks_for_help
 
-if TYPE_CHECKING:
-    from memory_core.recall.query import Question
-
+STANDING = 2.0
+"""What a standing preference ("always show units", "I prefer short answers") gains when help is
+asked for, as much as what a user says has before an answer of 600 words. Measured on BEAM: recall@1
+/ @5 / @10 +4.3 / +3.8 / +2.5; LoCoMo does not change."""
 
 MOST = 10
-"""Wishes that join the candidates."""
+"""Preferences that join the candidates."""
 
 PREFERS = ("prefer", "bevorzug")
-"""Terms, as the index has them, by which a preference is known."""
+"""Terms, as the index has them, that mark a preference."""
 
 _HEARD = [ROLES.index(role) for role in ("assistant", "system", "tool")]
 
 
-def wishes(store: MemoryStore, query: str, shown: Mask) -> Mask | None:
-    """Those of the rows *shown* that instruct or say what is preferred; None unless help is asked
-    for.
+class Preferences(Signal):
+    """A gain for standing preferences, where the query asks for help."""
 
-    An instruction is known by its importance, a preference by its word. What an assistant or a tool
-    says is neither.
+    name = "standing"
+    is_about = False
+
+    def candidates(self, view: View, cues: Cues, allowed: Allowed) -> Rows | None:
+        """The preferences nearest in meaning, with the turns around them."""
+        if cues.vector is None or not asks_for_help(cues.query.text):
+            return None
+        mask = _preferences(view, cues) & allowed.searched
+        nearest = view.nearest(cues.vector, MOST, part="whole", allowed=mask)
+        return with_neighbours(view, nearest, allowed)
+
+    def score(self, view: View, cues: Cues, found: Candidates) -> Scores | None:
+        """The gain of each candidate; None where no help is asked for."""
+        if not asks_for_help(cues.query.text):
+            return None
+        return STANDING * _preferences(view, cues)[found.rows].astype(np.float64)
+
+
+def _preferences(view: View, cues: Cues) -> Mask:
+    """The valid rows that instruct, by their importance, or prefer, by their words.
+
+    What an assistant or a tool says is neither.
     """
-    if not asks_for_help(query):
-        return None
-    columns = store.columns
+    columns = view.columns
     wanted = columns.importance >= INSTRUCTION
     for term in PREFERS:
-        wanted[store.lexical.holders(term)] = True
-    found: Mask = shown & wanted & ~np.isin(columns.role, _HEARD)
+        wanted[view.lexical.holders(term)] = True
+    found: Mask = cues.valid & wanted & ~np.isin(columns.role, _HEARD)
     return found
-
-
-def reached(store: MemoryStore, asked: Question, mask: Mask) -> Rows:
-    """The wishes of *mask* that are nearest to the question in meaning."""
-    if asked.standing is None or asked.vector is None or store.vectors is None:
-        return np.zeros(0, np.int64)
-    allowed = asked.standing & mask
-    return store.vectors.search(asked.vector, MOST, part="whole", allowed=allowed)[0]

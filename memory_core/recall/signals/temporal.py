@@ -1,0 +1,39 @@
+"""Temporal: a memory gains when it was said on, or names, a date that the query names."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from memory_core.recall.candidates import Candidates, Signal
+from memory_core.recall.query import Cues
+from memory_core.scoring.arrays import Scores
+from memory_core.scoring.decay import DAY
+from memory_core.storage.view import View
+from memory_core.text.time import dates
+
+DATED = 1 / 3
+"""Temporal match of a text that names a date, when the query asks for one and names none.
+
+Measured: LoCoMo recall@1 / @10 48.4 / 85.3 to 48.9 / 85.4, the dialogue @10 84.5 to 85.4."""
+
+
+class Temporal(Signal):
+    """How well the dates fit; where the query asks "when", whether the text names a date at all."""
+
+    name = "temporal"
+    is_evidence = True
+
+    def score(self, view: View, cues: Cues, found: Candidates) -> Scores:
+        """The temporal match of each candidate, weighted; see dates.temporal_match."""
+        columns, match = view.columns, np.zeros(len(found.rows))
+        if cues.dates:
+            known: dict[tuple[int, tuple[str, ...]], float] = {}  # turns of a day are alike
+            for place, row in enumerate(found.rows.tolist()):
+                at, named = float(columns.occurred_at[row]), columns.dates(row)
+                key = int(at // DAY), named
+                if key not in known:
+                    known[key] = dates.temporal_match(cues.dates, at, named)
+                match[place] = known[key]
+        elif dates.asks_when(cues.query.text):
+            match[[bool(columns.dates(row)) for row in found.rows.tolist()]] = DATED
+        return cues.settings.recall.temporal_weight * match
