@@ -1,14 +1,14 @@
-"""What can go wrong, as the caller sees it.
+"""The errors that a caller can see, with their codes.
 
     MemoryCoreError
-    ├── InvalidInput          invalid_input         your argument; named, with what is allowed
-    │   └── TooLarge          too_large             the text is over the limit; nothing was cut
+    ├── InvalidInput          invalid_input         the argument is named, with what is allowed
+    │   └── TooLarge          too_large             the text is over the limit; it was not cut
     ├── NotFound              not_found             no such memory, or none that you may read
-    ├── ScopeDenied           scope_denied          it is not yours to change
-    ├── Busy                  busy                  somebody else holds the lock; try again
-    ├── EncoderUnavailable    encoder_unavailable   the model that was asked for cannot be used
-    ├── IncompatibleStore     incompatible_store    the directory belongs to something newer
-    └── StorageError          storage               the disk or a file failed
+    ├── ScopeDenied           scope_denied          the memory is not yours to change
+    ├── Busy                  busy                  a lock or place was not free; try again
+    ├── EncoderUnavailable    encoder_unavailable   the configured model cannot be used
+    ├── IncompatibleStore     incompatible_store    the data was written by another version
+    └── StorageError          storage               reading or writing a file failed
         ├── DiskFull          disk_full
         └── ReadOnly          read_only
 
@@ -22,12 +22,12 @@ from typing import ClassVar
 
 
 class MemoryCoreError(Exception):
-    """Base of all errors raised on purpose; `code` is stable and part of the contract."""
+    """Base of all errors that callers handle; `code` is stable and part of the interface."""
 
     code: ClassVar[str] = "storage"
 
     def __init__(self, problem: str, next_step: str) -> None:
-        """State the *problem* and the *next_step* that the caller can take."""
+        """Describe the *problem* and the *next_step* that the caller can take."""
         super().__init__(f"{self.code}: {problem}; {next_step}")
         self.problem = problem
         self.next_step = next_step
@@ -46,7 +46,7 @@ class TooLarge(InvalidInput):
 
 
 class NotFound(MemoryCoreError):
-    """The id is unknown, or the caller may not read it; the two look alike on purpose."""
+    """The id is unknown, or the caller may not read it; the two look alike by design."""
 
     code = "not_found"
 
@@ -64,13 +64,13 @@ class Busy(MemoryCoreError):
 
 
 class EncoderUnavailable(MemoryCoreError):
-    """An embedding or gist model is missing, damaged or refuses to answer."""
+    """An embedding or gist model is missing, damaged or does not answer."""
 
     code = "encoder_unavailable"
 
 
 class IncompatibleStore(MemoryCoreError):
-    """The data directory was written by something this program must not touch."""
+    """The data directory was written by a program whose files this one must not change."""
 
     code = "incompatible_store"
 

@@ -37,8 +37,8 @@ _TIMES = (
 )
 
 SPLIT = (
-    "split it into several memories, or write the parts as lines of JSON with a text each "
-    "to a file and run `anamnesis import FILE`"
+    "split it into several memories, or write the parts to a file, each as a line of JSON with a "
+    "text, and run `anamnesis import FILE`"
 )
 SHORTEN = "shorten it"
 
@@ -72,7 +72,7 @@ def prose(value: str, argument: str, most: int, next_step: str) -> tuple[str, tu
         raise invalid(argument, "it is empty", "pass some words")
     warnings = normalise.clean(value)[1]
     if "\0" in repaired:
-        warnings.append(f"{argument} holds NUL characters, which are kept as they are")
+        warnings.append(f"{argument} contains NUL characters, which are kept")
     return repaired, tuple(warnings)
 
 
@@ -80,7 +80,7 @@ def label(value: str, argument: str) -> str:
     """*value* when it is a short str of one line."""
     cleaned = text(value, argument, LABEL_CHARS)
     if any(unicodedata.category(char) == "Cc" for char in cleaned):
-        raise invalid(argument, "it holds a control character", "pass one line of plain text")
+        raise invalid(argument, "it contains a control character", "pass one line of plain text")
     return cleaned
 
 
@@ -107,7 +107,7 @@ def number(value: float, argument: str, low: float, high: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise invalid(argument, f"must be a number, got {value!r:.60}", f"pass {low:g} to {high:g}")
     if not low <= value <= high:
-        shown = f"{value:g}" if abs(value) < 1e300 else "a number beyond all bounds"
+        shown = f"{value:g}" if abs(value) < 1e300 else "a number out of range"
         raise invalid(argument, f"must be {low:g} to {high:g}, got {shown}", "correct it")
     return value
 
@@ -145,7 +145,7 @@ def period(since: str, until: str) -> tuple[float | None, float | None]:
     """The first moment of *since* and the last of *until*, ISO 8601; None where unset."""
     first, last = span(since, "since"), span(until, "until")
     if first is not None and last is not None and first[0] > last[1]:
-        raise invalid("since", f"{since} is after until ({until})", "exchange them")
+        raise invalid("since", f"{since} is after until ({until})", "swap them")
     return (first[0] if first else None), (last[1] if last else None)
 
 
@@ -187,5 +187,5 @@ def write_scope(who: Identity, scope: str) -> str:
     """The visibility for a new memory; "" means private."""
     one_of(scope, "scope", VISIBILITIES)
     if scope == "team" and not who.team:
-        raise ScopeDenied("you belong to no team", "set ANAMNESIS_TEAM, or use private or shared")
+        raise ScopeDenied("you are in no team", "set ANAMNESIS_TEAM, or use private or shared")
     return scope or "private"

@@ -54,7 +54,7 @@ class Gate:
         with anyio.move_on_after(self._seconds):
             return await asyncio.wrap_future(future)
         future.add_done_callback(_log_late)
-        raise Busy(f"the call was not finished after {self._seconds:g} s and goes on", late)
+        raise Busy(f"the call was not finished after {self._seconds:g} s and continues", late)
 
     def _ended(self, _: Future[Any]) -> None:
         with self._lock:
@@ -76,5 +76,5 @@ def as_known_error(problem: BaseException, call: str) -> MemoryCoreError:
     places = "".join(traceback.format_tb(problem.__traceback__))
     log.error("%s failed with %s at\n%s", call, type(problem).__name__, places)
     return StorageError(
-        f"internal error ({type(problem).__name__})", "see the server's log, then call health"
+        f"internal error ({type(problem).__name__})", "read the server's log, then call health"
     )

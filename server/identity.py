@@ -23,9 +23,9 @@ def caller(owner: Identity, right: str) -> Identity:
         )
     if right not in who.rights:
         raise ScopeDenied(
-            f"this token may not {right}",
-            f"use one with that right (anamnesis token add --rights read,write,{right})"
+            f"this token lacks the right {right}",
+            f"use a token that has it (anamnesis token add --rights read,write,{right})"
             if right == "admin"
-            else f"use one with that right (anamnesis token add --rights {right})",
+            else f"use a token that has it (anamnesis token add --rights {right})",
         )
     return who

@@ -47,7 +47,7 @@ def route(
                 caller(owner, "read")
                 who = caller(owner, "write")
                 work = lambda: silently(lambda: hooks.answer(who, payload))  # noqa: E731
-                answer = await gate.run(work, late="nothing is lost")
+                answer = await gate.run(work, late="the turn is still captured")
         except (ValueError, RecursionError, MemoryCoreError):
             answer = {}
         return JSONResponse(answer)

@@ -47,7 +47,7 @@ def place(client: str, user: User) -> Path:
         return user.home / ".claude" / "settings.json"
     if client == "cursor":
         return user.home / ".cursor" / "hooks.json"
-    raise InvalidInput(f"{client} has no hooks", "leave --hooks out; its model calls the tools")
+    raise InvalidInput(f"{client} has no hooks", "omit --hooks; its model calls the tools")
 
 
 def add(client: str, content: dict[str, Any], handler: Handler) -> None:
@@ -131,7 +131,7 @@ def _events(content: dict[str, Any]) -> dict[str, Any]:
     events = content.setdefault("hooks", {})
     if not isinstance(events, dict):
         raise InvalidInput(
-            "hooks is no object; the file was left as it is",
-            "mend the file, or use --print and paste what is shown",
+            "hooks is not an object; the file is unchanged",
+            "repair the file, or use --print and paste the output",
         )
     return events

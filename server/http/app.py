@@ -71,8 +71,8 @@ def build_app(
     """
     if tokens is None and not is_loopback(host):
         raise InvalidInput(
-            f"{host} can be reached from other machines and no token is asked for",
-            "leave --no-token out, or bind 127.0.0.1",
+            f"{host} can be reached from other machines and no token is required",
+            "omit --no-token, or bind 127.0.0.1",
         )
     names = _names(host, allowed_hosts)
     # Door checks Host and Origin for all routes; the SDK's own check knows fewer names.
@@ -142,10 +142,12 @@ class Door:
         """The grant of the request (None where no token is required), or the refusal."""
         headers = Headers(scope=scope)
         if len(headers.getlist("host")) != 1 or not self._ours(headers["host"]):
-            return _problem(421, "this host name is not ours", "use the address the server printed")
+            return _problem(
+                421, "this host name is unknown", "use the address that the server printed"
+            )
         origin = headers.get("origin")
         if origin is not None and not self._our_origin(origin):
-            return _problem(403, "this origin may not call", "call without a browser page")
+            return _problem(403, "this origin is not allowed", "call from outside a web page")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > MAX_BODY:
             return _problem(413, f"the body is over {MAX_BODY} bytes", "send less")

@@ -114,7 +114,7 @@ class Tokens:
         unknown = sorted(set(rights) - RIGHTS)
         if unknown or not rights:
             raise InvalidInput(
-                f"rights {', '.join(unknown) or 'are empty'}",
+                f"unknown rights {', '.join(unknown)}" if unknown else "rights are empty",
                 f"allowed are {', '.join(sorted(RIGHTS))}",
             )
         if not agent.strip():
@@ -195,7 +195,7 @@ class Tokens:
         except (ValueError, KeyError, TypeError):
             raise IncompatibleStore(
                 f"{self._file} is damaged or of another version",
-                "move it away; the server then makes a new first token",
+                "move it away; the server then creates a new first token",
             ) from None
 
     def _write(self, grants: Sequence[Grant]) -> None:

@@ -47,7 +47,7 @@ def explain(schema: Mapping[str, Any], problem: ValidationError) -> InvalidInput
     name = str(error["loc"][0]) if error["loc"] else ""
     about = schema.get("properties", {}).get(name, {})
     if error["type"] == "missing":
-        return InvalidInput(f"{name} is missing", f"give {name} as {_allowed(about)}")
+        return InvalidInput(f"{name} is missing", f"pass {name} as {_allowed(about)}")
     value = error["input"]
     if len(error["loc"]) > 1:
         position = "".join(f"[{part}]" for part in error["loc"][1:])

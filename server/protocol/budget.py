@@ -37,8 +37,7 @@ _LESSER = (
     "superseded_by",
 )
 _LONG_TEXTS = (
-    "texts that end with [clipped: ...] are not whole; recall the id given there, "
-    "or read memory://item/{id}"
+    "texts that end with [clipped: ID] are cut; recall that id, or read memory://item/{id}"
 )
 
 

@@ -86,8 +86,8 @@ class Runs:
             self._runs.pop(key, None)
             return run.future.result()
         note = (
-            f"not finished after {self._seconds:g} s; it goes on. Make the same call again to wait "
-            "for it, or see last_run in health"
+            f"the run was not finished after {self._seconds:g} s and continues; repeat the same "
+            "call to wait for it, or see last_run in health"
         )
         return RunReport(run=run.id, status="running", note=note)
 

@@ -60,9 +60,7 @@ def refusal(text: str) -> dict[str, Any] | None:
     id = _id(text)
     if id is None:
         return None
-    message = (
-        "invalid_input: this is not a JSON-RPC request; give params as an object of plain values"
-    )
+    message = "invalid_input: the message is not a JSON-RPC request; pass params as a JSON object"
     return {"jsonrpc": "2.0", "id": id, "error": {"code": INVALID_REQUEST, "message": message}}
 
 
@@ -75,7 +73,7 @@ def too_long(message: bytes) -> dict[str, Any] | None:
     found = _OUTER_ID.match(head) or _LAST_ID.search(tail)
     if found is None:
         return None
-    problem = "too_large: the message is too long; nothing was done, send less at a time"
+    problem = "too_large: the message is too long and nothing was done; send less at a time"
     error = {"code": INVALID_REQUEST, "message": problem}
     return {"jsonrpc": "2.0", "id": json.loads(found[1]), "error": error}
 

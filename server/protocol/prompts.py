@@ -85,7 +85,7 @@ def add_prompts(
 
     @server.prompt(
         title="Briefing",
-        description="What is remembered about a topic, a tag or a conversation.",
+        description="What is stored about a topic, a tag or a conversation.",
         icons=ICONS,
     )
     async def briefing(
@@ -101,14 +101,14 @@ def add_prompts(
 
     @server.prompt(
         title="Reflect",
-        description="Look at recent memories and decide what to keep for good.",
+        description="Review recent memories and decide what to store for good.",
         icons=ICONS,
     )
     async def reflect(
         session: Annotated[str, Field(description="a conversation; empty: the newest")] = "",
     ) -> list[Message]:
         task = (
-            "Look at the memories below. Name lasting facts, preferences and decisions that no "
+            "Review the memories below. Name lasting facts, preferences and decisions that no "
             "memory states plainly yet, and pairs that contradict each other. After I agree, store "
             "the first with remember, correct the second with replaces, then call consolidate."
         )

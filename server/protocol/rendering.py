@@ -51,7 +51,7 @@ def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str
     memories = answer["memories"]
     head = f"found {_counted(memories)}" if answer["found"] else "nothing found"
     if answer.get("partial"):
-        head += "; what is marked partial only comes near and is no answer"
+        head += "; entries marked partial are near misses, not answers"
     lines = [f"{head}; confidence {answer['confidence']} ({answer['feeling']})"]
     if answer.get("truncated"):
         lines.append("truncated to the token budget")

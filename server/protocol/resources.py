@@ -42,7 +42,7 @@ LISTED_CHARS = 600
 LINKS = 50
 CHANGES = 50
 COMPLETIONS = 100
-_LATE = "read it again; if it stays slow, see memory://health"
+_LATE = "read it again; if it stays slow, read memory://health"
 
 # Names are never used as paths, so ".." or a leading "/" in them is harmless.
 _NAMES = ResourceSecurity(
@@ -81,16 +81,16 @@ def add_resources(
     add(
         "memory://item/{id}",
         "One memory",
-        "Its whole text, its sources, its history, its links.",
+        "Its whole text, sources, history and links.",
         0.6,
     )(reading.item)
     add("memory://session/{id}", "A conversation", "Its memories, oldest first.", 0.5)(
         reading.session
     )
-    add("memory://entity/{name}", "A person, place or thing", "What is remembered of it.", 0.5)(
+    add("memory://entity/{name}", "A person, place or thing", "The memories that name it.", 0.5)(
         reading.entity
     )
-    add("memory://topic/{name}", "A topic", "The memories consolidation put under it.", 0.5)(
+    add("memory://topic/{name}", "A topic", "Its memories, as consolidation grouped them.", 0.5)(
         reading.topic
     )
 
@@ -256,7 +256,7 @@ def add_completions(server: MCPServer[Any], memory: Memory, owner: Identity, gat
 def _some(found: list[MemoryRecord], what: str) -> list[MemoryRecord]:
     if not found:
         raise ResourceNotFoundError(
-            f"not_found: no memory you may read belongs to this {what}; recall by words instead"
+            f"not_found: no memory of this {what} that you may read; recall by words instead"
         )
     return found
 

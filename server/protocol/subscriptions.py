@@ -125,7 +125,7 @@ class Subscriptions:
         if len(uris) >= URIS and params.uri not in uris:
             raise MCPError(
                 code=INVALID_PARAMS,
-                message=f"invalid_input: {URIS} resources are subscribed to; unsubscribe from some",
+                message=f"invalid_input: there are {URIS} subscriptions; unsubscribe from some",
             )
         uris.add(params.uri)
         return EmptyResult()

@@ -22,9 +22,9 @@ from server.protocol.messages import replaced_surrogates
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
-_TRY_AGAIN = "call again; if it stays slow, see health"
-_REPEAT = "repeat the same call: what is already stored is not stored twice"
-_LOOK = "preview again to see whether it is gone; repeating the call is safe"
+_TRY_AGAIN = "call again; if it stays slow, call health"
+_REPEAT = "repeat the same call; a memory that is already stored is not stored twice"
+_LOOK = "preview again to see whether it is deleted; repeating the call is safe"
 
 
 class Tools:
@@ -72,7 +72,7 @@ class Tools:
         )
         done = await self._gate.run(lambda: self._memory.remember(who, request), late=_REPEAT)
         count = replaced_surrogates(ctx.request_context.params)
-        warnings = [f"{count} characters that are no text became U+FFFD"] if count else []
+        warnings = [f"{count} invalid characters were replaced by U+FFFD"] if count else []
         return _answer(structure.receipt(done, warnings), rendering.remember)
 
     async def recall(
@@ -174,22 +174,23 @@ class Tools:
 DESCRIPTIONS = {
     "remember": (
         "When the user states a fact, preference, plan, decision or correction worth keeping, or "
-        "asks you to remember: stores it verbatim, at once and durably. Do not store what recall "
-        "gave you. To correct a memory pass its id as replaces."
+        "asks you to remember something: stores it verbatim, durably and at once. Do not store "
+        "what recall returned. To correct a memory, pass its id as replaces."
     ),
     "recall": (
-        "Before answering anything that may rest on earlier conversations, people, preferences or "
-        "decisions: finds memories by meaning, words, names and dates, with a confidence. "
-        "Ask a whole question; narrow with filters. An id as query gives that memory whole."
+        "Before answering anything that may depend on earlier conversations, people, preferences "
+        "or decisions: finds memories by meaning, words, names and dates, with a confidence. Ask a "
+        "whole question; narrow with filters. An id as query returns that memory whole."
     ),
     "consolidate": (
         "At the end of a long session or when asked to tidy up: groups related memories, writes "
-        "summaries that name their sources, finds contradictions and repeats. Nothing is lost; "
-        "every run can be previewed and undone."
+        "summaries that name their sources, finds contradictions and duplicates. Nothing is "
+        "deleted; every run can be previewed and undone."
     ),
     "forget": (
-        "Only when the user asks to delete something: without confirm it shows what would go; with "
-        "ids or source and confirm it deletes for good, with everything derived only from it."
+        "Only when the user asks to delete something: without confirm it returns what would be "
+        "deleted; with ids or source and confirm it deletes them for good, with everything derived "
+        "only from them."
     ),
     "health": (
         "When a memory tool failed or seems slow or incomplete: checks every part with a real "

@@ -121,7 +121,7 @@ async def test_too_many_subscriptions_of_one_connection_are_refused(
         client,
         _,
     ):
-        with pytest.raises(MCPError, match="invalid_input: 2 resources"):
+        with pytest.raises(MCPError, match="invalid_input: there are 2 subscriptions"):
             await client.subscribe_resource("memory://c")
 
 

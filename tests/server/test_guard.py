@@ -50,7 +50,7 @@ async def test_a_late_call_is_answered_with_what_to_do_next(
         answer = await client.call_tool("remember", {"text": "slow"})
         assert answer.is_error
         text = answer.content[0].text
-        assert text.startswith("busy: the call was not finished after 0.2 s and goes on; ")
+        assert text.startswith("busy: the call was not finished after 0.2 s and continues; ")
         assert "repeat the same call" in text
         stop.released.set()
 
@@ -89,7 +89,7 @@ async def test_a_long_consolidation_goes_on_and_can_be_waited_for(
     async with connect() as client:
         first = await client.call_tool("consolidate", {})
         assert first.structured_content["status"] == "running"
-        assert "Make the same call again" in first.structured_content["note"]
+        assert "repeat the same call" in first.structured_content["note"]
         assert not first.is_error
         again = await client.call_tool("consolidate", {})
         assert again.structured_content["status"] == "running"

@@ -303,7 +303,7 @@ def test_a_clipped_text_names_the_id_to_ask_for_more(hit: Any) -> None:
     assert memory["text"].endswith(f"… [clipped: {memory['id']}]")
     assert len(memory["text"]) > 900, "the budget is used"
     assert built["truncated"] is True
-    assert "recall the id given there" in built["note"]
+    assert "recall that id" in built["note"]
 
 
 def test_texts_are_clipped_before_memories_are_dropped(hit: Any) -> None:

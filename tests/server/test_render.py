@@ -118,7 +118,7 @@ def test_half_matches_stand_apart_and_the_feeling_is_told(hit: Any) -> None:
     found = Recollection(False, 0.14, "none", partial=(hit("a cat slept"), hit("a dog barked")))
     text = rendering.recall(structure.recollection(found, NOW, 2000), lambda: "recalled-00000001")
     head = text.split("\n")[0]
-    assert head.startswith("nothing found; what is marked partial only comes near and is no answer")
+    assert head.startswith("nothing found; entries marked partial are near misses, not answers")
     assert head.endswith("confidence 0.14 (none)")
     entries = [line for line in block(text) if not line.startswith("> ")]
     assert [line.split(" ")[0] for line in entries] == ["[partial]", "[partial]"]

@@ -310,7 +310,7 @@ def test_a_listener_open_to_others_needs_a_token(tmp_path: Path) -> None:
         capture_output=True, text=True, cwd=ROOT, timeout=SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "no token is asked for" in done.stderr
+    assert "no token is required" in done.stderr
     assert done.stdout == ""
 
 

@@ -427,7 +427,9 @@ async def test_rights_are_checked_for_every_tool_resource_and_prompt(
             answer = await client.call_tool(tool, arguments)
             assert answer.is_error == (what not in allowed), what
             if answer.is_error:
-                assert answer.content[0].text.startswith("scope_denied: this token may not ")
+                assert answer.content[0].text.startswith(
+                    "scope_denied: this token lacks the right "
+                )
         listed = {str(each.uri) for each in (await client.list_resources()).resources}
         templates = (await client.list_resource_templates()).resource_templates
         assert set(resources) == listed | {each.uri_template for each in templates}
@@ -472,7 +474,9 @@ async def test_completions_and_subscriptions_need_the_right_to_read(
         for method, params in asked.items():
             message = {"jsonrpc": "2.0", "id": 2, "method": method, "params": params}
             answer = (await http.post("/mcp", headers=session, json=message)).text
-            assert ("scope_denied: this token may not read" in answer) is ("read" not in rights)
+            assert ("scope_denied: this token lacks the right read" in answer) is (
+                "read" not in rights
+            )
             assert ('"result"' in answer) is ("read" in rights)
 
 
@@ -525,7 +529,7 @@ async def test_a_lone_surrogate_is_answered_with_a_warning(
 
 async def test_without_tokens_only_loopback_is_served(fake: Any) -> None:
     server = build_server(fake)
-    with pytest.raises(InvalidInput, match="no token is asked for"):
+    with pytest.raises(InvalidInput, match="no token is required"):
         build_app(server, tokens=None, host="0.0.0.0")
     async with serving(build_app(server, tokens=None)) as served, served.client("") as client:
         assert not (await client.call_tool("remember", {"text": "x"})).is_error
