@@ -1,6 +1,6 @@
 """What a later memory does to an earlier one, by what the two texts say; no model, no I/O.
 
-Five shapes (seed rows C9.1, C9.6): another value in place of the first, the opposite, an end
+Five shapes: another value in place of the first, the opposite, an end
 without a new value, a part of what was said, and another value for a while only. Shared by the
 walk of a write, which acts on corrections that are noticed in speech, and by sleep.
 """

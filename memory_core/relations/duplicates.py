@@ -80,7 +80,7 @@ def _twin(
 
 
 def single_linkage(vectors: NDArray[np.floating], threshold: float) -> list[list[int]]:
-    """Groups of indices connected by cosines of at least *threshold* (seed row B4.1).
+    """Groups of indices connected by cosines of at least *threshold*.
 
     *vectors* (n, d) unit length. Groups and their members are in order of first index.
     """

@@ -1,7 +1,6 @@
 """The walk of a passive capture: strip -> relevance gate -> echo -> remember.
 
-A turn that is not kept is never dropped in silence: the observation says which and why (seed rows
-A2.1 to A2.3).
+No turn is dropped in silence: the observation names each one that was not kept, and why.
 """
 
 from __future__ import annotations

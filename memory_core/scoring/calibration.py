@@ -13,13 +13,13 @@ import math
 from dataclasses import dataclass
 
 HIGH, MODERATE, LOW = 0.7, 0.4, 0.2
-"""Bands of the calibrated confidence (seed row B5.4)."""
+"""Bands of the calibrated confidence."""
 
 FILTERED = 0.9
 """Confidence where a time or another filter is all that was asked for: what passes it answers."""
 
 PARTIALS = 3
-"""Half-matches offered when nothing was found (design, section 6)."""
+"""Half-matches offered when nothing was found."""
 
 WITH_VECTORS = (-3.26, 3.87, 1.76)
 """Constant, then the weights of cosine, and of ln(1 + lead) x the larger of it and coverage."""

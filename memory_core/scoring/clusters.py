@@ -19,7 +19,7 @@ BLOCK = 1024
 """Rows compared with all others at once: 80 MB of cosines with 20,000 memories."""
 
 STRICTER = 0.05
-"""What a topic with too many members adds to its threshold to fall apart (seed row A5.3)."""
+"""What a topic with too many members adds to its threshold to fall apart."""
 
 STRICTEST = 0.95
 """Members that are all nearer than this say one thing and are not told apart."""
@@ -109,9 +109,9 @@ def split(vectors: Vectors, threshold: float, most: int) -> list[list[int]]:
     """The members of one topic, as groups of at most *most* where they can be told apart.
 
     Members are assigned anew at *threshold* + 0.05, and by so much more again until two groups form
-    (seed row A5.11) and none is too large; who is alone then joins the nearest group. What falls
-    into no two groups up to 0.95 is halved. Groups and members are in order of first index; one
-    group when nothing is to split.
+    and none is too large; a member that is left alone joins the nearest group. What falls into no
+    two groups up to 0.95 is halved. Groups and members are in order of first index; one group when
+    nothing is to split.
     """
     if len(vectors) <= most:
         return [list(range(len(vectors)))]
@@ -161,9 +161,9 @@ def merge(
 ) -> list[int]:
     """For each topic the topic that it merges into, itself when it stays.
 
-    Two merge when their centroids' cosine is at least *threshold* (seed row A5.7), nearest pair
-    first, into the larger, at equal size the first; not when more than *most* members would come
-    together, because they would be split again.
+    Two merge when their centroids' cosine is at least *threshold*, nearest pair first,
+    into the larger, at equal size the first; not when more than *most* members would come together,
+    because they would be split again.
     """
     into = list(range(len(centroids)))
     sizes = [int(count) for count in members]

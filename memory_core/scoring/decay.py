@@ -1,7 +1,7 @@
 """Forgetting: how much of a memory is retained without access.
 
-Retention steers the life cycle (sweep, prune, ties), never the ranking by more than the bound of
-design rule 4.
+Retention decides the life cycle (sweep, prune) and ties; it moves a score by at most the bound of
+the cognitive prior, 5 % of the spread.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def retention(
     """Retention after *age_s* seconds since the last access, in (0, 1]; 1 at age 0.
 
     Exponential with a true half-life; each earlier access slows it logarithmically: the rate is
-    divided by 1 + w ln(1 + accesses) (seed rows B2.1, B2.2, C3.2). A negative age, as after a clock
-    that was set back, counts as 0. Raises InvalidInput for a half-life that is not positive.
+    divided by 1 + w ln(1 + accesses). A negative age, as after a clock that was set back,
+    counts as 0. Raises InvalidInput for a half-life that is not positive.
     """
     if np.any(np.asarray(half_life_s) <= 0):
         raise InvalidInput("half_life_s must be positive", "correct the [decay] settings")
@@ -37,13 +37,13 @@ def retention(
 
 
 STRENGTH = 0.3
-"""The boost at activation is 1.3 (seed row B3.6)."""
+"""The boost at activation is 1.3."""
 
 
 def share(turns: int, rate: float) -> float:
     """e^(-rate x turns): what is left of priming *turns* after activation, from 1 towards 0.
 
-    This is what ranking takes of it, inside the bound of design rule 4.
+    Ranking uses it inside the bound of the cognitive prior.
     """
     return math.exp(-rate * turns)
 

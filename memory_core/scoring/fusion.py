@@ -1,6 +1,6 @@
 """Signals of different scale become one score: z-scores over the candidates, then a weighted sum.
 
-Measured on LoCoMo (design, section 5): z-score fusion of best passage, whole text and BM25 reaches
+Measured on LoCoMo: z-score fusion of best passage, whole text and BM25 reaches
 recall@10 of 72 where dense alone has 47, BM25 66 and reciprocal-rank fusion 60.
 """
 

@@ -1,6 +1,6 @@
 """Maximal marginal relevance: relevance against sameness.
 
-Carbonell and Goldstein, 1998; seed row C3.3.
+Carbonell and Goldstein, 1998.
 """
 
 from __future__ import annotations

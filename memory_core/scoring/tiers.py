@@ -1,6 +1,6 @@
 """The life cycle of memories through the tiers: what leaves the ring, goes cold, is crowded out.
 
-Tiers decide what is offered verbatim and what is swept, never the ranking (design rule 4), and
+Tiers decide what is offered verbatim and what is swept, never the ranking, and
 nothing is deleted: what goes is retired, which recall still searches in its second pass.
 """
 
@@ -55,10 +55,9 @@ class Bounds:
 def settle(held: Held, bounds: Bounds) -> NDArray[np.int8]:
     """What becomes of each memory now (STAY ... OVER).
 
-    A turn that left the ring is kept from *keep_importance* on (seed row A1.4), and when a summary
-    rests on it. A recent one is cold below *cold_retention* once it is older than *cold_s* (A3.2).
-    Beyond the caps of an owner the least important go first, the oldest first among equals (A1.10,
-    A1.16).
+    A turn that left the ring is kept from *keep_importance* on, and when a summary is derived from
+    it. A recent one is cold below *cold_retention* once it is older than *cold_s*. Beyond the caps
+    of an owner the least important go first, the oldest first among equals.
     """
     moves = np.zeros(len(held.tier), dtype=np.int8)
     left = (held.tier == ACTIVE) & ~held.ringed
@@ -105,8 +104,8 @@ def faded(
 ) -> NDArray[np.bool_]:
     """True where retention is below *least_retention* and importance at most *most_importance*.
 
-    Corrections and instructions (importance from 0.85) stay whatever the settings say (seed row
-    B5.7). One value a memory; all between 0 and 1.
+    Corrections and instructions (importance from 0.85) stay whatever the settings say. One
+    value a memory; all between 0 and 1.
     """
     little = (importance <= most_importance) & (importance < PROTECTED_IMPORTANCE)
     return np.asarray((retention < least_retention) & little, dtype=np.bool_)

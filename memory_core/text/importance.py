@@ -1,4 +1,4 @@
-"""How much a new memory matters: the seam of the judgement, and the rules behind it (row B5.3)."""
+"""How much a new memory matters: the protocol of a scorer, and the rules that implement it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from memory_core.records import MemoryRecord
 from memory_core.text.words import FILLER_WORDS, STOPWORDS, words
 
 NOVEL = 0.75
-"""Importance of something plain that nothing in the store is like (design, section 4)."""
+"""Importance of something plain that nothing in the store is like."""
 
 BANDS = (("high", 0.7), ("medium", 0.4), ("low", 0.0))
-"""Names of importance, each from its value on (seed row A2.5)."""
+"""Names of importance, each from its value on."""
 
 
 def band(importance: float) -> str:
@@ -162,7 +162,7 @@ def salience(text: str, role: str = "") -> tuple[float, str]:
     """How important *text* is by its wording, and the name of the rule that says so.
 
     correction and instruction 1.0; decision, rule, deadline, technical 0.85; normal 0.5; filler
-    0.15 (design, section 4; seed rows A2.5, B5.1). What an assistant or a tool says corrects and
+    0.15. What an assistant or a tool says corrects and
     instructs nobody: with *role* assistant, system or tool those two do not apply. Novelty is the
     caller's to judge.
     """

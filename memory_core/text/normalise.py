@@ -37,8 +37,8 @@ _GREEK_CAPITAL = re.compile("[Α-Ω]")
 def clean(text: str) -> tuple[str, list[str]]:
     """*text* as storable Unicode, and a warning for each kind of repair.
 
-    Pairs of surrogates become the character they mean; lone ones become U+FFFD with a warning
-    (design, section 6). Everything else stays as it is.
+    Pairs of surrogates become the character they mean; lone ones become U+FFFD with a warning.
+    Everything else stays as it is.
     """
     if text.isascii() or not _LONE.search(text):
         return text, []
@@ -64,7 +64,7 @@ def is_blank(text: str) -> bool:
 
 
 def forgetting_form(text: str) -> str:
-    """*text* up to disguise: the normal form whose keyed hash is a tombstone (design, section 5).
+    """*text* up to disguise: the normal form whose keyed hash is a tombstone.
 
     Compatibility forms, case, accents, invisible characters, the digits of any script, look-alikes
     of Latin letters (Cyrillic, Greek, Armenian, Cherokee, small capitals), white space and

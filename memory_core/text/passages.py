@@ -1,4 +1,4 @@
-"""Passages: the pieces of a text that get a vector of their own (design, section 3)."""
+"""Passages: the pieces of a text that get a vector of their own."""
 
 from __future__ import annotations
 

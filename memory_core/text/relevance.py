@@ -1,4 +1,4 @@
-"""The relevance gate of passive capture: what is not worth keeping, by its form (seed row A2.1)."""
+"""The relevance gate of passive capture: what is not worth keeping, by its form."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CODED = re.compile(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
 
 
 def gate(text: str) -> str:
-    """Why *text* is not worth capturing on its own, or "" when it is (seed row A2.1).
+    """Why *text* is not worth capturing on its own, or "" when it is.
 
     "too short", "only stopwords", "interruption", "system reminder", "stack trace", "log lines",
     "encoded data", "structured data". Noise counts when it makes up most of the text: a question

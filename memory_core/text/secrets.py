@@ -1,4 +1,4 @@
-"""Secrets in a text: found by form or name, replaced before anything is stored (design, section 5).
+"""Secrets in a text: found by form or name, replaced before anything is stored.
 
 What was planted, of 25 kinds, and what of it is found: tests/bench/planted.py.
 """

@@ -1,4 +1,4 @@
-"""The emotional colour of a text: valence, arousal, emotions; from words alone (seed row B6.5).
+"""The emotional colour of a text: valence, arousal, emotions; from words alone.
 
 Valence comes from the VADER lexicon (MIT; third_party/vader-lexicon.txt) with rules of our own for
 negation and degree; which word names which emotion, and how excited it is, stands below. English;

@@ -1,4 +1,4 @@
-"""Entities: the names that a text holds, by rules (seed rows B3.2, B3.4; no model)."""
+"""Entities: the names that a text holds, by rules; no model."""
 
 from __future__ import annotations
 
