@@ -24,7 +24,7 @@ TRUSTS = ("user", "agent", "import", "web")
 """Highest first. A summary carries the lowest trust of its sources."""
 
 JOBS = ("importance-judge", "gist", "extract")
-"""What a model does for one memory, by name; a job is called `gist:ID` (seed rows A3.5, A2.4)."""
+"""What a model does for one memory, by name; a job is called `gist:ID`."""
 FAILED, NEVER = "failed", "never"
 RIGHTS = frozenset({"read", "write", "admin"})
 _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -50,7 +50,7 @@ def is_id(text: str) -> bool:
 def normalised(text: str) -> str:
     """*text* up to what does not make another memory: case, white space and end punctuation.
 
-    A closing question mark, numbers, signs, accents, names and word order stay (design, section 6),
+    A closing question mark, numbers, signs, accents, names and word order stay,
     and letters that casefold() would merge: German "in Maßen" and "in Massen" are opposites.
     """
     lowered = " ".join(unicodedata.normalize("NFC", text).lower().split())
@@ -82,7 +82,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """One memory, as it is stored and exported (design, section 4).
+    """One memory, as it is stored and exported.
 
     *importance* 0-1, *valence* -1..1, *arousal* 0..1. *dates* are the days, months or years that
     the text names, resolved to ISO 8601 ("2024-05-07", "2024-05", "2024"). *position* counts from
@@ -196,7 +196,7 @@ def repeat_key(memory: MemoryRecord) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One entry of the journal: an after-image (design, section 3).
+    """One entry of the journal: an after-image.
 
     | kind    | target    | body                                                             |
     |---------|-----------|------------------------------------------------------------------|
