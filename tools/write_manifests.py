@@ -29,10 +29,10 @@ TESTED_PYTHON = ">=3.11,<3.14"
 """What .github/workflows/ci.yml runs; wheels of every dependency exist for them."""
 PLUGIN = "integrations/claude-code"
 TOOLS = {
-    "remember": "Keeps what you state, verbatim and at once.",
-    "recall": "Finds what was said, by meaning, words, names and dates, and says how sure it is.",
-    "consolidate": "Groups and sums up memories and finds contradictions; can be undone.",
-    "forget": "Shows what would go; deletes it for good once you agree.",
+    "remember": "Stores what you state, verbatim and at once.",
+    "recall": "Finds what was said, by meaning, words, names and dates, with a confidence.",
+    "consolidate": "Groups and summarises memories and finds contradictions; can be undone.",
+    "forget": "Shows what would be deleted; deletes it for good once you confirm.",
     "health": "Checks every part and names the fix.",
 }
 """What each tool does, for the user who installs the bundle; the model reads

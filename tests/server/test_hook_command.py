@@ -32,7 +32,7 @@ from memory_core.remember.request import RememberRequest
 from server.hooks import client, transcript
 from server.hooks import command as hook_command
 from server.hooks import route as hook_route
-from server.http import listener as listening
+from server.http import listener
 from server.http.app import build_app
 from server.http.tokens import Tokens
 from server.protocol.server import build_server
@@ -87,12 +87,12 @@ def listening_server(memory: Memory, **grants: str) -> Iterator[tuple[str, dict[
     secrets = {name: tokens.add(name, "", rights.split()) for name, rights in grants.items()}
     route = hook_route.route(memory, ME, memory.settings.limits, lambda: NOW)
     app = build_app(build_server(memory, clock=lambda: NOW), tokens=tokens, more=[route])
-    server, listener = uvicorn.Server(listening.configured(app)), listening.bind("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    running = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[listener]),))
+    server, bound = uvicorn.Server(listener.configured(app)), listener.bind("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{bound.getsockname()[1]}"
+    running = threading.Thread(target=asyncio.run, args=(server.serve(sockets=[bound]),))
     running.start()
     try:
-        with listening.announced(data / "http.json", {"url": url, "agent": "me", "team": ""}):
+        with listener.announced(data / "http.json", {"url": url, "agent": "me", "team": ""}):
             yield url, secrets | {"me": (data / "token").read_text().strip()}
     finally:
         server.should_exit = True
@@ -233,9 +233,9 @@ def test_a_scripted_conversation_is_reminded_without_any_tool_call(
         assert done.returncode == 0
         if not done.stdout:
             return ""
-        told = json.loads(done.stdout)["hookSpecificOutput"]
-        assert told["hookEventName"] == name
-        return str(told["additionalContext"])
+        added = json.loads(done.stdout)["hookSpecificOutput"]
+        assert added["hookEventName"] == name
+        return str(added["additionalContext"])
 
     assert happens("SessionStart", "one", source="startup") == ""
     assert happens("UserPromptSubmit", "one", prompt=FACT) == ""
@@ -244,10 +244,10 @@ def test_a_scripted_conversation_is_reminded_without_any_tool_call(
     assert happens("SessionEnd", "one", reason="prompt_input_exit") == ""
     begun = happens("SessionStart", "two", source="startup")
     assert FACT in begun
-    told = happens("UserPromptSubmit", "two", prompt=QUESTION)
-    assert FACT in told
-    assert len(told) <= 8_000
-    assert happens("Stop", "two", last_assistant_message=told) == ""
+    added = happens("UserPromptSubmit", "two", prompt=QUESTION)
+    assert FACT in added
+    assert len(added) <= 8_000
+    assert happens("Stop", "two", last_assistant_message=added) == ""
 
 
 # Whatever fails
@@ -266,7 +266,7 @@ def test_hooks_over_http_need_a_token_and_answer_whatever_comes(
         typed = {**headers, "Content-Type": "application/json"}
         answer = httpx2.post(f"{url}/hook", content=odd, headers=typed, timeout=60)
         assert (answer.status_code, answer.json()) == (200, {})
-    assert over_http(url, tokens["reader"], payload) == {}, "it may not write, and is not told so"
+    assert over_http(url, tokens["reader"], payload) == {}, "it may not write, and gets no error"
 
 
 class Slow:
@@ -393,10 +393,10 @@ def test_what_no_server_of_ours_says_is_no_answer(
 ) -> None:
     """None: it says nothing, and is not waited for."""
     monkeypatch.setattr(client, "SECONDS", 0.2 if answer is None else 30)
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
 
         def speak() -> None:
-            line, _ = listener.accept()
+            line, _ = deaf.accept()
             with line:
                 while answer is not None and b"\r\n\r\n{}" not in line.recv(65_536):
                     pass
@@ -408,7 +408,7 @@ def test_what_no_server_of_ours_says_is_no_answer(
         over = threading.Event()
         speaking = threading.Thread(target=speak)
         speaking.start()
-        address = {"url": f"http://127.0.0.1:{listener.getsockname()[1]}", "agent": "me"}
+        address = {"url": f"http://127.0.0.1:{deaf.getsockname()[1]}", "agent": "me"}
         (tmp_path / "http.json").write_text(json.dumps(address | {"team": ""}))
         assert client.forwarded(str(tmp_path), ("me", ""), b"{}") is None
         over.set()

@@ -55,11 +55,11 @@ def in_cursor(name: str, session: str, roots: Sequence[str] = (), **more: Any) -
 
 def context(answer: dict[str, Any], name: str) -> str:
     assert answer.keys() == {"hookSpecificOutput"}
-    told = answer["hookSpecificOutput"]
-    assert told.keys() == {"hookEventName", "additionalContext"}
-    assert told["hookEventName"] == name
-    assert len(told["additionalContext"]) <= 8_000
-    return str(told["additionalContext"])
+    added = answer["hookSpecificOutput"]
+    assert added.keys() == {"hookEventName", "additionalContext"}
+    assert added["hookEventName"] == name
+    assert len(added["additionalContext"]) <= 8_000
+    return str(added["additionalContext"])
 
 
 def texts(memory: Memory) -> list[str]:
@@ -70,10 +70,10 @@ def test_what_one_conversation_said_another_is_reminded_of(memory: Memory, proje
     answering = Hooks(memory, lambda: NOW)
     assert answering.answer(ME, event("UserPromptSubmit", "one", project, prompt=FACT)) == {}
     reminded = answering.answer(ME, event("UserPromptSubmit", "two", project, prompt=QUESTION))
-    told = context(reminded, "UserPromptSubmit")
-    assert FACT in told
-    assert "recalled" in told.casefold()
-    assert QUESTION not in told
+    added = context(reminded, "UserPromptSubmit")
+    assert FACT in added
+    assert "recalled" in added.casefold()
+    assert QUESTION not in added
     kept = {each.text: each for each in memory.listing(ME, limit=50)}
     assert kept[FACT].tags == ("project:harbour",)
     assert (kept[FACT].session, kept[FACT].role, kept[FACT].trust) == ("one", "user", "user")
@@ -96,9 +96,9 @@ def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
     answering = Hooks(memory, lambda: NOW)
     memory.remember(ME, RememberRequest(FACT))
     reminded = answering.answer(ME, event("UserPromptSubmit", "two", prompt=QUESTION))
-    told = context(reminded, "UserPromptSubmit")
+    added = context(reminded, "UserPromptSubmit")
     before = texts(memory)
-    for echo in (told, FACT):
+    for echo in (added, FACT):
         answering.answer(ME, event("Stop", "two", last_assistant_message=echo))
     assert texts(memory) == before
 
@@ -170,10 +170,10 @@ def test_the_briefing_prefers_the_project_and_leaves_others_out(
     )
     memory.remember(ME, RememberRequest("Mara likes short commit messages."))
     answer = Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n", project))
-    told = context(answer, "SessionStart")
-    assert "release branch" in told
-    assert "short commit messages" in told
-    assert "trunk based" not in told
+    added = context(answer, "SessionStart")
+    assert "release branch" in added
+    assert "short commit messages" in added
+    assert "trunk based" not in added
 
 
 def test_the_briefing_finds_the_project_behind_much_that_is_newer(
@@ -199,24 +199,24 @@ def test_a_project_is_no_access_right(memory: Memory, project: Path) -> None:
     asked = event("UserPromptSubmit", "two", project, prompt=QUESTION)
     assert FACT in context(answering.answer(ME, asked), "UserPromptSubmit")
     memory.remember(Identity("else"), RememberRequest(FACT + " Really.", tags=["project:harbour"]))
-    told = context(answering.answer(ME, asked | {"session_id": "three"}), "UserPromptSubmit")
-    assert "Really" not in told
+    added = context(answering.answer(ME, asked | {"session_id": "three"}), "UserPromptSubmit")
+    assert "Really" not in added
 
 
 def test_an_empty_memory_says_nothing(memory: Memory) -> None:
     assert Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "one")) == {}
 
 
-def test_long_memories_are_told_within_the_limit(open_memory: Any) -> None:
+def test_long_memories_are_added_within_the_limit(open_memory: Any) -> None:
     memory = open_memory()
     for number in range(8):
         memory.remember(
             ME, RememberRequest(f"Chapter {number}. " + "The tide table fills many pages. " * 200)
         )
-    told = context(
+    added = context(
         Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n")), "SessionStart"
     )
-    assert "Chapter" in told
+    assert "Chapter" in added
 
 
 def test_a_conversation_that_ends_is_over(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

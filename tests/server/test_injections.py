@@ -1,6 +1,6 @@
 """Stored instructions stay data: a corpus of attacks, stored in every field, asked for everywhere.
 
-Each text holds a canary of its own. Wherever one comes back it stands inside the fence of the text
+Each text holds a canary of its own. Wherever one comes back it is inside the fence of the text
 channel and under a field of data in the structure, announced by the notice; it is never part of
 what the server itself says: instructions, lists, titles, notes, prompts' own words, errors, logs.
 """
@@ -58,7 +58,7 @@ def outside(text: str) -> str:
 
 
 def fields(value: Any, name: str = "") -> Iterator[str]:
-    """The names of the fields of *value* in which a canary stands."""
+    """The names of the fields of *value* that hold a canary."""
     if isinstance(value, dict):
         for key, inner in value.items():
             assert not CANARY.search(key)
@@ -242,11 +242,11 @@ async def test_a_crash_that_quotes_a_memory_is_silent(
 def test_hooks_tell_the_corpus_as_data(
     open_memory: Callable[..., Memory], caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
-    """Captured and told without a tool call: briefings and what a prompt brings to mind."""
+    """Captured and added without a tool call: briefings, and memories for a prompt."""
     caplog.set_level(logging.DEBUG)
     (tmp_path / CORPUS[0]["text"][:60].replace("/", " ") / ".git").mkdir(parents=True)
     place = {"cwd": str(next(tmp_path.glob("*/.git")).parent)}
-    answering, told = Hooks(open_memory(), lambda: 1_717_200_000.0), 0
+    answering, shown = Hooks(open_memory(), lambda: 1_717_200_000.0), 0
     me = Identity("me")
     for number, attack in enumerate(CORPUS[::6]):
         said = {"session_id": f"s{number}", "prompt": attack["text"], **place}
@@ -259,7 +259,7 @@ def test_hooks_tell_the_corpus_as_data(
                 text = answer["hookSpecificOutput"]["additionalContext"]
                 assert not CANARY.search(outside(text)), text
                 assert schemas.NOTICE in outside(text)
-                told += bool(CANARY.search(text))
-    assert told > 30
+                shown += bool(CANARY.search(text))
+    assert shown > 30
     logged = [record.getMessage() for record in caplog.records]
     assert not [message for message in logged if CANARY.search(message)]

@@ -29,7 +29,7 @@ POST = (
 
 
 class Application:
-    """What stands behind the door here, and what reached it."""
+    """The application behind Door, and the requests that reached it."""
 
     def __init__(self) -> None:
         self.bodies: list[bytes] = []

@@ -45,7 +45,7 @@ def answer(hit: Any, **fields: Any) -> str:
 
 
 def block(text: str) -> list[str]:
-    """The lines between the boundary lines; fails unless each stands exactly once."""
+    """The lines between the boundary lines; fails unless each occurs exactly once."""
     lines = text.split("\n")
     assert lines.count("<recalled-00000001>") == lines.count("</recalled-00000001>") == 1
     start, end = lines.index("<recalled-00000001>"), lines.index("</recalled-00000001>")
@@ -114,7 +114,7 @@ def test_source_and_trust_stand_on_every_hit(hit: Any) -> None:
     assert "trust web" in text
 
 
-def test_half_matches_stand_apart_and_the_feeling_is_told(hit: Any) -> None:
+def test_partial_matches_are_marked_and_the_feeling_is_shown(hit: Any) -> None:
     found = Recollection(False, 0.14, "none", partial=(hit("a cat slept"), hit("a dog barked")))
     text = rendering.recall(structure.recollection(found, NOW, 2000), lambda: "recalled-00000001")
     head = text.split("\n")[0]
