@@ -1,6 +1,6 @@
 """`python -m server` and `anamnesis`: serves over stdio, or runs the command that is given.
 
-A client waits for its hook at every prompt, so `hook` is dispatched before the heavy imports.
+A client waits for its hooks and for the server, so both start here, before click is imported.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ import sys
 
 def main() -> int:
     """Run the command line and return its exit code. A hook ends the process itself, with 0."""
-    if "hook" in sys.argv[1:2]:
+    words = sys.argv[1:]
+    if words[:1] == ["hook"]:
         from server.hooks.command import hook
 
-        hook(sys.argv[2:])
-    from server.cli import main as cli
+        hook(words[1:])
+    from server.cli import serve
 
-    return cli.main()
+    flags = serve.stdio_flags(words)
+    if flags is not None:
+        return serve.start_stdio(flags)
+    from server.cli.main import main as run
+
+    return run(words)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import command_line
 import pytest
 from mcp import Client
 
@@ -20,8 +21,7 @@ from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from server import __version__
-from server.cli import main
-from server.cli.parser import Parser, build_parser
+from server.cli import invocation, main
 from server.protocol.server import build_server
 from server.protocol.tools import DESCRIPTIONS
 
@@ -176,7 +176,9 @@ def shell(
     }
     monkeypatch.setattr("os.environ", environment)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(main, "_engine", lambda settings: Memory(settings, embedder=minilm))
+    monkeypatch.setattr(
+        invocation, "open_memory", lambda settings: Memory(settings, embedder=minilm)
+    )
     pairs = [{"query": "Where is the tea?", "relevant_texts": ["The tea is in the tin."]}]
     (tmp_path / "my_questions.json").write_text(json.dumps(pairs))
     (tmp_path / "talk.txt").write_text("The ferry to Bergen leaves at nine.\nok\n")
@@ -199,7 +201,7 @@ def test_every_anamnesis_command_has_known_flags(path: Path, command: str) -> No
     for part in re.split(r"&&|\|", command if not command.startswith("sed ") else ""):
         words = shlex.split(part)
         if words and words[0] in ("anamnesis", PROGRAM):
-            build_parser().parse_args(words[1:])
+            command_line.read(words[1:])
 
 
 @pytest.mark.parametrize(
@@ -208,10 +210,14 @@ def test_every_anamnesis_command_has_known_flags(path: Path, command: str) -> No
 )
 def test_every_command_named_in_a_sentence_exists(path: Path, command: str) -> None:
     words = command.split()
-    assert words[0] in build_parser()._commands()
-    parser = build_parser().command(words[0])
-    assert isinstance(parser, Parser)
-    assert {word for word in words if word.startswith("--")} <= set(parser._words())
+    known = {
+        option
+        for name, each in command_line.commands().items()
+        if words[0] == name.split()[0]
+        for option in command_line.options(each)
+    }
+    assert known
+    assert {word for word in words if word.startswith("--")} <= known
 
 
 # Configuration of clients
@@ -232,7 +238,7 @@ def test_every_json_block_configures_a_server_that_would_start(path: Path, block
             assert entry["headers"]["Authorization"].startswith("Bearer ")
             continue
         assert entry["command"] == f"/absolute/path/to/{PROGRAM}"
-        assert build_parser().parse_args(entry["args"]).command == "serve"
+        assert command_line.read(entry["args"])[0] == "serve"
         assert not config.load(entry.get("env", {})).warnings
 
 
@@ -342,7 +348,9 @@ def test_the_changelog_is_about_this_version() -> None:
     assert re.findall(r"^## (\S+)", text, re.MULTILINE)[0] == __version__
     listed = re.search(r"^- Commands: (.+?)\.$", text, re.MULTILINE | re.DOTALL)
     assert listed
-    assert set(re.findall(r"`(\w+)`", listed[1])) == set(build_parser()._commands())
+    assert set(re.findall(r"`(\w+)`", listed[1])) == {
+        name.split()[0] for name in command_line.commands()
+    }
 
 
 @pytest.mark.anyio

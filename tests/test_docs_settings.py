@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+from command_line import commands, options
 
 from memory_core import config
-from server.cli.parser import build_parser
 
 ROOT = Path(__file__).parent.parent
 CONFIGURATION = ROOT / "docs" / "configuration.md"
@@ -90,6 +90,6 @@ def test_every_name_in_the_environment_is_documented() -> None:
 
 
 def test_documented_flags_of_settings_exist() -> None:
-    known = set(build_parser().command("serve")._words())
+    known = options(commands()["serve"])
     text = CONFIGURATION.read_text("utf-8").partition("## The file")[0]
     assert set(re.findall(r"`(--[\w-]+)`", text)) <= known

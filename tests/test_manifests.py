@@ -14,11 +14,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import command_line
 import pytest
 
 from memory_core import config
 from server import __version__
-from server.cli.parser import build_parser
 from server.clients.clients import User
 from server.hooks import settings
 from server.protocol.tools import DESCRIPTIONS
@@ -72,7 +72,7 @@ def test_the_registry_entry_starts_the_server_with_settings_that_exist() -> None
     assert package["identifier"] == PROJECT["name"]
     assert package["identifier"] in PROJECT["scripts"], "uvx starts the command of that name"
     words = [argument["value"] for argument in package["packageArguments"]]
-    assert build_parser().parse_args(words).command == "serve"
+    assert command_line.read(words)[0] == "serve"
     given = {variable["name"]: "x" for variable in package["environmentVariables"]}
     assert not config.load(given).warnings
 
@@ -91,7 +91,7 @@ def test_the_marketplace_leads_to_the_plugin_and_the_plugin_starts_the_server() 
     assert read(f"{folder}/.claude-plugin/plugin.json")["name"] == entry["name"]
     (server,) = read(f"{folder}/.mcp.json")["mcpServers"].values()
     assert server["command"] in PROJECT["scripts"]
-    assert build_parser().parse_args(server["args"]).command == "serve"
+    assert command_line.read(server["args"])[0] == "serve"
 
 
 def test_the_icon_is_a_square_png_of_the_size_that_catalogues_ask_for() -> None:

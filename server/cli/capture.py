@@ -1,23 +1,25 @@
-"""The commands observe and seed: turns of a conversation, and facts in bulk, a line each."""
+"""The commands `observe` and `seed`: turns of a conversation, and facts in bulk, a line each."""
 
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from memory_core.errors import InvalidInput, ScopeDenied
-from memory_core.records import Identity
+from memory_core.records import ROLES, Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from server.cli import console
 from server.cli.console import Outcome
-from server.cli.import_export import READY_SECONDS, read_lines
+from server.cli.grammar import CLIENT, command, with_memory
+from server.cli.import_export import read_lines
 from server.protocol import rendering
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
 TURN = ("role", "content", "timestamp", "session", "speaker")
 FACT = (
@@ -34,17 +36,53 @@ FACT = (
 )
 
 
-def observe(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Keep the turns of a file or of stdin that pass the relevance gate; the others are named."""
-    engine.wait_ready(READY_SECONDS)
+@command("observe")
+@click.argument("file", default="-")
+@click.option(
+    "--role",
+    type=click.Choice(ROLES[1:]),
+    default="user",
+    show_default=True,
+    help="The speaker's part, where a line names none.",
+)
+@click.option("--session", default="", metavar="NAME", help="The conversation, likewise.")
+@click.option("--speaker", default="", metavar="NAME", help="Who said it, likewise.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; repeatable.")
+@click.option("--source", default="", metavar="TEXT", help="Where it comes from.")
+@with_memory(ready=True)
+def observe(
+    memory: Memory,
+    who: Identity,
+    file: str,
+    role: str,
+    session: str,
+    speaker: str,
+    tags: Sequence[str],
+    source: str,
+) -> Outcome:
+    """Store what is relevant of a conversation.
+
+    FILE (default: stdin) has a turn a line, plain text or JSON with role, content, timestamp,
+    session and speaker. The relevance gate skips lines and names each with its reason. The exit
+    code is 1 when a line is wrong.
+    """
     statuses: Counter[str] = Counter()
     ids: list[str] = []
     skipped: list[dict[str, Any]] = []
     problems: list[str] = []
-    for number, given in _each(args.file, "observe", TURN, "content", problems):
-        turn = _turn(given, args)
+    for number, given in _each(file, "observe", TURN, "content", problems):
+        turn = ConversationTurn(
+            role=given.get("role", role),
+            content=given["content"],
+            timestamp=given.get("timestamp"),
+            session=given.get("session", session),
+            speaker=given.get("speaker", speaker),
+            tags=tags,
+            source=source,
+            client=CLIENT,
+        )
         try:
-            seen = engine.observe(who, turn)
+            seen = memory.observe(who, turn)
         except (InvalidInput, ScopeDenied) as problem:
             problems.append(f"line {number}: {problem}")
             continue
@@ -65,17 +103,25 @@ def observe(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     return Outcome(data, "\n".join([*lines, *problems]), 1 if problems else 0)
 
 
-def seed(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Remember every line of a file, without the relevance gate (seed row A2.8)."""
-    engine.wait_ready(READY_SECONDS)
+@command("seed")
+@click.argument("file")
+@click.option("--source", default="", metavar="TEXT", help="Where it comes from.")
+@with_memory(ready=True)
+def seed(memory: Memory, who: Identity, file: str, source: str) -> Outcome:
+    """Store every line of a file.
+
+    FILE is not filtered by relevance; `-` is stdin. A line is plain text or JSON with text, kind
+    (default: fact), tags, when, speaker, session, importance and source. The exit code is 1 when a
+    line is wrong.
+    """
     statuses: Counter[str] = Counter()
     ids: list[str] = []
     problems: list[str] = []
-    for number, given in _each(args.file, "seed", FACT, "text", problems):
+    for number, given in _each(file, "seed", FACT, "text", problems):
         try:
-            fact = {"kind": "fact", "source": args.source, **given}
-            request = RememberRequest(**fact, trust="user", client="command line")
-            receipt = engine.remember(who, request)
+            fact = {"kind": "fact", "source": source, **given}
+            request = RememberRequest(**fact, trust="user", client=CLIENT)
+            receipt = memory.remember(who, request)
         except (InvalidInput, ScopeDenied) as problem:
             problems.append(f"line {number}: {problem}")
             continue
@@ -113,19 +159,6 @@ def _fields(line: str, known: tuple[str, ...], plain: str) -> dict[str, Any]:
         problem = f"unknown field {unknown[0]}" if unknown else f"{plain} is missing"
         raise InvalidInput(problem, f"give an object with {', '.join(known)}, or plain text")
     return dict(given)
-
-
-def _turn(given: Mapping[str, Any], args: Namespace) -> ConversationTurn:
-    return ConversationTurn(
-        role=given.get("role", args.role),
-        content=given["content"],
-        timestamp=given.get("timestamp"),
-        session=given.get("session", args.session),
-        speaker=given.get("speaker", args.speaker),
-        tags=args.tags,
-        source=args.source,
-        client="command line",
-    )
 
 
 def _counted(label: str, statuses: Counter[str]) -> str:

@@ -1,111 +1,159 @@
-"""The commands: each asks the engine and returns an Outcome, which the command line prints."""
+"""The commands on memories: those of the five tools, and what else a user does with them."""
 
 from __future__ import annotations
 
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
-
-from memory_core.config import Settings
-from memory_core.errors import InvalidInput
-from memory_core.records import Identity, Receipt
-from server.cli import console
-from server.cli.admin import backup, restore, salvage, setup, token
-from server.cli.capture import observe, seed
-from server.cli.console import Outcome
-from server.cli.doctor import doctor
-from server.cli.evaluate import evaluate
-from server.cli.import_export import bring_in, export
-from server.cli.install import install, uninstall
-from server.protocol import rendering, structure
-
-if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
-from typing import TYPE_CHECKING
-
-from memory_core.records import Change
-
-if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
 
+import click
+
+from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
+from memory_core.records import KINDS, ROLES, VISIBILITIES, Change, Identity
 from memory_core.remember.request import RememberRequest
+from server.cli import console
+from server.cli.console import Outcome
+from server.cli.grammar import CLIENT, READY_SECONDS, command, with_memory
+from server.protocol import rendering, structure
+from server.protocol.schemas import Mode
 
 if TYPE_CHECKING:
     from memory_core.maintenance.reembedding import Reembedding
-    from memory_core.memory import Memory as Engine
+    from memory_core.memory import Memory
 
-
-READY_SECONDS = 60.0
-"""How long a command waits for the model; without it recall is lexical and says so."""
 _ENOUGH_TOKENS = 1_000_000
 
 
-def remember(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Store a memory; refused (it was forgotten) is exit code 1."""
-    text = sys.stdin.read() if args.text == "-" else args.text
-    engine.wait_ready(READY_SECONDS)
+@command("remember", example='anamnesis remember "The spare key is under the blue flowerpot."')
+@click.argument("text")
+@click.option("--kind", type=click.Choice(KINDS), help="Kind of memory.  [default: episode]")
+@click.option(
+    "--importance", type=float, default=0.0, metavar="0-1", help="0: judged by the server."
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; repeatable.")
+@click.option("--when", default="", metavar="ISO", help="When it happened.  [default: now]")
+@click.option("--speaker", default="", metavar="NAME", help="Who said it.")
+@click.option("--session", default="", metavar="NAME", help="The conversation.")
+@click.option("--scope", type=click.Choice(VISIBILITIES), help="Who reads it.  [default: private]")
+@click.option("--source", default="", metavar="TEXT", help="Where it comes from.")
+@click.option("--role", type=click.Choice(ROLES[1:]), help="The speaker's part.")
+@click.option("--replaces", default="", metavar="ID", help="The memory that this corrects.")
+@click.option("--again", is_flag=True, help="Store it even if it was forgotten before.")
+@with_memory(ready=True)
+def remember(
+    memory: Memory,
+    who: Identity,
+    text: str,
+    kind: str | None,
+    importance: float,
+    tags: Sequence[str],
+    when: str,
+    speaker: str,
+    session: str,
+    scope: str | None,
+    source: str,
+    role: str | None,
+    replaces: str,
+    again: bool,
+) -> Outcome:
+    """Store a memory.
 
-    def store(replaces: str) -> Receipt:
-        return engine.remember(
-            who,
-            RememberRequest(
-                text,
-                kind=args.kind,
-                importance=args.importance,
-                tags=args.tags,
-                when=args.when,
-                speaker=args.speaker,
-                session=args.session,
-                scope=args.scope,
-                source=args.source,
-                replaces=replaces,
-                role=args.role,
-                trust="user",
-                client="command line",
-            ),
-        )
-
-    done = store(args.replaces)
-    if done.status == "refused" and args.again:
-        done = store(done.id)
+    TEXT is up to 20,000 characters; `-` reads it from stdin. The exit code is 1 when the text is
+    refused because it was forgotten.
+    """
+    request = RememberRequest(
+        sys.stdin.read() if text == "-" else text,
+        kind=kind or "",
+        importance=importance,
+        tags=tags,
+        when=when,
+        speaker=speaker,
+        session=session,
+        scope=scope or "",
+        source=source,
+        replaces=replaces,
+        role=role or "",
+        trust="user",
+        client=CLIENT,
+    )
+    done = memory.remember(who, request)
+    if done.status == "refused" and again:
+        done = memory.remember(who, replace(request, replaces=done.id))
     answer = structure.receipt(done)
     return Outcome(answer, rendering.remember(answer), 1 if done.status == "refused" else 0)
 
 
-def recall(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Find memories."""
-    import time
+@command("recall", example='anamnesis recall "how do I get into the flat without my key?"')
+@click.argument("query")
+@click.option(
+    "-k", "--top", type=int, default=8, show_default=True, metavar="N", help="Memories, 1 to 50."
+)
+@click.option("--scope", type=click.Choice(VISIBILITIES), help="Only memories of this scope.")
+@click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only this kind; repeatable."
+)
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; repeatable.")
+@click.option("--speaker", default="", metavar="NAME", help="Only what NAME said.")
+@click.option("--session", default="", metavar="NAME", help="The current conversation.")
+@click.option("--since", default="", metavar="ISO", help="Only from then on.")
+@click.option("--until", default="", metavar="ISO", help="Only up to then, inclusive.")
+@click.option("--as-of", default="", metavar="ISO", help="Answer with what was known then.")
+@click.option(
+    "--context",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Turns before and after each memory, 0 to 5.",
+)
+@click.option("--explain", is_flag=True, help="Show why each memory was chosen or rejected.")
+@with_memory(ready=True)
+def recall(
+    memory: Memory,
+    who: Identity,
+    query: str,
+    top: int,
+    scope: str | None,
+    kinds: Sequence[str],
+    tags: Sequence[str],
+    speaker: str,
+    session: str,
+    since: str,
+    until: str,
+    as_of: str,
+    context: int,
+    explain: bool,
+) -> Outcome:
+    """Find memories.
 
-    engine.wait_ready(READY_SECONDS)
-    found = engine.recall(
-        who,
-        RecallRequest(
-            args.query,
-            k=args.top,
-            scope=args.scope,
-            kinds=args.kinds,
-            tags=args.tags,
-            speaker=args.speaker,
-            session=args.session,
-            since=args.since,
-            until=args.until,
-            as_of=args.as_of,
-            context=args.context,
-            explain=args.explain,
-        ),
+    QUERY is a question, a cue or an id.
+    """
+    request = RecallRequest(
+        query,
+        k=top,
+        scope=scope or "",
+        kinds=kinds,
+        tags=tags,
+        speaker=speaker,
+        session=session,
+        since=since,
+        until=until,
+        as_of=as_of,
+        context=context,
+        explain=explain,
     )
+    found = memory.recall(who, request)
     answer = structure.recollection(found, time.time(), _ENOUGH_TOKENS)
-    return Outcome(answer, _recalled(answer, explain=args.explain))
+    return Outcome(answer, _recall_tables(answer, explain=explain))
 
 
-def _recalled(answer: Mapping[str, Any], *, explain: bool) -> str:
-    """A table of hits with their texts, then what else came."""
+def _recall_tables(answer: Mapping[str, Any], *, explain: bool) -> str:
+    """Tables of the memories found, of recent turns and of rejected candidates."""
     rows = [
-        (n, hit["score"], hit.get("when", "")[:10], _who(hit), _told(hit, explain=explain))
+        (n, hit["score"], hit.get("when", "")[:10], _speaker(hit), _hit(hit, explain=explain))
         for n, hit in enumerate([*answer["memories"], *answer.get("partial", [])], 1)
     ]
     head = f"confidence {answer['confidence']} ({answer['feeling']})"
@@ -113,59 +161,93 @@ def _recalled(answer: Mapping[str, Any], *, explain: bool) -> str:
         head = f"nothing found{', only the half-matches above' if rows else ''}; {head}"
     lines = [console.table(("", "score", "when", "speaker", "memory"), rows)] if rows else []
     if answer.get("recent"):
-        turns = [(_who(turn), turn["text"]) for turn in answer["recent"]]
+        turns = [(_speaker(turn), turn["text"]) for turn in answer["recent"]]
         lines.append(console.table(("speaker", "recent turns"), turns))
     note = [f"note: {answer['note']}"] if answer.get("note") else []
-    rejected = [(hit["score"], _told(hit, explain=True)) for hit in answer.get("rejected", [])]
+    rejected = [(hit["score"], _hit(hit, explain=True)) for hit in answer.get("rejected", [])]
     trace = [console.table(("score", "rejected"), rejected)] if rejected else []
     return "\n".join([*lines, head, *note, *trace])
 
 
-def _who(item: Mapping[str, Any]) -> str:
+def _speaker(item: Mapping[str, Any]) -> str:
     return str(item.get("speaker", ""))
 
 
-def _told(hit: Mapping[str, Any], *, explain: bool) -> str:
-    turns = [f"  before: {_who(turn)} {turn['text']}".rstrip() for turn in hit.get("before", [])]
-    turns += [hit["text"]]
-    turns += [f"  after: {_who(turn)} {turn['text']}".rstrip() for turn in hit.get("after", [])]
+def _hit(hit: Mapping[str, Any], *, explain: bool) -> str:
+    """The text of a memory between its neighbours, then its id, kind, scope, tags and reasons."""
+    lines = [
+        *(f"  before: {_speaker(turn)} {turn['text']}".rstrip() for turn in hit.get("before", ())),
+        hit["text"],
+        *(f"  after: {_speaker(turn)} {turn['text']}".rstrip() for turn in hit.get("after", ())),
+    ]
     facts = [hit["id"], hit.get("kind", ""), hit.get("scope", ""), *hit.get("tags", [])]
-    turns.append(" · ".join(fact for fact in facts if fact))
+    lines.append(" · ".join(fact for fact in facts if fact))
     if explain and hit.get("why"):
-        turns.append("why: " + ", ".join(f"{name} {value}" for name, value in hit["why"].items()))
-    return "\n".join(turns)
+        lines.append("why: " + ", ".join(f"{name} {value}" for name, value in hit["why"].items()))
+    return "\n".join(lines)
 
 
-def consolidate(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Run, preview or undo a consolidation; a failed run is exit code 1."""
-    engine.wait_ready(READY_SECONDS)
+@command("consolidate", example="anamnesis consolidate --dry-run")
+@click.option(
+    "--mode",
+    type=click.Choice(get_args(Mode)),
+    default="sleep",
+    show_default=True,
+    help="Which steps run; sleep runs all.",
+)
+@click.option("--session", default="", metavar="NAME", help="Only this conversation.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--undo", default="", metavar="RUN", help="Undo the run with this id.")
+@with_memory(ready=True)
+def consolidate(
+    memory: Memory, who: Identity, mode: str, session: str, dry_run: bool, undo: str
+) -> Outcome:
+    """Summarise, merge and link memories, and retire faded ones.
+
+    The exit code is 1 when the run fails.
+    """
     with console.progress("consolidate") as move:
-        done = engine.consolidate(
-            who,
-            mode=args.mode,
-            session=args.session,
-            dry_run=args.dry_run,
-            undo=args.undo,
-            progress=move,
+        done = memory.consolidate(
+            who, mode=mode, session=session, dry_run=dry_run, undo=undo, progress=move
         )
     answer = structure.run_report(done)
     return Outcome(answer, rendering.consolidate(answer), 1 if done.status == "failed" else 0)
 
 
-def forget(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Preview or delete."""
-    if sum(map(bool, (args.ids, args.query, args.source))) > 1:
+@command("forget", example='anamnesis forget --query "spare key"')
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--query", default="", metavar="TEXT", help="Show candidates; deletes nothing.")
+@click.option("--source", default="", metavar="TEXT", help="All memories with exactly this source.")
+@click.option("--reason", default="", metavar="TEXT", help="Why; stored with the deletion.")
+@click.option("--allow-again", is_flag=True, help="The same text may be remembered later.")
+@click.option("--yes", is_flag=True, help="Delete; without it the command only previews.")
+@with_memory(ready=False)
+def forget(
+    memory: Memory,
+    who: Identity,
+    ids: Sequence[str],
+    query: str,
+    source: str,
+    reason: str,
+    allow_again: bool,
+    yes: bool,
+) -> Outcome:
+    """Delete memories for good.
+
+    Give ids or a source. Without --yes the command only shows what it would delete.
+    """
+    if sum(map(bool, (ids, query, source))) > 1:
         raise InvalidInput("more than one of ids, --query and --source", "give one of them")
-    if args.query:
-        engine.wait_ready(READY_SECONDS)
-    done = engine.forget(
+    if query:
+        memory.wait_ready(READY_SECONDS)
+    done = memory.forget(
         who,
-        ids=args.ids,
-        query=args.query,
-        source=args.source,
-        reason=args.reason,
-        never_again=not args.allow_again,
-        confirm=args.yes,
+        ids=ids,
+        query=query,
+        source=source,
+        reason=reason,
+        never_again=not allow_again,
+        confirm=yes,
     )
     answer = structure.forget_report(done)
     hint = (
@@ -176,10 +258,15 @@ def forget(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     return Outcome(answer, rendering.forget(answer) + hint)
 
 
-def health(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Check every part; failing is exit code 1."""
-    engine.wait_ready(READY_SECONDS)
-    answer = structure.health_report(engine.health(who, repair=args.repair))
+@command("health", example="anamnesis health")
+@click.option("--repair", is_flag=True, help="Check every checksum and rebuild what is damaged.")
+@with_memory(ready=True)
+def health(memory: Memory, who: Identity, repair: bool) -> Outcome:
+    """Check every part of the memory with a real round trip.
+
+    The exit code is 1 when the status is failing.
+    """
+    answer = structure.health_report(memory.health(who, repair=repair))
     checks = [
         (c["name"], c["status"], "; fix: ".join(filter(None, (c.get("detail"), c.get("fix")))))
         for c in answer["checks"]
@@ -197,66 +284,69 @@ def health(engine: Engine, who: Identity, args: Namespace) -> Outcome:
     return Outcome(answer, text, 1 if answer["status"] == "failing" else 0)
 
 
-def encode(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Let the model do what is due now; what is left over is exit code 1."""
-    engine.wait_ready(READY_SECONDS)
+@command("encode")
+@click.option("--since", default="", metavar="ISO", help="Encode again what is from then on.")
+@with_memory(ready=True)
+def encode(memory: Memory, who: Identity, since: str) -> Outcome:
+    """Let the language model do what is due now.
+
+    The exit code is 1 when some are left.
+    """
     with console.progress("encode") as move:
-        done = engine.encode(who, args.since, move)
+        done = memory.encode(who, since, move)
     text = f"encoded: {done.due - done.left}, left: {done.left}"
     text += f" ({done.problem})" if done.left and done.problem else ""
     data = {"asked": done.asked, "encoded": done.due - done.left, "left": done.left}
     return Outcome(data | {"problem": done.problem}, text, 1 if done.left else 0)
 
 
-def stats(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Count memories; loads no model."""
-    del args
-    counts = engine.stats(who)
+@command("stats")
+@with_memory(ready=False)
+def stats(memory: Memory, who: Identity) -> Outcome:
+    """Count memories without loading a model."""
+    counts = memory.stats(who)
     return Outcome(counts, console.pairs(counts))
 
 
-def clear(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Remove what this agent owns; without --yes it only counts."""
-    if not args.yes:
-        count = engine.stats(who)["memories"]
-        raise InvalidInput(
-            f"this would remove what agent {who.agent} owns (it can read {count})",
-            "say --yes to do it; export first to keep a copy",
-        )
-    count = engine.clear(who)
-    return Outcome({"removed": count}, f"removed: {count}")
+_SHOWN_CHARS = 60
 
 
-SHOWN_CHARS = 60
-
-
-def history(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Show every change of a memory, or take one back."""
-    if args.undo:
-        change, done = engine.undo_change(who, args.id, args.undo)
-        told = {"memory": args.id, "change": change.seq, "done": done}
-        return Outcome(told, f"change {change.seq} of {args.id} is taken back; {done}")
-    rows = [_row(change) for change in engine.history(who, args.id)]
+@command("history")
+@click.argument("id")
+@click.option(
+    "--undo",
+    type=click.IntRange(min=1),
+    metavar="CHANGE",
+    help="Undo the change with this number.",
+)
+@with_memory(ready=False)
+def history(memory: Memory, who: Identity, id: str, undo: int | None) -> Outcome:
+    """Show every change of a memory, or undo one."""
+    if undo:
+        change, done = memory.undo_change(who, id, undo)
+        undone = {"memory": id, "change": change.seq, "done": done}
+        return Outcome(undone, f"change {change.seq} of {id} is undone; {done}")
+    rows = [_history_row(change) for change in memory.history(who, id)]
     columns = ("change", "when", "who", "how", "what")
     cells = [tuple(row[name] for name in columns) for row in rows]
     return Outcome(rows, console.table(columns, cells))
 
 
-def _row(change: Change) -> dict[str, Any]:
+def _history_row(change: Change) -> dict[str, Any]:
     how = " ".join(filter(None, (change.source, f"run {change.run}" if change.run else "")))
     return {
         "change": change.seq,
         "when": rendering.iso(change.at),
         "who": change.actor,
         "how": how,
-        "what": _what(change),
+        "what": _changed_values(change),
         "kind": change.kind,
         "values": dict(change.body or {}),
     }
 
 
-def _what(change: Change) -> str:
-    """The change in words: what was set to what, shortened."""
+def _changed_values(change: Change) -> str:
+    """What the change set to what, shortened."""
     body: Mapping[str, Any] = change.body or {}
     if change.body is None:
         return f"{change.kind}, erased"
@@ -275,36 +365,43 @@ def _what(change: Change) -> str:
 
 def _short(value: Any) -> str:
     text = " ".join(str(value).split())
-    return text if len(text) <= SHOWN_CHARS else text[: SHOWN_CHARS - 1] + "…"
+    return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
 
 POLL_SECONDS = 0.2
 STALLED_SECONDS = 120.0
-"""How long the command waits without any progress, here or by a server, before it lets go."""
+"""How long `reembed` waits without progress, its own or a server's, before it ends."""
 
 
-def reembed(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Begin the change and, unless told otherwise, see it through; left undone is exit code 1."""
+@command("reembed")
+@click.argument("model", default="")
+@click.option("--no-wait", is_flag=True, help="Leave the work to a running server.")
+@with_memory(ready=False)
+def reembed(memory: Memory, who: Identity, model: str, no_wait: bool) -> Outcome:
+    """Change the embedding model.
+
+    MODEL is the new one, by default that of the settings. Recall uses the old model until all
+    memories have vectors of the new one. The exit code is 1 when the change is not finished.
+    """
     del who
-    name = args.model or engine.settings.embedder
-    change = engine.reembedding
+    name = model or memory.settings.embedder
+    change = memory.reembedding
     change.begin(name)
-    if not args.no_wait:
+    if not no_wait:
         with console.progress("reembed") as move:
-            _see_through(change, move)
+            _finish(change, move)
     left, under_way = change.left(), change.target is not None
     data = {"model": name, "changed": not under_way, "left": left}
     if under_way:
-        text = f"{left} memories to go; a server on this memory goes on, or repeat the command"
-        return Outcome(data, text, 0 if args.no_wait else 1)
+        text = f"{left} memories to go; a running server goes on, or repeat the command"
+        return Outcome(data, text, 0 if no_wait else 1)
     if left:
-        return Outcome(
-            data, f"the store works with {name}; {left} memories get their vectors later"
-        )
+        text = f"the store works with {name}; {left} memories get their vectors later"
+        return Outcome(data, text)
     return Outcome(data, f"the store works with {name}")
 
 
-def _see_through(change: Reembedding, move: console.Progress) -> None:
+def _finish(change: Reembedding, move: console.Progress) -> None:
     """Work, or watch another process work, until nothing is left or nothing moves."""
     total = least = left = change.left()
     moved = time.monotonic()
@@ -315,32 +412,3 @@ def _see_through(change: Reembedding, move: console.Progress) -> None:
         move(max(0, total - left), total, "reembed")
         if left < least:
             least, moved = left, time.monotonic()
-
-
-WITH_ENGINE: dict[str, Callable[[Any, Identity, Namespace], Outcome]] = {
-    "remember": remember,
-    "observe": observe,
-    "seed": seed,
-    "recall": recall,
-    "consolidate": consolidate,
-    "forget": forget,
-    "history": history,
-    "encode": encode,
-    "health": health,
-    "reembed": reembed,
-    "stats": stats,
-    "export": export,
-    "import": bring_in,
-    "clear": clear,
-}
-WITHOUT_ENGINE: dict[str, Callable[[Settings, Namespace, Mapping[str, str]], Outcome]] = {
-    "setup": setup,
-    "evaluate": evaluate,
-    "token": token,
-    "install": install,
-    "uninstall": uninstall,
-    "doctor": doctor,
-    "backup": backup,
-    "restore": restore,
-    "salvage": salvage,
-}

@@ -1,7 +1,7 @@
-"""The demo: the real server as a subprocess, a real client, a real conversation.
+"""The command `demo`: the real server as a subprocess, a real client, a real conversation.
 
-Remembers every turn of the project's own dialogue, asks questions in other words, consolidates,
-looks at the health report, restarts the server and asks again.
+It stores every turn of the project's own dialogue, asks questions in other words, consolidates,
+reads the health report, restarts the server and asks again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
+
+from memory_core import config
 from memory_core.evaluation.readers import DIALOGUE
 from server.cli.console import Outcome
+from server.cli.grammar import command
+from server.cli.invocation import Invocation
 from server.protocol import rendering
 
 Say = Callable[[str], None]
@@ -59,6 +64,41 @@ class _Story:
         if not holds:
             self.problems.append(problem)
             self.say(f"  problem: {problem}")
+
+
+@command("demo", example="anamnesis demo")
+@click.option(
+    "--questions",
+    type=click.IntRange(min=1),
+    default=6,
+    show_default=True,
+    metavar="N",
+    help="How many questions to ask.",
+)
+@click.pass_obj
+def demo(call: Invocation, questions: int) -> Outcome:
+    """Show the whole program on a real conversation.
+
+    It runs in a temporary directory, or in --data-dir. The exit code is 1 when something failed.
+    """
+    keep = call.settings.data_dir if "data_dir" in call.flags else None
+    stream = sys.stderr if call.as_json else sys.stdout
+    return run(
+        keep, questions, _with_model(call), lambda text: print(text, file=stream, flush=True)
+    )
+
+
+def _with_model(call: Invocation) -> dict[str, str]:
+    """The environment with the folder of the weights, which `setup` may have put into data_dir.
+
+    A server with another data directory would not find them there.
+    """
+    if call.settings.embedder != "minilm":
+        return call.environment
+    from memory_core.embedding import acquisition
+
+    folder = acquisition.acquire(call.settings, acquisition.indexes(call.environment))
+    return {**call.environment, f"{config.PREFIX}MODEL_DIR": str(folder)}
 
 
 def run(keep: Path | None, questions: int, environment: Mapping[str, str], say: Say) -> Outcome:
@@ -192,7 +232,7 @@ async def _ask(client: Any, questions: list[dict[str, Any]], story: _Story, name
         place = next((n for n, t in enumerate(turns, 1) if t in question["evidence"]), 0)
         hits += bool(place)
         story.answers.append({"question": question["question"], "place": place, "when": name})
-        story.say(_told(question, memories, place))
+        story.say(_answer(question, memories, place))
         story.say(f"    (confidence {found['confidence']}, {found['feeling']})")
     story.times[f"recall {name}"] = (time.perf_counter() - started) / max(1, len(questions))
     story.expect(
@@ -200,7 +240,7 @@ async def _ask(client: Any, questions: list[dict[str, Any]], story: _Story, name
     )
 
 
-def _told(question: Mapping[str, Any], memories: list[dict[str, Any]], place: int) -> str:
+def _answer(question: Mapping[str, Any], memories: list[dict[str, Any]], place: int) -> str:
     lines = [f"  ? {question['question']}"]
     if not memories:
         return "\n".join([*lines, "    nothing found"])

@@ -1,6 +1,6 @@
-"""`anamnesis doctor`: the health report for people, with the command that mends each finding.
+"""The command `doctor`: the health report for people, with the command that repairs each finding.
 
-It also says something when the memory cannot be opened at all, and when there is none yet.
+It also reports when the memory cannot be opened, and when there is none yet.
 """
 
 from __future__ import annotations
@@ -10,33 +10,58 @@ import re
 import stat
 import subprocess
 import sys
-from argparse import Namespace
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import click
+
 from memory_core.config import Settings
 from memory_core.errors import MemoryCoreError
-from memory_core.records import Check, Identity
+from memory_core.records import Check
 from server.cli import console, install
 from server.cli.console import Outcome
+from server.cli.grammar import READY_SECONDS, command
+from server.cli.invocation import Invocation, open_memory
 from server.clients import clients
 from server.clients.clients import Client
 
-READY_SECONDS = 60.0
-"""How long the model may take to load before it is reported as it is."""
+SECONDS = 30.0
+"""Clients give a server a minute to answer `initialize`."""
+
+_PASSED_ON = {
+    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "APPDATA", "HOMEDRIVE", "HOMEPATH"),
+    *("LOCALAPPDATA", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"),
+}
+"""The variables that clients pass to the servers they start; they do not pass the others."""
+
+_HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "anamnesis doctor", "version": "1"},
+    },
+}
 
 _ORDER = ("ok", "repaired", "degraded", "failing")
 _COMMAND = re.compile(r"`([^`]+)`")
 
 
-def doctor(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
-    """Check the folder, the model and, when there is a memory, every part; failing is exit 1."""
-    del args
-    checks = [_folder(settings.data_dir), _weights(settings)]
-    if _begun(settings.data_dir):
-        checks += _parts(settings)
-    checks += _clients(environment)
+@command("doctor", example="anamnesis doctor")
+@click.pass_obj
+def doctor(call: Invocation) -> Outcome:
+    """Find what is wrong and the command that repairs it.
+
+    Checks the data directory, the model, the entries of clients and, where there is a memory, each
+    of its parts. The exit code is 1 when one is failing.
+    """
+    checks = [_folder(call.settings.data_dir), _weights(call.settings)]
+    if _has_memory(call.settings.data_dir):
+        checks += _parts(call)
+    checks += _clients(call.environment)
     status = max((check.status for check in checks), key=_ORDER.index)
     found = [
         {
@@ -44,22 +69,22 @@ def doctor(settings: Settings, args: Namespace, environment: Mapping[str, str]) 
             "status": c.status,
             "detail": c.detail,
             "fix": c.fix,
-            "command": command(c),
+            "command": repair_command(c),
         }
         for c in checks
     ]
     return Outcome(
-        {"status": status, "checks": found}, _told(status, found), int(status == "failing")
+        {"status": status, "checks": found}, _table(status, found), int(status == "failing")
     )
 
 
-def command(check: Check) -> str:
-    """The command in the fix of *check*, or "" when a command does not mend it."""
+def repair_command(check: Check) -> str:
+    """The command in the fix of *check*, or "" when no command repairs it."""
     found = _COMMAND.search(check.fix)
     return found[1] if found else ""
 
 
-def _told(status: str, found: Iterable[Mapping[str, Any]]) -> str:
+def _table(status: str, found: Iterable[Mapping[str, Any]]) -> str:
     found = list(found)
     rows = [(c["name"], c["status"], c["detail"]) for c in found]
     lines = [console.table(("check", "status", "detail"), rows)]
@@ -69,12 +94,12 @@ def _told(status: str, found: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join([*lines, f"status: {status}"])
 
 
-def _begun(directory: Path) -> bool:
+def _has_memory(directory: Path) -> bool:
     return (directory / "journal.db").exists()
 
 
 def _folder(directory: Path) -> Check:
-    """Whether the data directory is there and private."""
+    """Whether the data directory exists and is private."""
     try:
         mode = stat.S_IMODE(directory.stat().st_mode)
     except FileNotFoundError:
@@ -85,13 +110,13 @@ def _folder(directory: Path) -> Check:
     if mode & 0o077 and sys.platform != "win32":
         detail = f"{directory} can be read by others (mode {mode:o})"
         return Check("data directory", "degraded", detail, f"`chmod 700 '{directory}'`")
-    if not _begun(directory):
+    if not _has_memory(directory):
         return Check("data directory", "ok", f"{directory} holds no memory yet")
     return Check("data directory", "ok", str(directory))
 
 
 def _weights(settings: Settings) -> Check:
-    """Whether the default model's files are on this machine; others are asked when they load."""
+    """Whether the default model's files are on this machine; other models check when they load."""
     if settings.embedder != "minilm":
         return Check("weights", "ok", f"{settings.embedder} keeps its own")
     from memory_core.embedding.acquisition import locate
@@ -103,7 +128,7 @@ def _weights(settings: Settings) -> Check:
 
 
 def _clients(environment: Mapping[str, str]) -> list[Check]:
-    """Each client that has an entry of ours, with what became of starting it as the client does."""
+    """One check for each client with an entry of ours: whether the entry starts a server."""
     user = clients.user(environment)
     checks = []
     for client in clients.CLIENTS.values():
@@ -118,7 +143,7 @@ def _clients(environment: Mapping[str, str]) -> list[Check]:
 
 
 def _client(client: Client, entry: Mapping[str, Any], environment: Mapping[str, str]) -> Check:
-    trouble = problem(entry, environment)
+    trouble = probe(entry, environment)
     if not trouble:
         return Check(client.name, "ok", "its entry starts" if "command" in entry else "it answers")
     if "url" in entry:
@@ -126,41 +151,18 @@ def _client(client: Client, entry: Mapping[str, Any], environment: Mapping[str, 
     return Check(client.name, "degraded", trouble, f"`anamnesis install {client.name}`")
 
 
-def _parts(settings: Settings) -> list[Check]:
-    """What health finds, or why the memory cannot be opened."""
-    from memory_core.memory import Memory
-
+def _parts(call: Invocation) -> list[Check]:
+    """The checks of `health`, or why the memory cannot be opened."""
     try:
-        with Memory(settings) as memory:
+        with open_memory(call.settings) as memory:
             memory.wait_ready(READY_SECONDS)
-            return list(memory.health(Identity(settings.agent, settings.team)).checks)
+            return list(memory.health(call.who).checks)
     except MemoryCoreError as problem:
         return [Check("memory", "failing", problem.problem, problem.next_step)]
 
 
-SECONDS = 30.0
-"""Clients give a server a minute to answer `initialize`."""
-
-_PASSED_ON = {
-    *("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "APPDATA", "HOMEDRIVE", "HOMEPATH"),
-    *("LOCALAPPDATA", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"),
-}
-"""What clients give to the servers they start; other variables stay with the shell."""
-
-_HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "anamnesis doctor", "version": "1"},
-    },
-}
-
-
-def problem(entry: Mapping[str, Any], environment: Mapping[str, str]) -> str:
-    """Why a client with *entry* gets no answer to `initialize`; "" when it gets one."""
+def probe(entry: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+    """Start or call the server of *entry* as its client does; returns why it fails, or ""."""
     try:
         answer = _asked(entry) if "url" in entry else _started(entry, environment)
         name = json.loads(answer)["result"]["serverInfo"]["name"]
@@ -200,7 +202,7 @@ def _started(entry: Mapping[str, Any], environment: Mapping[str, str]) -> str:
 
 
 def _asked(entry: Mapping[str, Any]) -> str:
-    """What the server at the URL of *entry* answers."""
+    """The answer of the server at the URL of *entry*."""
     import httpx2
 
     headers = {**dict(entry.get("headers") or {}), "Accept": "application/json, text/event-stream"}

@@ -1,31 +1,24 @@
-"""The command that measures recall, and how its figures look."""
+"""The command `evaluate`: measures recall on labelled conversations and prints the figures."""
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput
-from memory_core.records import Identity
+from memory_core.evaluation.readers import DIALOGUE
 from server.cli import console
 from server.cli.console import Outcome
+from server.cli.grammar import READY_SECONDS, Decorated, command
+from server.cli.invocation import Invocation, open_memory
 
 if TYPE_CHECKING:
     from memory_core.evaluation.report import Report
     from memory_core.memory import Memory
-
-MOVED = {
-    "ablation": "tests/evals/life.py --ablation",
-    "plot": "tests/evals/life.py --plot PNG",
-    "days": "tests/evals/life.py --days N",
-    "with_facts": "tests/evals/compare.py",
-}
-"""Option that earlier versions had -> the script of the repository that does it now."""
-
-READY_SECONDS = 60.0
 
 _TURNS = {
     "recall@1": "r@1",
@@ -41,38 +34,120 @@ _SESSIONS = {
 }
 
 
-def evaluate(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
-    """Measure recall in fresh stores, or, read-only, in the user's own."""
-    del environment
-    for option, script in MOVED.items():
-        if getattr(args, option):
+def _moved(name: str, script: str, **more: Any) -> Callable[[Decorated], Decorated]:
+    """An option of earlier versions, which names the *script* of the repository that has it now."""
+
+    def refuse(_context: click.Context, _parameter: click.Parameter, value: object) -> None:
+        if value:
             raise InvalidInput(
-                f"--{option.replace('_', '-')} is not part of the installed program",
+                f"{name} is not part of the installed program",
                 f"run `python {script}` in a clone of the repository",
             )
-    report = _own_store(settings, args) if args.own_store else _fresh_stores(settings, args)
-    from memory_core.evaluation.report import misses
 
-    data = report.to_dict(details=args.details)
-    data["command"] = _command(args)
-    if args.misses:
-        data["misses"] = misses(report, args.misses)
-    return Outcome(data, markdown(data) if args.markdown else figures(data))
+    return click.option(name, hidden=True, expose_value=False, callback=refuse, **more)
 
 
-def _fresh_stores(settings: Settings, args: Namespace) -> Report:
+@command("evaluate", example="anamnesis evaluate locomo10.json")
+@click.argument("files", nargs=-1, metavar="[FILE]...")
+@click.option(
+    "-k", "--top", type=int, default=20, show_default=True, metavar="N", help="Memories a question."
+)
+@click.option(
+    "--format",
+    "layout",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="auto, locomo, beam, longmemeval, dialogue or pairs.",
+)
+@click.option("--pooled", is_flag=True, help="All conversations in one store.")
+@click.option(
+    "--own-store",
+    is_flag=True,
+    help="Ask your own memories a list of {query, relevant_texts}; changes nothing.",
+)
+@click.option("--no-baselines", is_flag=True, help="Measure only this program.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="Of the intervals."
+)
+@click.option("--misses", type=int, default=0, metavar="N", help="Show N missed questions.")
+@click.option("--markdown", "as_table", is_flag=True, help="Print the table to keep.")
+@click.option("--details", is_flag=True, help="With --json: every question.")
+@_moved("--ablation", "tests/evals/life.py --ablation", is_flag=True)
+@_moved("--plot", "tests/evals/life.py --plot PNG")
+@_moved("--days", "tests/evals/life.py --days N")
+@_moved("--with-facts", "tests/evals/compare.py", is_flag=True)
+@click.pass_obj
+def evaluate(
+    call: Invocation,
+    files: Sequence[str],
+    top: int,
+    layout: str,
+    pooled: bool,
+    own_store: bool,
+    no_baselines: bool,
+    seed: int,
+    misses: int,
+    as_table: bool,
+    details: bool,
+) -> Outcome:
+    """Measure recall on labelled conversations.
+
+    FILE is a labelled conversation, a BEAM folder or a list of questions; by default the project's
+    own dialogue. Fresh stores are measured; your own memories are asked only with --own-store.
+    """
+    paths = [Path(name) for name in files]
+    if own_store:
+        report = _own_store(call, paths, top, seed)
+    else:
+        report = _fresh_stores(
+            call.settings,
+            paths or [DIALOGUE],
+            layout,
+            pooled=pooled,
+            baselines=not no_baselines,
+            k=top,
+            seed=seed,
+        )
+    from memory_core.evaluation import report as reports
+
+    data = report.to_dict(details=details)
+    flags = {
+        "--pooled": pooled,
+        "--own-store": own_store,
+        "--no-baselines": no_baselines,
+        f"-k {top}": top != 20,
+        f"--seed {seed}": seed,
+    }
+    given = [flag for flag, wanted in flags.items() if wanted]
+    data["command"] = " ".join(("anamnesis evaluate", *(path.name for path in paths), *given))
+    if misses:
+        data["misses"] = reports.misses(report, misses)
+    return Outcome(data, markdown(data) if as_table else figures(data))
+
+
+def _fresh_stores(
+    settings: Settings,
+    files: Sequence[Path],
+    layout: str,
+    *,
+    pooled: bool,
+    baselines: bool,
+    k: int,
+    seed: int,
+) -> Report:
+    """Measure this program on *files*, one fresh store a conversation."""
     from memory_core.embedding.embedder import choose
     from memory_core.evaluation import conversation, readers, runner
     from memory_core.evaluation.baselines import BASELINES
     from memory_core.memory import Memory
 
-    files = [Path(name) for name in args.files] or [readers.DIALOGUE]
-    conversations = [found for file in files for found in readers.read(file, args.format)]
-    if args.pooled:
+    conversations = [found for file in files for found in readers.read(file, layout)]
+    if pooled:
         conversations = [conversation.pooled(conversations)]
     embedder = choose(settings)
 
-    def open_memory(folder: Path) -> Memory:
+    def open_store(folder: Path) -> Memory:
         # no run may begin while questions are asked, and no labelled set is sent to a model
         still = settings.consolidation.model_copy(update={"automatic": False})
         own = {"data_dir": folder, "encoder": "passthrough", "consolidation": still}
@@ -81,41 +156,28 @@ def _fresh_stores(settings: Settings, args: Namespace) -> Report:
     with console.progress("evaluate") as move:
         return runner.evaluate(
             conversations,
-            open_memory,
-            k=args.top,
-            baselines=() if args.no_baselines else tuple(BASELINES),
+            open_store,
+            k=k,
+            baselines=tuple(BASELINES) if baselines else (),
             embedder=embedder,
             progress=move,
-            seed=args.seed,
+            seed=seed,
         )
 
 
-def _own_store(settings: Settings, args: Namespace) -> Report:
+def _own_store(call: Invocation, files: Sequence[Path], k: int, seed: int) -> Report:
+    """Ask the user's own memory the questions of *files*; nothing is written."""
     from memory_core.evaluation.readers import read_pairs
     from memory_core.evaluation.runner import evaluate_store
-    from memory_core.memory import Memory
 
-    if not args.files:
+    if not files:
         raise InvalidInput(
             "there is no file of questions", "give a list of {query, relevant_texts}"
         )
-    items = [item for name in args.files for item in read_pairs(Path(name))]
-    who = Identity(settings.agent, settings.team)
-    with Memory(settings) as memory, console.progress("evaluate") as move:
+    items = [item for file in files for item in read_pairs(file)]
+    with open_memory(call.settings) as memory, console.progress("evaluate") as move:
         memory.wait_ready(READY_SECONDS)
-        return evaluate_store(memory, who, items, k=args.top, seed=args.seed, progress=move)
-
-
-def _command(args: Namespace) -> str:
-    """The command that gives this report again, with the names of its files alone."""
-    flags = [
-        f"--{name.replace('_', '-')}"
-        for name in ("pooled", "own_store", "no_baselines")
-        if getattr(args, name)
-    ]
-    values = [f"-k {args.top}" * (args.top != 20), f"--seed {args.seed}" * bool(args.seed)]
-    files = [Path(name).name for name in args.files]
-    return " ".join(part for part in ("anamnesis evaluate", *files, *flags, *values) if part)
+        return evaluate_store(memory, call.who, items, k=k, seed=seed, progress=move)
 
 
 def figures(data: Mapping[str, Any]) -> str:
@@ -191,11 +253,11 @@ def markdown(data: Mapping[str, Any]) -> str:
         interval = "{:.1f}-{:.1f}".format(*(100 * bound for bound in row["interval"]))
         lines.append(_cells([name, row["questions"], *percent, interval]))
     if data["unanswerable"] and data["unanswerable"]["auc"] is not None:
-        told = data["unanswerable"]
-        silent, lost = 100 * told["not_found"], 100 - 100 * told["found_answerable"]
+        asked = data["unanswerable"]
+        silent, lost = 100 * asked["not_found"], 100 - 100 * asked["found_answerable"]
         lines += [
             "",
-            f"Unanswerable: {told['questions']}, AUC {told['auc']:.2f}, nothing found for "
+            f"Unanswerable: {asked['questions']}, AUC {asked['auc']:.2f}, nothing found for "
             f"{silent:.0f} %, and for {lost:.0f} % of the others.",
         ]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The commands export and import: JSON lines, one memory a line."""
+"""The commands `export` and `import`: JSON lines, one memory a line."""
 
 from __future__ import annotations
 
@@ -6,33 +6,38 @@ import json
 import os
 import sys
 import tempfile
-from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from memory_core.errors import InvalidInput, NotFound, StorageError
 from memory_core.records import Identity
 from server.cli import console
 from server.cli.console import Outcome
+from server.cli.grammar import command, with_memory
 
 if TYPE_CHECKING:
-    from memory_core.memory import Memory as Engine
-
-READY_SECONDS = 60.0
-"""How long an import waits for the model; without it vectors are added later."""
+    from memory_core.memory import Memory
 
 
-def export(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Write JSON lines to a file (mode 0600, replaced at once) or to stdout."""
-    lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in engine.export(who))
-    if args.file == "-":
+@command("export", json=False, example="anamnesis export memories.jsonl")
+@click.argument("file", default="-")
+@with_memory(ready=False)
+def export(memory: Memory, who: Identity, file: str) -> Outcome:
+    """Write every memory as JSON lines.
+
+    FILE is by default stdout. A file gets mode 0600 and is replaced whole.
+    """
+    lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in memory.export(who))
+    if file == "-":
         for line in lines:
             sys.stdout.write(line)
         return Outcome(None, "")
-    count = _replace(Path(args.file), lines)
-    return Outcome(None, f"written to {args.file}: {count}")
+    count = _replace(Path(file), lines)
+    return Outcome(None, f"written to {file}: {count}")
 
 
 def _replace(path: Path, lines: Iterable[str]) -> int:
@@ -57,17 +62,23 @@ def _replace(path: Path, lines: Iterable[str]) -> int:
     return count
 
 
-def bring_in(engine: Engine, who: Identity, args: Namespace) -> Outcome:
-    """Import JSON lines; a line that is refused does not stop the others and is exit code 1."""
+@command("import", example="anamnesis import memories.jsonl")
+@click.argument("file")
+@with_memory(ready=True)
+def import_(memory: Memory, who: Identity, file: str) -> Outcome:
+    """Store exported memories.
+
+    FILE holds JSON lines; `-` is stdin. A memory that is there already is not stored twice. A wrong
+    line is named and the others are imported; then the exit code is 1.
+    """
     from memory_core.interchange import jsonl
 
-    engine.wait_ready(READY_SECONDS)
     tally: dict[str, int] = {}
     problems: list[str] = []
-    with read_lines(args.file) as (lines, size), console.progress("import") as move:
+    with read_lines(file) as (lines, size), console.progress("import") as move:
         for done, (number, record) in enumerate(jsonl.read_records(lines), 1):
             try:
-                status = engine.bring_in(who, record).status
+                status = memory.bring_in(who, record).status
                 tally[status] = tally.get(status, 0) + 1
             except InvalidInput as problem:
                 problems.append(f"line {number}: {problem}")

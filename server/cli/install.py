@@ -1,74 +1,99 @@
-"""The commands install and uninstall: our entry in a client's own configuration."""
+"""The commands `install` and `uninstall`: our entry in a client's own configuration."""
 
 from __future__ import annotations
 
 import base64
 import json
 import sys
-from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import click
+
 from memory_core.config import PREFIX, Settings
 from memory_core.errors import InvalidInput
 from server.cli.console import Outcome
+from server.cli.grammar import command, setting
+from server.cli.invocation import Invocation
 from server.clients import clients, config_files
 from server.clients.clients import NAME, Client, User
 from server.clients.config_files import Edited
 from server.hooks import settings as hook_settings
 from server.hooks.settings import Handler
-from server.http.tokens import Tokens
 
-_SAID = ("data_dir", "agent", "team", "config")
+_PASSED_ON = ("data_dir", "agent", "team", "config")
 _PATHS = {f"{PREFIX}DATA_DIR", f"{PREFIX}CONFIG", f"{PREFIX}MODEL_DIR"}
-_HIDDEN = "TOKEN"  # what --print shows in place of one
+_HIDDEN = "TOKEN"  # shown by --print in place of one
 
 
-def install(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
-    """Write or merge our entry into the configuration of the client args.client."""
-    client, user = clients.CLIENTS[args.client], clients.user(environment)
-    path = client.file(user)
+_client_argument = click.argument(
+    "client",
+    type=click.Choice(sorted(clients.CLIENTS)),
+    metavar="CLIENT",
+    help=f"One of {', '.join(sorted(clients.CLIENTS))}.",
+)
+
+
+@command("install", example="anamnesis install claude-code --hooks")
+@_client_argument
+@click.option("--http", is_flag=True, help="The client calls a running server over HTTP.")
+@click.option("--hooks", is_flag=True, help="Install hooks too: they store and recall.")
+@setting("--host", help="Address of that server.  [default: 127.0.0.1]")
+@setting("--port", type=int, help="Port of that server.  [default: 7832]")
+@click.option("--print", "print_only", is_flag=True, help="Print the entry; write nothing.")
+@click.pass_obj
+def install(call: Invocation, client: str, http: bool, hooks: bool, print_only: bool) -> Outcome:
+    """Add this server to the configuration of a client.
+
+    Everything else in the file stays, and a copy of the file as it was is kept beside it.
+    """
+    chosen, user = clients.CLIENTS[client], clients.user(call.environment)
+    path = chosen.file(user)
 
     def add(content: dict[str, Any]) -> None:
-        servers = _section(content, client, path)
+        servers = _section(content, chosen, path)
         held = servers.get(NAME) if isinstance(servers.get(NAME), dict) else None
-        servers[NAME] = _entry(settings, args, environment, client, held)
+        servers[NAME] = _entry(call, chosen, http, lambda: _token(call.settings, held))
 
-    hooked = hook_settings.place(client.name, user) if args.hooks else None
-    if args.print:
-        entry = _entry(settings, args, environment, client, None)
-        return _shown(client, path, entry, hooked, _handler(client, entry, args, environment))
+    hooked = hook_settings.place(client, user) if hooks else None
+    if print_only:
+        entry = _entry(call, chosen, http, lambda: _HIDDEN)
+        return _shown(chosen, path, entry, hooked, _handler(call, chosen, entry))
     edited = [config_files.edit(path, add)]
     if hooked is not None:
-        entry = json.loads(edited[0].after or "{}")[client.key][NAME]
-        handler = _handler(client, entry, args, environment)
+        entry = json.loads(edited[0].after or "{}")[chosen.key][NAME]
+        handler = _handler(call, chosen, entry)
         edited.append(
-            config_files.edit(hooked, lambda held: hook_settings.add(client.name, held, handler))
+            config_files.edit(hooked, lambda held: hook_settings.add(client, held, handler))
         )
-    return _written(client, edited, f"restart: {client.after}")
+    return _written(chosen, edited, f"restart: {chosen.after}")
 
 
-def uninstall(settings: Settings, args: Namespace, environment: Mapping[str, str]) -> Outcome:
-    """Take our entry out of the configuration of the client args.client."""
-    client, user = clients.CLIENTS[args.client], clients.user(environment)
-    path = client.file(user)
+@command("uninstall")
+@_client_argument
+@click.pass_obj
+def uninstall(call: Invocation, client: str) -> Outcome:
+    """Remove this server from the configuration of a client.
+
+    Its hooks are removed too; memories stay.
+    """
+    chosen, user = clients.CLIENTS[client], clients.user(call.environment)
+    path = chosen.file(user)
     gone: list[Any] = []
 
     def remove(content: dict[str, Any]) -> None:
-        if client.key in content:
-            gone.append(_section(content, client, path).pop(NAME, None))
+        if chosen.key in content:
+            gone.append(_section(content, chosen, path).pop(NAME, None))
 
     edited = [config_files.edit(path, remove)]
-    if client.name in hook_settings.CLIENTS:
-        hooked = hook_settings.place(client.name, user)
-        edited.append(
-            config_files.edit(hooked, lambda held: hook_settings.remove(client.name, held))
-        )
-    done = _written(client, edited, "the memories were left as they are")
+    if client in hook_settings.CLIENTS:
+        hooked = hook_settings.place(client, user)
+        edited.append(config_files.edit(hooked, lambda held: hook_settings.remove(client, held)))
+    done = _written(chosen, edited, "the memories were left as they are")
     for entry in gone:
-        _revoke(settings, entry)
+        _revoke(call.settings, entry)
     return done
 
 
@@ -95,24 +120,21 @@ def deeplink(entry: Mapping[str, Any]) -> str:
 
 
 def _entry(
-    settings: Settings,
-    args: Namespace,
-    environment: Mapping[str, str],
-    client: Client,
-    held: Mapping[str, Any] | None,
+    call: Invocation, client: Client, http: bool, secret: Callable[[], str]
 ) -> dict[str, Any]:
-    if not args.http:
-        command = clients.program(sys.executable)
-        return clients.over_stdio(client, command, _variables(args, environment))
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    url = f"http://{host}:{settings.port}/mcp"
-    clients.over_http(client, url, _HIDDEN)  # before a token is made for nothing
-    secret = _HIDDEN if args.print else _token(settings, held)
-    return clients.over_http(client, url, secret)
+    """The entry for *client*; *secret* returns the token of one over HTTP."""
+    if not http:
+        return clients.over_stdio(client, clients.program(sys.executable), _variables(call))
+    host = f"[{call.settings.host}]" if ":" in call.settings.host else call.settings.host
+    url = f"http://{host}:{call.settings.port}/mcp"
+    clients.over_http(client, url, _HIDDEN)  # raises before a token is made for nothing
+    return clients.over_http(client, url, secret())
 
 
 def _token(settings: Settings, held: Mapping[str, Any] | None) -> str:
-    """The token of the entry *held*, if it still stands for this agent; else a new one."""
+    """The token of the entry *held*, if it is valid for this agent and team; else a new one."""
+    from server.http.tokens import Tokens
+
     tokens, secret = Tokens(settings.data_dir), _secret(held)
     grant = tokens.find(secret)
     if grant is not None and (grant.agent, grant.team) == (settings.agent, settings.team):
@@ -121,6 +143,8 @@ def _token(settings: Settings, held: Mapping[str, Any] | None) -> str:
 
 
 def _revoke(settings: Settings, entry: Mapping[str, Any] | None) -> None:
+    from server.http.tokens import Tokens
+
     tokens = Tokens(settings.data_dir)
     grant = tokens.find(_secret(entry))
     if grant is not None:
@@ -133,16 +157,14 @@ def _secret(entry: Mapping[str, Any] | None) -> str:
     return str(held).removeprefix("Bearer ")
 
 
-def _variables(args: Namespace, environment: Mapping[str, str]) -> dict[str, str]:
-    """Our settings as they hold now: clients start servers without the shell's variables."""
+def _variables(call: Invocation) -> dict[str, str]:
+    """The settings in force as variables: clients start servers without the shell's environment."""
     known = {_variable(name) for name in (*Settings.model_fields, "config")}
-    said = {name: value for name, value in environment.items() if name in known}
-    for name in _SAID:
-        if getattr(args, name, None):
-            said[_variable(name)] = str(getattr(args, name))
-    for name in _PATHS & said.keys():  # a client starts us in a folder of its own
-        said[name] = str(Path(said[name]).expanduser().absolute())
-    return dict(sorted(said.items()))
+    found = {name: value for name, value in call.environment.items() if name in known}
+    found |= {_variable(name): str(call.flags[name]) for name in _PASSED_ON if call.flags.get(name)}
+    for name in _PATHS & found.keys():  # a client starts us in a folder of its own
+        found[name] = str(Path(found[name]).expanduser().absolute())
+    return dict(sorted(found.items()))
 
 
 def _variable(name: str) -> str:
@@ -154,17 +176,15 @@ def _section(content: dict[str, Any], client: Client, path: object) -> dict[str,
     if not isinstance(section, dict):
         raise InvalidInput(
             f"{client.key} in {path} is no object; it was left as it is",
-            "mend the file, or use --print and paste what is shown",
+            "repair the file, or use --print and paste the entry",
         )
     return section
 
 
-def _handler(
-    client: Client, entry: Mapping[str, Any], args: Namespace, environment: Mapping[str, str]
-) -> Handler:
+def _handler(call: Invocation, client: Client, entry: Mapping[str, Any]) -> Handler:
     """How hooks reach the server of *entry*: a program that looks for it, and its address."""
-    said = _variables(args, environment)
-    flags = [(f"--{name.replace('_', '-')}", said.get(_variable(name), "")) for name in _SAID]
+    found = _variables(call)
+    flags = [(f"--{name.replace('_', '-')}", found.get(_variable(name), "")) for name in _PASSED_ON]
     given = [word for flag, value in flags if value for word in (flag, value)]
     command = (*clients.program(sys.executable), "hook", *given)
     if "url" not in entry or client.name not in hook_settings.OVER_HTTP:

@@ -164,7 +164,7 @@ def imports() -> None:
         ("bare SDK", "mcp.server"),
         (
             "our server",
-            "server.cli.main, server.stdio.server, "
+            "server.cli.serve, server.stdio.server, "
             "server.protocol.server, server.protocol.lazy_memory",
         ),
     ):

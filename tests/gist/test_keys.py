@@ -15,7 +15,7 @@ from memory_core.gist import http_client
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.cli import main
+from server.cli import invocation
 
 ME = Identity("me")
 PORT = "Tomasz keeps a sticky note with the number 5433 at the staging screen."
@@ -42,7 +42,7 @@ def log() -> Iterator[io.StringIO]:
     level, handlers = root.level, list(root.handlers)
     names = ("anthropic", "ollama", "httpx", "httpx2", "httpcore", "httpcore2")
     levels = {name: logging.getLogger(name).level for name in names}
-    main.configure("DEBUG")
+    invocation.configure("DEBUG")
     written = io.StringIO()
     for handler in root.handlers:
         assert isinstance(handler, logging.StreamHandler)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_core.memory import Memory
-from server.cli import main
+from server.cli import invocation, main
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def shell(
 ) -> Any:
     monkeypatch.setattr("os.environ", {"ANAMNESIS_DATA_DIR": str(tmp_path / "data")})
     monkeypatch.setattr(
-        main, "_engine", lambda settings: Memory(settings, clock=clock, embedder=toy)
+        invocation, "open_memory", lambda settings: Memory(settings, clock=clock, embedder=toy)
     )
 
     def run(*argv: str, stdin: str = "") -> tuple[int, Any]:

@@ -4,44 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import commands, options, read
 
 from memory_core.records import Receipt
-from server.cli import main
-from server.cli.parser import build_parser
-
-COMMANDS = [
-    "serve",
-    "demo",
-    "remember",
-    "observe",
-    "seed",
-    "recall",
-    "consolidate",
-    "forget",
-    "history",
-    "encode",
-    "health",
-    "stats",
-    "evaluate",
-    "export",
-    "import",
-    "clear",
-    "setup",
-    "token",
-    "install",
-    "hook",
-    "uninstall",
-    "doctor",
-    "backup",
-    "restore",
-    "salvage",
-    "reembed",
-]
+from server import __version__
+from server.cli import invocation, main
 
 
 @pytest.fixture
@@ -53,14 +28,11 @@ def run(
     monkeypatch.setattr(kind, "__enter__", lambda self: self, raising=False)
     monkeypatch.setattr(kind, "__exit__", lambda self, *_: None, raising=False)
     monkeypatch.setattr(kind, "wait_ready", lambda self, seconds: True, raising=False)
-    monkeypatch.setattr(main, "_engine", lambda settings: fake)
+    monkeypatch.setattr(invocation, "open_memory", lambda settings: fake)
     monkeypatch.setattr("os.environ", {"ANAMNESIS_DATA_DIR": str(tmp_path / "data")})
 
     def running(*argv: str) -> tuple[int, str, str]:
-        try:
-            code = main.main(argv)
-        except SystemExit as end:
-            code = int(end.code or 0)
+        code = main.main(argv)
         said = capsys.readouterr()
         return code, said.out, said.err
 
@@ -163,14 +135,17 @@ def test_health_and_stats_are_readable(run: Any) -> None:
 @pytest.mark.parametrize(
     ("argv", "says"),
     [
-        (("recal", "x"), "did you mean recall?"),
-        (("recall", "x", "--tpo", "3"), "did you mean --top?"),
-        (("recall", "x", "--sesion", "3"), "did you mean --session?"),
-        (("serve", "--prot", "3"), "did you mean --port?"),
-        (("token", "lst"), "did you mean list?"),
-        (("recall",), "required: QUERY"),
-        (("remember", "x", "--kind", "rumour"), "invalid choice: 'rumour'"),
-        (("remember", "x", "--importance", "high"), "invalid float value"),
+        (("recal", "x"), "Did you mean 'recall'?"),
+        (("recall", "x", "--tpo", "3"), "'--top'"),
+        (("recall", "x", "--sesion", "3"), "'--session'"),
+        (("serve", "--prot", "3"), "'--port'"),
+        (("token", "lst"), "Did you mean 'list'?"),
+        (("recall",), "Missing argument 'QUERY'. See anamnesis recall --help"),
+        (("recall", "x", "--since", "--json"), "Option '--since' needs a value."),
+        (("stats", "--agent"), "Option '--agent' needs a value."),
+        (("remember", "x", "--kind", "rumour"), "'rumour' is not one of 'episode', 'fact'"),
+        (("remember", "x", "--importance", "high"), "'high' is not a valid float"),
+        (("remember", "x", "y"), "Got unexpected extra argument (y)"),
         (("--log-level", "LOUD", "stats"), "log_level"),
         (("--config", "/nonexistent.toml", "stats"), "cannot be read"),
         (("forget", "a", "--query", "b"), "give one of them"),
@@ -242,18 +217,66 @@ def test_tokens_are_added_listed_and_revoked(run: Any) -> None:
     assert run("token", "add", "--rights", "fly")[0] == 2
 
 
-def test_every_command_has_help(run: Any) -> None:
+def test_help_shows_ten_commands_first_and_each_once(run: Any) -> None:
     code, out, _ = run("--help")
     assert code == 0
-    for command in COMMANDS:
-        assert command in out
-        code, help_text, _ = run(command, "--help")
-        assert code == 0
-        assert help_text.startswith(f"usage: anamnesis {command}")
-    assert set(build_parser()._commands()) == set(COMMANDS)
+    assert out.startswith("Usage: anamnesis [OPTIONS] COMMAND [ARGS]...")
+    _, *parts = re.split(r"^(\w[^\n]*):$", out, flags=re.MULTILINE)
+    listed = {
+        title: re.findall(r"^  (\w+) ", text, re.MULTILINE)
+        for title, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+    first = listed["Commands"]
+    assert first[:5] == ["remember", "recall", "forget", "consolidate", "health"]
+    assert len(first) == 10
+    names = [name for section in listed.values() for name in section]
+    assert sorted(names) == sorted({name.split()[0] for name in commands()})
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_has_help(run: Any, name: str) -> None:
+    code, out, _ = run(*name.split(), "--help")
+    assert code == 0
+    assert out.startswith(f"Usage: anamnesis {name} [OPTIONS]")
+    assert "--data-dir DIR" in out
+    summary = str(commands()[name].help).splitlines()[0]
+    assert f"\n  {summary}\n" in out
+    assert re.fullmatch(r"[A-Z].{10,70}\.", summary)
+
+
+def test_help_shows_defaults_and_an_example(run: Any) -> None:
+    _, out, _ = run("recall", "-h")
+    assert "Memories, 1 to 50.  [default: 8]" in out
+    assert out.rstrip().endswith('anamnesis recall "how do I get into the flat without my key?"')
+
+
+def test_every_example_is_a_command_line() -> None:
+    examples = [example for each in commands().values() if (example := each.example)]
+    assert len(examples) >= 10
+    for example in examples:
+        program, *words = shlex.split(example)
+        assert program == "anamnesis"
+        read(words)
 
 
 def test_every_command_that_prints_data_takes_json() -> None:
-    parser = build_parser()
-    without = {name for name in COMMANDS if "--json" not in parser.command(name)._words()}
-    assert without == {"serve", "export", "hook", "token"}
+    without = {name for name, each in commands().items() if "--json" not in options(each)}
+    assert without == {"serve", "export", "hook"}
+
+
+def test_the_version_is_printed(run: Any) -> None:
+    assert run("--version") == (0, f"anamnesis {__version__}\n", "")
+
+
+def test_flags_come_before_the_environment_and_that_before_the_file(
+    run: Any, fake: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "c.toml").write_text('agent = "file"\nteam = "file"\n')
+    config = ("--config", str(tmp_path / "c.toml"))
+    os.environ["ANAMNESIS_AGENT"] = "environment"
+    run("remember", "one", *config)
+    run(*config, "remember", "two", "--agent", "flag")
+    assert [(m.agent, m.team) for m in fake.memories.values()] == [
+        ("environment", "file"),
+        ("flag", "file"),
+    ]

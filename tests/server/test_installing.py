@@ -116,7 +116,7 @@ def test_a_written_entry_starts_and_is_written_once(desk: Desk, name: str) -> No
     entry = desk.entry(name)
     assert entry["env"] == {"ANAMNESIS_AGENT": "zoe", "ANAMNESIS_DATA_DIR": str(desk.data)}
     assert Path(entry["command"]).is_absolute()
-    assert doctor.problem(entry, os.environ) == ""
+    assert doctor.probe(entry, os.environ) == ""
     before = desk.file(name).read_bytes()
     assert "no change" in desk.run("install", name, "--agent", "zoe")[1]
     assert desk.file(name).read_bytes() == before
@@ -326,9 +326,9 @@ def test_doctor_starts_what_the_clients_would_start(desk: Desk) -> None:
 
 def test_what_does_not_answer_is_told_apart(tmp_path: Path) -> None:
     def said(code: str) -> str:
-        return doctor.problem({"command": sys.executable, "args": ["-c", code]}, os.environ)
+        return doctor.probe({"command": sys.executable, "args": ["-c", code]}, os.environ)
 
-    assert "cannot be started" in doctor.problem({"command": str(tmp_path / "no")}, {})
+    assert "cannot be started" in doctor.probe({"command": str(tmp_path / "no")}, {})
     assert "ended with status 3: oh" in said(
         "import sys; sys.exit(print('oh', file=sys.stderr) or 3)"
     )
@@ -338,7 +338,7 @@ def test_what_does_not_answer_is_told_apart(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
-    assert "does not answer" in doctor.problem({"url": url}, {})
+    assert "does not answer" in doctor.probe({"url": url}, {})
 
 
 def test_doctor_asks_a_running_server(tmp_path: Path) -> None:
@@ -353,8 +353,8 @@ def test_doctor_asks_a_running_server(tmp_path: Path) -> None:
         assert "token in" in server.stderr.readline()
         secret = (data / "token").read_text().strip()
         entry = {"url": url, "headers": {"Authorization": f"Bearer {secret}"}}
-        assert doctor.problem(entry, {}) == ""
-        assert "answers 401" in doctor.problem({"url": url}, {})
+        assert doctor.probe(entry, {}) == ""
+        assert "answers 401" in doctor.probe({"url": url}, {})
     finally:
         server.terminate()
         server.wait(60)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,9 @@ from memory_core.evaluation.readers import DIALOGUE
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.cli import evaluate
-from server.cli.parser import build_parser
+from server.cli import evaluate, main
+from server.cli.console import Outcome
+from server.cli.invocation import Invocation
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,21 +76,24 @@ def chats(tmp_path: Path) -> Path:
     return path
 
 
-def arguments(*words: str) -> Namespace:
-    return build_parser().parse_args(["evaluate", *words])
+def measured(*words: str) -> Outcome:
+    return main.run(["evaluate", *words], Invocation())
 
 
 @pytest.fixture
-def settings(weights_available: bool, tmp_path: Path) -> Settings:
+def settings(weights_available: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """The settings of the commands here."""
     if not weights_available:
         pytest.skip("no weights on this machine")
+    variables = {"ANAMNESIS_OFFLINE": "1", "ANAMNESIS_DATA_DIR": str(tmp_path / "own")}
+    monkeypatch.setattr("os.environ", variables)
     return Settings(offline=True, data_dir=tmp_path / "own")
 
 
 def test_a_file_is_measured_beside_everything_it_is_compared_with(
     settings: Settings, chats: Path
 ) -> None:
-    outcome = evaluate.evaluate(settings, arguments(str(chats), "--misses", "1"), {})
+    outcome = measured(str(chats), "--misses", "1")
     assert list(outcome.data["rankings"]) == ["recall", "dense", "bm25", "rrf"]
     assert outcome.data["counts"]["conversations"] == 2
     assert outcome.data["command"] == "anamnesis evaluate chats.json"
@@ -102,7 +105,7 @@ def test_a_file_is_measured_beside_everything_it_is_compared_with(
 
 def test_the_table_to_keep_says_how_it_was_made(settings: Settings, chats: Path) -> None:
     words = (str(chats), "--pooled", "--no-baselines", "--seed", "3", "--markdown")
-    text = evaluate.evaluate(settings, arguments(*words), {}).text
+    text = measured(*words).text
     command = "anamnesis evaluate chats.json --pooled --no-baselines --seed 3"
     assert text.startswith(f"`{command}`, seed 3, 20")
     assert "1 conversations, 4 turns, 4 questions" in text
@@ -121,12 +124,12 @@ def test_the_own_store_answers_and_keeps_nothing(settings: Settings, tmp_path: P
     file = tmp_path / "mine.json"
     pairs = [{"query": "what is the boiler code?", "relevant_texts": ["The boiler code is 27."]}]
     file.write_text(json.dumps(pairs), encoding="utf-8")
-    outcome = evaluate.evaluate(settings, arguments("--own-store", str(file)), {})
+    outcome = measured("--own-store", str(file))
     assert outcome.data["rankings"]["recall"][-1]["recall@1"] == 1.0
     with Memory(settings) as memory:
         assert memory.get(me, id).access_count == 0
     with pytest.raises(InvalidInput, match="no file of questions"):
-        evaluate.evaluate(settings, arguments("--own-store"), {})
+        measured("--own-store")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +145,6 @@ def test_an_option_for_developers_names_the_script_that_has_it(
     words: list[str], script: str
 ) -> None:
     with pytest.raises(InvalidInput, match=words[0]) as refused:
-        evaluate.evaluate(Settings(), arguments(*words), {})
+        measured(*words)
     assert script in str(refused.value)
     assert (ROOT / script.split()[0]).is_file()

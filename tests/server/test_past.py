@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from typing import Any
+from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 
@@ -11,43 +11,49 @@ from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.cli.commands import forget, history
+from server.cli import invocation, main
+from server.cli.console import Outcome
+from server.cli.invocation import Invocation
 
 ME = Identity("me")
 
 
-def asked(id: str, undo: int = 0) -> Namespace:
-    return Namespace(id=id, undo=undo)
+@pytest.fixture
+def run(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Run a command over *memory*, as the agent `me`."""
+    monkeypatch.setattr("os.environ", {})
+    monkeypatch.setattr(invocation, "open_memory", lambda settings: nullcontext(memory))
+    return lambda *words: main.run(words, Invocation())
 
 
-def test_history_shows_each_change_and_takes_one_back(memory: Memory) -> None:
+def test_history_shows_each_change_and_undoes_one(
+    memory: Memory, run: Callable[..., Outcome]
+) -> None:
     old = memory.remember(ME, RememberRequest("Mara lives in Graz.")).id
     memory.remember(ME, RememberRequest("mara lives in graz!"))
     new = memory.remember(ME, RememberRequest("Mara lives in Linz.", replaces=old)).id
-    shown = history(memory, ME, asked(old))
+    shown = run("history", old)
     whats = [row["what"] for row in shown.data]
     assert whats[0] == "begins: Mara lives in Graz."
     assert "said again: mara lives in graz!" in whats
     assert new in whats[-1]
     assert "superseded_by" in shown.text
     number = shown.data[-1]["change"]
-    done = history(memory, ME, asked(old, number))
+    done = run("history", old, "--undo", str(number))
     assert done.data["change"] == number
     assert memory.get(ME, old).superseded_by == ""
-    last = history(memory, ME, asked(old)).data[-1]
+    last = run("history", old).data[-1]
     assert (last["how"], last["who"]) == (f"undo of change {number}", "me")
 
 
-def test_forget_by_source_previews_and_deletes(memory: Memory) -> None:
+def test_forget_by_source_previews_and_deletes(memory: Memory, run: Callable[..., Outcome]) -> None:
     for text in ("Do this.", "Do that."):
         memory.remember(ME, RememberRequest(text, source="bad.md"))
-    values: dict[str, Any] = {"ids": [], "query": "", "reason": "", "allow_again": False}
-
-    def run(**given: Any) -> Any:
-        return forget(memory, ME, Namespace(**{**values, "source": "bad.md", **given})).data
-
-    assert (run(yes=False)["status"], len(run(yes=False)["removed"])) == ("preview", 2)
+    command = ("forget", "--source", "bad.md")
+    preview = run(*command).data
+    assert (preview["status"], len(preview["removed"])) == ("preview", 2)
     assert memory.stats(ME)["memories"] == 2
-    assert (run(yes=True)["status"], memory.stats(ME)["memories"]) == ("forgotten", 0)
+    assert run(*command, "--yes").data["status"] == "forgotten"
+    assert memory.stats(ME)["memories"] == 0
     with pytest.raises(InvalidInput):
-        run(yes=True, ids=["x"])
+        run(*command, "--yes", "x")

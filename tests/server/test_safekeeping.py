@@ -8,13 +8,13 @@ from typing import Any
 
 import apsw
 import pytest
+from command_line import read
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Check, Identity
 from memory_core.remember.request import RememberRequest
 from server.cli import doctor, main
-from server.cli.parser import build_parser
 
 ME = Identity("me")
 
@@ -124,7 +124,7 @@ def test_doctor_says_that_the_folder_cannot_be_read(tmp_path: Path) -> None:
 def test_doctor_names_setup_when_the_weights_are_missing(tmp_path: Path) -> None:
     found = doctor._weights(Settings(data_dir=tmp_path, model_dir=tmp_path / "none"))
     assert found.status == "degraded"
-    assert doctor.command(found) == "anamnesis setup"
+    assert doctor.repair_command(found) == "anamnesis setup"
     assert doctor._weights(Settings(data_dir=tmp_path, embedder="ollama:x")).status == "ok"
 
 
@@ -140,8 +140,8 @@ def test_the_commands_that_it_names_exist() -> None:
     assert "anamnesis health --repair" in commands
     for each in commands:
         if "{" not in each:
-            build_parser().parse_args(each.split()[1:])
-    assert doctor.command(Check("x", "failing", "", "free some space")) == ""
+            read(each.split()[1:])
+    assert doctor.repair_command(Check("x", "failing", "", "free some space")) == ""
 
 
 # reembed

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parent.parent.parent
 HEAVY = (
@@ -28,7 +31,7 @@ HEAVY = (
 def test_serving_over_stdio_imports_nothing_heavy_before_the_handshake() -> None:
     code = (
         "import sys\n"
-        "import server.cli.main, server.stdio.server\n"
+        "import server.cli.serve, server.stdio.server\n"
         "import server.protocol.server, server.protocol.lazy_memory\n"
         "from memory_core import config\n"
         "config.load({}, {})\n"
@@ -42,9 +45,51 @@ def test_serving_over_stdio_imports_nothing_heavy_before_the_handshake() -> None
     assert done.stdout.strip() == "[]"
 
 
-def test_the_command_line_itself_does_not_import_the_sdk() -> None:
-    code = "import sys, server.cli.main; print('mcp' in sys.modules, 'rich' in sys.modules)"
+def imported(*words: str, stdin: str = "") -> set[str]:
+    """Every module that a run of the program imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "server", *words],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=True,
+    )
+    lines = (line for line in done.stderr.splitlines() if line.startswith("import time:"))
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+@pytest.mark.parametrize("words", [(), ("serve",), ("serve", "--transport", "stdio")])
+def test_serving_over_stdio_does_not_import_the_commands(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = imported(*words, "--data-dir", str(tmp_path))
+    assert {"server.cli.serve", "server.stdio.server"} <= found
+    assert {name for name in found if name.startswith("server.cli.")} == {
+        "server.cli.invocation",
+        "server.cli.serve",
+    }
+
+
+def test_what_serves_and_what_hooks_imports_neither_click_nor_rich(tmp_path: Path) -> None:
+    # with the SDK it cannot be asked for: the SDK imports uvicorn, and that click
+    code = "import sys, server.__main__, server.cli.serve, memory_core.config; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert done.stdout.strip() == "False False"
+    assert not {"click", "rich", "argparse", "mcp"} & set(done.stdout.split())
+    asked = {"hook_event_name": "UserPromptSubmit", "session_id": "one", "prompt": "where is it?"}
+    found = imported("hook", "--data-dir", str(tmp_path), stdin=json.dumps(asked))
+    assert "server.hooks.command" in found
+    assert not {"click", "rich", "argparse", "mcp", "server.cli"} & found
+
+
+def test_the_command_line_itself_imports_nothing_heavy() -> None:
+    code = (
+        f"import sys, server.cli.main; print([n for n in {(*HEAVY, 'mcp')!r} if n in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    assert done.stdout.strip() == "[]"
