@@ -141,7 +141,7 @@ class MemoryStore:
         def numbered(tx: Transaction) -> R:
             nonlocal reached
             result = build(tx)
-            reached = tx.last
+            reached = tx.last()
             return result
 
         result = self.journal.write(numbered)

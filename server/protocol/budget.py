@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from server.protocol import rendering
@@ -84,15 +85,13 @@ def fit_lists(answer: Structure, lists: Sequence[str], draw: Render) -> Structur
     for name in lists:
         answer[name] = [_clipped(item, CLIP_TO) for item in answer.get(name, [])]
     for name in lists:
-        items = answer[name]
-        keep = _most(
-            len(items),
-            lambda n, name=name, items=items: fits(  # type: ignore[misc]
-                answer | {name: items[:n]}, DEFAULT_CHARS, draw
-            ),
-        )
-        answer[name] = items[:keep]
+        keep = _most(len(answer[name]), partial(_fits_with_first, answer, name, draw))
+        answer[name] = answer[name][:keep]
     return answer
+
+
+def _fits_with_first(answer: Structure, name: str, draw: Render, count: int) -> bool:
+    return fits(answer | {name: answer[name][:count]}, DEFAULT_CHARS, draw)
 
 
 def _with_fewer_rejected(answer: Structure, budget: int) -> Structure:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -179,7 +180,7 @@ class Subscriptions:
         after, reached = self._reached, []
         for who in {subscriber.who for subscriber in self._subscribers.values()}:
             new = await self._gate.run(
-                lambda who=who: self._memory.changed(who, after),  # type: ignore[misc]
+                partial(self._memory.changed, who, after),
                 late=_LATE,
             )
             reached.append(new.reached)

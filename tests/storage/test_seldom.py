@@ -10,7 +10,9 @@ import os
 import subprocess
 import sys
 import threading
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from memory_core.storage.journal import files as journal_files
 from memory_core.storage.journal.group_commit import GroupCommit, PendingWrite
 from memory_core.storage.journal.journal import DamagedVectors, Journal
 from memory_core.storage.store import EMBEDDING, MemoryStore
+from memory_core.storage.view import View
 
 LONG = 30.0
 A, B = "a" * 20, "b" * 20
@@ -514,8 +517,15 @@ def test_a_snapshot_of_a_model_that_was_switched_just_now_is_not_written(
     shop: Any, snapshot: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, folder = snapshot
-    seen = iter([store.vectors])
-    monkeypatch.setattr(type(store), "vectors", property(lambda each: next(seen, None)))
+    reading, seen = store.reading, []
+
+    @contextmanager
+    def switched_after_the_first() -> Iterator[View]:
+        with reading() as view:
+            seen.append(view)
+            yield view if len(seen) == 1 else replace(view, vectors=None)
+
+    monkeypatch.setattr(store, "reading", switched_after_the_first)
     with pytest.raises(StorageError, match="switched just now"):
         Snapshots(store, shop.settings.storage).write()
     assert [each.name for each in folder.parent.iterdir()] == [folder.name]

@@ -37,12 +37,6 @@ SELECT {STORED} FROM changes AS c
 WHERE kind = 'access' AND seq > ? AND scrubbed = 0 AND instr(body, ?) > 0
 """
 
-_IMAGES = ("body", "before")
-_HELD = "CASE WHEN json_valid({0}) THEN json_extract({0}, '$.' || ?1) END"
-"""The text of a field in an image; NULL also where the image is damaged."""
-
-_PUTS = "kind = 'put' AND scrubbed = 0 AND seq > ?2 AND seq <= ?3"
-
 _SCRUB = """
 UPDATE changes SET source = ?, body = ?, before = ?, scrubbed = 1, checksum = ? WHERE seq = ?
 """
@@ -85,48 +79,22 @@ def erase_vectors(connection: Connection, id: str, fingerprint: str) -> None:
     connection.execute(f"{_ERASE_VECTORS} AND fingerprint = ?", (id, fingerprint))
 
 
-def blank(connection: Connection, field: str, goes: Callable[[str, str], bool], seq: int) -> None:
-    """Empty a text field in put *seq* and its before-image where *goes*(memory id, value)."""
+def blank(
+    connection: Connection, field: str, matches: Callable[[str, str], bool], seq: int
+) -> None:
+    """Empty a text field in put *seq* and its before-image where *matches*(memory id, value)."""
     sql = f"SELECT {STORED} FROM changes AS c WHERE seq = ? AND scrubbed = 0"
     for row in connection.execute(sql, (seq,)).fetchall():
-        body, before = (_blanked(text, row[3].decode(), field, goes) for text in row[9:11])
+        body, before = (blanked(text, row[3].decode(), field, matches) for text in row[9:11])
         _seal_again(connection, row, body, before)
 
 
-def text_values(connection: Connection, field: str, after: int, until: int) -> frozenset[str]:
-    """What the puts after one sequence, up to another, hold in a text field; "" left out."""
-    each = (f"SELECT {_HELD.format(image)} AS v FROM changes WHERE {_PUTS}" for image in _IMAGES)
-    sql = f"SELECT CAST(v AS BLOB) FROM ({' UNION '.join(each)}) WHERE v <> ''"
-    found = connection.execute(sql, (field, after, until)).fetchall()
-    return frozenset(value.decode("utf-8", "replace") for (value,) in found)
-
-
-def puts_where(
-    connection: Connection,
-    field: str,
-    goes: Callable[[str, str], bool],
-    after: int,
-    until: int = 2**63 - 1,
-) -> list[int]:
-    """The puts after one sequence, up to another, in which *goes*(memory id, text of a field)."""
-    sql = (
-        f"SELECT {STORED} FROM changes AS c WHERE {_PUTS}"
-        f" AND ({_HELD.format('body')} <> '' OR {_HELD.format('before')} <> '')"
-    )
-    found = []
-    for row in connection.execute(sql, (field, after, until)).fetchall():
-        if intact(row):
-            images = [_blanked(text, row[3].decode(), field, goes) for text in row[9:11]]
-            if images != [row[9], row[10]]:
-                found.append(int(row[0]))
-    return found
-
-
-def _blanked(
-    text: bytes | None, id: str, field: str, goes: Callable[[str, str], bool]
+def blanked(
+    text: bytes | None, id: str, field: str, matches: Callable[[str, str], bool]
 ) -> bytes | None:
+    """The image *text* with *field* emptied where *matches*(id, its value), of equal length."""
     image = None if text is None else decode(text)
-    if text is None or not image or not image.get(field) or not goes(id, image[field]):
+    if text is None or not image or not image.get(field) or not matches(id, image[field]):
         return text
     image[field] = ""
     return encode(image).encode().ljust(len(text))

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import apsw
-import numpy as np
-from numpy.typing import NDArray
 
 from memory_core.errors import (
     Busy,
@@ -26,11 +24,11 @@ from memory_core.errors import (
     ReadOnly,
     StorageError,
 )
-from memory_core.records import Change
-from memory_core.storage.journal import erasure, files, reading
+from memory_core.storage.journal import files
 from memory_core.storage.journal.errors import closed, from_sqlite, unwritable
-from memory_core.storage.journal.format import Connection, DamagedChange, DamagedVectors
+from memory_core.storage.journal.format import DamagedChange, DamagedVectors
 from memory_core.storage.journal.group_commit import GroupCommit, PendingWrite
+from memory_core.storage.journal.queries import Queries, rows_of
 from memory_core.storage.journal.transaction import Transaction
 from memory_core.storage.locks import FileLock
 
@@ -64,11 +62,12 @@ _ALONE = (apsw.ConstraintError, apsw.MismatchError, apsw.SQLError, apsw.TooBigEr
 """Errors of one statement that leave the rest of the transaction whole."""
 
 
-class Journal:
+class Journal(Queries):
     """The changes of one data directory, shared by any number of threads and processes.
 
-    Each question is one short read transaction; none outlives its call. All raise StorageError when
-    the file cannot be read, and DamagedChange where a text does not match its checksum.
+    Each statement is a short read transaction of its own; none outlives its call. Queries raise
+    StorageError when the file cannot be read, and DamagedChange or DamagedVectors where a row does
+    not match its checksum.
     """
 
     @classmethod
@@ -96,6 +95,7 @@ class Journal:
         self, directory: Path, clock: Callable[[], float], lock_seconds: float, read_only: bool
     ) -> None:
         """Use Journal.open."""
+        super().__init__(self._read)
         self.commits = 0
         """Commits made by this object; fewer than writes when callers share them."""
         self._path = directory / files.FILE
@@ -257,91 +257,18 @@ class Journal:
                 if self._doubtful:
                     raise
             if self._doubtful:
-                reading.require_whole(writer)
+                Queries(rows_of(writer)).require_whole()
         self._doubtful = False
         self._writer = writer
         return writer
 
     # Reading
 
-    def changes(self, after: int, limit: int = 256) -> list[Change]:
-        """Changes after sequence *after*, in order, at most *limit*; [] when there is nothing new.
-
-        Each is checked. The list ends before a damaged one; DamagedChange (with `seq`) is raised
-        when that would be the first. Vectors changes name their parts; floats come from vectors().
-        """
-        return self._read(lambda db: reading.changes(db, after, limit))
-
-    def last(self) -> int:
-        """The highest sequence number of any process, 0 when empty. Costs microseconds."""
-        return self._read(reading.last)
-
-    def fold(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Current fields of those of *ids* that live, checked; access counts included."""
-        return self._read(lambda db: reading.fold(db, ids))
-
-    def vectors(
-        self, ids: Sequence[str], fingerprint: str
-    ) -> dict[str, tuple[list[int], NDArray[np.float16]]]:
-        """Parts and vectors (n, d) of those of *ids* that the model *fingerprint* has embedded."""
-        return self._read(lambda db: reading.vectors(db, ids, fingerprint))
-
-    def all_vectors(
-        self, fingerprint: str, batch: int = 4096
-    ) -> Iterator[tuple[list[str], list[int], NDArray[np.float16]]]:
-        """All vectors of one model: memory and part of each, vectors (n, d), ordered by memory.
-
-        *batch* is in memories. Each batch is read on its own, so that no read transaction outlives
-        it; what is written meanwhile may be seen or not. Raises DamagedVectors.
-        """
-        memory = ""
-        while rows := self._vectors_after(fingerprint, memory, batch):
-            columns = reading.unpack(rows)
-            yield columns
-            memory = columns[0][-1]
-
-    def without_vectors(self, fingerprint: str, limit: int) -> list[str]:
-        """Ids of live memories, oldest first, that the model *fingerprint* has not embedded."""
-        return self._read(lambda db: reading.without_vectors(db, fingerprint, limit))
-
-    def history(self, id: str) -> list[Change]:
-        """Every change whose target is *id*, in order; those of a forgotten memory have no body."""
-        return self._read(lambda db: reading.history(db, id))
-
-    def meta(self, key: str) -> Any | None:
-        """The latest value of a meta change, or None."""
-        return self._read(lambda db: reading.meta(db, key))
-
-    def runs(self) -> list[Change]:
-        """The latest run change of every run, newest first."""
-        return self._read(reading.runs)
-
-    def run_changes(self, run: str) -> list[Change]:
-        """Every change that names the run, in order."""
-        return self._read(lambda db: reading.run_changes(db, run))
-
-    def receipt(self, key: str) -> dict[str, Any] | None:
-        """The answer stored under an idempotency key, or None."""
-        return self._read(lambda db: reading.receipt(db, key))
-
-    def puts_where(
-        self, field: str, goes: Callable[[str, str], bool], after: int, until: int
-    ) -> list[int]:
-        """The puts after one sequence, up to another, in which *goes*(memory id, text of field)."""
-        return self._read(lambda db: erasure.puts_where(db, field, goes, after, until))
-
-    def text_values(self, field: str, after: int, until: int) -> frozenset[str]:
-        """What the puts after one sequence, up to another, hold in a text field, "" left out."""
-        return self._read(lambda db: erasure.text_values(db, field, after, until))
-
-    def _vectors_after(self, fingerprint: str, memory: str, batch: int) -> list[tuple[Any, ...]]:
-        return self._read(lambda db: reading.vectors_after(db, fingerprint, memory, batch))
-
-    def _read(self, query: Callable[[Connection], R]) -> R:
+    def _read(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._reading:
             reader = self._current_reader()
             try:
-                return query(reader)
+                return reader.execute(sql, bindings).fetchall()
             except apsw.Error as error:
                 raise _failure(error, reader, "read the journal") from error
             except UnicodeDecodeError as error:
@@ -420,7 +347,7 @@ class Journal:
         """
         with self._extra_reader() as reader:
             try:
-                return reading.problems(reader)
+                return Queries(rows_of(reader)).problems()
             except apsw.Error as error:
                 return [f"{_failure(error, reader, 'read the journal').problem}"]
 
@@ -430,7 +357,7 @@ class Journal:
             "bytes": files.size(self._path),
             "wal_bytes": files.size(files.log_of(self._path)),
         }
-        return sizes | self._read(reading.counts)
+        return sizes | self.counts()
 
     def close(self) -> None:
         """Wait for the commit under way and close; later calls raise StorageError. Idempotent."""

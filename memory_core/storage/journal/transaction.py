@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput, NotFound
 from memory_core.records import Change, MemoryRecord, from_fields, repeat_key
-from memory_core.storage.journal import erasure, reading
+from memory_core.storage.journal import erasure
 from memory_core.storage.journal.format import (
     COLUMNS,
     FORMAT,
     KINDS,
     Connection,
     encode,
-    first,
     seal,
     vectors_checksum,
 )
+from memory_core.storage.journal.queries import Queries, rows_of
 
 _OWN_METHOD = {"vectors": "put_vectors", "forget": "forget"}
 
@@ -67,38 +67,36 @@ ON CONFLICT(id) DO UPDATE SET repeat = excluded.repeat, thread = excluded.thread
 """
 
 
-class Transaction:
+class Transaction(Queries):
     """One caller's changes; all of them become durable together, or none does.
 
-    Given to the function passed to Journal.write and valid only while that runs. It sees what
-    earlier transactions of the same commit wrote. *now* is the time given to its changes.
+    Given to the function passed to Journal.write and valid only while that runs. Its queries see
+    what it and earlier transactions of the same commit wrote. *now* is the time of its changes.
     """
 
     def __init__(self, connection: Connection, now: float) -> None:
         """Continue after the last change of *connection*, inside its open transaction."""
+        super().__init__(rows_of(connection))
         self.now = now
         self._db = connection
-        self._seq = reading.last(connection)
+        self._seq = super().last()
 
-    @property
     def last(self) -> int:
-        """The sequence of the last change, those of this transaction included."""
+        """The sequence of the newest change, those of this transaction included."""
         return self._seq
-
-    # What is there
 
     def find_repeat(self, key: str) -> str | None:
         """The id of the live memory with that repeat key, or None."""
-        return first(self._db, "SELECT id FROM heads WHERE repeat = ?", (key,))
+        return self._first("SELECT id FROM heads WHERE repeat = ?", (key,))
 
     def fields(self, id: str) -> dict[str, Any] | None:
-        """Current fields of a live memory, this transaction's changes included; None if none."""
-        return reading.fold(self._db, [id]).get(id)
+        """Current fields of a live memory; None when there is none."""
+        return self.fold([id]).get(id)
 
     def next_position(self, thread: str) -> int:
         """The position of the next memory in that thread; 0 in a new one."""
         sql = "SELECT max(position) FROM heads WHERE thread = ? AND thread <> ''"
-        highest = first(self._db, sql, (thread,))
+        highest = self._first(sql, (thread,))
         return 0 if highest is None else int(highest) + 1
 
     def tombstones(self, digests: Sequence[str]) -> list[tuple[str, str, float]]:
@@ -107,12 +105,7 @@ class Transaction:
             "SELECT id, digest, at FROM tombstones"
             " WHERE digest IN (SELECT value FROM json_each(?)) ORDER BY rowid"
         )
-        rows = self._db.execute(sql, (encode(list(digests)),)).fetchall()
-        return [(row[0], row[1], row[2]) for row in rows]
-
-    def receipt(self, key: str) -> dict[str, Any] | None:
-        """The answer stored under an idempotency key, or None."""
-        return reading.receipt(self._db, key)
+        return [(id, digest, at) for id, digest, at in self._rows(sql, (encode(list(digests)),))]
 
     def accesses(self, ids: Sequence[str]) -> dict[str, tuple[int, float | None]]:
         """Access count and last access of those of *ids* that live."""
@@ -120,38 +113,21 @@ class Transaction:
             "SELECT id, access_count, last_accessed FROM heads"
             " WHERE id IN (SELECT value FROM json_each(?))"
         )
-        rows = self._db.execute(sql, (encode(list(ids)),)).fetchall()
-        return {row[0]: (row[1], row[2]) for row in rows}
+        rows = self._rows(sql, (encode(list(ids)),))
+        return {id: (count, last) for id, count, last in rows}
 
     def weight(self, a: str, b: str, kind: str) -> float:
         """The weight of the link from *a* to *b*, 0 when there is none."""
-        found = first(self._db, _WEIGHT, (a, b, kind))
-        return 0.0 if found is None else float(found)
-
-    def meta(self, key: str) -> Any | None:
-        """The value of a meta key, or None."""
-        return reading.meta(self._db, key)
-
-    def without_vectors(self, fingerprint: str, limit: int) -> list[str]:
-        """Ids of live memories, oldest first, that the model *fingerprint* has not embedded."""
-        return reading.without_vectors(self._db, fingerprint, limit)
-
-    def run_changes(self, run: str) -> list[Change]:
-        """Every change that names the run, in order."""
-        return reading.run_changes(self._db, run)
-
-    def history(self, target: str) -> list[Change]:
-        """Every change with that target, in order; scrubbed ones have no body."""
-        return reading.history(self._db, target)
+        return float(self._first(_WEIGHT, (a, b, kind)) or 0.0)
 
     def latest_writer(self, id: str, field: str) -> str:
         """The run ("" for none) of the latest put that set *field* of that memory."""
-        for change in reversed(reading.history(self._db, id)):
+        for change in reversed(self.history(id)):
             if change.kind == "put" and field in (change.body or {}):
                 return change.run
         return ""
 
-    # What changes
+    # Changes
 
     def append(self, change: Change) -> int:
         """Add a change; returns its sequence number.
@@ -219,7 +195,7 @@ class Transaction:
         if self.receipt(key) is not None:
             raise InvalidInput("that idempotency key was used before", "return its receipt()")
         sql = "INSERT INTO receipts(key, body, at) VALUES(?,?,?) RETURNING seq"
-        number = first(self._db, sql, (key, encode(receipt), self.now))
+        number = self._first(sql, (key, encode(receipt), self.now))
         pairs = [(each, number) for each in sorted(set(ids))]
         self._db.executemany("INSERT INTO receipt_ids VALUES(?,?)", pairs)
 
@@ -241,16 +217,16 @@ class Transaction:
         return self._insert(change, body)
 
     def blank(
-        self, field: str, goes: Callable[[str, str], bool], known: Collection[int], after: int
+        self, field: str, matches: Callable[[str, str], bool], known: Collection[int], after: int
     ) -> None:
-        """Empty a text field in the history of all memories where *goes*(memory id, value).
+        """Empty a text field in the history of all memories where *matches*(memory id, value).
 
-        *known* are the changes up to *after* that Journal.holding found, without the lock. For a
+        *known* are the changes up to *after* that Journal.puts_where found, without the lock. For a
         value that was taken from the text of another memory, which is being forgotten. It
         announces nothing: append a put for the memories whose value of today it is.
         """
-        for seq in (*known, *erasure.puts_where(self._db, field, goes, after)):
-            erasure.blank(self._db, field, goes, seq)
+        for seq in (*known, *self.puts_where(field, matches, after)):
+            erasure.blank(self._db, field, matches, seq)
 
     def insert_row(self, table: str, row: Sequence[Any]) -> None:
         """Put a stored *row* of another journal into *table* as it is; for salvage alone."""
@@ -262,7 +238,7 @@ class Transaction:
 
     def remove_tombstone(self, tombstone_id: str) -> bool:
         """Remove a tombstone, so that its memory may be remembered again; False if unknown."""
-        if first(self._db, "SELECT 1 FROM tombstones WHERE id = ?", (tombstone_id,)) is None:
+        if self._first("SELECT 1 FROM tombstones WHERE id = ?", (tombstone_id,)) is None:
             return False
         self._db.execute("DELETE FROM tombstones WHERE id = ?", (tombstone_id,))
         return True
