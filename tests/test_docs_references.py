@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from memory_core.recall.signals import SIGNALS
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),
@@ -94,6 +96,12 @@ def test_every_document_that_a_comment_names_exists() -> None:
 )
 def test_a_pointer_to_such_a_paper_is_found(text: str) -> None:
     assert ELSEWHERE.search(text)
+
+
+def test_the_signals_in_the_documents_are_those_that_rank() -> None:
+    text = (ROOT / "docs/internals/recall.md").read_text("utf-8")
+    table = text.partition("| signal |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [s.name for s in SIGNALS]
 
 
 def test_the_floors_in_the_documents_are_those_that_are_tested() -> None:
