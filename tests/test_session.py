@@ -12,8 +12,8 @@ from memory_core.lifecycle.working_memory import (
     EMPTY,
     RECALLED,
     Activation,
-    Session,
     Sessions,
+    WorkingMemory,
 )
 from memory_core.records import Identity
 
@@ -22,15 +22,15 @@ SETTINGS = SessionSettings()
 
 
 @pytest.fixture
-def session() -> Session:
-    return Session(SETTINGS)
+def session() -> WorkingMemory:
+    return WorkingMemory(SETTINGS)
 
 
-def activate(session: Session, *ids: str, similarity: float = 0.5) -> None:
+def activate(session: WorkingMemory, *ids: str, similarity: float = 0.5) -> None:
     session.activate([Activation(id, similarity) for id in ids])
 
 
-def test_what_is_recalled_stays_in_working_memory_for_five_turns(session: Session) -> None:
+def test_what_is_recalled_stays_in_working_memory_for_five_turns(session: WorkingMemory) -> None:
     activate(session, "a")
     for left in (5, 4, 3, 2, 1):
         assert session.mind().working == {"a": left}
@@ -38,7 +38,7 @@ def test_what_is_recalled_stays_in_working_memory_for_five_turns(session: Sessio
     assert session.mind().working == {}
 
 
-def test_reactivation_renews_and_keeps_the_higher_score(session: Session) -> None:
+def test_reactivation_renews_and_keeps_the_higher_score(session: WorkingMemory) -> None:
     activate(session, "a", similarity=0.9)
     session.tick()
     session.tick()
@@ -48,12 +48,12 @@ def test_reactivation_renews_and_keeps_the_higher_score(session: Session) -> Non
     assert "a" in session.mind().working  # 0.9 still counts
 
 
-def test_when_full_the_lowest_goes(session: Session) -> None:
+def test_when_full_the_lowest_goes(session: WorkingMemory) -> None:
     session.activate([Activation(f"m{n}", n / 20) for n in range(12)])
     assert set(session.mind().working) == {f"m{n}" for n in range(2, 12)}
 
 
-def test_stale_items_are_rescored_and_do_not_crowd_out(session: Session) -> None:
+def test_stale_items_are_rescored_and_do_not_crowd_out(session: WorkingMemory) -> None:
     activate(session, *(f"old{n}" for n in range(10)), similarity=0.9)
     session.rescore({f"old{n}": 0.05 for n in range(10)})
     activate(session, "new", similarity=0.3)
@@ -61,7 +61,7 @@ def test_stale_items_are_rescored_and_do_not_crowd_out(session: Session) -> None
     assert len(session.mind().working) == 10
 
 
-def test_another_topic_empties_working_memory_within_five_turns(session: Session) -> None:
+def test_another_topic_empties_working_memory_within_five_turns(session: WorkingMemory) -> None:
     activate(session, "zebra", "lion")
     for turn in range(5):
         session.tick()
@@ -69,14 +69,14 @@ def test_another_topic_empties_working_memory_within_five_turns(session: Session
     assert not {"zebra", "lion"} & set(session.mind().working)
 
 
-def test_the_hot_buffer_keeps_the_twenty_recalled_last(session: Session) -> None:
+def test_the_hot_buffer_keeps_the_twenty_recalled_last(session: WorkingMemory) -> None:
     for n in range(30):
         activate(session, f"m{n}")
     activate(session, "m12")
     assert session.mind().hot == (*(f"m{n}" for n in range(10, 30) if n != 12), "m12")
 
 
-def test_priming_falls_with_turns_and_ends_after_ten(session: Session) -> None:
+def test_priming_falls_with_turns_and_ends_after_ten(session: WorkingMemory) -> None:
     activate(session, "a")
     shares = []
     for _ in range(11):
@@ -87,7 +87,7 @@ def test_priming_falls_with_turns_and_ends_after_ten(session: Session) -> None:
     assert session.mind().primed == {}
 
 
-def test_reactivation_resets_priming(session: Session) -> None:
+def test_reactivation_resets_priming(session: WorkingMemory) -> None:
     activate(session, "a")
     for _ in range(4):
         session.tick()
@@ -96,7 +96,7 @@ def test_reactivation_resets_priming(session: Session) -> None:
     assert session.mind().primed["a"] == pytest.approx(1.0)
 
 
-def test_what_comes_from_a_lower_tier_is_promoted_once(session: Session) -> None:
+def test_what_comes_from_a_lower_tier_is_promoted_once(session: WorkingMemory) -> None:
     session.activate([Activation("a", 0.5, "long_term", "Africa"), Activation("b", 0.5, "active")])
     session.activate([Activation("a", 0.5, "recent", "Africa")])
     assert session.mind().promoted == {"a": "long_term"}
@@ -108,7 +108,7 @@ def test_what_comes_from_a_lower_tier_is_promoted_once(session: Session) -> None
 
 @given(st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 30), st.floats(-1, 1))), max_size=80))
 def test_sizes_and_lives_stay_within_their_bounds(steps: list[tuple[int, float] | None]) -> None:
-    session = Session(SETTINGS)
+    session = WorkingMemory(SETTINGS)
     for step in steps:
         if step is None:
             session.tick()

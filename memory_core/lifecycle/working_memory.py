@@ -69,7 +69,7 @@ class Activation:
     topic: str = ""
 
 
-class Session:
+class WorkingMemory:
     """The state of one conversation; not thread-safe by itself."""
 
     def __init__(self, settings: SessionSettings) -> None:
@@ -132,13 +132,13 @@ class Sessions:
         """Start empty."""
         self._settings = settings
         self._lock = threading.Lock()
-        self._sessions: OrderedDict[tuple[str, str, str], Session] = OrderedDict()
+        self._sessions: OrderedDict[tuple[str, str, str], WorkingMemory] = OrderedDict()
         self._recalled: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
     def heard(self, who: Identity, session: str) -> None:
         """Note a turn of the conversation: its working memory ages by one turn."""
 
-        def tick(state: Session) -> None:
+        def tick(state: WorkingMemory) -> None:
             state.observed = True
             state.tick()
 
@@ -147,7 +147,7 @@ class Sessions:
     def asked(self, who: Identity, session: str) -> Mind:
         """The state of the conversation; a query ages it where no turns are observed."""
 
-        def look(state: Session) -> Mind:
+        def look(state: WorkingMemory) -> Mind:
             if not state.observed:
                 state.tick()
             return state.mind()
@@ -166,7 +166,7 @@ class Sessions:
         *similarities* are the cosines of working memory to its query.
         """
 
-        def renew(state: Session) -> None:
+        def renew(state: WorkingMemory) -> None:
             state.rescore(similarities)
             state.activate(found)
 
@@ -199,12 +199,12 @@ class Sessions:
         with self._lock:
             return list(self._recalled.get(who.agent, ()))
 
-    def _within(self, who: Identity, session: str, work: Callable[[Session], T]) -> T | None:
+    def _within(self, who: Identity, session: str, work: Callable[[WorkingMemory], T]) -> T | None:
         if not session:
             return None
         key = (who.agent, who.team, session)
         with self._lock:
-            state = self._sessions.setdefault(key, Session(self._settings))
+            state = self._sessions.setdefault(key, WorkingMemory(self._settings))
             self._sessions.move_to_end(key)
             _cut(self._sessions, CONVERSATIONS)
             return work(state)
