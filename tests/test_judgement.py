@@ -8,7 +8,7 @@ import pytest
 
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
-from memory_core.recall.confidence import is_cue
+from memory_core.recall.confidence import only_names
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
@@ -36,7 +36,7 @@ OpenMemory = Callable[..., Memory]
     ],
 )
 def test_a_cue_names_something_and_asks_nothing(query: str, cue: bool) -> None:
-    assert is_cue(query) == cue
+    assert only_names(query) == cue
 
 
 @pytest.fixture

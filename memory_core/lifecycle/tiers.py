@@ -109,7 +109,7 @@ def moves(
         limits.recent_most,
         limits.long_term_most,
     )
-    found = tiers.settle(held, bounds)
+    found = tiers.next_moves(held, bounds)
     moving = np.flatnonzero(found != tiers.STAY)
     return {
         columns.id(row): move

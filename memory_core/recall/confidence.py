@@ -29,8 +29,8 @@ NEAR = 50
 FEW = 20
 """Among fewer candidates the lead of the best says nothing."""
 
-CUE_WORDS = 3
-"""So many words, those that only join them apart, may name a thing without asking anything."""
+NAMING_WORDS = 3
+"""At most so many words, joining ones not counted, name a thing without asking anything."""
 
 _JOINING = frozenset(listed("a an and at for in my of on or our the to with am das der die im und"))
 _NUMBER = re.compile(r"\d")
@@ -73,12 +73,12 @@ def judge(view: View, cues: Cues, found: Candidates, folded: Rows) -> float:
         return calibration.FILTERED
     evidence = _measure(view, cues, found, folded)
     sure = calibration.confidence(evidence)
-    if not is_cue(text):
+    if not only_names(text):
         return sure
     return max(sure, calibration.association(evidence, len(view.columns)))
 
 
-def is_cue(query: str) -> bool:
+def only_names(query: str) -> bool:
     """True for a name or a thing ("zebra", "creatures of the savannah") that asks no question.
 
     Such a query wants what is associated with it, whether or not anything answers it. A number is
@@ -86,7 +86,7 @@ def is_cue(query: str) -> bool:
     """
     words = [word.casefold() for word in WORD.findall(query)]
     said = [word for word in words if word not in _JOINING]
-    named = 0 < len(said) <= CUE_WORDS and not any(map(_NUMBER.search, said))
+    named = 0 < len(said) <= NAMING_WORDS and not any(map(_NUMBER.search, said))
     return named and "?" not in query and _ASKING.isdisjoint(said) and not CJK.search(query)
 
 

@@ -1,7 +1,7 @@
 """Spreading activation: along the thread of a conversation, and over its session.
 
-The kernel and its weights are measured (design, section 5: +5 to +9 points of recall@10 on LoCoMo):
-an answer is found through its question, and a turn through the turns around it.
+An answer is found through its question, and a turn through the turns around it. Measured on LoCoMo:
+the kernel gains 5 to 9 points of recall@10.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ KERNEL = {-1: 0.1, 1: 0.2, -2: 0.2, 2: 0.1}
 ANSWER = 0.5
 """Further share of the previous turn's score when that turn asks a question."""
 GATE_WORDS = 30
-"""A turn longer than this many words lends less, 30 / words of its score.
+"""A turn longer than this many words passes on less, 30 / words of its score.
 
-Gating the turn that lends, rather than the one that gains, was better on every development set:
+Gating the turn that passes on, rather than the one that gains, was better on every development set:
 LoCoMo recall@1 45.5 against 43.1 and @10 83.4 against 83.1, BEAM @10 65.0 against 63.7.
 """
 

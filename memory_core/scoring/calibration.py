@@ -1,10 +1,10 @@
-"""Knowing what is known: a calibrated confidence and the feeling that goes with it.
+"""The calibrated confidence of a recall, and its band: high, moderate, low or none.
 
-Cosine alone separates answerable from unanswerable questions badly (AUC 0.67 on LoCoMo, where the
-evidence of a question is taken away); with the words that are covered and the lead of the best it
-does better: 0.79, and 0.85 with questions of other conversations among them. The numbers were
-fitted by `tests/bench/confidence.py` on LoCoMo and the project's dialogue, half of the weight each;
-it also shows what they are worth on conversations that they were not fitted on.
+A logistic function of the evidence. Cosine alone separates answerable from unanswerable questions
+badly (AUC 0.67 on LoCoMo, where the evidence of a question is taken away); with the words that are
+covered and the lead of the best the AUC is 0.79, and 0.85 with questions of other conversations
+among them. `tests/bench/confidence.py` fitted the numbers on LoCoMo and the project's dialogue,
+half of the weight each, and measures them on conversations that they were not fitted on.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ import math
 from dataclasses import dataclass
 
 HIGH, MODERATE, LOW = 0.7, 0.4, 0.2
-"""Bands of the calibrated confidence."""
+"""From here on the confidence is called so; below LOW nothing was found."""
 
 FILTERED = 0.9
-"""Confidence where a time or another filter is all that was asked for: what passes it answers."""
+"""Confidence where a time or another filter is all that the query asks for: what passes answers."""
 
 PARTIALS = 3
-"""Half-matches offered when nothing was found."""
+"""Partial matches returned when nothing was found."""
 
 WITH_VECTORS = (-3.26, 3.87, 1.76)
 """Constant, then the weights of cosine, and of ln(1 + lead) x the larger of it and coverage."""
 
 STRANGE, STEEP = (0.1, 0.055), 12.0
-"""Cosine of a cue that asks nothing with the closest of n memories that have nothing to do with it:
-the first, plus the second x sqrt(2 ln n), as a normal law has it. There LOW begins, and the logit
+"""The closest cosine of a bare name to n memories that have nothing to do with it: the first, plus
+the second x sqrt(2 ln n), the expected maximum of a normal law. LOW begins there, and the logit
 rises by the third for each 1 of cosine.
 
-Of 42 words for something that two conversations speak of (21 words, each asked of both), 39 come
-as near as that, and 31 of 80 for something that neither does.
+Of 42 words for something that two conversations mention (21 words, each asked of both), 39 come
+as near as that; of 80 for something that neither mentions, 31.
 """
 
 WITH_WORDS = (-1.39, 2.98)
 """Constant and weight of coverage, while there are no vectors."""
 
 ASSOCIATED = 0.39
-"""Confidence that something goes with a cue, at most."""
+"""The highest confidence that something is associated with a bare name."""
 
 SMALL = 6
-"""A store of fewer memories is taken to hold so many when a cue is judged."""
+"""A store of fewer memories counts as one of so many."""
 
 USUAL_LEAD = 3.5
-"""Taken for the lead where there are too few candidates to tell."""
+"""Stands in for the lead where there are too few candidates for one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for the best hits.
+    """The evidence for the best hits.
 
-    *cosine*: the closest passage or whole text to the question as those whom it names would put it,
-    NaN while there are no vectors. *coverage*: the
-    share (0-1) of the question's words, names apart, weighted by rarity, that one of the best holds
-    in its neighbourhood. *lead*: by how much the best score is above the tenth, NaN among few.
+    *cosine*: of the closest passage or whole text to the query as those whom it names would put it,
+    NaN without vectors. *coverage*: the largest share (0-1) of the query's words, names apart,
+    weighted by rarity, that one of the best holds with the turns around it. *lead*: by how much the
+    best score is above the tenth, NaN among few.
     """
 
     cosine: float
@@ -62,7 +62,7 @@ class Evidence:
 
 
 def confidence(evidence: Evidence) -> float:
-    """How sure recall may be, 0 to 1, that one of the first ten memories answers the question."""
+    """The probability, 0 to 1, that one of the first ten memories answers the query."""
     if math.isnan(evidence.cosine):
         constant, covered = WITH_WORDS
         return _logistic(constant + covered * evidence.coverage)
@@ -72,10 +72,10 @@ def confidence(evidence: Evidence) -> float:
 
 
 def association(evidence: Evidence, among: int) -> float:
-    """How sure recall may be that what it found goes with a cue that asks nothing.
+    """The confidence, below MODERATE, that what was found is associated with a bare name.
 
-    Words decide where all of them are held, as of a name; else meaning does, *among* so many
-    memories: one of many is always somewhat near. Less than MODERATE: to go with is not to answer.
+    Words decide where all of them occur, as those of a name do; else meaning does, *among* so many
+    memories: one of many is always somewhat near.
     """
     if evidence.coverage > 0.99 or math.isnan(evidence.cosine):
         constant, covered = WITH_WORDS
@@ -87,7 +87,7 @@ def association(evidence: Evidence, among: int) -> float:
 
 
 def backed(evidence: Evidence, lead: float) -> float:
-    """ln(1 + *lead*) as far as meaning or words back it: the best of bad matches may lead too."""
+    """ln(1 + *lead*) times the better of cosine and coverage: a bad match may lead too."""
     return math.log1p(max(0.0, lead)) * max(0.0, evidence.cosine, evidence.coverage)
 
 

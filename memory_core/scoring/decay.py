@@ -1,7 +1,6 @@
-"""Forgetting: how much of a memory is retained without access.
+"""Retention and priming: how much of a memory is left without access.
 
-Retention decides the life cycle (sweep, prune) and ties; it moves a score by at most the bound of
-the cognitive prior, 5 % of the spread.
+Retention decides the life cycle (sweep, prune, ties); ranking follows it within `cognition_bound`.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ def retention(
     """Retention after *age_s* seconds since the last access, in (0, 1]; 1 at age 0.
 
     Exponential with a true half-life; each earlier access slows it logarithmically: the rate is
-    divided by 1 + w ln(1 + accesses). A negative age, as after a clock that was set back,
-    counts as 0. Raises InvalidInput for a half-life that is not positive.
+    divided by 1 + w ln(1 + accesses). A negative age, as after a clock that was
+    set back, counts as 0. Raises InvalidInput for a half-life that is not positive.
     """
     if np.any(np.asarray(half_life_s) <= 0):
         raise InvalidInput("half_life_s must be positive", "correct the [decay] settings")
@@ -43,7 +42,7 @@ STRENGTH = 0.3
 def share(turns: int, rate: float) -> float:
     """e^(-rate x turns): what is left of priming *turns* after activation, from 1 towards 0.
 
-    Ranking uses it inside the bound of the cognitive prior.
+    Ranking uses it within `cognition_bound`.
     """
     return math.exp(-rate * turns)
 

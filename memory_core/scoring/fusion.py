@@ -28,7 +28,7 @@ def z_scores(signal: NDArray[np.floating]) -> Scores:
 
 
 WORDS_ENOUGH = 0.5
-"""From this coverage on words have their whole weight."""
+"""From this coverage on words have their full weight."""
 
 
 def trust_in_words(coverage: float) -> float:

@@ -1,7 +1,5 @@
-"""Maximal marginal relevance: relevance against sameness.
-
-Carbonell and Goldstein, 1998.
-"""
+"""Orders after the score: maximal marginal relevance (Carbonell and Goldstein, 1998), and the newer
+before what it supersedes."""
 
 from __future__ import annotations
 
@@ -21,8 +19,8 @@ def select(
     """The indices of at most *k* candidates in the order in which they are chosen.
 
     Each choice maximises lambda * relevance - (1 - lambda) * sameness, with relevance scaled to
-    0..1. Sameness is summed over those chosen, for the third telling of a fact is worth less than
-    the second (the paper takes the largest); of a pair it rises from 0 at the lower cosine of
+    0..1. Sameness is summed over those chosen, because a third telling of a fact is worth less
+    than the second (the paper takes the largest); of a pair it rises from 0 at the lower cosine of
     *alike* to 1 at the upper one, because models differ in what a cosine means. *vectors* (n, d)
     are unit length; a row of NaN is like nothing. lambda 1 is plain order of relevance.
     """

@@ -1,7 +1,7 @@
-"""The life cycle of memories through the tiers: what leaves the ring, goes cold, is crowded out.
+"""Which memories change their tier: what leaves the ring, goes cold, exceeds a cap.
 
-Tiers decide what is offered verbatim and what is swept, never the ranking, and
-nothing is deleted: what goes is retired, which recall still searches in its second pass.
+Tiers decide what is returned verbatim and what is swept, never the ranking. Nothing is deleted: a
+retired memory is still searched in the second pass of a recall.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 STAY, KEPT, UNKEPT, COLD, CROWDED, OVER = range(6)
-"""What becomes of a memory: nothing; out of the ring to recent, or retired; recent to long_term
-because it is cold, or because recent is full; long_term to retired because that is full."""
+"""The moves of a memory: none; out of the ring to recent, or retired; recent to long_term because
+it is cold, or because recent is full; long_term to retired because that is full."""
 
 PROTECTED_IMPORTANCE = 0.85
 """From here on a memory is a decision, a correction or an instruction and no cap retires it."""
@@ -26,7 +26,7 @@ class Held:
     """Memories of one store that are neither retired nor replaced, one value each.
 
     *tier* is ACTIVE, RECENT or LONG_TERM; *ringed* True while one is among the last turns of a
-    conversation that goes on; *covered* True when a summary rests on it; *owner* is a number for
+    conversation that goes on; *covered* True when a summary was made of it; *owner* is a number for
     whose it is: caps are for one owner. *retention* and *importance* are 0-1, *age_s* and
     *recorded_at* seconds.
     """
@@ -52,12 +52,12 @@ class Bounds:
     long_term_most: int
 
 
-def settle(held: Held, bounds: Bounds) -> NDArray[np.int8]:
-    """What becomes of each memory now (STAY ... OVER).
+def next_moves(held: Held, bounds: Bounds) -> NDArray[np.int8]:
+    """The move that each memory makes now (STAY ... OVER).
 
-    A turn that left the ring is kept from *keep_importance* on, and when a summary is derived from
-    it. A recent one is cold below *cold_retention* once it is older than *cold_s*. Beyond the caps
-    of an owner the least important go first, the oldest first among equals.
+    A turn that left the ring is kept from *keep_importance* on, and when a summary was made of it.
+    A recent one is cold below *cold_retention* once it is older than *cold_s*. Beyond the caps of
+    an owner the least important are moved first, the oldest first among equals.
     """
     moves = np.zeros(len(held.tier), dtype=np.int8)
     left = (held.tier == ACTIVE) & ~held.ringed
@@ -104,8 +104,8 @@ def faded(
 ) -> NDArray[np.bool_]:
     """True where retention is below *least_retention* and importance at most *most_importance*.
 
-    Corrections and instructions (importance from 0.85) stay whatever the settings say. One
-    value a memory; all between 0 and 1.
+    Corrections and instructions (importance from 0.85) stay whatever the settings say. One value a
+    memory; all between 0 and 1.
     """
     little = (importance <= most_importance) & (importance < PROTECTED_IMPORTANCE)
     return np.asarray((retention < least_retention) & little, dtype=np.bool_)

@@ -49,7 +49,7 @@ def held(count: int = 1, **columns: list[float]) -> Held:
 
 
 def settle(bounds: Bounds = BOUNDS, **columns: list[float]) -> list[int]:
-    return tiers.settle(held(len(next(iter(columns.values()))), **columns), bounds).tolist()
+    return tiers.next_moves(held(len(next(iter(columns.values()))), **columns), bounds).tolist()
 
 
 def test_what_leaves_the_ring_is_kept_from_an_importance_on() -> None:
@@ -132,7 +132,7 @@ def test_settling_keeps_the_caps_and_is_done_after_a_second_time(
         recorded_at=list(range(len(rows))),
     )
     for _ in range(4):  # active -> recent -> long_term -> retired, then there is nothing to do
-        moves = tiers.settle(state, bounds)
+        moves = tiers.next_moves(state, bounds)
         tier = np.where(moves == KEPT, RECENT, state.tier)
         tier = np.where((moves == COLD) | (moves == CROWDED), LONG_TERM, tier)
         stays = (moves != UNKEPT) & (moves != OVER)
@@ -142,7 +142,7 @@ def test_settling_keeps_the_caps_and_is_done_after_a_second_time(
                 for name in Held.__dataclass_fields__
             )
         )
-    assert not tiers.settle(state, bounds).any()
+    assert not tiers.next_moves(state, bounds).any()
     for owner in (0, 1):
         mine = state.owner == owner
         assert np.count_nonzero(mine & (state.tier == RECENT)) <= recent
