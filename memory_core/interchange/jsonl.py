@@ -1,11 +1,11 @@
-"""A memory as one line of JSON, with all its fields, and back without loss.
+"""Memories as JSON records with all their fields, and back without loss.
 
 Times are ISO 8601 in UTC with at least six decimals and a "Z"; a float of seconds that needs more
 decimals to come back exactly gets up to nine. A time that ISO 8601 cannot carry (outside the years
 1 to 9999, or finer than a nanosecond) is written as a number of seconds since 1970.
 
-Decision: unknown fields are ignored and named in a warning, so that a file of a newer version can
-be read; anything wrong in a known field is an error, so that nothing is half imported.
+Unknown fields are ignored and named in a warning, so that a file of a newer version can be read. A
+wrong value of a known field is an error, so that nothing is half imported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -52,25 +52,18 @@ _TIME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedLine:
-    """One memory that was read, the *line* it stood on (from 1), and what was ignored or mended."""
-
-    line: int
-    memory: MemoryRecord
-    warnings: tuple[str, ...] = ()
-
-
 def to_record(memory: MemoryRecord) -> dict[str, Any]:
     """Every field of *memory*, in order, ready for JSON; times as described above, unset ones None.
 
-    Raises InvalidInput when a time is not finite.
+    Raises InvalidInput when a number is not finite.
     """
     record: dict[str, Any] = {}
     for name in _NAMES:
         value = getattr(memory, name)
+        if isinstance(value, float) and not math.isfinite(value):
+            raise InvalidInput(f"{name} is {value}", "correct it, then export")
         if name in _TIMES and value is not None:
-            value = _time_text(name, float(value))
+            value = _time_text(float(value))
         record[name] = list(value) if name in _LISTS else value
     return record
 
@@ -78,8 +71,8 @@ def to_record(memory: MemoryRecord) -> dict[str, Any]:
 def from_record(record: Mapping[str, Any]) -> tuple[MemoryRecord, tuple[str, ...]]:
     """The memory of *record*, and warnings about unknown fields and replaced lone surrogates.
 
-    Only "text" must be there; the others take their defaults. A missing id becomes "" and is for
-    the caller to give. A date alone means its first moment in UTC, in valid_until its last
+    Only "text" must be there; the others take their defaults. A missing id becomes "", which
+    the caller replaces. A date alone means its first moment in UTC, in valid_until its last
     microsecond. Raises InvalidInput, which names the field and what is allowed.
     """
     if "text" not in record:
@@ -90,35 +83,10 @@ def from_record(record: Mapping[str, Any]) -> tuple[MemoryRecord, tuple[str, ...
     for name in _NAMES:
         if name in record:
             value = _value(name, record[name])
-            values[name] = mended = _mended(value)
-            if mended != value:
+            values[name] = clean = _without_surrogates(value)
+            if clean != value:
                 warnings.append(f"{name}: a lone surrogate became U+FFFD")
     return MemoryRecord(**values), tuple(warnings)
-
-
-def write(memories: Iterable[MemoryRecord]) -> Iterator[str]:
-    """One line of JSON a memory, in UTF-8 text without ASCII escapes, each ending in a newline."""
-    for memory in memories:
-        try:
-            yield json.dumps(to_record(memory), ensure_ascii=False, allow_nan=False) + "\n"
-        except ValueError:
-            raise InvalidInput(
-                f"memory {memory.id} holds a number that is not finite", "correct it, then export"
-            ) from None
-
-
-def read(lines: Iterable[str]) -> Iterator[ImportedLine]:
-    """The memories of *lines*, one at a time; blank lines are skipped.
-
-    Raises InvalidInput at the first line that is wrong; the message begins with its number and
-    names the field.
-    """
-    for number, record in read_records(lines):
-        try:
-            memory, warnings = from_record(record)
-        except InvalidInput as problem:
-            raise InvalidInput(f"line {number}: {problem.problem}", problem.next_step) from None
-        yield ImportedLine(number, memory, warnings)
 
 
 def read_records(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -224,10 +192,8 @@ def _since_1970(moment: datetime) -> int:
     return past.days * 86_400 + past.seconds
 
 
-def _time_text(name: str, seconds: float) -> str | float:
+def _time_text(seconds: float) -> str | float:
     """The inverse of _time: repr has the fewest decimals that lead back to the same float."""
-    if not math.isfinite(seconds):
-        raise InvalidInput(f"{name} is {seconds}", "correct it, then export")
     if not _FIRST <= seconds < _LAST:
         return seconds
     exact = Fraction(Decimal(repr(seconds)))
@@ -254,9 +220,9 @@ def _finite(value: float) -> bool:
         return False
 
 
-def _mended(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     if isinstance(value, tuple):
-        return tuple(_mended(text) for text in value)
+        return tuple(_without_surrogates(text) for text in value)
     if not isinstance(value, str) or value.isascii():
         return value
     return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
