@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from memory_core.consolidate.plan import Action
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
-from memory_core.gist.passthrough import telling
+from memory_core.gist.passthrough import central
 from memory_core.records import (
     DERIVED,
     TRUSTS,
@@ -308,7 +308,7 @@ def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
     said = list({sentence: (memory, sentence) for memory, sentence in reversed(said)}.values())[
         ::-1
     ]
-    chosen = [said[place] for place in telling([sentence for _, sentence in said], most)]
+    chosen = [said[place] for place in central([sentence for _, sentence in said], most)]
     days = {day_words(memory.occurred_at) for memory, _ in chosen}
     parts, speaker, day = [], "", ""
     for memory, sentence in chosen:

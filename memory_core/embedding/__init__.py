@@ -1,1 +1,1 @@
-"""Text to vectors: which model, where its weights come from, and running it."""
+"""Embedding: which model turns text into vectors, where its weights come from, how it runs."""

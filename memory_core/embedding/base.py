@@ -1,4 +1,4 @@
-"""What an embedder is: its protocol, the profile of a model, and the check that it makes sense."""
+"""The protocol of embedders, the profile of a model, and the sanity check of its vectors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What belongs to the name of an embedding model: its prefixes, its size and its thresholds.
+    """The properties of an embedding model: its prefixes, its dimension and its thresholds.
 
-    *dimension* None means whatever the model gives. The thresholds are cosines in document space
-    (no query prefix) and differ from model to model, because some press all texts into a narrow
-    cone: *near_duplicate* from which two texts may say the same (numbers, names and negation still
-    decide), *related* from which they are about the same thing, *topic* of a text to the centroid
-    of its topic, *cluster* of two episodes of one cluster. With *first_person* a question about
-    somebody who speaks in the store is also embedded as they would put it.
+    *dimension* None accepts any. The thresholds are cosines in document space (no query prefix),
+    and differ between models because some map all texts into a narrow cone. *near_duplicate*: two
+    texts may say the same (numbers, names and negation decide). *related*: they are about the same
+    thing. *topic*: a text belongs to the topic with that centroid. *cluster*: two episodes belong
+    to one cluster. With *first_person*, a question about a speaker of the store is also embedded in
+    the first person.
     """
 
     query_prefix: str = ""
@@ -46,7 +46,7 @@ PROFILES = {
     "all-MiniLM-L6-v2": Profile(dimension=384, first_person=True),
     # Trained on the same pairs as MiniLM, thresholds taken over, not measured.
     "all-mpnet-base-v2": Profile(dimension=768),
-    # Narrower cone; seed rows A2.2, A4.6, A5.1, not measured.
+    # Narrower cone; not measured.
     "bge-large-en-v1.5": Profile(
         query_prefix="Represent this sentence for searching relevant passages: ",
         dimension=1024,
@@ -61,9 +61,9 @@ PROFILES = {
 
 
 def profile_of(name: str, settings: EmbedderSettings) -> Profile:
-    """The built-in profile of the model called *name*, overruled by what *settings* set.
+    """The built-in profile of the model *name*, overridden by *settings*.
 
-    A model that is not known gets the plain profile: no prefixes, thresholds as for MiniLM.
+    An unknown model gets the default profile: no prefixes, thresholds as for MiniLM.
     """
     built_in = PROFILES.get(name.rstrip("/").rsplit("/", 1)[-1].split(":", 1)[0], Profile())
     given = {
@@ -75,9 +75,9 @@ def profile_of(name: str, settings: EmbedderSettings) -> Profile:
 
 
 def fingerprint_of(base: str, profile: Profile) -> str:
-    """*base*, which names weights and length limit, and the document prefix where there is one.
+    """*base*, which names weights and length limit, with a hash of the document prefix, if any.
 
-    The query prefix is left out: it does not touch what is stored.
+    The query prefix is left out, because it does not change stored vectors.
     """
     if not profile.document_prefix:
         return base
@@ -88,7 +88,7 @@ class Embedder(Protocol):
     """Turns text into vectors of unit length. Thread-safe. Only `choose` makes one.
 
     *fingerprint* names the weights and the recipe from text to vector (length limit, document
-    prefix). Vectors with the same fingerprint can be compared, whichever backend made them.
+    prefix). Vectors with the same fingerprint are comparable, whichever backend made them.
     """
 
     name: str
@@ -159,9 +159,9 @@ def unit_rows(rows: Any, count: int, dimension: int | None, name: str) -> NDArra
 
 
 def examined(embedder: Embedder) -> Embedder:
-    """*embedder* itself, once two texts gave two vectors, twice the same, and a query fits them.
+    """*embedder*, after a check: different texts give different vectors, equal texts equal ones.
 
-    Raises EncoderUnavailable otherwise. Shapes, length and finiteness are those of `unit_rows`.
+    Raises EncoderUnavailable otherwise. `unit_rows` has checked shape, length and finiteness.
     """
     first = embedder.documents(SAMPLES)
     again = embedder.documents(SAMPLES[::-1])[::-1]

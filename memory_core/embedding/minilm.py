@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 through ONNX Runtime, on the official weights, without torch.
 
 The only file that imports onnxruntime and tokenizers. The graph beside it holds the computation;
-its weights are references into model.safetensors, which is mapped into memory wherever it lies.
+its weights are references into model.safetensors, which is mapped into memory where it is stored.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 NAME = "all-MiniLM-L6-v2"
 DIMENSION = 384
 MAX_PIECES = 256
-"""Word pieces of a text that count, the two markers included; the rest is cut off. The length the
-model's authors set (sentence_bert_config.json)."""
+"""Most word pieces of a text, the two markers included; the rest is cut off. The limit of the
+model's authors (sentence_bert_config.json)."""
 BASE_FINGERPRINT = f"{NAME}:{FILES[MODEL].sha256[:8]}:{MAX_PIECES}"
 
 PROBE = "Mara moved to Lisbon three weeks ago, and her train leaves at 7:45."
@@ -52,18 +52,18 @@ _FIX = "run `anamnesis setup`, which checks the files and fetches damaged ones a
 
 
 def load(settings: Settings, indexes: Sequence[str] = (PUBLIC_INDEX,)) -> MiniLM:
-    """The embedder on this machine's weights, which are fetched first if need be.
+    """The embedder; its weights are fetched first if this machine has none.
 
-    Raises EncoderUnavailable with the fix when they cannot be had or give wrong vectors.
+    Raises EncoderUnavailable with the fix when there are none or they give wrong vectors.
     """
-    from memory_core.config import forbid_telemetry  # 17 MiB that the model itself needs not have
+    from memory_core.config import forbid_telemetry  # 17 MiB that the model does not need
 
     forbid_telemetry()
     return MiniLM(acquire(settings, indexes), profile_of(NAME, settings.embedding))
 
 
 def is_minilm(vector: NDArray[np.float32]) -> bool:
-    """True when *vector*, of unit length, is what this model makes of PROBE."""
+    """True when *vector*, of unit length, is this model's vector of PROBE."""
     golden: NDArray[np.float32] = np.load(PACKAGED / "golden.npy")
     return vector.shape == golden.shape and float(vector @ golden) >= PARITY
 
@@ -81,7 +81,7 @@ class MiniLM:
     def __init__(self, folder: Path, profile: Profile = PROFILES[NAME]) -> None:
         """Load from *folder*, whose files `acquisition.locate` has checked.
 
-        Raises EncoderUnavailable when the vectors come out wrong all the same.
+        Raises EncoderUnavailable when the vectors are wrong.
         """
         self.profile = profile
         self.fingerprint = fingerprint_of(BASE_FINGERPRINT, self.profile)
@@ -153,7 +153,7 @@ def _tokenizer(folder: Path) -> Any:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    tokenizer.no_padding()  # the file pads everything to 128 pieces
+    tokenizer.no_padding()  # the file pads every text to 128 pieces
     tokenizer.enable_truncation(MAX_PIECES)
     return tokenizer
 
@@ -163,8 +163,8 @@ def _session(folder: Path) -> Any:
     from onnxruntime.capi import onnxruntime_pybind11_state as vendor
 
     options = onnxruntime.SessionOptions()
-    # one thread a call: spinning helpers cost more than they save on one sentence, and calls of
-    # several callers run side by side anyway
+    # one thread a call: spinning helper threads cost more than they save on one sentence, and
+    # concurrent calls run in parallel anyway
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
     options.log_severity_level = 3

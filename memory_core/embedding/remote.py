@@ -1,4 +1,4 @@
-"""Embedding by a server: Ollama, or anything that speaks OpenAI's /v1/embeddings."""
+"""Embedding by a server: Ollama, or any server of OpenAI's /v1/embeddings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RemoteEmbedder:
     def __init__(
         self, weights: str, name: str, settings: Settings, request: Callable[[list[str]], Any]
     ) -> None:
-        """*weights* names what the server runs, for the fingerprint; *request* gives a row a text.
+        """*weights* names the weights, for the fingerprint; *request* returns a row for each text.
 
         Asks for one vector to learn the dimension. Raises EncoderUnavailable when that fails or is
         not the dimension that the profile expects.
@@ -59,10 +59,10 @@ class RemoteEmbedder:
 
 
 def ollama_embedder(name: str, settings: Settings) -> RemoteEmbedder:
-    """The model *name* of an Ollama server, at `settings.embedding.url` or Ollama's own default.
+    """The model *name* of an Ollama server, at `settings.embedding.url` or Ollama's default.
 
-    The fingerprint holds the digest of the model, where the server tells it, because a name such
-    as "nomic-embed-text:latest" can come to mean other weights. Raises EncoderUnavailable.
+    The fingerprint holds the digest of the model, if the server reports it, because the weights
+    behind a name such as "nomic-embed-text:latest" can change. Raises EncoderUnavailable.
     """
     import httpx
     import ollama
@@ -86,7 +86,7 @@ def ollama_embedder(name: str, settings: Settings) -> RemoteEmbedder:
                 "start it, or set url under [embedding] in the settings file",
             ) from None
         except (ValidationError, ValueError, TypeError, AttributeError):
-            # the client takes for granted that any JSON is an object
+            # the client assumes that any JSON is an object
             raise EncoderUnavailable(
                 f"{where} gave an unreadable answer", "check that url names an Ollama server"
             ) from None
@@ -138,7 +138,7 @@ def openai_embedder(name: str, settings: Settings, key: str) -> RemoteEmbedder:
 
 
 def _rows(answer: Any, base: str) -> list[Any]:
-    """The vectors in the order of the texts; the protocol lets a server send them in any."""
+    """The vectors in the order of the texts; the protocol allows any order."""
     try:
         entries = sorted(answer.json()["data"], key=lambda entry: int(entry["index"]))
         return [entry["embedding"] for entry in entries]

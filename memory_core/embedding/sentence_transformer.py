@@ -1,4 +1,4 @@
-"""Any model of the sentence-transformers library, by name or folder. Comes as an extra."""
+"""Any model of the sentence-transformers library, by name or folder. Needs an extra."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _SAMPLED = 64
 class SentenceTransformerEmbedder:
     """A model run by sentence-transformers on torch. Thread-safe: one call at a time.
 
-    When it turns out to be all-MiniLM-L6-v2 (256 pieces, PROBE at cosine >= 0.9999) it has the
-    fingerprint of the built-in embedder, and a store can be used with either.
+    If it is all-MiniLM-L6-v2 (256 pieces, PROBE at cosine >= 0.9999), it has the fingerprint of the
+    built-in embedder, and a store can be used with either.
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
@@ -41,7 +41,7 @@ class SentenceTransformerEmbedder:
         self._lock = threading.Lock()
         self._model = _load(name, settings.offline)
         self._threads = _threads()
-        # the model may know no dimension, or lie; what it gives is what counts
+        # the dimension that the model reports may be missing or wrong; measure it
         probe = self._embed([PROBE], self.profile.dimension)
         self.dimension = probe.shape[1]
         length = self._model.max_seq_length
@@ -71,7 +71,7 @@ class SentenceTransformerEmbedder:
             torch.set_num_threads(1 if len(texts) == 1 else self._threads)
             rows = self._model.encode(
                 texts,
-                prompt="",  # prefixes are the profile's; a prompt of the model would come on top
+                prompt="",  # the profile has the prefixes; the model would add its own
                 batch_size=_BATCH,
                 show_progress_bar=False,
                 convert_to_numpy=True,
@@ -110,9 +110,9 @@ def _threads() -> int:
 
 
 def _digest(model: Any) -> str:
-    """Eight digits that name the weights: names, shapes and 64 values of every tensor.
+    """Eight hex digits of a hash over the weights: names, shapes and 64 values of every tensor.
 
-    Whatever file the weights came from; reading all of a large model would take seconds.
+    Independent of the file format; hashing all of a large model would take seconds.
     """
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):

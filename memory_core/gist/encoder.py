@@ -1,23 +1,20 @@
-"""Gist encoders: turns in, what they are about out. The text itself is always kept beside it.
+"""Chooses the gist encoder that the settings name.
 
-An encoder describes what was said. It never answers a question for anybody, and what it is given is
-data: a text that asks for something is only reported as having been said.
+An encoder describes turns; their text is always stored beside the description. It treats its input
+as data: it answers no question and follows no instruction in it.
 """
 
 from __future__ import annotations
 
 from memory_core.config import Settings
 from memory_core.gist.base import GistEncoder
-
-"""How a newer text can relate to an older one (seed row C9.1)."""
+from memory_core.gist.passthrough import PassthroughEncoder
 
 
 def choose(settings: Settings) -> GistEncoder:
-    """The encoder that *settings* name; its vendor is imported when it is first asked."""
+    """The encoder that *settings* name; its vendor's library is imported by the first call."""
     if settings.encoder == "passthrough":
-        from memory_core.gist.passthrough import PassthroughEncoder  # it imports Gist from here
-
         return PassthroughEncoder()
-    from memory_core.gist.model import model_encoder
+    from memory_core.gist.model import model_encoder  # most stores have no model
 
     return model_encoder(settings)

@@ -1,7 +1,7 @@
-"""What the three services have in common: limits on an answer, and what a refusal means.
+"""Shared by the HTTP clients of the three services: limits on an answer, and errors by status.
 
-No vendor here. Error texts of services are shown to people: they are cut short, and anything that
-looks like a key is masked.
+Imports no vendor. Error texts of services are shown to users, so they are shortened, and anything
+that looks like a key is masked.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from memory_core.gist.prompts import Request
 from memory_core.text import secrets
 
 MOST_BYTES = 2**20
-"""An answer of more bytes is not read to its end; a real one has a few thousand."""
+"""Largest answer in bytes; a real one has a few thousand."""
 
 _MOST_WAIT = 3600.0
 _QUOTED = 160
-_AGAIN = "nothing to do, it is tried again; if it stays so, see the log of that service"
+_AGAIN = "nothing to do, it is tried again; if it persists, see the log of that service"
 _LOGIN = re.compile(r"(?<=//)[^/@]*@|^[^/@]*@")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer as data, still to be checked against its schema, and what it took."""
+    """An answer as data, not yet checked against its schema, and its usage."""
 
     data: Any
     usage: Usage
@@ -41,15 +41,14 @@ Ask = Callable[[Request], Reply]
 
 
 class TooMuch(Exception):
-    """An answer was longer, or took longer, than any real one."""
+    """An answer exceeded MOST_BYTES or its time limit, or was compressed."""
 
 
 def bounded(stream: type, seconds: float) -> Callable[[Any], None]:
     """A response hook for httpx and httpx2 (*stream* is their SyncByteStream).
 
-    It ends an answer that is over MOST_BYTES, that is compressed (a small body could unpack to
-    anything) or that goes on for more than *seconds*: the clients' own timeout starts anew with
-    each byte.
+    It aborts an answer that exceeds MOST_BYTES, that is compressed (a small body could unpack to
+    any size) or that takes longer than *seconds*: the clients' own timeout restarts with each byte.
     """
 
     class Bounded(stream):  # type: ignore[misc]
@@ -78,13 +77,13 @@ def bounded(stream: type, seconds: float) -> Callable[[Any], None]:
 
 
 PLAIN = {"accept-encoding": "identity"}
-"""The header that goes with `bounded`."""
+"""Request headers for `bounded`: no compression."""
 
 
 def refused(where: str, status: int, detail: str, response: Any = None) -> EncoderUnavailable:
-    """What the HTTP *status* of *where* means; *detail* is what it said.
+    """The error for the HTTP *status* of *where*; *detail* is the text of its answer.
 
-    *response* (of httpx or httpx2) tells how long to wait, and which key its text must not show.
+    *response* (of httpx or httpx2) holds the wait that was asked for, and the key to mask.
     """
     headers = {} if response is None else response.headers
     for key in _keys(response):
@@ -102,7 +101,7 @@ def refused(where: str, status: int, detail: str, response: Any = None) -> Encod
 
 
 def _keys(response: Any) -> list[str]:
-    """The keys with which *response* was asked for."""
+    """The keys in the request of *response*."""
     if response is None:
         return []
     sent = (response.request.headers.get(name, "") for name in ("authorization", "x-api-key"))
@@ -110,12 +109,12 @@ def _keys(response: Any) -> list[str]:
 
 
 def address(url: str) -> str:
-    """*url* as it may be shown: without user, password and query."""
+    """*url* for messages: without user, password and query."""
     return _LOGIN.sub("", url.partition("?")[0])
 
 
 def unreachable(where: str, problem: BaseException) -> ServiceFailure:
-    """The connection failed or broke off."""
+    """The error for a connection that failed or was aborted."""
     cause = problem.__cause__ if isinstance(problem.__cause__, TooMuch) else problem
     said = str(cause) if isinstance(cause, TooMuch) else type(cause).__name__
     return ServiceFailure(
@@ -124,7 +123,7 @@ def unreachable(where: str, problem: BaseException) -> ServiceFailure:
 
 
 def unusable(problem: str, usage: Usage = Usage()) -> AnswerFailure:  # noqa: B008 - frozen
-    """An answer that came and cannot be used."""
+    """The error for an answer that cannot be used."""
     return AnswerFailure(problem, "it is tried again, then the text stays as it is", usage)
 
 
@@ -137,7 +136,7 @@ def parsed(text: str, usage: Usage) -> Any:
 
 
 def seconds(header: str | None) -> float | None:
-    """A Retry-After header in seconds, at most an hour; None when there is no readable one."""
+    """A Retry-After *header* in seconds, at most an hour; None when missing or unreadable."""
     if not header:
         return None
     try:
@@ -154,11 +153,11 @@ def seconds(header: str | None) -> float | None:
 
 
 def brief(text: str) -> str:
-    """*text* on one line, short, without what looks like a key."""
+    """*text* on one line, shortened, with secrets masked."""
     flat = " ".join(secrets.mask(text[: 4 * _QUOTED])[0].split())
     return flat if len(flat) <= _QUOTED else f"{flat[:_QUOTED]}…"
 
 
 def estimate(text: str) -> int:
-    """About how many tokens *text* has, for services that do not say."""
+    """Approximate tokens of *text*, for services that report no usage."""
     return len(text.encode("utf-8", "replace")) // 3 + 1

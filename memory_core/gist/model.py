@@ -1,4 +1,4 @@
-"""The encoder behind which a model stands: asks by the prompts, checks the shape of the answer."""
+"""The encoder with a model: sends the prompts and checks the shape of the answers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _FACTS = 16
 
 
 class ModelEncoder:
-    """A GistEncoder over one way to ask a model. What it gives has the right shape, no more."""
+    """A GistEncoder over one model. It checks the shape of answers, not their truth."""
 
     def __init__(
         self, name: str, model: str, ask: Ask, prices: tuple[float, float] | None = None
     ) -> None:
-        """*name* is that of the settings; *ask* reaches *model*, which costs *prices*."""
+        """*name* is that of the settings; *ask* calls *model*, which costs *prices*."""
         self.name = name
         self.model = model
         self.prices = prices
@@ -41,13 +41,13 @@ class ModelEncoder:
         """See GistEncoder. Raises ServiceFailure, or AnswerFailure when a turn is left out."""
         from memory_core.gist.answers import EncodeAnswer
 
-        answer, usage = self._asked(prompts.encode(context, turns), EncodeAnswer)
+        answer, usage = self._answer(prompts.encode(context, turns), EncodeAnswer)
         numbers = range(len(context) + 1, len(context) + len(turns) + 1)
-        told = {each.turn: each for each in answer.turns}
-        if not all(number in told for number in numbers):
+        reports = {each.turn: each for each in answer.turns}
+        if not all(number in reports for number in numbers):
             raise http_client.unusable("the model's answer leaves out turns", usage)
         return Encoded(
-            tuple(self._gist(told[number]) for number in numbers),
+            tuple(self._gist(reports[number]) for number in numbers),
             tuple(
                 _fact(fact)
                 for fact in answer.facts[: _FACTS * len(turns)]
@@ -60,17 +60,17 @@ class ModelEncoder:
         """See GistEncoder. Raises ServiceFailure or AnswerFailure."""
         from memory_core.gist.answers import SummariseAnswer
 
-        answer, usage = self._asked(prompts.summarise(texts, sentences), SummariseAnswer)
+        answer, usage = self._answer(prompts.summarise(texts, sentences), SummariseAnswer)
         return Summarised(" ".join(answer.summary.split()), usage)
 
     def relate(self, older: str, newer: str) -> Related:
         """See GistEncoder. Raises ServiceFailure or AnswerFailure."""
         from memory_core.gist.answers import RelateAnswer
 
-        answer, usage = self._asked(prompts.relate(older, newer), RelateAnswer)
+        answer, usage = self._answer(prompts.relate(older, newer), RelateAnswer)
         return Related(answer.relation, _label(answer.detail), usage)
 
-    def _asked(self, request: prompts.Request, shape: type[A]) -> tuple[A, Usage]:
+    def _answer(self, request: prompts.Request, shape: type[A]) -> tuple[A, Usage]:
         from pydantic import ValidationError
 
         reply = self._ask(request)
@@ -87,7 +87,7 @@ class ModelEncoder:
             tags=_labels((tag.casefold() for tag in answer.tags), _TAGS),
             topic=_label(answer.topic),
             entities=_labels(answer.entities, _ENTITIES),
-            importance=_share(answer.importance),
+            importance=_clamp(answer.importance),
             reason=self.version,
         )
 
@@ -97,21 +97,21 @@ def _fact(answer: answers.FactAnswer) -> Fact:
         text=_flat(answer.text),
         kind=answer.kind,
         sources=tuple(sorted({number - 1 for number in answer.sources})),
-        importance=_share(answer.importance),
+        importance=_clamp(answer.importance),
         topic=_label(answer.topic),
         entities=_labels(answer.entities, _ENTITIES),
     )
 
 
 def _sourced(answer: answers.FactAnswer, context: int, stop: int) -> bool:
-    """True when the fact says something and rests on turns that were shown, one of them new."""
+    """True when the fact has a text, and sources that were shown, one of them new."""
     shown = all(0 < number < stop for number in answer.sources)
     new = any(number > context for number in answer.sources)
     return shown and new and 0 < len(answer.text.strip()) <= _SENTENCE
 
 
-def _share(value: float) -> float:
-    """*value* within 0 and 1: schemas of some vendors cannot bound a number. NaN becomes 0.5."""
+def _clamp(value: float) -> float:
+    """*value* clamped to 0-1: some vendors' schemas cannot bound a number. NaN becomes 0.5."""
     return round(min(1.0, max(0.0, value)), 3) if value == value else 0.5
 
 
@@ -129,7 +129,7 @@ def _labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
 
 
 def model_encoder(settings: Settings) -> ModelEncoder:
-    """The encoder with the model that *settings* name."""
+    """The encoder of the model that *settings* name."""
     from memory_core.gist.claude import PRICES, Claude
     from memory_core.gist.ollama import Ollama
     from memory_core.gist.openai_compatible import OpenAICompatible

@@ -1,4 +1,4 @@
-"""A model of an Ollama server, through the official client, held to a JSON schema (row B1.6)."""
+"""A model of an Ollama server, through the official client, with answers in a JSON schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPARE = 512
 
 
 class Ollama:
-    """Asks /api/chat; at `encoder_url` or where the client looks by itself (OLLAMA_HOST)."""
+    """Calls /api/chat at `encoder_url`, or at the client's default (OLLAMA_HOST)."""
 
     def __init__(self, settings: Settings) -> None:
         """Imports and connects nothing yet."""
@@ -40,9 +40,9 @@ class Ollama:
 
         where = f"Ollama at {http_client.address(self._url)}" if self._url else "Ollama"
         try:
-            return _reply(self._sent(request), request)
+            return _reply(self._send(request), request)
         except vendor.ResponseError as problem:
-            cause = problem.__context__  # the client keeps no headers, its cause does
+            cause = problem.__context__  # the client drops the headers, its cause has them
             response = cause.response if isinstance(cause, httpx.HTTPStatusError) else None
             raise http_client.refused(
                 where, problem.status_code, str(problem.error), response
@@ -52,10 +52,10 @@ class Ollama:
         except (ConnectionError, httpx.HTTPError) as problem:
             raise http_client.unreachable(where, problem) from None
         except (ValidationError, ValueError, TypeError, AttributeError):
-            # the client takes for granted that any JSON is an object
+            # the client assumes that any JSON is an object
             raise http_client.unusable(f"{where} gave an unreadable answer") from None
 
-    def _sent(self, request: Request) -> vendor.ChatResponse:
+    def _send(self, request: Request) -> vendor.ChatResponse:
         room = http_client.estimate(request.system + request.data) + request.most + _SPARE
         options: dict[str, Any] = {"temperature": 0, "num_predict": request.most, "num_ctx": room}
         return self._client().chat(

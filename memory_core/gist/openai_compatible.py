@@ -1,7 +1,7 @@
-"""Anything that speaks OpenAI's chat completions: vLLM, LM Studio, llama.cpp, OpenAI (row B1.7).
+"""Any server of OpenAI's chat completions: vLLM, LM Studio, llama.cpp, OpenAI.
 
-Over httpx2, without a vendor's client: the protocol is one request, and the servers that speak it
-differ from OpenAI in just the ways that a client would take for errors.
+Over httpx2, without a vendor's client: the protocol is one request, and other servers differ from
+OpenAI in ways that its client reports as errors.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KEY = "OPENAI_API_KEY"
 
 
 class OpenAICompatible:
-    """Asks POST {encoder_url}/v1/chat/completions; the key is sent when there is one."""
+    """Calls POST {encoder_url}/v1/chat/completions, with the key if there is one."""
 
     def __init__(self, settings: Settings) -> None:
         """Imports and connects nothing yet."""
@@ -56,7 +56,7 @@ class OpenAICompatible:
 
     def _body(self, request: Request) -> dict[str, Any]:
         shape = {"name": request.name, "strict": True, "schema": request.schema}
-        official = self._url == OPENAI_URL  # its newer models take neither of the older names
+        official = self._url == OPENAI_URL  # its newer models accept neither of the older names
         limit = {"max_completion_tokens": request.most}
         return {
             "model": self.model,
@@ -86,13 +86,13 @@ class OpenAICompatible:
 def _reply(answer: httpx2.Response, request: Request, where: str) -> Reply:
     try:
         whole = answer.json()
-        choice, told = whole["choices"][0], whole.get("usage") or {}
+        choice, spent = whole["choices"][0], whole.get("usage") or {}
         message, text = choice["message"], choice["message"].get("content") or ""
         reason = choice.get("finish_reason")
         taken = int(
-            told.get("prompt_tokens") or http_client.estimate(request.system + request.data)
+            spent.get("prompt_tokens") or http_client.estimate(request.system + request.data)
         )
-        usage = Usage(taken, int(told.get("completion_tokens") or http_client.estimate(text)))
+        usage = Usage(taken, int(spent.get("completion_tokens") or http_client.estimate(text)))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
         raise http_client.unusable(f"{where} gave an unreadable answer") from None
     if message.get("refusal") or reason == "content_filter":

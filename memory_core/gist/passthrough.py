@@ -1,4 +1,4 @@
-"""Gists without a model: the text itself, or its most telling sentences (seed rows B1.5, B4.3)."""
+"""Gists without a model: the text itself, or its most central sentences."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GIST_WORDS = 40
 
 
 class PassthroughEncoder:
-    """Extracts; invents nothing, needs nothing, takes well under a millisecond for a short text."""
+    """Extracts sentences; takes well under a millisecond for a short text."""
 
     name = "passthrough"
     model = ""
@@ -34,15 +34,15 @@ class PassthroughEncoder:
         turns: Sequence[InputTurn],
         context: Sequence[InputTurn] = (),  # noqa: ARG002 - the protocol's; models use it
     ) -> Encoded:
-        """The gist of each turn from its own sentences; no facts, *context* makes no difference."""
+        """The gist of each turn from its own sentences; no facts. Ignores *context*."""
         return Encoded(tuple(_gist(turn) for turn in turns))
 
     def summarise(self, texts: Sequence[str], sentences: int) -> Summarised:
-        """The most telling sentences of *texts*, verbatim."""
+        """The most central sentences of *texts*, verbatim."""
         return Summarised(summarise(texts, sentences))
 
     def relate(self, older: str, newer: str) -> Related:
-        """Only what rules can tell for sure: "duplicate" for the same claims in the same words."""
+        """Only what rules decide: "duplicate" for the same claims in the same words, else ""."""
         a, b = claims(older), claims(newer)
         same = agree(a, b) and sorted(a.order) == sorted(b.order)
         return Related("duplicate" if same else "")
@@ -73,18 +73,15 @@ def summarise(texts: Sequence[str], sentences: int) -> str:
     """An extractive summary of *texts*: at most *sentences* of their sentences, in order, verbatim.
 
     Sentences are ranked by how many of the other sentences share their content words (centrality
-    by word overlap, damped by length) and fall by what they share with those already taken. Nothing
-    stands in it that is not in the sources. "" when there is nothing to say.
+    by word overlap, damped by length), and lose rank by what they share with those already chosen.
+    Adds nothing that is not in the sources. "" when they hold no sentence.
     """
     found = list(dict.fromkeys(sentence for text in texts for sentence in passages.sentences(text)))
-    return " ".join(found[place] for place in telling(found, sentences))
+    return " ".join(found[place] for place in central(found, sentences))
 
 
-def telling(found: Sequence[str], most: int) -> list[int]:
-    """The places of the at most *most* sentences of *found* that say most of the whole, in order.
-
-    How they are ranked stands at `summarise`.
-    """
+def central(found: Sequence[str], most: int) -> list[int]:
+    """The indices, ascending, of at most *most* sentences of *found*, ranked as in `summarise`."""
     bags = [frozenset(content_words(sentence)) for sentence in found]
     shared = Counter(word for bag in bags for word in bag)
     scores = {place: _centrality(bag, shared) for place, bag in enumerate(bags)}

@@ -1,1 +1,1 @@
-"""How two texts relate: duplicate, correction, contradiction."""
+"""How two texts relate: duplicates, corrections, contradictions, by rules for what texts state."""

@@ -1,7 +1,7 @@
-"""Claims of a text: numbers, names, negation; they separate an update from a duplicate.
+"""Claims: the numbers, names, polarity and values of a text, which tell an update from a duplicate.
 
-Measured with MiniLM: "port 5432" and "port 5433" 0.973, "likes" and "does not like" 0.920, true
-paraphrases 0.941. So two texts agree only when they also agree here.
+Vectors cannot. Cosines measured with MiniLM: "port 5432" and "port 5433" 0.973, "likes" and "does
+not like" 0.920, true paraphrases 0.941. So two close texts agree only when their claims do.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _OPPOSITE_PAIRS = """
 
 
 def _by_word(pairs: str) -> dict[str, str]:
-    """Each word of *pairs* with the number of its pair and its side; a deeper line goes on."""
+    """Each word of *pairs* -> the number of its pair and its side; indented lines continue one."""
     sides: dict[str, str] = {}
     for number, pair in enumerate(pairs.replace("\n        |", " |").strip().split("\n")):
         for side, group in enumerate(pair.split("|")):
@@ -124,7 +124,7 @@ _OPPOSITES = _by_word(_OPPOSITE_PAIRS)
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What of a text must be equal for two texts to say the same.
+    """What two texts must have in common to say the same.
 
     *numbers* with sign and decimals, "3pm" with its half of the day; *names* casefolded; *negated*
     True when the text denies or ends something; *values* words of a class that exclude each other
@@ -141,7 +141,7 @@ class Claims:
 def claims(text: str, names: Collection[str] | None = None) -> Claims:
     """The claims of *text*. Linear in its length; never raises.
 
-    *names* are its entities when the caller has them already.
+    *names* are its entities, if the caller knows them.
     """
     order = tuple(words(text))
     values = {_KINDS[word] for word in order if word in _KINDS}
@@ -156,15 +156,14 @@ def claims(text: str, names: Collection[str] | None = None) -> Claims:
 
 
 def agree(a: Claims, b: Claims) -> bool:
-    """True when nothing that can be told without a model keeps *a* and *b* from saying the same."""
+    """True when no rule keeps *a* and *b* from saying the same."""
     return not opposed(a, b)
 
 
 def opposed(a: Claims, b: Claims) -> str:
-    """Why *a* and *b* do not say the same: "numbers", "polarity", "names", "values", "order","
-    " or "".
+    """Why *a* and *b* do not say the same: "numbers", "polarity", "names", "values", "order" or "".
 
-    The first that applies. A name counts as shared when all its words stand in the other text.
+    The first that applies. A name is shared when the other text holds all its words.
     """
     if a.numbers != b.numbers:
         return "numbers"
@@ -188,7 +187,7 @@ def _holds(text: Claims, names: frozenset[str]) -> bool:
 
 
 def _exclude(a: frozenset[str], b: frozenset[str]) -> bool:
-    """True when both name something of one class and neither contains what the other names."""
+    """True when both name values of one class, and *a* lacks those of *b*."""
     for value in a - b:
         kind = value.rsplit(" ", 1)[0]
         others = {other for other in b if other.rsplit(" ", 1)[0] == kind}
@@ -198,8 +197,7 @@ def _exclude(a: frozenset[str], b: frozenset[str]) -> bool:
 
 
 def _swapped(a: Claims, b: Claims) -> bool:
-    """True when names (or, without names, any words) change places: "Ann owes Ben", "Ben owes"
-    " Ann"."""
+    """True when names (or, without names, any words) change places: Ann owes Ben, Ben owes Ann."""
     if not a.names:
         return True
     first = [word for word in a.order if word.removesuffix("'s") in a.names]

@@ -1,8 +1,8 @@
-"""What a later memory does to an earlier one, by what the two texts say; no model, no I/O.
+"""Corrections: how a later memory changes an earlier one, by their texts. No model, no I/O.
 
-Five shapes: another value in place of the first, the opposite, an end
-without a new value, a part of what was said, and another value for a while only. Shared by the
-walk of a write, which acts on corrections that are noticed in speech, and by sleep.
+Five shapes: another value in place of the first, the opposite, an end without a new value, a change
+of a part, and another value for a while only. `remember` uses them for a correction that it notices
+in a text, consolidation for all memories.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from memory_core.text.words import content_words
 __all__ = ["Correction", "Said", "correction", "corrects", "extends", "said"]
 
 _THINGS = frozenset({"number", "day", "date", "name"})
-"""Attributes of things rather than people: "the meeting" of May need not be that of June."""
+"""Attributes of things: "the meeting" of May need not be that of June."""
 
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What the newer memory does: *relation* is "updates" or "contradicts".
+    """How the newer memory changes the older one: *relation* is "updates" or "contradicts".
 
-    *partial*: the older one says more, which still holds. *until*: the newer one holds until then,
-    and the older one again afterwards; None for good. *clear* False: to be reported only.
+    *partial*: the older one says more, which still holds. *until*: when the newer one ends and the
+    older one holds again (epoch seconds); None for good. *clear* False: to be reported only.
     """
 
     relation: str
@@ -48,12 +48,12 @@ class Said:
 
 
 def said(memory: MemoryRecord) -> Said:
-    """*memory* with what it states."""
+    """*memory* with its statements."""
     return Said(memory, *_parsed(memory.text, memory.speaker))
 
 
 def clear_cache() -> None:
-    """Forget what was taken apart; a run over 10,000 memories leaves tens of megabytes here."""
+    """Empty the cache of parsed texts: a run over 10,000 memories leaves tens of megabytes."""
     _parsed.cache_clear()
 
 
@@ -63,7 +63,7 @@ def _parsed(text: str, speaker: str) -> tuple[tuple[Statement, ...], int]:
 
 
 def correction(older: Said, newer: Said) -> Correction | None:
-    """What *newer* does to *older* by their statements; None when nothing."""
+    """How *newer* changes *older* by their statements; None when it does not."""
     before = {statement.key: statement for statement in older.statements}
     found = [
         (before[now.key], now, what)
@@ -97,7 +97,7 @@ def _until(memory: MemoryRecord) -> float | None:
 
 
 def _is_clear(statement: Statement, newer: MemoryRecord) -> bool:
-    """False for a thing called by one bare word, unless the newer text says that it corrects."""
+    """False for a thing named by one bare word, unless the newer text says that it corrects."""
     subject = [word for word in statement.subject.split() if word != SELF]
     bare = len(subject) == 1 and SELF not in statement.subject
     return not (bare and statement.attribute in _THINGS) or corrects(newer.text)

@@ -1,8 +1,8 @@
-"""How two close texts relate, and which results say the same.
+"""Relations between close texts, and folding of results that say the same.
 
-A cosine threshold alone destroys facts (measured with MiniLM: port 5432 / port 5433 0.973; likes /
-does not like 0.920; true paraphrases 0.941), so closeness only opens the question and the claims
-of the two texts (numbers, names, polarity) answer it.
+A cosine threshold alone would destroy facts (MiniLM: port 5432 / port 5433 0.973; likes / does not
+like 0.920; true paraphrases 0.941). Close vectors select a pair; the claims of its texts (numbers,
+names, polarity) decide.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ EXTENDS = "extends"
 SIMILAR = "similar"
 DUPLICATE_OF = "duplicate_of"
 RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
-"""Kinds of links between a later memory and what it bears on."""
-
+"""Kinds of links from a later memory to the one that it changes."""
 
 _RELATIONS = {"": DUPLICATE, "numbers": UPDATES, "values": UPDATES, "polarity": CONTRADICTS}
 
@@ -28,9 +27,9 @@ _RELATIONS = {"": DUPLICATE, "numbers": UPDATES, "values": UPDATES, "polarity": 
 def relation(difference: str) -> str:
     """The relation of a near-duplicate pair from what sets their claims apart.
 
-    *difference* "": they agree. Another number or value ("numbers", "values") is an update of the
-    same attribute, another polarity contradicts; another name or word order ("names", "order") is
-    only similar, because it is usually about something else.
+    *difference* is that of claims.opposed; "" when they agree. Another number or value ("numbers",
+    "values") updates the same attribute, another polarity contradicts. Another name or word order
+    ("names", "order") is only similar: it is usually about something else.
     """
     return _RELATIONS.get(difference, SIMILAR)
 

@@ -1,8 +1,8 @@
-"""Statements: who, which attribute, which value; enough to see that a later one takes its place.
+"""Statements: subject, attribute and value of plain sentences, so that a later one can replace one.
 
-Rules for plain sentences of the shapes in which people correct themselves ("moved to", "no longer",
-"is now"): English here, German in `statements_german`. What fits no rule is no statement: silence
-is better than a wrong claim.
+Rules for the shapes in which people correct themselves ("moved to", "no longer", "is now"): English
+here, German in `german`. A sentence that fits no rule is no statement: none is better than a wrong
+one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from memory_core.relations import german as statements_german
+from memory_core.relations import german
 from memory_core.relations.german import Clause
 from memory_core.text.passages import sentences
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
@@ -114,11 +114,11 @@ _UNITS = frozenset(listed("am pm o'clock euro euros eur usd dollars percent minu
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One thing that is said of one subject.
+    """One attribute of one subject.
 
-    *subject* and *value* are words without articles, casefolded. *attribute* names what can have
-    one value only when *single*, else what can have several. *ended*: it is said that it held once
-    and does not any more, and *then* what came instead. *place* counts the clauses of the text.
+    *subject* and *value* are words without articles, casefolded. An *attribute* has one value when
+    *single*, else several. *ended*: it held once and no longer does, and *then* is what replaced
+    it. *place* is the index of the clause in the text.
     """
 
     subject: str
@@ -132,7 +132,7 @@ class Statement:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What two statements share that can contradict each other."""
+        """Statements with the same key can contradict each other."""
         return self.subject, self.attribute, "" if self.single else self.value
 
 
@@ -152,9 +152,9 @@ def statements(text: str, speaker: str = "") -> tuple[tuple[Statement, ...], int
 
 
 def verdict(older: Statement, newer: Statement) -> str:
-    """What *newer* does to *older*, whose key is the same: "replaces", "flips", "ends" or "".
+    """How *newer* changes *older*, which has the same key: "replaces", "flips", "ends" or "".
 
-    It ends what it takes back without another value; it flips what it now affirms or denies.
+    "ends" takes a value back without a new one; "flips" affirms or denies what was not.
     """
     if older.affirmed and newer.affirmed:
         return "replaces" if older.value != newer.value else ""
@@ -166,11 +166,11 @@ def verdict(older: Statement, newer: Statement) -> str:
 
 
 _ENDING = ("have", "employer", "partner", "place")
-"""Attributes whose denial says that it is over: nobody denies a car that they never had."""
+"""Attributes whose denial means an end: nobody denies a car that they never had."""
 
 
 def corrects(text: str) -> bool:
-    """True when *text* has the words of somebody who corrects what was said before."""
+    """True when *text* has the words of a correction."""
     return _CORRECTS.search(text[:2_000]) is not None
 
 
@@ -186,7 +186,7 @@ _CORRECTS = re.compile(
 
 
 def _clauses(sentence: str) -> Iterator[str]:
-    """The parts of *sentence* that can say something of their own: from three words on."""
+    """The clauses of *sentence* that have at least three words."""
     plain = _OPENING.sub("", sentence.strip().replace("’", "'"))
     for part in _CLAUSE.split(plain):
         part = _OPENING.sub("", part.strip(" .!,;:\"'“”()"))
@@ -198,9 +198,9 @@ def _statement(clause: str, me: str, place: int) -> Statement | None:
     lowered = clause.casefold()
     if len(clause) > 300:
         return None
-    if statements_german.is_german(clause):
-        german = statements_german.read(clause)
-        return None if german is None else _from_german(german, me, place)
+    if german.is_german(clause):
+        parsed = german.read(clause)
+        return None if parsed is None else _from_german(parsed, me, place)
     if _HEDGE.search(lowered):
         return None
     lowered = _CANNOT_BEAR.sub("hate", _BOUNDED.sub("", _LEAD.sub("", lowered)))
@@ -223,7 +223,7 @@ def _statement(clause: str, me: str, place: int) -> Statement | None:
 
 
 def _plain(stated: Statement, me: str) -> Statement | None:
-    """*stated* with subject and value in their plain words; None when it says too little."""
+    """*stated* with normalised subject and value; None when too little is left."""
     attribute, noun = stated.attribute, ""
     if attribute.startswith("number "):
         attribute, noun = "number", attribute.removeprefix("number ")
@@ -247,7 +247,7 @@ def _from_german(found: Clause, me: str, place: int) -> Statement | None:
 
 
 def _switch(match: re.Match[str], me: str, place: int) -> Statement | None:
-    """That something is not used any more since something else is."""
+    """A statement that one thing is used in place of another."""
     who, old = _subject(match["subject"], me), _value(match["old"] or match["old2"])
     new = _value(_TAIL.sub("", match["new"] or match["new2"]))
     if not who or not old or not new:
@@ -333,7 +333,7 @@ _RULES = (_partner, _works, _place, _state, _habit, _quality)
 
 
 def _subject(phrase: str, me: str) -> str:
-    """The words of a subject that tell it from others, "" for one that names nobody."""
+    """The words that identify a subject, "" when it names nobody."""
     phrase = re.sub(r"\b(?:of|for|in) (?:the|our|my)?\b", " ", phrase)
     found = [word.removesuffix("'s") for word in words(phrase)]
     found = [me if word in ("i", "my", "we", "mine", "i'm", "i've") else word for word in found]
@@ -354,7 +354,7 @@ _FILLING = frozenset(
 
 
 def _class(value: str) -> str:
-    """What kind of value it is, when two of a kind exclude each other; else ""."""
+    """The class of a value (day, date, number) whose values exclude each other; else ""."""
     found = [word for word in words(value) if word not in _FILLING]
     if not found or len(found) > 5:
         return ""
@@ -373,14 +373,14 @@ def _class(value: str) -> str:
 
 
 def _named(value: str, raw: str) -> bool:
-    """True when *value* begins with a word that the clause writes with a capital."""
+    """True when *value* begins with a word that is capitalised in the clause."""
     first = next((word for word in words(value) if word not in _FILLING), "")
     at = raw.casefold().rfind(first) if first else -1
     return at >= 0 and raw[at : at + 1].isupper()
 
 
 def _name(value: str, raw: str) -> str:
-    """The words at the beginning of *value* that the clause writes with a capital, at least one."""
+    """The first words of *value* that are capitalised in the clause, at least one."""
     kept: list[str] = []
     for word in words(value):
         if not kept and word in _FILLING:

@@ -1,8 +1,8 @@
-"""The German clauses that statements are read from: who, which attribute, which value.
+"""German clauses with subject, attribute and value, from which `english` makes statements.
 
-The same five shapes as in English, for the sentences in which people say where they live, where
-they work, what they like, use or have, and when things are. Cheap on purpose: one clause, the verb
-second or, after an adverb, first. What fits no rule is no statement.
+The same five shapes as in English, for sentences about where people live and work, what they like,
+use or have, and when things are. Cheap on purpose: one clause, with the verb second or, after an
+adverb, first. A clause that fits no rule is no statement.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from memory_core.text.words import listed
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What a clause says. *attribute* "" is told by the kind of *value*: a day, number or quality.
+    """One clause. With *attribute* "", the class of *value* decides it: a day, number or quality.
 
-    *subject* has "i" or "my" where the speaker speaks of themselves; *then* is what came instead.
+    *subject* has "i" or "my" for the speaker; *then* is what replaced *value*.
     """
 
     subject: str
@@ -71,7 +71,7 @@ _NO_SUBJECT = frozenset(
     listed("er sie es man das dies dieser diese dieses wer was da hier dort niemand jemand")
 )
 _STATES = frozenset(listed("angst frieden sorge ordnung arbeit trennung armut ruhe eile gefahr"))
-"""What one lives or is in without being at a place."""
+"""Values after "in" that are no place."""
 _SELF = {**dict.fromkeys(listed("ich wir"), "i"), **dict.fromkeys(listed("mich mir uns"), "i")}
 _SELF |= {
     stem + ending: "my" for stem in ("mein", "unser") for ending in ("", "e", "en", "em", "er")
@@ -124,16 +124,16 @@ _VERB_NAMES = (
     ("benutz", "us"), ("verwend", "us"), ("fahr", "driv"), ("fähr", "driv"), ("spiel", "play"),
     ("hab", "have"), ("hat", "have"),
 )  # fmt: skip
-"""Attributes are called as in English, where the same verb has the same meaning."""
+"""Attributes have the names of the English verbs with the same meaning."""
 
 
 def is_german(clause: str) -> bool:
-    """True when *clause* has a word that only German has."""
+    """True when *clause* has a word that is only German."""
     return _GERMAN.search(clause.lower()) is not None
 
 
 def read(clause: str) -> Clause | None:
-    """What the German *clause* says; None when it fits no rule."""
+    """The subject, attribute and value of the German *clause*; None when it fits no rule."""
     lowered = _LEAD.sub("", _OPENING.sub("", clause.lower().strip()))
     if _HEDGE.search(lowered):
         return None
@@ -144,11 +144,11 @@ def read(clause: str) -> Clause | None:
     for rule in (_instead, _partner, _works, _place, _likes, _called, _state, _habit):
         found = rule(plain)
         if found is not None:
-            return _told(found, denied=denied, ended=ended)
+            return _normalised(found, denied=denied, ended=ended)
     return None
 
 
-def _told(found: Clause, *, denied: bool, ended: bool) -> Clause | None:
+def _normalised(found: Clause, *, denied: bool, ended: bool) -> Clause | None:
     who, value, then = _subject(found.subject), _bare(found.value), _bare(found.then)
     if not who or not value or (found.then and not then):
         return None
