@@ -151,7 +151,14 @@ class Runtime:
         consolidator = Consolidator(store, gate, worker.summarise, settings, clock, worker.judged)
         tiers = Tiers(store, gate, settings, clock)
         maintenance = Maintenance(
-            store, gate, settings, clock, embed_all, reembedding, self._follow_model, tiers.keep
+            store,
+            gate,
+            settings,
+            clock,
+            embed_all,
+            reembedding,
+            self._follow_model,
+            tiers.sweep_if_due,
         )
         scheduler = Scheduler(
             store, consolidator, settings.consolidation, clock, lambda: maintenance.holder

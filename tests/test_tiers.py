@@ -160,19 +160,19 @@ def test_a_clock_that_is_set_back_ten_years_stops_no_sweep(memory: Memory, clock
     greeting = says(memory, "Good morning Jonas, how are you?")
     talk(memory, 20)
     tiers._turns = 0
-    tiers.keep()
+    tiers.sweep_if_due()
     assert tier(memory, greeting) == "retired"
 
 
 def test_twenty_captured_turns_make_a_sweep_due_at_once(open_memory: OpenMemory) -> None:
     memory = open_memory(tiers={"ring": 5})
-    upkeep = memory._runtime.parts().tiers
+    tiers = memory._runtime.parts().tiers
     greeting = says(memory, "Good morning Jonas, how are you?")
     talk(memory, 18)
-    upkeep.keep()
+    tiers.sweep_if_due()
     assert tier(memory, greeting) == "active"
     says(memory, "One more note on the pear trees.")
-    upkeep.keep()
+    tiers.sweep_if_due()
     assert tier(memory, greeting) == "retired"
 
 

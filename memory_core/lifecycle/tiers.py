@@ -211,7 +211,7 @@ class Tiers:
         """Count one more captured turn."""
         self._turns += 1
 
-    def keep(self) -> None:
+    def sweep_if_due(self) -> None:
         """Sweep when it is time, or when enough turns were captured since. Raises as sweep."""
         limits, waited = self._settings.tiers, elapsed(self._swept, self._clock())
         if waited >= limits.sweep_seconds or self._turns >= limits.check_turns:

@@ -34,7 +34,7 @@ _ACTIVE = TIERS.index("active")
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TurnPair:
     """A turn and its answer. *importance* is the higher one, *access_count* the sum of both."""
 
     user: MemoryRecord
@@ -141,7 +141,7 @@ def write(
     return 1
 
 
-def of(store: MemoryStore, ids: Sequence[str]) -> dict[str, Pair]:
+def of(store: MemoryStore, ids: Sequence[str]) -> dict[str, TurnPair]:
     """The pair of each of *ids* that is in one, by id."""
     members: dict[str, tuple[str, str]] = {}
     with store.reading() as view:
@@ -156,7 +156,7 @@ def of(store: MemoryStore, ids: Sequence[str]) -> dict[str, Pair]:
                 members[id] = columns.id(turn), id
     memories = store.memories([each for pair in members.values() for each in pair])
     return {
-        id: Pair(memories[turn], memories[answer])
+        id: TurnPair(memories[turn], memories[answer])
         for id, (turn, answer) in members.items()
         if turn in memories and answer in memories
     }

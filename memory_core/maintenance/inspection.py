@@ -44,7 +44,7 @@ class Inspection:
         self._begin = monotonic() + HEAD_START
         self._path = store.directory / FILE
 
-    def keep(self) -> None:
+    def run_if_due(self) -> None:
         """Inspect when the last time is a day ago or unknown. Raises StorageError."""
         if self._monotonic() < self._begin:
             return

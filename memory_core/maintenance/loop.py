@@ -185,7 +185,7 @@ class Maintenance:
         if self.holder and time.monotonic() >= self._next_scrub:
             self._step("scrub", self.scrub)
         if self.holder:
-            self._step("inspection", self.inspection.keep)
+            self._step("inspection", self.inspection.run_if_due)
         before = self._state()
         if before == self._level and not self.problems:
             return
@@ -197,8 +197,8 @@ class Maintenance:
             self._step("log", self._empty_log)
             if not hurry and self._updated_just_now():
                 return
-            self._step("table", self.table_sync.keep)
-            self._step("snapshot", self.snapshots.keep)
+            self._step("table", self.table_sync.update)
+            self._step("snapshot", self.snapshots.write_if_due)
             self._step("erasure", self._erase)
             self._step("reserve", self._store.reserve.ensure)
             self._next_files = time.monotonic() + FILES_SECONDS

@@ -37,7 +37,7 @@ class Snapshots:
         meta = self._meta()
         return meta is not None and meta["sequence"] < self._store.forgotten_at
 
-    def keep(self) -> None:
+    def write_if_due(self) -> None:
         """Write a new snapshot when the last one is old, damaged or `stale`."""
         meta = self._meta()
         last = meta["sequence"] if meta else 0

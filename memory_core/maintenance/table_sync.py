@@ -114,7 +114,7 @@ class TableSync:
 
     # The holder of maintenance.lock
 
-    def keep(self) -> None:
+    def update(self) -> None:
         """Merge new changes into the table, or build a new generation where that is needed."""
         meta = self._meta()
         if meta is None or self._is_outdated(meta):

@@ -139,7 +139,7 @@ def test_a_lock_is_kept_while_a_step_is_still_at_work(
         end.wait(30)
 
     with monkeypatch.context() as patch:
-        patch.setattr(room.upkeep.table_sync, "keep", slow)
+        patch.setattr(room.upkeep.table_sync, "update", slow)
         working = threading.Thread(target=room.upkeep.round)
         working.start()
         assert begun.wait(30)
@@ -165,9 +165,9 @@ def test_a_round_in_which_nothing_was_new_does_nothing(
     follower.rounds()
     sequence = room.store.journal.last()
     for each in (room, follower):
-        for part in ("keep", "follow", "tidy"):
+        for part in ("update", "follow", "tidy"):
             monkeypatch.setattr(each.upkeep.table_sync, part, lambda: pytest.fail("not idle"))
-        monkeypatch.setattr(each.upkeep.snapshots, "keep", lambda: pytest.fail("not idle"))
+        monkeypatch.setattr(each.upkeep.snapshots, "write_if_due", lambda: pytest.fail("not idle"))
         monkeypatch.setattr(each.store.journal, "meta", lambda key: pytest.fail("not idle"))
         each.rounds(3)
         assert each.upkeep.problems == {}
@@ -196,7 +196,7 @@ def test_a_step_that_fails_keeps_no_other_from_its_work(
     house.now += RETRY_SECONDS
     room.put("a mill")
     room.upkeep.nudge()
-    monkeypatch.setattr(room.upkeep.table_sync, "keep", full)
+    monkeypatch.setattr(room.upkeep.table_sync, "update", full)
     room.rounds()
     assert list(room.upkeep.problems) == ["table"]
     assert room.embedded() == 2
@@ -214,7 +214,7 @@ def test_a_step_that_goes_on_failing_is_tried_ever_more_rarely_until_a_nudge(
         raise DiskFull("no room", "free some")
 
     with monkeypatch.context() as patch:
-        patch.setattr(room.upkeep.table_sync, "keep", full)
+        patch.setattr(room.upkeep.table_sync, "update", full)
         room.put("a heron")
         room.rounds(1000)
         assert 1000 // (MOST_SKIPPED + 1) <= len(tried) <= 20
@@ -289,13 +289,13 @@ def test_repair_while_a_failing_model_waits_for_its_time_tries_it_again(house: A
 def test_the_thread_does_the_rounds_and_stops(house: Any) -> None:
     room = house.room()
     done = threading.Event()
-    original = room.upkeep.table_sync.keep
+    original = room.upkeep.table_sync.update
 
     def keep() -> None:
         original()
         done.set()
 
-    room.upkeep.table_sync.keep = keep  # type: ignore[method-assign]
+    room.upkeep.table_sync.update = keep  # type: ignore[method-assign]
     heron = room.put("a heron")
     room.upkeep.start()
     assert done.wait(30)

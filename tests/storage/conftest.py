@@ -164,11 +164,11 @@ class Holder:
     def filled(self) -> dict[str, MemoryRecord]:
         """A table of several commits, with a changed row in it."""
         memories = self.fill(6)
-        self.table_sync.keep()
+        self.table_sync.update()
         memories |= self.fill(3, "stork")
         first = next(iter(memories))
         self.shop.change(self.store, first, speaker="Ana")
-        self.table_sync.keep()
+        self.table_sync.update()
         memories = self.store.memories(memories)
         assert memories[first].speaker == "Ana"
         self.level()

@@ -206,7 +206,7 @@ def test_a_damaged_state_is_found_and_written_anew(shop: Any, damage: str) -> No
     again = shop.open()
     assert again.snapshot_problem
     assert shop.words(again, "heron") == ["heron"]
-    Snapshots(again, shop.settings.storage).keep()
+    Snapshots(again, shop.settings.storage).write_if_due()
     assert state_file(shop) != path
     assert shop.open().snapshot_problem == ""
 

@@ -38,22 +38,22 @@ def upkeep(memory: Memory) -> Any:
 def test_it_is_due_once_a_day_and_not_at_once(upkeep: Any, memory: Memory, clock: Any) -> None:
     passing = Passing()
     inspection = Inspection(memory._runtime.parts().store, clock, passing)
-    inspection.keep()
+    inspection.run_if_due()
     assert inspection.last() == {}
     passing.now += HEAD_START
-    inspection.keep()
+    inspection.run_if_due()
     first = inspection.last()
     assert first == {"at": clock(), "problems": []}
     clock.pass_by(EVERY_SECONDS - 1)
     passing.now += HEAD_START
-    inspection.keep()
+    inspection.run_if_due()
     assert inspection.last() == first
     clock.pass_by(1)
-    inspection.keep()
+    inspection.run_if_due()
     assert inspection.last()["at"] == clock()
     clock.pass_by(-10 * EVERY_SECONDS)  # a clock that went back must not put it off for days
     passing.now += HEAD_START
-    inspection.keep()
+    inspection.run_if_due()
     assert inspection.last()["at"] == clock()
 
 

@@ -21,7 +21,7 @@ Damage = Callable[[Path], None]
 
 def test_the_first_round_builds_a_table_of_all_rows_and_vectors(holder: Any) -> None:
     memories = holder.fill()
-    holder.table_sync.keep()
+    holder.table_sync.update()
     holder.level()
     assert holder.generations() == ["1"]
     assert holder.store.memories(memories) == memories
@@ -39,14 +39,14 @@ def test_rows_come_from_the_table_once_it_is_level(
     holder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     memories = holder.fill(5)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     monkeypatch.setattr(holder.store.journal, "fold", lambda ids: pytest.fail("journal was asked"))
     assert holder.store.memories(memories) == memories
 
 
 def test_changes_are_merged_and_unmerged_ones_come_from_the_journal(holder: Any) -> None:
     memories = list(holder.fill(5).values())
-    holder.table_sync.keep()
+    holder.table_sync.update()
     store, shop = holder.store, holder.shop
     shop.change(store, memories[0].id, speaker="Ana")
     shop.forget(store, memories[1].id, erase=False)
@@ -55,7 +55,7 @@ def test_changes_are_merged_and_unmerged_ones_come_from_the_journal(holder: Any)
     assert set(store.memories([m.id for m in memories])) == {m.id for m in memories} - {
         memories[1].id
     }
-    holder.table_sync.keep()
+    holder.table_sync.update()
     holder.level()
     assert holder.generations() == ["1"]
     assert store.table is not None
@@ -65,7 +65,7 @@ def test_changes_are_merged_and_unmerged_ones_come_from_the_journal(holder: Any)
 
 def test_a_follower_serves_what_the_holder_wrote(make_holder: Any, holder: Any) -> None:
     memories = holder.fill(5)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     other = make_holder(holder.shop)
     assert len(other.store.unsynced) == 5
     other.table_sync.follow()
@@ -74,7 +74,7 @@ def test_a_follower_serves_what_the_holder_wrote(make_holder: Any, holder: Any) 
     late = holder.shop.put(holder.store, "a late heron")
     other.store.catch_up()
     assert other.store.memories([late.id]) == {late.id: late}
-    holder.table_sync.keep()
+    holder.table_sync.update()
     other.table_sync.follow()
     assert other.store.unsynced == {}
     other.level()
@@ -88,7 +88,7 @@ def test_a_follower_never_serves_a_row_that_is_older_than_what_it_has_applied(
     shop = make_shop(apply_batch=1)
     holder = make_holder(shop)
     twice, once = shop.put(holder.store, "twice"), shop.put(holder.store, "once")
-    holder.table_sync.keep()
+    holder.table_sync.update()
     other = make_holder(shop)
     other.table_sync.follow()
     shop.change(holder.store, twice.id, speaker="Ana")
@@ -108,26 +108,26 @@ def test_a_follower_never_serves_a_row_that_is_older_than_what_it_has_applied(
 
 def test_forgetting_builds_a_new_generation_and_removes_the_old(holder: Any) -> None:
     memories = list(holder.fill(5).values())
-    holder.table_sync.keep()
+    holder.table_sync.update()
     holder.shop.forget(holder.store, memories[2].id)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     assert holder.generations() == ["2"]
     assert holder.table_sync.rebuilds == 0
     holder.level()
     held = b"".join(p.read_bytes() for p in holder.folder.rglob("*") if p.is_file())
     assert b"heron 1" in held
     assert b"heron 2" not in held
-    holder.table_sync.keep()
+    holder.table_sync.update()
     assert holder.generations() == ["2"]
 
 
 def test_another_dimension_builds_a_new_generation(make_holder: Any, shop: Any) -> None:
     holder = make_holder(shop, model=False)
     holder.fill(3)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     holder.store.adopt("toy", "toy-1", 8)
     late = shop.put(holder.store, "a heron with a vector")
-    holder.table_sync.keep()
+    holder.table_sync.update()
     assert holder.generations() == ["2"]
     holder.level()
     assert late.id in holder.store.memories([late.id])
@@ -135,7 +135,7 @@ def test_another_dimension_builds_a_new_generation(make_holder: Any, shop: Any) 
 
 def test_what_a_killed_holder_left_behind_is_tidied_up(holder: Any) -> None:
     holder.fill(3)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     for name in ("2", "7", "3.damaged"):
         shutil.copytree(holder.folder / "1", holder.folder / name)
     holder.table_sync.tidy()
@@ -178,10 +178,10 @@ def test_on_a_full_disk_the_table_with_something_forgotten_goes_all_the_same(
     with monkeypatch.context() as broken:
         broken.setattr(Table, "merge", full)
         with pytest.raises(DiskFull):
-            holder.table_sync.keep()
+            holder.table_sync.update()
     assert holder.generations() == []
     assert holder.store.memories([*memories, gone]) == memories
-    holder.table_sync.keep()
+    holder.table_sync.update()
     holder.level()
 
 
@@ -189,12 +189,12 @@ def test_long_work_ends_between_two_batches_when_told_to(make_holder: Any, make_
     shop = make_shop(apply_batch=2)
     holder = make_holder(shop)
     memories = holder.fill(4)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     stop = TableSync(holder.store, shop.settings.storage, lambda: True)
     stop.rebuild()
     assert holder.generations() == ["1"]
     holder.fill(4, "stork")
-    stop.keep()
+    stop.update()
     assert len(holder.store.unsynced) == 4
     assert holder.store.memories(memories) == memories
 
@@ -205,7 +205,7 @@ def test_commits_are_compacted_also_those_of_earlier_processes(
     shop = make_shop(compact_commits=6)
     holder = make_holder(shop)
     holder.fill(1)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     compacted: list[Table] = []
     for number in range(4):
         again = make_holder(shop)
@@ -218,7 +218,7 @@ def test_commits_are_compacted_also_those_of_earlier_processes(
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Table, "compact", note)
-            again.table_sync.keep()
+            again.table_sync.update()
             again.level()
         again.store.close()
     assert compacted
@@ -226,18 +226,18 @@ def test_commits_are_compacted_also_those_of_earlier_processes(
 
 def test_keeping_a_level_table_writes_nothing(holder: Any) -> None:
     holder.fill(3)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     assert holder.store.table is not None
     versions, sequence = holder.store.table.versions(), holder.store.journal.last()
     for _ in range(3):
-        holder.table_sync.keep()
+        holder.table_sync.update()
     assert (holder.store.table.versions(), holder.store.journal.last()) == (versions, sequence)
 
 
 def test_a_change_that_names_no_memory_leaves_the_table_alone(holder: Any) -> None:
     holder.fill(3)
-    holder.table_sync.keep()
+    holder.table_sync.update()
     holder.store.commit(lambda tx: tx.append(Change("meta", "x", {"value": 1})))
-    Snapshots(holder.store, holder.shop.settings.storage).keep()
+    Snapshots(holder.store, holder.shop.settings.storage).write_if_due()
     assert holder.store.unsynced == {}
     holder.level()

@@ -108,7 +108,7 @@ def test_a_damaged_table_is_never_served_and_built_anew_at_the_next_start(
     except StorageError:
         assert follower.store.table is None
     assert follower.store.memories(memories) == memories
-    again.table_sync.keep()
+    again.table_sync.update()
     assert again.store.memories(memories) == memories
     again.level()
     whole = damage is lose_manifest  # an earlier commit is whole, and what came after is merged
@@ -131,7 +131,7 @@ def test_damage_while_it_is_open_is_answered_from_the_journal_and_mended(
     late = holder.shop.put(holder.store, "a late heron")
     for _ in range(2):
         try:
-            holder.table_sync.keep()
+            holder.table_sync.update()
         except StorageError:
             continue
     assert holder.store.memories([*memories, late.id]) == {**memories, late.id: late}
@@ -145,7 +145,7 @@ def test_a_read_that_fails_makes_the_holder_build_anew(holder: Any) -> None:
     assert holder.store.memories(memories) == memories
     assert holder.store.table is None
     assert holder.store.table_problem
-    holder.table_sync.keep()
+    holder.table_sync.update()
     assert holder.store.table_problem == ""
     assert (holder.table_sync.rebuilds, holder.generations()) == (1, ["1.damaged", "2"])
     holder.level()

@@ -138,8 +138,8 @@ def test_a_damaged_snapshot_is_not_used_and_written_anew(shop: Any) -> None:
         assert again.snapshot_problem, name
         same_vectors(shop, again, ids)
         mending = snapshots(shop, again)
-        mending.keep()
-        mending.keep()
+        mending.write_if_due()
+        mending.write_if_due()
         new = generation if name == "folder" else str(int(generation) + 1)
         aside = set() if name == "folder" else {f"{generation}.damaged"}
         assert {new} | aside == set(folders(shop))
@@ -190,17 +190,17 @@ def test_a_new_one_is_written_after_so_many_changes_and_not_before(make_shop: An
     store = shop.open()
     keeper = snapshots(shop, store)
     shop.put(store, "a heron")
-    keeper.keep()
+    keeper.write_if_due()
     assert not (shop.directory / "index").exists()
     for number in range(5):
         shop.put(store, f"heron {number}")
-    keeper.keep()
+    keeper.write_if_due()
     assert folders(shop) == ["1"]
-    keeper.keep()
+    keeper.write_if_due()
     assert folders(shop) == ["1"]
     for number in range(5):
         shop.put(store, f"weir {number}")
-    keeper.keep()
+    keeper.write_if_due()
     assert folders(shop) == ["2"]
 
 
@@ -212,7 +212,7 @@ def test_forgetting_writes_a_new_one_without_what_was_forgotten(shop: Any) -> No
     assert gone in (shop.directory / "index" / "1" / "ids.txt").read_text()
     shop.forget(store, gone)
     assert keeper.stale
-    keeper.keep()
+    keeper.write_if_due()
     assert not keeper.stale
     assert folders(shop) == ["2"]
     assert gone not in (shop.directory / "index" / "2" / "ids.txt").read_text()
@@ -237,10 +237,10 @@ def test_one_that_cannot_be_written_leaves_no_folder(
         assert folders(shop) == ["1"]
         shop.forget(store, ids.pop(2))
         with pytest.raises(DiskFull):
-            keeper.keep()
+            keeper.write_if_due()
         assert folders(shop) == []  # it held something forgotten
     same_vectors(shop, shop.open(), ids)
-    keeper.keep()
+    keeper.write_if_due()
     same_vectors(shop, shop.open(), ids)
 
 
