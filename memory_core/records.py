@@ -84,13 +84,16 @@ class Identity:
 class MemoryRecord:
     """One memory, as it is stored and exported.
 
-    *importance* 0-1, *valence* -1..1, *arousal* 0..1. *dates* are the days, months or years that
-    the text names, resolved to ISO 8601 ("2024-05-07", "2024-05", "2024"). *position* counts from
-    0 within (visibility, agent, team, session); -1 when there is no session. World time
-    (valid_from, valid_until) and knowledge time (superseded_at, retired_at, stale_since) are
-    independent. *replaced* True: *superseded_by* was set on purpose, by a user or an agent. *due*
-    are the JOBS that a model still has to do for it; *encoded* is the version of the encoder that
-    did them, or that made it of others; FAILED when it gave up, NEVER when no model may see it.
+    `tags` are the caller's; `keywords` are those that an encoder found where the caller gave no
+    tags. Both are indexed; the tag filter of recall sees `tags` alone. `importance` is 0 to 1,
+    `valence` -1 to 1, `arousal` 0 to 1. `dates` are the days, months or years that the text names,
+    resolved to ISO 8601 ("2024-05-07", "2024-05", "2024"). `position` counts from 0 within
+    (visibility, agent, team, session); -1 without a session. World time (`valid_from`,
+    `valid_until`) and knowledge time (`superseded_at`, `retired_at`, `stale_since`) are
+    independent. `replaced` True: `superseded_by` was set on purpose, by a user or an agent. `due`
+    are the JOBS that a model still has to do for it; `encoded` is the version of the encoder that
+    did them, or that derived it from others; FAILED when it gave up, NEVER when no model may see
+    it.
     """
 
     id: str
@@ -105,6 +108,7 @@ class MemoryRecord:
     kind: str = "episode"
     gist: str = ""
     tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
     topic: str = ""
     entities: tuple[str, ...] = ()
     importance: float = 0.5

@@ -18,12 +18,12 @@ def embed_text(memory: MemoryRecord) -> str:
 
 
 def index_text(memory: MemoryRecord) -> str:
-    """What BM25 sees: day, speaker, text, what the tags add, the days that the text names."""
+    """What BM25 indexes: day, speaker, text, tags and keywords not in it, days that it names."""
     said = memory.text.casefold()
-    tags = (tag for tag in memory.tags if tag.casefold() not in said)
+    labels = (label for label in (*memory.tags, *memory.keywords) if label.casefold() not in said)
     named = (_day_words(day) for day in memory.dates)
     day = moments.day_words(memory.occurred_at)
-    return " ".join((day, memory.speaker, memory.text, *tags, *named))
+    return " ".join((day, memory.speaker, memory.text, *labels, *named))
 
 
 def _day_words(day: str) -> str:

@@ -172,6 +172,7 @@ def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
     text(memory.client, "client", LABEL_CHARS)
     text(memory.source, "source", limits.source_chars)
     labels(memory.tags, "tags")
+    labels(memory.keywords, "keywords")
     for name in ("gist", "topic"):
         text(getattr(memory, name), name, limits.text_chars)
     for name in ("position", "access_count"):

@@ -13,8 +13,9 @@ from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Change, Identity, Receipt, new_id
+from memory_core.records import Change, Identity, MemoryRecord, Receipt, new_id
 from memory_core.remember.request import RememberRequest
+from memory_core.representation import index_text
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -67,6 +68,24 @@ def test_a_receipt_says_what_is_stored(memory: Memory, clock: Any) -> None:
     assert stored.recorded_at == clock.now
     assert (stored.dates, stored.trust) == (("2024-05-07",), "agent")
     assert "Lena" in stored.entities
+
+
+def test_keywords_that_the_rules_find_are_no_tags(memory: Memory) -> None:
+    found = memory.remember(ME, RememberRequest("Tilda planted beans behind the mill.")).id
+    given = memory.remember(ME, RememberRequest("Ana keeps bees.", tags=["mill"])).id
+    first, second = memory.get(ME, found), memory.get(ME, given)
+    assert (first.tags, first.keywords) == ((), ("tilda planted beans", "mill"))
+    assert (second.tags, second.keywords) == (("mill",), ())
+    assert hits(memory, "the mill", tags=["mill"]) == [given]
+    assert memory.names(ME, "tags") == ["mill"]
+
+
+def test_keywords_are_indexed_as_tags_are() -> None:
+    text = "The weir is old."
+    tagged = MemoryRecord(id="", text=text, tags=("heron pond", "weir"))
+    found = MemoryRecord(id="", text=text, keywords=("heron pond", "weir"))
+    assert index_text(found) == index_text(tagged)
+    assert index_text(found).endswith("The weir is old. heron pond")
 
 
 def test_without_more_a_memory_is_private_and_of_now(memory: Memory, clock: Any) -> None:

@@ -182,8 +182,9 @@ class Extraction:
             return values
         if gist.gist and memory.gist == ruled.gist and not grounding.ungrounded(gist.gist, own):
             values["gist"] = gist.gist
-        if gist.tags and memory.tags == ruled.tags:
-            values["tags"] = list(dict.fromkeys((*gist.tags, *ruled.tags)))
+        if gist.keywords and (memory.keywords or memory.tags) == ruled.keywords:
+            found = dict.fromkeys((*gist.keywords, *ruled.keywords))
+            values["keywords"] = [keyword for keyword in found if keyword not in memory.tags]
         if gist.topic and not memory.topic:
             values["topic"] = gist.topic
         named = [name for name in gist.entities if not grounding.ungrounded(name, own)]

@@ -25,13 +25,13 @@ class InputTurn:
 class Gist:
     """The description of one turn.
 
-    *gist* is one or two sentences, "" when the text is short enough to be its own gist. *tags* are
-    lower case, most telling first; *topic* is "" when none was found; *importance* is 0-1, None
+    *gist* is one or two sentences, "" when the text is short enough to be its own gist. *keywords*
+    are lower case, most telling first; *topic* is "" when none was found; *importance* is 0-1, None
     when it was not judged; *reason* names the rule or the model behind the importance.
     """
 
     gist: str = ""
-    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
     topic: str = ""
     entities: tuple[str, ...] = ()
     importance: float | None = None

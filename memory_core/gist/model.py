@@ -84,7 +84,7 @@ class ModelEncoder:
     def _gist(self, answer: answers.TurnAnswer) -> Gist:
         return Gist(
             gist=_flat(answer.gist) if len(answer.gist) <= _SENTENCE else "",
-            tags=_labels((tag.casefold() for tag in answer.tags), _TAGS),
+            keywords=_labels((tag.casefold() for tag in answer.tags), _TAGS),
             topic=_label(answer.topic),
             entities=_labels(answer.entities, _ENTITIES),
             importance=_clamp(answer.importance),

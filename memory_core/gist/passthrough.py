@@ -52,7 +52,7 @@ def _gist(turn: InputTurn) -> Gist:
     importance, reason = salience(turn.text, turn.role)
     return Gist(
         gist="" if count_words(turn.text) <= SHORT_WORDS else _shorten(turn.text),
-        tags=keywords(turn.text),
+        keywords=keywords(turn.text),
         entities=entities(turn.text),
         importance=importance,
         reason=reason,

@@ -44,7 +44,7 @@ def understand(
     understood = replace(
         memory,
         gist=memory.gist or gist.gist,
-        tags=memory.tags or gist.tags,
+        keywords=() if memory.tags else gist.keywords,
         topic=memory.topic or gist.topic,
         entities=_joined(memory.entities or gist.entities, names),
         importance=memory.importance if judged else wording,

@@ -68,7 +68,7 @@ def test_a_good_answer_comes_back_checked_and_counted(encoder: GistEncoder, serv
     made = encoder.encode(TURNS, BEFORE)
     first, second = made.gists
     assert first.gist == "Lena says that the staging database is on port 5433."
-    assert first.tags == ("staging", "database")
+    assert first.keywords == ("staging", "database")
     assert (first.importance, second.importance) == (1.0, 0.1)
     assert made.facts == (
         Fact(

@@ -79,7 +79,7 @@ def test_facts_stand_beside_the_text_and_point_to_it(
     turn = memory.get(ME, receipt.id)
     (found,) = facts_of(memory)
     assert turn.text == PORT
-    assert (turn.topic, turn.importance, turn.tags[0]) == ("infrastructure", 0.7, "staging")
+    assert (turn.topic, turn.importance, turn.keywords[0]) == ("infrastructure", 0.7, "staging")
     assert turn.gist == "The number 5433 is at the staging screen."
     assert (turn.due, turn.encoded) == ((), f"1 {backend}:small")
     assert (found.text, found.kind, found.importance) == (
@@ -97,7 +97,7 @@ def test_what_the_caller_gave_stays(opened: Callable[..., Memory], server: Any) 
     given = memory.remember(ME, RememberRequest(PORT, tags=["mine"], importance=0.9))
     told = memory.remember(ME, RememberRequest("Remember that the gate code is 4321"))
     memory.encode(ME)
-    assert memory.get(ME, given.id).tags == ("mine",)
+    assert (memory.get(ME, given.id).tags, memory.get(ME, given.id).keywords) == (("mine",), ())
     assert memory.get(ME, given.id).importance == 0.9
     assert memory.get(ME, told.id).importance == 1.0  # an instruction stays one
 

@@ -23,7 +23,7 @@ def test_a_short_text_is_its_own_gist() -> None:
     encoded = encode("Tilda planted beans behind the mill", role="user")
     assert encoded == Gist(
         gist="",
-        tags=("tilda planted beans", "mill"),
+        keywords=("tilda planted beans", "mill"),
         topic="",
         entities=("Tilda",),
         importance=0.5,
@@ -106,4 +106,4 @@ def test_any_text_is_encoded(text: str) -> None:
     assert encoded.importance is not None
     assert 0 <= encoded.importance <= 1
     assert len(encoded.gist) <= 700
-    assert len(encoded.tags) <= 8
+    assert len(encoded.keywords) <= 8

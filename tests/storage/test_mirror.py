@@ -14,6 +14,7 @@ from memory_core.errors import DiskFull
 from memory_core.maintenance.snapshots import Snapshots
 from memory_core.maintenance.table_sync import TableSync
 from memory_core.records import Change
+from memory_core.storage.table import rows
 from memory_core.storage.table.table import Table
 
 Damage = Callable[[Path], None]
@@ -131,6 +132,32 @@ def test_another_dimension_builds_a_new_generation(make_holder: Any, shop: Any) 
     assert holder.generations() == ["2"]
     holder.level()
     assert late.id in holder.store.memories([late.id])
+
+
+def test_a_table_without_a_column_of_today_is_built_anew(
+    holder: Any, make_holder: Any, shop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = {name: sort for name, sort in rows.FIELDS.items() if name != "keywords"}
+    with monkeypatch.context() as before:
+        before.setattr(rows, "FIELDS", older)
+        for name, value in {
+            "FIELDS": older,
+            "_ROW": [*older, "checksum"],
+            "SCHEMA_VERSION": 2,
+        }.items():
+            before.setattr(f"memory_core.storage.table.table.{name}", value)
+        memories = holder.fill(3)
+        holder.table_sync.keep()
+        assert holder.generations() == ["1"]
+        assert "keywords" not in holder.store.table._open.schema.names
+    late = shop.put(holder.store, "a late heron", keywords=("pond",))
+    upgraded = make_holder(shop)
+    assert upgraded.store.memories(memories) == memories, "served by the journal until then"
+    upgraded.table_sync.keep()
+    assert upgraded.generations() == ["1.damaged", "2"]
+    upgraded.level()
+    assert "keywords" in upgraded.store.table._open.schema.names
+    assert upgraded.store.memories([late.id])[late.id].keywords == ("pond",)
 
 
 def test_what_a_killed_holder_left_behind_is_tidied_up(holder: Any) -> None:

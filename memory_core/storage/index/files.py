@@ -34,6 +34,7 @@ _PROBE = MemoryRecord(
     session="s",
     speaker="Ana",
     tags=("tag one",),
+    keywords=("keyword two",),
     entities=("Zoë",),
     dates=("2024-05-07",),
     occurred_at=1_715_000_000.0,

@@ -36,6 +36,7 @@ FIELDS: Mapping[str, Sort] = {
     "kind": "text",
     "gist": "text",
     "tags": "texts",
+    "keywords": "texts",
     "topic": "text",
     "entities": "texts",
     "importance": "real",

@@ -31,7 +31,7 @@ from memory_core.storage.table.rows import (
 
 __all__ = ["NAME", "SCHEMA_VERSION", "SENTINEL", "Filter", "Table"]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 NAME = "memories"
 SENTINEL = "~applied"
 """Id of the row that carries the applied sequence; no memory id can have this form."""
