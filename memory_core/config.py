@@ -47,14 +47,11 @@ class GistSettings(_Section):
     """What a model may do and cost; without effect with the encoder `passthrough`."""
 
     daily_tokens: int = Field(200_000, ge=0, description="a UTC day, in and out; then rules serve")
-    timeout_seconds: float = Field(60.0, gt=0, le=600)
     workers: int = Field(4, ge=1, le=16, description="calls at a time (seed row A3.3)")
     queue: int = Field(256, ge=1, le=10_000, description="memories waiting in this process")
     batch_turns: int = Field(8, ge=1, le=50, description="turns of one conversation in a call")
     gather_seconds: float = Field(20.0, ge=0, le=3600, description="wait for a batch to fill")
     drain_seconds: float = Field(2.0, ge=0, le=60, description="calls under way at the end")
-    input_price: float | None = Field(None, ge=0, description="US dollars a million tokens")
-    output_price: float | None = Field(None, ge=0)
     forbid_scopes: tuple[Literal["private", "team", "shared"], ...] = ()
     forbid_agents: tuple[str, ...] = ()
 
@@ -65,16 +62,6 @@ class DecaySettings(_Section):
     recent_half_life_days: float = Field(7.0, gt=0)
     long_term_half_life_days: float = Field(30.0, gt=0)
     rehearsal_weight: float = Field(1.0, ge=0, description="rate is divided by 1 + w ln(1 + n)")
-
-
-class SessionSettings(_Section):
-    """What a conversation has in mind. Sources: seed rows A1.11, B2.4, B3.6."""
-
-    hot: int = Field(20, ge=0, le=1000, description="recalled memories looked at first")
-    working: int = Field(10, ge=0, le=1000, description="memories in working memory")
-    working_turns: int = Field(5, ge=1, le=1000, description="life of one that is not renewed")
-    priming_rate: float = Field(0.3, ge=0, le=10, description="boost 1 + 0.3 e^(-rate x turns)")
-    priming_turns: int = Field(10, ge=0, le=1000, description="after these priming is forgotten")
 
 
 class TierSettings(_Section):
@@ -92,23 +79,14 @@ class TierSettings(_Section):
     long_term_most: int = Field(100_000, ge=1, description="of one owner; then retired")
 
 
-class EmbedderSettings(_Section):
-    """What belongs to an embedding model; unset values come from its built-in profile."""
+class EmbeddingSettings(_Section):
+    """Where an embedding server listens."""
 
-    query_prefix: str | None = None
-    document_prefix: str | None = None
-    dimension: int | None = Field(None, ge=1, le=8192)
-    near_duplicate: float | None = Field(None, gt=0, le=1, description="cosine, document space")
-    related: float | None = Field(None, gt=0, le=1, description="cosine of loosely related texts")
-    topic: float | None = Field(None, gt=0, le=1, description="cosine to a topic's centroid")
-    cluster: float | None = Field(None, gt=0, le=1, description="single linkage of episodes")
-    first_person: bool | None = Field(None, description="embed a question as its subject puts it")
     url: str | None = None
-    timeout_seconds: float = Field(30.0, gt=0, le=600)
 
 
 class NamesSettings(_Section):
-    """How names are found in what is remembered. Seed row B3.2."""
+    """How names are found in what is remembered."""
 
     spacy: str = Field("", description="a spaCy model or folder that finds names besides the rules")
 
@@ -134,25 +112,10 @@ class ConsolidationSettings(_Section):
     )
 
 
-class StorageSettings(_Section):
-    """Sizes and rhythms of the store. Measured reasons stand in the design, section 3."""
-
-    exact_vectors: int = Field(20_000, ge=0, description="above this the sign-bit scan is used")
-    index: Literal["auto", "exact", "binary", "ivf"] = Field("auto")
-    apply_seconds: float = Field(0.5, gt=0, le=60, description="rhythm of upkeep")
-    apply_batch: int = Field(2000, ge=1, le=100_000, description="memories merged in one commit")
-    compact_commits: int = Field(24, ge=1, description="commits of the table between compactions")
-    snapshot_changes: int = Field(5000, ge=1, description="changes between two vector snapshots")
-    access_seconds: float = Field(30.0, gt=0, description="accesses are journalled this often")
-    lock_seconds: float = Field(2.0, gt=0, le=60, description="wait for write.lock, then busy")
-
-
 class LimitSettings(_Section):
     """What a call may bring or take."""
 
     text_chars: int = Field(20_000, ge=1, le=1_000_000)
-    query_chars: int = Field(2_000, ge=1, le=20_000)
-    source_chars: int = Field(500, ge=1, le=5_000)
     calls: int = Field(32, ge=1, le=1024, description="in flight; beyond it the answer is busy")
     deadline_seconds: float = Field(20.0, gt=0, le=600)
     consolidate_seconds: float = Field(45.0, gt=0, le=3600)
@@ -187,6 +150,17 @@ _VENDORS = (
 _OURS = frozenset({"warnings", "vendors"})
 """Fields of Settings that only `load` fills."""
 
+_FIXED = {
+    "session": "hot working working_turns priming_rate priming_turns",
+    "gist": "timeout_seconds input_price output_price",
+    "embedding": "query_prefix document_prefix dimension near_duplicate related topic cluster "
+    "first_person timeout_seconds",
+    "storage": "exact_vectors index apply_seconds apply_batch compact_commits snapshot_changes "
+    "access_seconds lock_seconds",
+    "limits": "query_chars source_chars",
+}
+"""Keys of the file that were settings before 0.1.0 and are constants now, by section."""
+
 _TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
 
@@ -219,13 +193,11 @@ class Settings(_Section):
 
     recall: RecallSettings = RecallSettings()
     decay: DecaySettings = DecaySettings()
-    session: SessionSettings = SessionSettings()
     gist: GistSettings = GistSettings()
     tiers: TierSettings = TierSettings()
-    embedding: EmbedderSettings = EmbedderSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
     names: NamesSettings = NamesSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
-    storage: StorageSettings = StorageSettings()
     limits: LimitSettings = LimitSettings()
 
     warnings: tuple[str, ...] = ()
@@ -256,14 +228,16 @@ def load(
 ) -> Settings:
     """The settings from *flags* (None is unset), the environment and the TOML file it names.
 
-    Unknown names with our prefix in the environment become `warnings`; unknown keys of the file
-    and values out of range raise InvalidInput, which names the nearest known key.
+    Unknown names with our prefix in the environment, and keys of the file that are constants now,
+    become `warnings`; other unknown keys of the file and values out of range raise InvalidInput,
+    which names the nearest known key.
     """
     environment = os.environ if environment is None else environment
     flags = {name: value for name, value in (flags or {}).items() if value is not None}
     file = flags.pop("config", None) or environment.get(PREFIX + "CONFIG")
     from_file = _read_file(Path(file)) if file else {}
     from_environment, warnings = _read_environment(environment)
+    warnings += _drop_fixed(from_file)
     values = {**from_file, **from_environment, **flags}
     named = {name: PREFIX + short for short, name in _ENVIRONMENT.items()}
     sources = {name: named[name] for name in from_environment.keys() - flags.keys()}
@@ -316,6 +290,21 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise InvalidInput(
             f"the settings file {path} is not TOML ({problem})", "correct it"
         ) from None
+
+
+def _drop_fixed(values: dict[str, Any]) -> list[str]:
+    """Take the keys that are constants now out of *values*; one warning for each."""
+    warnings = []
+    for section, names in _FIXED.items():
+        given = values.get(section)
+        if not isinstance(given, dict):
+            continue
+        for name in [name for name in names.split() if name in given]:
+            del given[name]
+            warnings.append(f"setting {section}.{name} is a constant now and is ignored; remove it")
+        if not given:
+            del values[section]
+    return warnings
 
 
 def _explain(problem: ValidationError, sources: Mapping[str, str]) -> InvalidInput:

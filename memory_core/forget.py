@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memory_core import history, records, validation
-from memory_core.config import Settings
 from memory_core.errors import NotFound, ScopeDenied, StorageError
 from memory_core.lifecycle.tombstones import SECRET, digests
 from memory_core.lifecycle.topics import label_from
@@ -66,10 +65,9 @@ class _Reach:
 class Forgetter:
     """Removes memories irreversibly, on request only."""
 
-    def __init__(self, store: MemoryStore, settings: Settings, clock: Callable[[], float]) -> None:
+    def __init__(self, store: MemoryStore, clock: Callable[[], float]) -> None:
         """Forget from *store*."""
         self._store = store
-        self._settings = settings
         self._clock = clock
         self._past = PastValues(store.journal, "topic")
 
@@ -88,7 +86,7 @@ class Forgetter:
         All or nothing. Raises NotFound for an id that *who* may not read, ScopeDenied for one of
         another agent (unless *who* is an admin), or a StorageError.
         """
-        validation.text(reason, "reason", self._settings.limits.source_chars)
+        validation.text(reason, "reason", validation.SOURCE_CHARS)
         self._store.catch_up()
         chosen = self._chosen(who, ids)
         reach = self._reach(chosen)

@@ -36,7 +36,7 @@ from memory_core.records import (
 from memory_core.remember import draft
 from memory_core.remember.capture import Observation
 from memory_core.remember.request import ConversationTurn, RememberRequest
-from memory_core.runtime import Parts, Runtime
+from memory_core.runtime import Parts, Runtime, Tuning
 from memory_core.storage.index.indexes import DERIVED_FROM as FROM
 from memory_core.text import secrets
 from memory_core.text.importance import ImportanceScorer
@@ -61,15 +61,16 @@ class Memory:
         embedder: Embedder | None = None,
         encoder: GistEncoder | None = None,
         scorer: ImportanceScorer | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
         """Open the memory of *settings*; *clock* gives epoch seconds.
 
         *embedder* and *encoder* go before those that the settings name; *scorer* judges importance
-        in place of the rules.
+        in place of the rules. *tuning* replaces constants that no setting reaches.
         """
         self.settings = settings
         self._clock = clock
-        self._runtime = Runtime(settings, clock, embedder, encoder, scorer)
+        self._runtime = Runtime(settings, clock, embedder, encoder, scorer, tuning)
 
     def wait_ready(self, timeout: float) -> bool:
         """True when store and model are ready within *timeout* seconds, False if one failed."""
@@ -119,7 +120,7 @@ class Memory:
         observed = self.observe(who, turn)
         itself = (observed.receipt.id,) if observed.receipt is not None else ()
         asked = Query(
-            turn.content[: self.settings.limits.query_chars],
+            turn.content[: validation.QUERY_CHARS],
             validation.whole(k, "k", 1, query.K_MOST),
             session=turn.session,
             besides=itself,
@@ -134,7 +135,7 @@ class Memory:
         Raises InvalidInput or TooLarge for an argument that is not allowed, NotFound when the
         query is an id that nothing has.
         """
-        return self._recalled(who, query.checked(request, self.settings.limits))
+        return self._recalled(who, query.checked(request))
 
     def _recalled(self, who: Identity, asked: Query) -> Recollection:
         """The memories that answer; unless the recall is read-only, noted as shown to *who*."""
@@ -218,8 +219,8 @@ class Memory:
         are recognised and refused later. Raises NotFound, ScopeDenied.
         """
         wanted = validation.labels(ids, "ids", validation.IDS_MOST)
-        reason = validation.text(reason, "reason", self.settings.limits.source_chars)
-        source = validation.text(source, "source", self.settings.limits.source_chars)
+        reason = validation.text(reason, "reason", validation.SOURCE_CHARS)
+        source = validation.text(source, "source", validation.SOURCE_CHARS)
         source = secrets.mask(source)[0]  # as it was stored
         never_again = validation.flag(never_again, "never_again")
         confirm = validation.flag(confirm, "confirm") and bool(wanted or source)
@@ -303,8 +304,8 @@ class Memory:
             validation.whole(limit, "limit", 1, LISTING_MOST),
             validation.text(session, "session", validation.LABEL_CHARS),
             validation.one_of(kind, "kind", KINDS),
-            validation.text(entity, "entity", self.settings.limits.query_chars),
-            validation.text(topic, "topic", self.settings.limits.query_chars),
+            validation.text(entity, "entity", validation.QUERY_CHARS),
+            validation.text(topic, "topic", validation.QUERY_CHARS),
         )
         return browse.listing(self._runtime.parts().store, who, wanted)
 
@@ -389,6 +390,6 @@ class Memory:
     def _near(self, parts: Parts, who: Identity, text: str) -> tuple[str, ...]:
         """The ids that a recall of *text* finds among what *who* may forget."""
         request = RecallRequest(text, k=FORGET_CANDIDATES, context=0, rehearse=False)
-        found = parts.reader.recall(who, query.checked(request, self.settings.limits))
+        found = parts.reader.recall(who, query.checked(request))
         near = [hit.memory for hit in (*found.hits, *found.partial)]
         return tuple(m.id for m in near if who.admin or m.agent == who.agent)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memory_core.config import Settings
 from memory_core.consolidate.run import Consolidator
@@ -27,16 +27,28 @@ from memory_core.gist.base import GistEncoder
 from memory_core.lifecycle import turn_pairs
 from memory_core.lifecycle.tiers import Tiers
 from memory_core.lifecycle.working_memory import Sessions
-from memory_core.maintenance.loop import Maintenance
+from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.maintenance.reembedding import Reembedding
 from memory_core.recall.reader import Reader
 from memory_core.remember.capture import Capture
 from memory_core.remember.writer import Writer
 from memory_core.representation import embed, index_text
-from memory_core.storage.store import EMBEDDING, MemoryStore
+from memory_core.storage.store import EMBEDDING, LOCK_SECONDS, MemoryStore
 from memory_core.text.importance import ImportanceScorer, Rules
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Constants of the rooms that tests and benches replace; each room gives its own defaults.
+
+    *opening_seconds* bounds the wait of a call for the store to open, and of close() for it.
+    """
+
+    opening_seconds: float = 20.0
+    lock_seconds: float = LOCK_SECONDS
+    maintenance: MaintenanceTuning = field(default_factory=MaintenanceTuning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +97,7 @@ class Runtime:
         embedder: Embedder | None,
         encoder: GistEncoder | None = None,
         scorer: ImportanceScorer | None = None,
+        tuning: Tuning | None = None,
     ) -> None:
         """Begin to open the store of *settings*.
 
@@ -97,6 +110,7 @@ class Runtime:
         self._given = embedder
         self._encoder = encoder
         self._scorer = scorer or Rules()
+        self._tuning = tuning or Tuning()
         self._loaded: dict[str, Embedder] = {}
         self._checked_fingerprint = ""
         self._lock = threading.Lock()
@@ -133,7 +147,10 @@ class Runtime:
     def _open_store(self) -> MemoryStore:
         settings, clock = self._settings, self._clock
         return MemoryStore(
-            settings.data_dir, clock=clock, settings=settings.storage, index_text=index_text
+            settings.data_dir,
+            clock=clock,
+            index_text=index_text,
+            lock_seconds=self._tuning.lock_seconds,
         )
 
     def _assemble(self, store: MemoryStore) -> Parts:
@@ -147,18 +164,18 @@ class Runtime:
         encoder = self._encoder or gist_encoder.choose(settings)
         worker = Worker(store, gate, encoder, settings, clock)
         writer = Writer(store, gate, settings, clock, self._scorer)
-        sessions = Sessions(settings.session)
+        sessions = Sessions()
         consolidator = Consolidator(store, gate, worker.summarise, settings, clock, worker.judged)
         tiers = Tiers(store, gate, settings, clock)
         maintenance = Maintenance(
             store,
             gate,
-            settings,
             clock,
             embed_all,
             reembedding,
             self._follow_model,
             tiers.sweep_if_due,
+            self._tuning.maintenance,
         )
         scheduler = Scheduler(
             store, consolidator, settings.consolidation, clock, lambda: maintenance.holder
@@ -171,7 +188,7 @@ class Runtime:
             tiers,
             Reader(store, gate, settings, clock, sessions, maintenance.accesses),
             consolidator,
-            Forgetter(store, settings, clock),
+            Forgetter(store, clock),
             maintenance,
             reembedding,
             worker,
@@ -227,7 +244,7 @@ class Runtime:
         if isinstance(self.gate.problem, StorageError | Busy):
             self.gate.retry()  # the model has loaded; recording it in the store failed
         try:
-            return opening.result(timeout=self._settings.limits.deadline_seconds)
+            return opening.result(timeout=self._tuning.opening_seconds)
         except NotYet:
             raise Busy("the store is still opening", "try again in a few seconds") from None
 
@@ -250,7 +267,7 @@ class Runtime:
                 return
             self._closed = True
         try:
-            parts = self._opening.result(timeout=self._settings.limits.deadline_seconds)
+            parts = self._opening.result(timeout=self._tuning.opening_seconds)
         except Exception:  # the process ends here; nothing is open
             return
         parts.scheduler.stop()

@@ -13,6 +13,10 @@ from memory_core.records import VISIBILITIES, Identity, MemoryRecord, is_id
 from memory_core.text import normalise
 from memory_core.text.time import moments
 
+QUERY_CHARS = 2_000
+"""Longest question, entity or topic."""
+SOURCE_CHARS = 500
+"""Longest source or reason."""
 LABEL_CHARS = 200
 """Longest speaker, session or tag."""
 LABELS_MOST = 50
@@ -170,7 +174,7 @@ def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
     for name in ("agent", "team", "session", "speaker"):
         label(getattr(memory, name), name)
     text(memory.client, "client", LABEL_CHARS)
-    text(memory.source, "source", limits.source_chars)
+    text(memory.source, "source", SOURCE_CHARS)
     labels(memory.tags, "tags")
     labels(memory.keywords, "keywords")
     for name in ("gist", "topic"):

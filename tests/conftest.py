@@ -23,6 +23,7 @@ from memory_core.embedding.base import Profile
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable
 from memory_core.memory import Memory
+from memory_core.runtime import Tuning
 
 sys.path.append(str(Path(__file__).parent))
 
@@ -159,12 +160,18 @@ OpenMemory = Callable[..., Memory]
 
 @pytest.fixture
 def open_memory(tmp_path: Path, clock: Clock, toy: ToyEmbedder) -> Iterator[OpenMemory]:
-    """Opens memories: (folder name, embedder, further settings) -> a ready Memory."""
+    """Opens memories: (folder name, embedder, encoder object, tuning, settings) -> ready."""
     opened: list[Memory] = []
 
-    def open_one(name: str = "store", embedder: Any = toy, **settings: Any) -> Memory:
+    def open_one(
+        name: str = "store",
+        embedder: Any = toy,
+        asks: Any = None,
+        tuning: Tuning | None = None,
+        **settings: Any,
+    ) -> Memory:
         chosen = Settings(data_dir=tmp_path / name, **settings)
-        memory = Memory(chosen, clock=clock, embedder=embedder)
+        memory = Memory(chosen, clock=clock, embedder=embedder, encoder=asks, tuning=tuning)
         opened.append(memory)
         assert memory.wait_ready(20.0) is not isinstance(embedder, NoModel)
         return memory

@@ -161,8 +161,8 @@ def test_a_skipped_turn_still_brings_something_to_mind(memory: Memory) -> None:
 
 
 def test_a_long_turn_recalls_by_its_beginning(open_memory: OpenMemory) -> None:
-    memory = open_memory(limits={"query_chars": 20})
+    memory = open_memory()
     known = memory.remember(ME, RememberRequest("The zebra is called Marty.")).id
-    turn = ConversationTurn("user", "Tell me of the zebra " + "and much more of it " * 50)
+    turn = ConversationTurn("user", "Tell me of the zebra. " + "It rains today. " * 200)
     _, found = memory.observe_and_recall(ME, turn)
     assert [hit.memory.id for hit in (*found.hits, *found.partial)] == [known]

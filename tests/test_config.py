@@ -46,7 +46,7 @@ def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
     assert (settings.agent, settings.team, settings.port) == ("me", "", 7832)
     assert (settings.embedder, settings.encoder) == ("minilm", "passthrough")
     assert (settings.log_level, settings.offline, settings.warnings) == ("WARNING", False, ())
-    assert settings.recall.candidates == 50
+    assert settings.gist.daily_tokens == 200_000
     assert settings.data_dir.is_absolute()
     assert "anamnesis" in str(settings.data_dir)
 
@@ -82,15 +82,15 @@ def test_a_file_sets_everything_else(write: Write) -> None:
     settings = load(
         {
             "CONFIG": write(
-                "[recall]\ncandidates = 7\nmmr_lambda = 0.5\n[limits]\nsecrets = 'refuse'\n"
-                "[decay]\nrecent_half_life_days = 3\n[storage]\nindex = 'exact'\n"
+                "[gist]\ndaily_tokens = 7\nforbid_scopes = ['private']\n"
+                "[limits]\nsecrets = 'refuse'\n[decay]\nrecent_half_life_days = 3\n"
             )
         }
     )
-    assert (settings.recall.candidates, settings.recall.mmr_lambda) == (7, 0.5)
-    assert settings.recall.passage_weight == 0.6  # the rest of a section keeps its defaults
-    assert (settings.limits.secrets, settings.storage.index) == ("refuse", "exact")
+    assert (settings.gist.daily_tokens, settings.gist.forbid_scopes) == (7, ("private",))
+    assert (settings.limits.secrets, settings.limits.text_chars) == ("refuse", 20_000)
     assert settings.decay.recent_half_life_days == 3.0
+    assert settings.decay.long_term_half_life_days == 30.0  # the rest keeps its defaults
 
 
 def test_an_empty_value_in_the_environment_is_unset() -> None:
@@ -158,6 +158,22 @@ def test_names_of_others_are_not_looked_at() -> None:
     assert config.load({"AGENT": "x", "anamnesis_agent": "y", "XANAMNESIS_AGENT": "z"}) == load()
 
 
+def test_what_became_a_constant_is_named_and_does_not_stop_the_start(write: Write) -> None:
+    text = "[storage]\nindex = 'ivf'\nlock_seconds = 5\n[limits]\ntext_chars = 9\nquery_chars = 9"
+    settings = load({"CONFIG": write(text), "AGNET": "x"})
+    assert settings.limits.text_chars == 9
+    named = [warning.split()[1] for warning in settings.warnings[1:]]
+    assert named == ["storage.index", "storage.lock_seconds", "limits.query_chars"]
+    assert all(warning.endswith("is ignored; remove it") for warning in settings.warnings[1:])
+
+
+@pytest.mark.parametrize("section", config._FIXED)
+def test_no_setting_is_also_a_constant(section: str) -> None:
+    known = Settings.model_fields.get(section)
+    kept = set(known.annotation.model_fields) if known and known.annotation else set()
+    assert not kept & set(config._FIXED[section].split())
+
+
 # What is refused
 
 
@@ -165,21 +181,21 @@ def test_names_of_others_are_not_looked_at() -> None:
     ("text", "said"),
     [
         (
-            "[recall]\ncandidats = 5",
-            ["unknown setting recall.candidats", "did you mean candidates?"],
+            "[gist]\ndayly_tokens = 5",
+            ["unknown setting gist.dayly_tokens", "did you mean daily_tokens?"],
         ),
-        ("[recal]\ncandidates = 5", ["unknown setting recal", "did you mean recall?"]),
+        ("[limit]\ntext_chars = 5", ["unknown setting limit", "did you mean limits?"]),
         ("agnet = 'x'", ["unknown setting agnet", "did you mean agent?"]),
         ("zzzzzz = 1", ["unknown setting zzzzzz", "remove it"]),
         ("warnings = ['x']", ["unknown setting warnings", "remove it"]),
-        ("[recall]\ncandidates = 0", ["recall.candidates", "greater than or equal to 1", "got 0"]),
-        ("[recall]\ncandidates = 'many'", ["recall.candidates", "got 'many'"]),
-        ("[recall]\ncognition_bound = 0.2", ["recall.cognition_bound", "0.05"]),
-        ("[recall]\npassage_weight = nan", ["recall.passage_weight"]),
+        ("[limits]\ntext_chars = 0", ["limits.text_chars", "greater than or equal to 1", "got 0"]),
+        ("[limits]\ntext_chars = 'many'", ["limits.text_chars", "got 'many'"]),
+        ("[limits]\ntext_chars = 2000000", ["limits.text_chars", "1000000"]),
+        ("[decay]\nlong_term_half_life_days = nan", ["decay.long_term_half_life_days"]),
         ("[decay]\nrecent_half_life_days = -1", ["decay.recent_half_life_days"]),
-        ("[storage]\nindex = 'hnsw'", ["storage.index", "'auto'", "got 'hnsw'"]),
+        ("[storage]\nindexes = 'hnsw'", ["unknown setting storage", "remove it"]),
         ("[limits]\nsecrets = 'keep'", ["limits.secrets", "'mask' or 'refuse'"]),
-        ("recall = 5", ["setting recall", "got 5"]),
+        ("limits = 5", ["setting limits", "got 5"]),
         ("port = 70000", ["setting port", "got 70000"]),
         ("encoder = 'telepathy'", ["setting encoder", "got 'telepathy'"]),
     ],

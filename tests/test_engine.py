@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 from memory_core import runtime
-from memory_core.config import LimitSettings, Settings, StorageSettings
+from memory_core.config import Settings
 from memory_core.errors import Busy, DiskFull, IncompatibleStore, StorageError
+from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 from memory_core.storage.locks import FileLock
 from memory_core.storage.store import MemoryStore
 
@@ -330,8 +332,8 @@ def test_a_store_that_opens_too_slowly_is_busy_and_close_does_not_wait_for_ever(
 
     monkeypatch.setattr(MemoryStore, "catch_up", slow)
     monkeypatch.setattr(MemoryStore, "close", note)
-    limits = LimitSettings(deadline_seconds=0.05)
-    memory = Memory(Settings(data_dir=tmp_path, limits=limits), embedder=toy)
+    tuning = Tuning(opening_seconds=0.05)
+    memory = Memory(Settings(data_dir=tmp_path), embedder=toy, tuning=tuning)
     assert not memory.wait_ready(0.01)
     with pytest.raises(Busy, match="still opening"):
         memory.stats(ME)
@@ -347,7 +349,9 @@ def test_nobody_else_can_read_what_is_stored_under_any_umask(
 ) -> None:
     before = os.umask(0)
     try:
-        memory = open_memory("store", storage=StorageSettings(snapshot_changes=1))
+        memory = open_memory(
+            "store", tuning=Tuning(maintenance=MaintenanceTuning(snapshot_changes=1))
+        )
         memory.remember(ME, RememberRequest(HERON))
         for _ in range(3):
             memory._runtime.parts().maintenance.round()

@@ -44,13 +44,10 @@ class World:
         self.directory = directory
         self.settings = Settings(data_dir=directory)
         self.store = self.open()
-        self.forgetting = Forgetter(self.store, self.settings, lambda: self.now)
+        self.forgetting = Forgetter(self.store, lambda: self.now)
 
     def open(self) -> MemoryStore:
-        storage = self.settings.storage
-        return MemoryStore(
-            self.directory, clock=lambda: self.now, settings=storage, index_text=index_text
-        )
+        return MemoryStore(self.directory, clock=lambda: self.now, index_text=index_text)
 
     def tell(self, text: str, *, who: Identity = ME, **fields: Any) -> str:
         self.now += 60.0

@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 
 from memory_core.embedding.minilm import MiniLM
+from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.answer import LEXICAL_ONLY
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Hit, Identity, Recollection
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -562,7 +564,7 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
     open_memory: OpenMemory, no_model: Any, toy: Any
 ) -> None:
     def fill(name: str, text: Callable[[int], str]) -> Memory:
-        memory = open_memory(name, storage={"access_seconds": 1e9})
+        memory = open_memory(name, tuning=Tuning(maintenance=MaintenanceTuning(access_seconds=1e9)))
         store = memory._runtime.parts().store
         from memory_core.records import MemoryRecord, content_hash, new_id, to_fields
 

@@ -18,10 +18,12 @@ from memory_core.config import ConsolidationSettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.readers import DIALOGUE, read
+from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.vocabulary import TABLE, Spelling
 from memory_core.text import passages
@@ -50,10 +52,11 @@ def told(tmp_path_factory: pytest.TempPathFactory, asked_once: Embedder) -> Any:
     (conversation,) = read(DIALOGUE)
     folder: Path = tmp_path_factory.mktemp("dialogue")
     moment = [NOW - 100 * DAY]
-    storage = {"access_seconds": 1e9}  # what is recalled here does not change what is recalled next
+    # what is recalled here does not change what is recalled next
+    tuning = Tuning(maintenance=MaintenanceTuning(access_seconds=1e9))
     still = ConsolidationSettings(automatic=False)  # the oracle knows turns only
-    settings = Settings(data_dir=folder, storage=storage, consolidation=still)  # type: ignore[arg-type]
-    with Memory(settings, clock=lambda: moment[0], embedder=asked_once) as memory:
+    settings = Settings(data_dir=folder, consolidation=still)
+    with Memory(settings, clock=lambda: moment[0], embedder=asked_once, tuning=tuning) as memory:
         assert memory.wait_ready(60)
         ids = []
         for turn in conversation.turns:

@@ -14,22 +14,23 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_core.config import Settings, StorageSettings
+from memory_core.config import Settings
 from memory_core.embedding.base import Profile
 from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle import turn_pairs
-from memory_core.maintenance.loop import Maintenance
+from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 from memory_core.storage.store import EMBEDDING
 from memory_core.storage.table.table import Filter
 
 ME = Identity("me")
 ROOT = Path(__file__).parents[1]
 BATCH = 8
-STORAGE = StorageSettings(apply_seconds=0.02)
+FAST = Tuning(maintenance=MaintenanceTuning(round_seconds=0.02))
 
 
 class Turned:
@@ -102,8 +103,8 @@ def opened(tmp_path: Path, models: Models) -> Iterator[Open]:
     made: list[Memory] = []
 
     def open_one(embedder: str = "ollama:a") -> Memory:
-        settings = Settings(data_dir=tmp_path / "store", embedder=embedder, storage=STORAGE)
-        made.append(Memory(settings))
+        settings = Settings(data_dir=tmp_path / "store", embedder=embedder)
+        made.append(Memory(settings, tuning=FAST))
         made[-1].wait_ready(20.0)
         return made[-1]
 

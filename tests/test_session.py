@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.config import SessionSettings
 from memory_core.lifecycle.working_memory import (
     CONVERSATIONS,
     EMPTY,
@@ -18,12 +17,11 @@ from memory_core.lifecycle.working_memory import (
 from memory_core.records import Identity
 
 ME, OTHER = Identity("me"), Identity("other")
-SETTINGS = SessionSettings()
 
 
 @pytest.fixture
 def session() -> WorkingMemory:
-    return WorkingMemory(SETTINGS)
+    return WorkingMemory()
 
 
 def activate(session: WorkingMemory, *ids: str, similarity: float = 0.5) -> None:
@@ -108,7 +106,7 @@ def test_what_comes_from_a_lower_tier_is_promoted_once(session: WorkingMemory) -
 
 @given(st.lists(st.one_of(st.none(), st.tuples(st.integers(0, 30), st.floats(-1, 1))), max_size=80))
 def test_sizes_and_lives_stay_within_their_bounds(steps: list[tuple[int, float] | None]) -> None:
-    session = WorkingMemory(SETTINGS)
+    session = WorkingMemory()
     for step in steps:
         if step is None:
             session.tick()
@@ -125,7 +123,7 @@ def test_sizes_and_lives_stay_within_their_bounds(steps: list[tuple[int, float] 
 
 
 def test_conversations_do_not_leak_into_each_other() -> None:
-    sessions = Sessions(SETTINGS)
+    sessions = Sessions()
     sessions.asked(ME, "a")
     sessions.answered(ME, "a", [Activation("secret", 0.9)], {})
     assert sessions.mind(ME, "a").hot == ("secret",)
@@ -135,13 +133,13 @@ def test_conversations_do_not_leak_into_each_other() -> None:
 
 
 def test_without_a_session_nothing_is_kept() -> None:
-    sessions = Sessions(SETTINGS)
+    sessions = Sessions()
     sessions.answered(ME, "", [Activation("a", 0.9)], {})
     assert sessions.asked(ME, "") == EMPTY
 
 
 def test_an_ended_conversation_begins_anew() -> None:
-    sessions = Sessions(SETTINGS)
+    sessions = Sessions()
     sessions.answered(ME, "a", [Activation("m", 0.9)], {})
     sessions.end(ME, "a")
     sessions.end(ME, "never begun")
@@ -149,7 +147,7 @@ def test_an_ended_conversation_begins_anew() -> None:
 
 
 def test_questions_count_as_turns_only_where_none_are_observed() -> None:
-    sessions = Sessions(SETTINGS)
+    sessions = Sessions()
     sessions.answered(ME, "asked", [Activation("m", 0.9)], {})
     assert sessions.asked(ME, "asked").working == {"m": 4}
     sessions.heard(ME, "heard")
@@ -160,7 +158,7 @@ def test_questions_count_as_turns_only_where_none_are_observed() -> None:
 
 
 def test_what_was_told_lately_is_bounded() -> None:
-    sessions = Sessions(SETTINGS)
+    sessions = Sessions()
     sessions.note_shown(ME, [f"m{n}" for n in range(RECALLED + 5)])
     assert sessions.shown(ME) == [f"m{n}" for n in range(5, RECALLED + 5)]
     for n in range(CONVERSATIONS):

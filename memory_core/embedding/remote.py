@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory_core.embedding.base import SAMPLES, fingerprint_of, prefixed, profile_of, unit_rows
+from memory_core.embedding.base import SAMPLES, Profile, fingerprint_of, prefixed, unit_rows
 from memory_core.errors import EncoderUnavailable
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from memory_core.config import Settings
 
 OPENAI_URL = "https://api.openai.com"
+TIMEOUT_SECONDS = 30.0
+"""For one request."""
 _BATCH = 32
 """Texts in one request, so that a bulk of long ones stays within the timeout."""
 _QUOTED = 200
@@ -26,7 +28,7 @@ class RemoteEmbedder:
     """A model on a server. Thread-safe; a call takes one request for every 32 texts."""
 
     def __init__(
-        self, weights: str, name: str, settings: Settings, request: Callable[[list[str]], Any]
+        self, weights: str, name: str, profile: Profile, request: Callable[[list[str]], Any]
     ) -> None:
         """*weights* names the weights, for the fingerprint; *request* returns a row for each text.
 
@@ -34,7 +36,7 @@ class RemoteEmbedder:
         not the dimension that the profile expects.
         """
         self.name = name
-        self.profile = profile_of(name, settings.embedding)
+        self.profile = profile
         self._request = request
         self.dimension = self._embed(list(SAMPLES[:1]), self.profile.dimension).shape[1]
         self.fingerprint = fingerprint_of(f"{weights}:{self.dimension}", self.profile)
@@ -58,7 +60,7 @@ class RemoteEmbedder:
         return unit_rows(self._request(texts), len(texts), dimension, self.name)
 
 
-def ollama_embedder(name: str, settings: Settings) -> RemoteEmbedder:
+def ollama_embedder(name: str, settings: Settings, profile: Profile) -> RemoteEmbedder:
     """The model *name* of an Ollama server, at `settings.embedding.url` or Ollama's default.
 
     The fingerprint holds the digest of the model, if the server reports it, because the weights
@@ -69,7 +71,7 @@ def ollama_embedder(name: str, settings: Settings) -> RemoteEmbedder:
     from pydantic import ValidationError
 
     url = settings.embedding.url
-    client = ollama.Client(host=url, timeout=settings.embedding.timeout_seconds)
+    client = ollama.Client(host=url, timeout=TIMEOUT_SECONDS)
     where = f"Ollama at {url}" if url else "Ollama"
 
     def asked(call: Callable[[], Any]) -> Any:
@@ -95,7 +97,8 @@ def ollama_embedder(name: str, settings: Settings) -> RemoteEmbedder:
         return asked(lambda: client.embed(model=name, input=texts, truncate=True)).embeddings
 
     digest = _digest(asked(client.list), name)
-    return RemoteEmbedder(":".join(filter(None, ("ollama", name, digest))), name, settings, request)
+    weights = ":".join(filter(None, ("ollama", name, digest)))
+    return RemoteEmbedder(weights, name, profile, request)
 
 
 def _digest(listing: ollama.ListResponse, name: str) -> str:
@@ -107,16 +110,17 @@ def _digest(listing: ollama.ListResponse, name: str) -> str:
     return ""
 
 
-def openai_embedder(name: str, settings: Settings, key: str) -> RemoteEmbedder:
+def openai_embedder(name: str, settings: Settings, profile: Profile) -> RemoteEmbedder:
     """The model *name* behind POST {url}/v1/embeddings; url from the settings, else OpenAI's.
 
-    *key* is sent as bearer token; local servers need none. Raises EncoderUnavailable.
+    OPENAI_API_KEY is sent as bearer token; local servers need none. Raises EncoderUnavailable.
     """
     import httpx2
 
     base = (settings.embedding.url or OPENAI_URL).rstrip("/").removesuffix("/v1")
+    key = settings.vendors.get("OPENAI_API_KEY", "")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    client = httpx2.Client(headers=headers, timeout=settings.embedding.timeout_seconds)
+    client = httpx2.Client(headers=headers, timeout=TIMEOUT_SECONDS)
 
     def request(texts: list[str]) -> Any:
         wanted = {"model": name, "input": texts, "encoding_format": "float"}
@@ -134,7 +138,7 @@ def openai_embedder(name: str, settings: Settings, key: str) -> RemoteEmbedder:
             )
         return _rows(answer, base)
 
-    return RemoteEmbedder(f"openai:{name}", name, settings, request)
+    return RemoteEmbedder(f"openai:{name}", name, profile, request)
 
 
 def _rows(answer: Any, base: str) -> list[Any]:

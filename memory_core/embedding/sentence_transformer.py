@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory_core.embedding.base import fingerprint_of, prefixed, profile_of, unit_rows
+from memory_core.embedding.base import Profile, fingerprint_of, prefixed, unit_rows
 from memory_core.embedding.minilm import BASE_FINGERPRINT, MAX_PIECES, PROBE, is_minilm
 from memory_core.errors import EncoderUnavailable
 
@@ -30,14 +30,14 @@ class SentenceTransformerEmbedder:
     built-in embedder, and a store can be used with either.
     """
 
-    def __init__(self, name: str, settings: Settings) -> None:
+    def __init__(self, name: str, settings: Settings, profile: Profile) -> None:
         """Load the model *name* (of the Hugging Face hub, or a folder).
 
         Downloads it when it is not cached, never with `settings.offline`. Raises
         EncoderUnavailable with the command to run when the library or the model is missing.
         """
         self.name = name
-        self.profile = profile_of(name, settings.embedding)
+        self.profile = profile
         self._lock = threading.Lock()
         self._model = _load(name, settings.offline)
         self._threads = _threads()

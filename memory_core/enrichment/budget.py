@@ -212,17 +212,11 @@ class Budget:
 
     def _cost(self, used: Mapping[str, int]) -> dict[str, float]:
         """{"cost_usd": estimated US dollars}; {} when no price is known."""
-        prices = self._prices()
+        prices = self.encoder.prices
         if prices is None:
             return {}
         dollars = (used["tokens_in"] * prices[0] + used["tokens_out"] * prices[1]) / 1e6
         return {"cost_usd": round(dollars, 6)}
-
-    def _prices(self) -> tuple[float, float] | None:
-        settings = self._settings
-        if settings.input_price is not None and settings.output_price is not None:
-            return settings.input_price, settings.output_price
-        return self.encoder.prices
 
 
 class BudgetUsed(ServiceFailure):

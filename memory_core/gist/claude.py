@@ -26,12 +26,12 @@ KEY = "ANTHROPIC_API_KEY"
 class Claude:
     """Calls the Messages API. The fixed part (prompt and tool) is marked for the prompt cache."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, timeout_seconds: float) -> None:
         """Imports and connects nothing yet."""
         self.model = settings.encoder_model or DEFAULT_MODEL
         self._url = settings.encoder_url
         self._key = settings.vendors.get(KEY, "")
-        self._timeout = settings.gist.timeout_seconds
+        self._timeout = timeout_seconds
         self._lock = threading.Lock()
         self._made: anthropic.Anthropic | None = None
         self._forced = True

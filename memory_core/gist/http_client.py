@@ -19,6 +19,9 @@ from memory_core.gist.base import AnswerFailure, ServiceFailure, Usage
 from memory_core.gist.prompts import Request
 from memory_core.text import secrets
 
+TIMEOUT_SECONDS = 60.0
+"""Without a byte from the server; a whole answer may take twice as long."""
+
 MOST_BYTES = 2**20
 """Largest answer in bytes; a real one has a few thousand."""
 

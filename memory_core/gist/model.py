@@ -128,14 +128,14 @@ def _labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in found if text))[:most]
 
 
-def model_encoder(settings: Settings) -> ModelEncoder:
+def model_encoder(settings: Settings, timeout_seconds: float) -> ModelEncoder:
     """The encoder of the model that *settings* name."""
     from memory_core.gist.claude import PRICES, Claude
     from memory_core.gist.ollama import Ollama
     from memory_core.gist.openai_compatible import OpenAICompatible
 
-    makers: dict[str, Callable[[Settings], Claude | Ollama | OpenAICompatible]]
+    makers: dict[str, Callable[[Settings, float], Claude | Ollama | OpenAICompatible]]
     makers = {"claude": Claude, "ollama": Ollama, "openai": OpenAICompatible}
-    ask = makers[settings.encoder](settings)
+    ask = makers[settings.encoder](settings, timeout_seconds)
     prices = {"claude": PRICES.get(ask.model), "ollama": (0.0, 0.0)}.get(settings.encoder)
     return ModelEncoder(settings.encoder, ask.model, ask, prices)

@@ -24,11 +24,11 @@ _SPARE = 512
 class Ollama:
     """Calls /api/chat at `encoder_url`, or at the client's default (OLLAMA_HOST)."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, timeout_seconds: float) -> None:
         """Imports and connects nothing yet."""
         self.model = settings.encoder_model or DEFAULT_MODEL
         self._url = settings.encoder_url or None
-        self._timeout = settings.gist.timeout_seconds
+        self._timeout = timeout_seconds
         self._lock = threading.Lock()
         self._made: vendor.Client | None = None
 

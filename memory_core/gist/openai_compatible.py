@@ -26,13 +26,13 @@ KEY = "OPENAI_API_KEY"
 class OpenAICompatible:
     """Calls POST {encoder_url}/v1/chat/completions, with the key if there is one."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, timeout_seconds: float) -> None:
         """Imports and connects nothing yet."""
         self.model = settings.encoder_model
         self._url = (settings.encoder_url or OPENAI_URL).rstrip("/").removesuffix("/v1")
         self._where = http_client.address(self._url)
         self._key = settings.vendors.get(KEY, "")
-        self._timeout = settings.gist.timeout_seconds
+        self._timeout = timeout_seconds
         self._lock = threading.Lock()
         self._made: httpx2.Client | None = None
 

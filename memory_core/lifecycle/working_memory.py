@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from memory_core.config import SessionSettings
 from memory_core.records import Identity
 from memory_core.scoring import decay
 
@@ -23,6 +22,15 @@ RECALLED = 40
 
 CONVERSATIONS = 256
 """Conversations, and agents, whose state is kept at once; the oldest are dropped."""
+
+HOT = 20
+"""Recalled memories in the hot buffer, as in an earlier system."""
+
+WORKING, WORKING_TURNS = 10, 5
+"""Memories in working memory, and turns after which one that is not recalled again leaves it."""
+
+PRIMING_RATE, PRIMING_TURNS = 0.3, 10
+"""Priming is 1 + 0.3 e^(-rate x turns): 5 % of it is left after ten turns, when it is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +80,8 @@ class Activation:
 class WorkingMemory:
     """The state of one conversation; not thread-safe by itself."""
 
-    def __init__(self, settings: SessionSettings) -> None:
+    def __init__(self) -> None:
         """Start empty."""
-        self._settings = settings
         self.turn = 0
         self.observed = False
         self._hot: OrderedDict[str, None] = OrderedDict()
@@ -87,8 +94,9 @@ class WorkingMemory:
         """Count one turn; working memory and priming that were not renewed expire."""
         self.turn += 1
         self._working = {id: w for id, w in self._working.items() if w[1] > self.turn}
-        most = self._settings.priming_turns
-        self._primed = {id: at for id, at in self._primed.items() if self.turn - at <= most}
+        self._primed = {
+            id: at for id, at in self._primed.items() if self.turn - at <= PRIMING_TURNS
+        }
 
     def rescore(self, similarities: Mapping[str, float]) -> None:
         """Score working memory by the query of this turn, so that stale items are dropped first."""
@@ -102,24 +110,23 @@ class WorkingMemory:
             self._hot[item.id] = None
             self._hot.move_to_end(item.id)
             score = max(item.similarity, self._working.get(item.id, (item.similarity, 0))[0])
-            self._working[item.id] = (score, self.turn + self._settings.working_turns)
+            self._working[item.id] = (score, self.turn + WORKING_TURNS)
             self._primed[item.id] = self.turn
             if item.tier not in ("", "active"):
                 self._promoted.setdefault(item.id, item.tier)
             if item.topic:
                 self._topics.add(item.topic)
-        while len(self._hot) > self._settings.hot:
+        while len(self._hot) > HOT:
             self._hot.popitem(last=False)
-        while len(self._working) > self._settings.working:
+        while len(self._working) > WORKING:
             del self._working[min(self._working, key=lambda id: self._working[id][0])]
 
     def mind(self) -> Mind:
         """The state at this moment."""
-        rate = self._settings.priming_rate
         return Mind(
             tuple(self._hot),
             {id: until - self.turn for id, (_, until) in self._working.items()},
-            {id: decay.share(self.turn - at, rate) for id, at in self._primed.items()},
+            {id: decay.share(self.turn - at, PRIMING_RATE) for id, at in self._primed.items()},
             dict(self._promoted),
             frozenset(self._topics),
         )
@@ -128,9 +135,8 @@ class WorkingMemory:
 class Sessions:
     """The working memory of the conversations of one process; thread-safe."""
 
-    def __init__(self, settings: SessionSettings) -> None:
+    def __init__(self) -> None:
         """Start empty."""
-        self._settings = settings
         self._lock = threading.Lock()
         self._sessions: OrderedDict[tuple[str, str, str], WorkingMemory] = OrderedDict()
         self._recalled: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
@@ -204,7 +210,7 @@ class Sessions:
             return None
         key = (who.agent, who.team, session)
         with self._lock:
-            state = self._sessions.setdefault(key, WorkingMemory(self._settings))
+            state = self._sessions.setdefault(key, WorkingMemory())
             self._sessions.move_to_end(key)
             _cut(self._sessions, CONVERSATIONS)
             return work(state)

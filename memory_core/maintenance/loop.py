@@ -12,15 +12,15 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy
 from memory_core.maintenance.backfill import Backfill, Embed
 from memory_core.maintenance.inspection import Inspection
 from memory_core.maintenance.reembedding import Reembedding
-from memory_core.maintenance.snapshots import Snapshots
-from memory_core.maintenance.table_sync import TableSync
+from memory_core.maintenance.snapshots import EVERY, Snapshots
+from memory_core.maintenance.table_sync import BATCH, COMPACT_COMMITS, TableSync
 from memory_core.records import Change
 from memory_core.storage import process_memory
 from memory_core.storage.accesses import Accesses
@@ -57,6 +57,19 @@ ERASED = "erased"
 """The meta key of the last complete erasure: {"sequence": of the newest forget that it covers}."""
 
 
+@dataclass(frozen=True, slots=True)
+class MaintenanceTuning:
+    """Intervals and sizes of maintenance."""
+
+    round_seconds: float = 0.5
+    """Between two rounds."""
+    access_seconds: float = 30.0
+    """Between two commits of accesses; a kill may lose those since the last one."""
+    table_batch: int = BATCH
+    compact_commits: int = COMPACT_COMMITS
+    snapshot_changes: int = EVERY
+
+
 class Maintenance:
     """The maintenance of one store; tests and health --repair also call its rounds directly."""
 
@@ -64,12 +77,12 @@ class Maintenance:
         self,
         store: MemoryStore,
         gate: EmbedderGate,
-        settings: Settings,
         clock: Callable[[], float],
         embed: Embed,
         reembedding: Reembedding | None = None,
         follow_model: Callable[[], None] = lambda: None,
         sweep: Callable[[], object] = lambda: None,
+        tuning: MaintenanceTuning | None = None,
     ) -> None:
         """Maintain *store*; *embed* returns the vectors of a memory that has none.
 
@@ -77,18 +90,24 @@ class Maintenance:
         another process changed it. *sweep* is called each round and decides itself whether it is
         time to sweep the tiers.
         """
+        tuning = tuning or MaintenanceTuning()
         self._store = store
         self._gate = gate
         self._clock = clock
         self._reembedding = reembedding
         self._follow_model = follow_model
         self._sweep = sweep
-        self._seconds = settings.storage.apply_seconds
+        self._seconds = tuning.round_seconds
         self._stopping = threading.Event()
         self._missing = Backfill(store, clock, embed, self._stopping.is_set)
-        self.accesses = Accesses(store, clock, settings.storage.access_seconds)
-        self.table_sync = TableSync(store, settings.storage, self._stopping.is_set)
-        self.snapshots = Snapshots(store, settings.storage)
+        self.accesses = Accesses(store, clock, tuning.access_seconds)
+        self.table_sync = TableSync(
+            store,
+            self._stopping.is_set,
+            batch=tuning.table_batch,
+            compact_commits=tuning.compact_commits,
+        )
+        self.snapshots = Snapshots(store, tuning.snapshot_changes)
         self.inspection = Inspection(store, clock)
         self._lock = FileLock(store.directory / "maintenance.lock")
         self._working = threading.Lock()

@@ -10,7 +10,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from memory_core.config import StorageSettings
 from memory_core.errors import StorageError
 from memory_core.records import Change
 from memory_core.storage import process_memory
@@ -20,14 +19,17 @@ from memory_core.storage.index.vector_source import INDEX, SNAPSHOT
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
+EVERY = 5000
+"""Changes between two snapshots: a start replays at most so many."""
+
 
 class Snapshots:
     """Writes the snapshots of one store; only the holder of maintenance.lock calls it."""
 
-    def __init__(self, store: MemoryStore, settings: StorageSettings) -> None:
-        """Snapshot *store* every `snapshot_changes` changes."""
+    def __init__(self, store: MemoryStore, every: int = EVERY) -> None:
+        """Snapshot *store* after every *every* changes."""
         self._store = store
-        self._every = settings.snapshot_changes
+        self._every = every
         self._folders = Generations(store.directory / INDEX)
         self._replaced = False
 

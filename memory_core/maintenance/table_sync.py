@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from memory_core.config import StorageSettings
 from memory_core.errors import DiskFull, IncompatibleStore, StorageError
 from memory_core.records import Change
 from memory_core.storage import process_memory
@@ -33,6 +32,10 @@ DIMENSION = 384
 """The dimension of the vectors of a table that is built before a model is known."""
 
 REBUILD_BATCH = 2000
+BATCH = 2000
+"""Memories merged in one commit: a commit costs 2 ms, and rows are nearly free (measured)."""
+COMPACT_COMMITS = 24
+"""Each commit leaves four files; 1,000 small ones make a search 25 times slower (measured)."""
 GRACE_SECONDS = 60.0
 """Seconds for which old table versions are kept for readers in other processes."""
 
@@ -43,15 +46,19 @@ class TableSync:
     def __init__(
         self,
         store: MemoryStore,
-        settings: StorageSettings,
         stopping: Callable[[], bool] = lambda: False,
+        *,
+        batch: int = BATCH,
+        compact_commits: int = COMPACT_COMMITS,
     ) -> None:
         """Sync the table of *store*; opens nothing yet (importing lancedb takes over a second).
 
-        Long work ends between two batches once *stopping*() is True.
+        Long work ends between two batches once *stopping*() is True. *batch* memories are
+        merged in one commit of LanceDB, which is compacted after *compact_commits* of them.
         """
         self._store = store
-        self._settings = settings
+        self._batch = batch
+        self._compact_commits = compact_commits
         self._stopping = stopping
         self._folders = Generations(store.directory / TABLE)
         self._opened: dict[str, Any] | None = None
@@ -166,7 +173,7 @@ class TableSync:
         """
         table, newest = self._store.table, self._store.applied
         while table is not None and not self._stopping():
-            tail = self._store.oldest_unsynced(self._settings.apply_batch)
+            tail = self._store.oldest_unsynced(self._batch)
             if not tail or self._store.table_sequence >= newest:
                 return
             applied = tail[-1][1]
@@ -230,7 +237,7 @@ class TableSync:
 
     def _compact(self) -> None:
         table = self._store.table
-        if table is None or self._commits < self._settings.compact_commits:
+        if table is None or self._commits < self._compact_commits:
             return
         try:
             self._store.reserve.with_room(lambda: table.compact(grace_seconds=GRACE_SECONDS))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import validation
-from memory_core.config import LimitSettings, Settings
+from memory_core.config import Settings
 from memory_core.embedding.base import Profile
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.recall.request import RecallRequest
@@ -55,12 +55,13 @@ class Query:
         return not set(FACT_KINDS).isdisjoint(self.kinds)
 
 
-def checked(request: RecallRequest, limits: LimitSettings) -> Query:
+def checked(request: RecallRequest) -> Query:
     """What *request* asks. Raises InvalidInput or TooLarge for an argument that is not allowed."""
+    text, _ = validation.prose(request.query, "query", validation.QUERY_CHARS, validation.SHORTEN)
     since, until = validation.period(request.since, request.until)
     known = validation.span(request.as_of, "as_of")
     return Query(
-        text=validation.prose(request.query, "query", limits.query_chars, validation.SHORTEN)[0],
+        text=text,
         k=validation.whole(request.k, "k", 1, K_MOST),
         scope=validation.one_of(request.scope, "scope", VISIBILITIES),
         kinds=tuple(

@@ -46,7 +46,7 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
         tags=validation.labels(request.tags, "tags"),
         importance=validation.number(request.importance, "importance", 0.0, 1.0),
         occurred_at=validation.when(request.when, "when", now),
-        source=validation.text(request.source, "source", limits.source_chars),
+        source=validation.text(request.source, "source", validation.SOURCE_CHARS),
         trust=validation.one_of(request.trust, "trust", TRUSTS) or "agent",
         client=validation.text(request.client, "client", validation.LABEL_CHARS),
     )

@@ -17,6 +17,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
 from memory_core.remember.request import ConversationTurn
 from memory_core.text import secrets
+from memory_core.validation import QUERY_CHARS
 from server.protocol import rendering, structure
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Hooks:
 
     def _recalled(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
         """Memories of other sessions for *prompt*, other projects' last; "" below moderate."""
-        query = prompt[: self._memory.settings.limits.query_chars]
+        query = prompt[:QUERY_CHARS]
         found = self._memory.recall(
             who, RecallRequest(query, k=3 * HITS, session=_session(payload), elsewhere=True)
         )

@@ -113,20 +113,18 @@ def fill(folder: Path, number: int) -> None:
 
 
 def opened(folder: Path) -> Any:
-    from memory_core.config import StorageSettings
     from memory_core.representation import index_text
     from memory_core.storage.store import MemoryStore
 
-    return MemoryStore(folder, clock=time.time, settings=StorageSettings(), index_text=index_text)
+    return MemoryStore(folder, clock=time.time, index_text=index_text)
 
 
 def snapshot(folder: Path) -> None:
-    from memory_core.config import StorageSettings
     from memory_core.maintenance.snapshots import Snapshots
 
     store = opened(folder)
     store.catch_up()
-    Snapshots(store, StorageSettings()).write()
+    Snapshots(store).write()
     store.close()
 
 

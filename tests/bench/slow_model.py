@@ -35,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from material import Prepared, machine, notes
 
 from memory_core.config import GistSettings, Settings
+from memory_core.gist.encoder import choose
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
@@ -72,9 +73,9 @@ def slow_server(seconds: float, over: threading.Event) -> ThreadingHTTPServer:
     return server
 
 
-def asking(url: str, timeout: float = 60.0) -> dict[str, Any]:
+def asking(url: str) -> dict[str, Any]:
     """The settings of an encoder that asks *url* at once, whatever it costs."""
-    gist = GistSettings(daily_tokens=10**9, gather_seconds=0.0, timeout_seconds=timeout)
+    gist = GistSettings(daily_tokens=10**9, gather_seconds=0.0)
     return {"encoder": "openai", "encoder_model": "slow", "encoder_url": url, "gist": gist}
 
 
@@ -142,8 +143,9 @@ def child(directory: Path, url: str, writes: int, seed: int) -> None:
     texts = notes(writes + WARM_UP, seed)
     embedder = Prepared()
     embedder.prepare(texts)
-    settings = Settings(data_dir=directory, **(asking(url, 600.0) if url else {}))
-    with Memory(settings, embedder=embedder) as memory:
+    settings = Settings(data_dir=directory, **(asking(url) if url else {}))
+    encoder = choose(settings, timeout_seconds=600.0)
+    with Memory(settings, embedder=embedder, encoder=encoder) as memory:
         assert memory.wait_ready(60)
         for number, text in enumerate(texts[:WARM_UP]):
             memory.remember(ME, RememberRequest(text, session=f"s{number % SESSIONS}"))

@@ -33,11 +33,12 @@ import numpy as np
 from material import machine
 from memory_scenarios import ME, shared, text_of
 
-from memory_core.config import ConsolidationSettings, Settings, StorageSettings
+from memory_core.config import ConsolidationSettings, Settings
 from memory_core.errors import MemoryCoreError
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 from memory_core.storage.locks import FileLock
 
 LOOK_EVERY = 20
@@ -58,9 +59,12 @@ class Plan:
 
     @property
     def settings(self) -> Settings:
-        storage = StorageSettings(lock_seconds=self.lock_seconds)
         awake = ConsolidationSettings(automatic=False)  # else it writes while it is looked through
-        return Settings(data_dir=self.folder / "store", storage=storage, consolidation=awake)
+        return Settings(data_dir=self.folder / "store", consolidation=awake)
+
+    def opened(self) -> Memory:
+        tuning = Tuning(lock_seconds=self.lock_seconds)
+        return Memory(self.settings, embedder=shared.ToyEmbedder(), tuning=tuning)
 
     def log(self, number: int) -> Path:
         return self.folder / f"client{number}"
@@ -77,7 +81,7 @@ class Client:
         self.log.write(" ".join(map(str, words)) + "\n")
 
     def run(self, first: int) -> None:
-        with Memory(self.plan.settings, embedder=shared.ToyEmbedder()) as memory:
+        with self.plan.opened() as memory:
             memory.wait_ready(PATIENCE)
             for count in range(first, self.plan.writes):
                 self.write(memory, f"{self.number}.{count}")
@@ -189,7 +193,7 @@ def verify(plan: Plan) -> dict[str, Any]:
     words = [line for number in range(plan.clients) for line in said(plan.log(number))]
     stored = {line[1]: line[2] for line in words if line[0] == "stored"}
     waits = np.array([float(line[3]) for line in words if line[0] in ("stored", "refused")])
-    with Memory(plan.settings, embedder=shared.ToyEmbedder()) as memory:
+    with plan.opened() as memory:
         memory.wait_ready(PATIENCE)
         parts = memory._runtime.parts()
         parts.maintenance.round()

@@ -24,23 +24,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.config import Settings, StorageSettings
+from memory_core.config import Settings
 from memory_core.embedding.base import Profile
 from memory_core.errors import EncoderUnavailable, MemoryCoreError
 from memory_core.maintenance import loop
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 ROOT = Path(__file__).parents[2]
 RIGHTS = frozenset({"read", "write"})
-STORAGE = StorageSettings(
-    apply_seconds=0.05,
-    snapshot_changes=30,
-    compact_commits=6,
-    apply_batch=7,
-    access_seconds=1e9,
+TUNING = Tuning(
     lock_seconds=60.0,
+    maintenance=loop.MaintenanceTuning(
+        round_seconds=0.05,
+        snapshot_changes=30,
+        compact_commits=6,
+        table_batch=7,
+        access_seconds=1e9,
+    ),
 )
 SECONDS = 120.0
 
@@ -151,8 +154,8 @@ class _Child:
         loop.HEAD_START = 0.0
         if not keeps:
             loop.Maintenance.start = lambda self: None  # type: ignore[method-assign]
-        settings = Settings(data_dir=Path(directory), storage=STORAGE)
-        self._memory = Memory(settings, clock=lambda: self._now, embedder=Hashing())
+        settings = Settings(data_dir=Path(directory))
+        self._memory = Memory(settings, clock=lambda: self._now, embedder=Hashing(), tuning=TUNING)
         self._memory.wait_ready(SECONDS)
 
     def _remember(self, agent: str, team: str, **told: str) -> list[str]:

@@ -19,18 +19,22 @@ import lancedb.index
 import lancedb.query  # noqa: F401
 import pyarrow  # noqa: F401
 
-from memory_core.config import Settings, StorageSettings
+from memory_core.config import Settings
 from memory_core.errors import MemoryCoreError
-from memory_core.maintenance.loop import Maintenance
+from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.runtime import Tuning
 
 Say = Callable[..., None]
 ME = Identity("me")
-STORAGE = StorageSettings(
-    snapshot_changes=8, compact_commits=3, apply_batch=3, access_seconds=1, lock_seconds=60.0
+TUNING = Tuning(
+    lock_seconds=60.0,
+    maintenance=MaintenanceTuning(
+        snapshot_changes=8, compact_commits=3, table_batch=3, access_seconds=1
+    ),
 )
 
 _file = Path(__file__).parents[1] / "conftest.py"
@@ -58,9 +62,7 @@ def text_of(key: str) -> str:
 def open_memory(directory: Path) -> Memory:
     """A memory whose upkeep runs when round() is called, and not by itself."""
     with mock.patch.object(Maintenance, "start"):
-        memory = Memory(
-            Settings(data_dir=directory, storage=STORAGE), embedder=shared.ToyEmbedder()
-        )
+        memory = Memory(Settings(data_dir=directory), embedder=shared.ToyEmbedder(), tuning=TUNING)
         memory.wait_ready(120)
     return memory
 

@@ -34,7 +34,7 @@ from typing import Any, ClassVar, TypeVar
 
 import hypothesis
 import pytest
-from helpers import RIGHTS, STORAGE, Hashing, Helper, Helpers
+from helpers import RIGHTS, TUNING, Hashing, Helper, Helpers
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -197,8 +197,8 @@ class Whole(RuleBasedStateMachine):
         self.memory = self.opened()
 
     def opened(self) -> Memory:
-        chosen = Settings(data_dir=self.folder, storage=STORAGE)
-        memory = Memory(chosen, clock=lambda: self.now, embedder=self.model)
+        chosen = Settings(data_dir=self.folder)
+        memory = Memory(chosen, clock=lambda: self.now, embedder=self.model, tuning=TUNING)
         memory.wait_ready(60)
         return memory
 

@@ -72,9 +72,7 @@ class World:
         base = Settings()
         chosen = base.consolidation.model_copy(update=consolidation)
         self.settings = base.model_copy(update={"data_dir": directory, "consolidation": chosen})
-        self.store = MemoryStore(
-            directory, clock=self.clock, settings=self.settings.storage, index_text=index_text
-        )
+        self.store = MemoryStore(directory, clock=self.clock, index_text=index_text)
         self.bag = BagOfWords()
         self.gate = EmbedderGate(lambda: self.bag if model else _no_model())
         self.gate.start()

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from memory_core.config import EmbedderSettings, Settings
+from memory_core.config import Settings
 from memory_core.embedding.base import PROFILES, Embedder, Profile, fingerprint_of, profile_of
 from memory_core.embedding.embedder import EmbedderGate, choose
 from memory_core.embedding.minilm import MiniLM
@@ -29,19 +29,13 @@ PLACEHOLDER = cast(Embedder, object())
         ("BAAI/bge-m3", 1024, ""),
         ("bge-m3:latest", 1024, ""),
         ("/models/bge-m3/", 1024, ""),
+        ("intfloat/multilingual-e5-large", 1024, "query: "),
         ("somebody/unknown", None, ""),
     ],
 )  # fmt: skip
 def test_profile_belongs_to_the_name(name: str, dimension: int | None, query_prefix: str) -> None:
-    profile = profile_of(name, EmbedderSettings())
+    profile = profile_of(name)
     assert (profile.dimension, profile.query_prefix) == (dimension, query_prefix)
-
-
-def test_settings_overrule_the_profile_and_leave_the_rest() -> None:
-    given = EmbedderSettings(query_prefix="", near_duplicate=0.8)
-    profile = profile_of("BAAI/bge-large-en-v1.5", given)
-    assert (profile.query_prefix, profile.near_duplicate) == ("", 0.8)
-    assert (profile.dimension, profile.topic) == (1024, 0.70)
 
 
 def test_thresholds_rise_with_closeness() -> None:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_core.config import EmbedderSettings, Settings
-from memory_core.embedding.base import Embedder
+from memory_core.config import EmbeddingSettings, Settings
+from memory_core.embedding.base import Embedder, Profile
 from memory_core.embedding.embedder import choose
 from memory_core.errors import EncoderUnavailable, InvalidInput
 
@@ -64,15 +64,12 @@ def speaking(server: Any) -> Any:
 
 @pytest.fixture
 def connect(speaking: Any) -> Connect:
-    def make(name: str, key: str = "", **embedding: Any) -> Embedder:
-        embedding = {"url": speaking.url, "timeout_seconds": 5.0, **embedding}
-        return choose(
-            Settings(
-                embedder=name,
-                embedding=EmbedderSettings(**embedding),
-                vendors={"OPENAI_API_KEY": key} if key else {},
-            )
-        )
+    def make(
+        name: str, key: str = "", url: str = speaking.url, profile: Profile | None = None
+    ) -> Embedder:
+        vendors = {"OPENAI_API_KEY": key} if key else {}
+        embedding = EmbeddingSettings(url=url)
+        return choose(Settings(embedder=name, embedding=embedding, vendors=vendors), profile)
 
     return make
 
@@ -93,7 +90,7 @@ def test_vectors_are_those_of_the_server_at_unit_length_and_in_order(
 
 @pytest.mark.parametrize("name", BACKENDS)
 def test_prefixes_go_where_they_belong(name: str, connect: Connect) -> None:
-    embedder = connect(name, query_prefix="query: ", document_prefix="passage: ")
+    embedder = connect(name, profile=Profile("query: ", "passage: "))
     np.testing.assert_allclose(embedder.query("x"), unit("query: x"), atol=1e-6)
     np.testing.assert_allclose(embedder.documents(["x"])[0], unit("passage: x"), atol=1e-6)
 
@@ -201,8 +198,8 @@ def test_wrong_dimension_is_refused_at_start_and_later(
     name: str, speaking: Any, connect: Connect
 ) -> None:
     with pytest.raises(EncoderUnavailable, match="8 numbers a text instead of 16"):
-        connect(name, dimension=16)
-    embedder = connect(name, dimension=DIMENSION)
+        connect(name, profile=Profile(dimension=16))
+    embedder = connect(name, profile=Profile(dimension=DIMENSION))
     speaking.rows = lambda texts: [[1.0, 2.0]] * len(texts)
     with pytest.raises(EncoderUnavailable, match="2 numbers a text instead of 8"):
         embedder.documents(["x"])

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_core.config import EmbedderSettings, Settings
+from memory_core.config import Settings
 from memory_core.embedding import acquisition, weights
+from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import choose
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable
@@ -89,10 +90,9 @@ def test_another_length_limit_is_another_fingerprint(model: Path, minilm: MiniLM
 def test_prefixes_go_where_they_belong(model: Path, minilm: MiniLM) -> None:
     settings = Settings(
         embedder=f"sentence-transformers:{model}",
-        embedding=EmbedderSettings(query_prefix="query: ", document_prefix="passage: "),
         offline=True,
     )
-    other = choose(settings)
+    other = choose(settings, Profile("query: ", "passage: "))
     assert float(other.query("x") @ minilm.query("query: x")) >= 0.9999
     assert float(other.documents(["x"])[0] @ minilm.query("passage: x")) >= 0.9999
     assert other.fingerprint.startswith(minilm.fingerprint + ":")

@@ -27,15 +27,18 @@ from evals.cached import Cached
 from matplotlib.figure import Figure
 
 from memory_core.config import DecaySettings, Settings
+from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import choose
 from memory_core.errors import EncoderUnavailable, InvalidInput
 from memory_core.evaluation import metrics, readers
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.evaluation.metrics import without_repeats
+from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, MemoryRecord
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.runtime import Tuning
 from memory_core.scoring import decay
 from server.cli import console
 
@@ -69,7 +72,6 @@ _STILL = {
 """Tiers between which nothing moves, neither by a sweep nor in a sleep."""
 
 Progress = Callable[[int, int, str], None]
-OpenMemory = Callable[[Path, Settings, Callable[[], float]], Memory]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,12 @@ class Habits:
                 }
             ),
             "consolidation": settings.consolidation.model_copy(update={"automatic": False}),
-            "storage": settings.storage.model_copy(update={"apply_seconds": 60.0}),
         }
         return settings.model_copy(update=parts)
+
+    def tuning(self) -> Tuning:
+        """The constants of such a life."""
+        return Tuning(maintenance=MaintenanceTuning(round_seconds=60.0))
 
 
 NEVER_SLEEPS = Habits(tiers=False, sleep=False)
@@ -149,7 +154,7 @@ class _Clock:
 def live(
     conversations: Sequence[Conversation],
     settings: Settings,
-    open_memory: OpenMemory,
+    embedder: Embedder,
     habits: Habits,
     *,
     days: float = DAYS,
@@ -167,7 +172,7 @@ def live(
         clock = _Clock()
         with tempfile.TemporaryDirectory(prefix="life-") as folder:
             own = habits.applied(settings.model_copy(update={"data_dir": Path(folder)}))
-            with open_memory(Path(folder), own, clock) as memory:
+            with Memory(own, clock=clock, embedder=embedder, tuning=habits.tuning()) as memory:
                 if not memory.wait_ready(READY_SECONDS):
                     raise EncoderUnavailable("the model is not ready", "run `anamnesis health`")
                 _Life(memory, conversation, habits, clock, own.decay, lived).run(days)
@@ -179,7 +184,7 @@ def live(
 def ablation(
     conversations: Sequence[Conversation],
     settings: Settings,
-    open_memory: OpenMemory,
+    embedder: Embedder,
     *,
     days: float = DAYS,
     progress: Progress | None = None,
@@ -192,8 +197,8 @@ def ablation(
         if progress is not None:
             progress(done, len(chosen), f"without {name}" if name else "everything")
         found[name] = {
-            "one pass": live(conversations, settings, open_memory, habits, days=0),
-            "life": live(conversations, settings, open_memory, habits, days=days),
+            "one pass": live(conversations, settings, embedder, habits, days=0),
+            "life": live(conversations, settings, embedder, habits, days=days),
         }
     return found
 
@@ -407,12 +412,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, metavar="PNG")
     args = parser.parse_args()
     conversations = [found for file in args.files for found in readers.read(file)]
-    embedder = Cached(choose(Settings()))
-
-    def open_memory(folder: Path, own: Settings, clock: Callable[[], float]) -> Memory:
-        return Memory(own, clock=clock, embedder=embedder)
-
-    given = conversations, Settings(), open_memory
+    given = conversations, Settings(), Cached(choose(Settings()))
     with console.progress("life") as move:
         if args.ablation:
             found = ablation(*given, days=args.days, progress=move)

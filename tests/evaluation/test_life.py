@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from evals.cached import Cached
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation, Question, Turn
-from memory_core.memory import Memory
 
 START = 1_717_200_000.0
 DAY = 86_400.0
@@ -40,17 +38,8 @@ TALK = Conversation(
 )
 
 
-@pytest.fixture
-def opener(toy: Any) -> life.OpenMemory:
-    def open_memory(folder: Path, settings: Settings, clock: Callable[[], float]) -> Memory:
-        assert settings.data_dir == folder
-        return Memory(settings, clock=clock, embedder=toy)
-
-    return open_memory
-
-
-def test_a_life_keeps_what_matters_and_lets_the_rest_go(opener: life.OpenMemory) -> None:
-    lived = life.live([TALK], Settings(), opener, life.Habits(), days=40)
+def test_a_life_keeps_what_matters_and_lets_the_rest_go(toy: Any) -> None:
+    lived = life.live([TALK], Settings(), toy, life.Habits(), days=40)
     assert lived.recalls == [1.0, 1.0]
     assert (lived.skipped, lived.rows - lived.active) == (1, 1)  # "ok", and the greeting
     days = sorted({point.day for point in lived.course})
@@ -60,9 +49,9 @@ def test_a_life_keeps_what_matters_and_lets_the_rest_go(opener: life.OpenMemory)
     assert last["The kettle is on the blue stove."].retention > 0.9  # recalled every day
 
 
-def test_what_nobody_recalls_fades_and_goes_to_long_term(opener: life.OpenMemory) -> None:
+def test_what_nobody_recalls_fades_and_goes_to_long_term(toy: Any) -> None:
     habits = life.Habits(rehearsal=False)
-    lived = life.live([TALK], Settings(), opener, habits, days=40)
+    lived = life.live([TALK], Settings(), toy, habits, days=40)
     fence = [point for point in lived.course if "fence" in point.text]
     assert [fence[0].tier, fence[-1].tier] == ["recent", "long_term"]
     retained = [point.retention for point in fence]
@@ -71,25 +60,25 @@ def test_what_nobody_recalls_fades_and_goes_to_long_term(opener: life.OpenMemory
     assert lived.recalls == [1.0, 1.0]
 
 
-def test_a_store_that_never_sleeps_keeps_all_rows_active(opener: life.OpenMemory) -> None:
-    lived = life.live([TALK], Settings(), opener, life.NEVER_SLEEPS, days=20)
+def test_a_store_that_never_sleeps_keeps_all_rows_active(toy: Any) -> None:
+    lived = life.live([TALK], Settings(), toy, life.NEVER_SLEEPS, days=20)
     assert lived.active == lived.rows == 5
 
 
-def test_without_the_gate_everything_is_kept(opener: life.OpenMemory) -> None:
+def test_without_the_gate_everything_is_kept(toy: Any) -> None:
     habits = life.Habits(gate=False, sleep=False)
-    lived = life.live([TALK], Settings(), opener, habits, days=0)
+    lived = life.live([TALK], Settings(), toy, habits, days=0)
     assert (lived.rows, lived.skipped, lived.course) == (6, 0, [])
 
 
-def test_questions_without_an_answer_make_no_life(opener: life.OpenMemory) -> None:
+def test_questions_without_an_answer_make_no_life(toy: Any) -> None:
     empty = Conversation("x", TALK.turns, TALK.questions[2:])
     with pytest.raises(InvalidInput):
-        life.live([empty], Settings(), opener, life.Habits())
+        life.live([empty], Settings(), toy, life.Habits())
 
 
-def test_the_table_has_a_row_for_each_feature_left_out(opener: life.OpenMemory) -> None:
-    found = life.ablation([TALK], Settings(), opener, days=2)
+def test_the_table_has_a_row_for_each_feature_left_out(toy: Any) -> None:
+    found = life.ablation([TALK], Settings(), toy, days=2)
     assert list(found) == ["", *life.FEATURES, "never sleeps"]
     rows = life.rows(found)
     assert [row["life"] for row in rows] == ["one pass", "life"] * len(found)

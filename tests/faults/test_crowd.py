@@ -6,16 +6,19 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from memory_core.config import StorageSettings
 from memory_core.errors import MemoryCoreError
+from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 ME = Identity("me")
 HERON = "The heron waits by the weir."
-STORAGE = StorageSettings(apply_seconds=0.02, snapshot_changes=40, lock_seconds=60.0)
+TUNING = Tuning(
+    lock_seconds=60.0, maintenance=MaintenanceTuning(round_seconds=0.02, snapshot_changes=40)
+)
 
 
 def outcomes(
@@ -69,8 +72,8 @@ def crowd(memory: Memory) -> list[Callable[[int], object]]:
 
 
 def test_everything_at_once_answers_and_agrees_with_the_journal(open_memory: Any) -> None:
-    memory = open_memory("store", storage=STORAGE)
-    other = open_memory("store", storage=STORAGE)
+    memory = open_memory("store", tuning=TUNING)
+    other = open_memory("store", tuning=TUNING)
     works = [*crowd(memory), *crowd(other)[:6]]
     threads, wrong = outcomes(memory, works, 12)
     for thread in threads:
@@ -85,7 +88,7 @@ def test_everything_at_once_answers_and_agrees_with_the_journal(open_memory: Any
 
 def test_close_with_calls_in_flight_neither_hangs_nor_crashes(open_memory: Any) -> None:
     for name in ("one", "two", "three"):
-        memory = open_memory(name, storage=STORAGE)
+        memory = open_memory(name, tuning=TUNING)
         threads, wrong = outcomes(memory, crowd(memory), 200)
         memory.remember(ME, RememberRequest(HERON))
         memory.close()

@@ -18,31 +18,33 @@ from typing import Any
 
 import pytest
 
-from memory_core.config import StorageSettings
+from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
-STORAGE = {
-    "apply_seconds": 0.02,
-    "snapshot_changes": 30,
-    "compact_commits": 8,
-    "apply_batch": 5,
-    "lock_seconds": 60.0,  # no writer gives up because the machine is busy
-}
+TUNING = Tuning(
+    lock_seconds=60.0,  # no writer gives up because the machine is busy
+    maintenance=MaintenanceTuning(
+        round_seconds=0.02, snapshot_changes=30, compact_commits=8, table_batch=5
+    ),
+)
 
 WORKER = """
 import importlib.util, os, sys, threading
 from pathlib import Path
-from memory_core.config import Settings, StorageSettings
+from memory_core.config import Settings
+from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 spec = importlib.util.spec_from_file_location("conftest", "tests/conftest.py")
 shared = importlib.util.module_from_spec(spec)
@@ -51,7 +53,7 @@ import faiss, lancedb
 
 ME = Identity("me")
 directory, seed = sys.argv[1:3]
-storage = StorageSettings.model_validate_json(sys.argv[3])
+tuning = eval(sys.argv[3])
 
 def say(*words):
     os.write(1, (" ".join(words) + chr(10)).encode())
@@ -75,7 +77,9 @@ def work(memory, thread):
             assert told.id in [hit.memory.id for hit in (*found.hits, *found.partial)]
 
 sys.stdin.readline()
-memory = Memory(Settings(data_dir=Path(directory), storage=storage), embedder=shared.ToyEmbedder())
+memory = Memory(
+    Settings(data_dir=Path(directory)), embedder=shared.ToyEmbedder(), tuning=tuning
+)
 memory.wait_ready(30)
 threads = [threading.Thread(target=work, args=(memory, name), daemon=True) for name in "ab"]
 for thread in threads:
@@ -111,9 +115,8 @@ class Writer:
 
     def __init__(self, directory: Path, seed: int, log: Log) -> None:
         self.log = log
-        storage = StorageSettings(**STORAGE).model_dump_json()  # type: ignore[arg-type]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(directory), str(seed), storage],
+            [sys.executable, "-c", WORKER, str(directory), str(seed), repr(TUNING)],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -215,7 +218,7 @@ def test_nothing_acknowledged_is_lost_by_kills_at_random_moments(
             time.sleep(order.random() * 0.01)
             writer.kill()
         clock.now = time.time()  # the writers' clock: one that is behind it is degraded
-        memory = open_memory("store", storage=StorageSettings(**STORAGE))
+        memory = open_memory("store", tuning=TUNING)
         verify(memory, log)
         retry(memory, log)
         verify(memory, log)

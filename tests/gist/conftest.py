@@ -200,7 +200,7 @@ def chosen(server: ModelServer) -> Callable[..., dict[str, Any]]:
             "encoder_model": "small",
             "encoder_url": server.url,
             "vendors": KEYS,
-            "gist": GistSettings(**{"timeout_seconds": 5.0, **gist}),
+            "gist": GistSettings(**gist),
         }
 
     return choose_one

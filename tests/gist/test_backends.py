@@ -246,7 +246,7 @@ def test_a_slow_answer_is_given_up(
     backend: str, server: Any, spoken: Any, chosen: Callable[..., dict[str, Any]]
 ) -> None:
     server.say = lambda data: spoken(waits=True)
-    encoder = choose(Settings(**chosen(backend, timeout_seconds=0.2)))
+    encoder = choose(Settings(**chosen(backend)), timeout_seconds=0.2)
     with pytest.raises(ServiceFailure, match="does not answer"):
         encoder.encode(TURNS)
 

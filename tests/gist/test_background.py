@@ -181,7 +181,7 @@ def test_a_call_under_way_at_the_end_is_waited_for(opened: Opened, server: Any) 
         return answer(data, "Tomasz keeps a sticky note.")
 
     server.say = say
-    memory = opened(gather_seconds=0.0, drain_seconds=WAIT, timeout_seconds=WAIT)
+    memory = opened(gather_seconds=0.0, drain_seconds=WAIT)
     memory.remember(ME, RememberRequest(PORT))
     assert asked.wait(WAIT)
     stopping = jobs_of(memory)._stopping
@@ -329,7 +329,7 @@ def test_a_hanging_model_bounds_queue_and_hands(opened: Opened, server: Any) -> 
 
     server.say = say
     bounds = {"queue": 32, "workers": 3, "batch_turns": 4}
-    memory = opened(gather_seconds=0.0, drain_seconds=0.0, timeout_seconds=10 * WAIT, **bounds)
+    memory = opened(gather_seconds=0.0, drain_seconds=0.0, **bounds)
     jobs = jobs_of(memory)
     try:
         for n in range(90):

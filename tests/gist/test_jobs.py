@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from memory_core.config import Settings
 from memory_core.enrichment.budget import USAGE
 from memory_core.errors import EncoderUnavailable
+from memory_core.gist.encoder import choose
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import JOBS, NEVER, HealthReport, Identity
@@ -431,7 +433,8 @@ def test_the_probe_of_health_is_not_sent(opened: Callable[..., Memory], server: 
 def test_use_is_counted_by_day_and_bounded(
     opened: Callable[..., Memory], server: Any, clock: Any
 ) -> None:
-    memory = opened(daily_tokens=5_000, input_price=1.0, output_price=5.0, batch_turns=1)
+    memory = opened(daily_tokens=5_000, batch_turns=1)
+    jobs_of(memory).budget.encoder.prices = (1.0, 5.0)
     for n in range(40):
         memory.remember(ME, RememberRequest(f"Tomasz counted {n} parcels.", session="s"))
     done = memory.encode(ME)
@@ -490,9 +493,11 @@ def test_a_broken_model_breaks_nothing(
     open_memory: Open, chosen: Chosen, server: Any, spoken: Any, backend: str, failure: str
 ) -> None:
     server.say = lambda data: spoken(**FAILURES[failure])
-    settings = chosen(backend, timeout_seconds=0.2 if failure == "slow" else 5.0)
+    settings = chosen(backend)
     absent = {"encoder_url": nobody()} if failure == "refused connection" else {}
-    memory = open_memory("store", **(settings | absent))
+    given = settings | absent
+    encoder = choose(Settings(**given), timeout_seconds=0.2 if failure == "slow" else 5.0)
+    memory = open_memory("store", asks=encoder, **given)
     id = memory.remember(ME, RememberRequest(PORT, session="s")).id
     before = memory.recall(ME, RecallRequest("Which number is at the staging screen?")).hits
     stored = memory.get(ME, id)

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
-from memory_core.maintenance.loop import Maintenance
+from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.records import Change, MemoryRecord, content_hash, new_id, to_fields
 from memory_core.representation import embed, index_text
 from memory_core.storage.store import MemoryStore
@@ -26,7 +25,7 @@ class House:
         self.directory = directory
         self.toy = toy
         self.now = START
-        self.settings = Settings(data_dir=directory, storage=StorageSettings(snapshot_changes=5))
+        self.tuning = MaintenanceTuning(snapshot_changes=5)
         self.rooms: list[Room] = []
 
     def room(self, *, model: bool = True) -> Room:
@@ -47,13 +46,14 @@ class Room:
         self.store = MemoryStore(
             house.directory,
             clock=lambda: house.now,
-            settings=house.settings.storage,
             index_text=index_text,
         )
         self.store.catch_up()
         self.model = model
         self.gate = EmbedderGate(self.load)
-        self.upkeep = Maintenance(self.store, self.gate, house.settings, lambda: house.now, embed)
+        self.upkeep = Maintenance(
+            self.store, self.gate, lambda: house.now, embed, tuning=house.tuning
+        )
         self.gate.start()
         self.gate.wait(10)
 

@@ -24,7 +24,7 @@ def test_accesses_are_journalled_in_time_and_survive_a_restart(house: Any, start
     room.rounds()
     assert counts(room, ids) == [0, 0]
     sequence = room.store.journal.last()
-    house.now += house.settings.storage.access_seconds
+    house.now += house.tuning.access_seconds
     room.rounds()
     assert room.store.journal.last() == sequence + 1
     assert counts(room, ids) == [2, 1]
@@ -39,7 +39,7 @@ def test_accesses_of_two_processes_add_up(house: Any) -> None:
     for _ in range(3):
         first.upkeep.accesses.record(ids)
         second.upkeep.accesses.record(ids[1:])
-    house.now += house.settings.storage.access_seconds
+    house.now += house.tuning.access_seconds
     first.rounds(1)
     second.rounds(1)
     assert counts(first, ids) == counts(second, ids) == [3, 6]
@@ -90,10 +90,10 @@ def test_accesses_that_cannot_be_written_are_kept_for_the_next_time(
     room.upkeep.accesses.record(ids)
     with monkeypatch.context() as patch:
         patch.setattr(room.store.journal, "write", full)
-        house.now += house.settings.storage.access_seconds
+        house.now += house.tuning.access_seconds
         room.rounds(1)
         assert "no room" in room.upkeep.problems["accesses"]
-    house.now += house.settings.storage.access_seconds
+    house.now += house.tuning.access_seconds
     room.upkeep.nudge()
     room.rounds(1)
     assert counts(room, ids) == [2, 1]
@@ -122,6 +122,6 @@ def test_a_clock_that_is_set_back_ten_years_holds_no_access_up(house: Any) -> No
     room.upkeep.accesses.record(ids)
     room.rounds(1)
     assert counts(room, ids) == [1]  # from there on it waits as ever
-    house.now += house.settings.storage.access_seconds
+    house.now += house.tuning.access_seconds
     room.rounds(1)
     assert counts(room, ids) == [2]

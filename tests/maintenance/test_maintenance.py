@@ -42,7 +42,6 @@ def test_one_works_and_the_next_takes_over_when_it_closes(house: Any) -> None:
 HOLDER = """
 import sys, time
 from pathlib import Path
-from memory_core.config import Settings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance
@@ -50,11 +49,8 @@ from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.store import MemoryStore
 from memory_core.representation import embed, index_text
 
-settings = Settings(data_dir=Path(sys.argv[1]))
-store = MemoryStore(
-    settings.data_dir, clock=time.time, settings=settings.storage, index_text=index_text
-)
-upkeep = Maintenance(store, EmbedderGate(lambda: None), settings, time.time, embed)
+store = MemoryStore(Path(sys.argv[1]), clock=time.time, index_text=index_text)
+upkeep = Maintenance(store, EmbedderGate(lambda: None), time.time, embed)
 upkeep.round()
 print(upkeep.holder, flush=True)
 for line in sys.stdin:

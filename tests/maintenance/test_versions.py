@@ -13,16 +13,17 @@ from typing import Any
 import lancedb
 import pytest
 
-from memory_core.config import StorageSettings
+from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 from memory_core.storage.table.table import NAME
 
 ME = Identity("me")
 SECRET = "The spare key of the Nordkette hut hangs behind the quillon"
 WORD = "quillon"
-RHYTHM = StorageSettings(compact_commits=1000, snapshot_changes=4, apply_batch=2)
+RHYTHM = MaintenanceTuning(compact_commits=1000, snapshot_changes=4, table_batch=2)
 
 SEARCH = """
 import sys
@@ -66,7 +67,7 @@ def rounds(memory: Memory, count: int) -> None:
 @pytest.fixture
 def lived_in(open_memory: Any) -> tuple[Memory, str]:
     """A store whose table has many versions, with a secret that was corrected and summed up."""
-    memory = open_memory(storage=RHYTHM)
+    memory = open_memory(tuning=Tuning(maintenance=RHYTHM))
     told = [memory.remember(ME, RememberRequest(f"{SECRET}, said Mara.", session="hut")).id]
     for number in range(6):
         text = f"The Nordkette hut has {number} blankets behind the key, said Mara."

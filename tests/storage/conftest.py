@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_core.config import Settings, StorageSettings
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
-from memory_core.maintenance.loop import Maintenance
+from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
+from memory_core.maintenance.snapshots import Snapshots
 from memory_core.maintenance.table_sync import TableSync
 from memory_core.records import Change, Identity, MemoryRecord, content_hash, new_id, to_fields
 from memory_core.representation import index_text
@@ -29,10 +29,10 @@ FINGERPRINT = "toy-1"
 class Shop:
     """Opens stores on one directory and keeps the small change."""
 
-    def __init__(self, directory: Path, **storage: Any) -> None:
+    def __init__(self, directory: Path, **tuning: Any) -> None:
         self.directory = directory
         self.now = 1_700_000_000.0
-        self.settings = Settings(data_dir=directory, storage=StorageSettings(**storage))
+        self.tuning = MaintenanceTuning(**tuning)
         self.opened: list[MemoryStore] = []
         self.kept: list[Maintenance] = []
 
@@ -44,7 +44,6 @@ class Shop:
         store = MemoryStore(
             self.directory,
             clock=self.clock,
-            settings=self.settings.storage,
             index_text=index_text,
         )
         self.opened.append(store)
@@ -55,9 +54,21 @@ class Shop:
 
     def upkeep(self, store: MemoryStore) -> Maintenance:
         """Maintenance of *store*, by hand, without a model to embed with."""
-        made = Maintenance(store, EmbedderGate(_no_model), self.settings, self.clock, _embed)
+        gate = EmbedderGate(_no_model)
+        made = Maintenance(store, gate, self.clock, _embed, tuning=self.tuning)
         self.kept.append(made)
         return made
+
+    def table_sync(
+        self, store: MemoryStore, stopping: Callable[[], bool] = lambda: False
+    ) -> TableSync:
+        own = self.tuning
+        return TableSync(
+            store, stopping, batch=own.table_batch, compact_commits=own.compact_commits
+        )
+
+    def snapshots(self, store: MemoryStore) -> Snapshots:
+        return Snapshots(store, self.tuning.snapshot_changes)
 
     def memory(self, text: str, **fields: Any) -> MemoryRecord:
         self.now += 60.0
@@ -128,8 +139,8 @@ def make_shop(tmp_path: Path) -> Iterator[MakeShop]:
     """Shops, each in a directory of its own."""
     made: list[Shop] = []
 
-    def make(**storage: Any) -> Shop:
-        made.append(Shop(tmp_path / f"shop{len(made)}", **storage))
+    def make(**tuning: Any) -> Shop:
+        made.append(Shop(tmp_path / f"shop{len(made)}", **tuning))
         return made[-1]
 
     yield make
@@ -148,7 +159,7 @@ class Holder:
     def __init__(self, shop: Shop, **options: Any) -> None:
         self.shop = shop
         self.store: MemoryStore = shop.open(**options)
-        self.table_sync = TableSync(self.store, shop.settings.storage)
+        self.table_sync = shop.table_sync(self.store)
 
     @property
     def folder(self) -> Path:

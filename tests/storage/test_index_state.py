@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_core.maintenance.snapshots import Snapshots
 from memory_core.records import Change
 from memory_core.storage.index import files, indexes
 from memory_core.storage.index.indexes import Indexes
@@ -30,7 +29,7 @@ steps = st.lists(
 
 
 def write(shop: Any, store: MemoryStore) -> None:
-    Snapshots(store, shop.settings.storage).write()
+    shop.snapshots(store).write()
 
 
 def state_file(shop: Any) -> Path:
@@ -206,7 +205,7 @@ def test_a_damaged_state_is_found_and_written_anew(shop: Any, damage: str) -> No
     again = shop.open()
     assert again.snapshot_problem
     assert shop.words(again, "heron") == ["heron"]
-    Snapshots(again, shop.settings.storage).write_if_due()
+    shop.snapshots(again).write_if_due()
     assert state_file(shop) != path
     assert shop.open().snapshot_problem == ""
 

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from memory_core.errors import DiskFull
-from memory_core.maintenance.snapshots import Snapshots
-from memory_core.maintenance.table_sync import TableSync
 from memory_core.records import Change
 from memory_core.storage.table import rows
 from memory_core.storage.table.table import Table
@@ -86,7 +84,7 @@ def test_a_follower_never_serves_a_row_that_is_older_than_what_it_has_applied(
     make_shop: Any,
 ) -> None:
     """The table is at a sequence between two changes of one memory, and holds neither of them."""
-    shop = make_shop(apply_batch=1)
+    shop = make_shop(table_batch=1)
     holder = make_holder(shop)
     twice, once = shop.put(holder.store, "twice"), shop.put(holder.store, "once")
     holder.table_sync.update()
@@ -213,11 +211,11 @@ def test_on_a_full_disk_the_table_with_something_forgotten_goes_all_the_same(
 
 
 def test_long_work_ends_between_two_batches_when_told_to(make_holder: Any, make_shop: Any) -> None:
-    shop = make_shop(apply_batch=2)
+    shop = make_shop(table_batch=2)
     holder = make_holder(shop)
     memories = holder.fill(4)
     holder.table_sync.update()
-    stop = TableSync(holder.store, shop.settings.storage, lambda: True)
+    stop = shop.table_sync(holder.store, lambda: True)
     stop.rebuild()
     assert holder.generations() == ["1"]
     holder.fill(4, "stork")
@@ -265,6 +263,6 @@ def test_a_change_that_names_no_memory_leaves_the_table_alone(holder: Any) -> No
     holder.fill(3)
     holder.table_sync.update()
     holder.store.commit(lambda tx: tx.append(Change("meta", "x", {"value": 1})))
-    Snapshots(holder.store, holder.shop.settings.storage).write_if_due()
+    holder.shop.snapshots(holder.store).write_if_due()
     assert holder.store.unsynced == {}
     holder.level()

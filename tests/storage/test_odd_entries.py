@@ -76,9 +76,7 @@ def test_index_text_that_raises_leaves_the_text_itself_searchable(make_shop: Any
     def refuses(memory: MemoryRecord) -> str:
         raise ValueError("no")
 
-    store = MemoryStore(
-        shop.directory, clock=shop.clock, settings=shop.settings.storage, index_text=refuses
-    )
+    store = MemoryStore(shop.directory, clock=shop.clock, index_text=refuses)
     shop.opened.append(store)
     heron = shop.put(store, "a heron")
     assert shop.words(store, "heron") == ["a heron"]

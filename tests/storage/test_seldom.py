@@ -22,7 +22,6 @@ import pytest
 
 from memory_core.errors import DiskFull, ReadOnly, StorageError
 from memory_core.maintenance.inspection import Inspection
-from memory_core.maintenance.snapshots import Snapshots
 from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage import accesses, disk_reserve, locks
 from memory_core.storage.accesses import Accesses
@@ -486,7 +485,7 @@ def test_a_table_whose_index_or_manifest_makes_it_count_wrongly_is_damaged(
 def snapshot(shop: Any) -> tuple[MemoryStore, Path]:
     store = shop.open()
     shop.put(store, "a heron")
-    made = Snapshots(store, shop.settings.storage)
+    made = shop.snapshots(store)
     made.write()
     (folder,) = (shop.directory / "index").iterdir()
     return store, folder
@@ -527,7 +526,7 @@ def test_a_snapshot_of_a_model_that_was_switched_just_now_is_not_written(
 
     monkeypatch.setattr(store, "reading", switched_after_the_first)
     with pytest.raises(StorageError, match="switched just now"):
-        Snapshots(store, shop.settings.storage).write()
+        shop.snapshots(store).write()
     assert [each.name for each in folder.parent.iterdir()] == [folder.name]
 
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from memory_core.errors import DiskFull
-from memory_core.maintenance.snapshots import Snapshots
 from memory_core.records import Change, to_fields
 from memory_core.storage.index.vector_source import SNAPSHOT
 from memory_core.storage.index.vectors import VectorIndex
@@ -28,10 +27,6 @@ def filled(shop: Any, number: int = 12) -> tuple[MemoryStore, list[str]]:
     store.commit(lambda tx: tx.append(Change("put", bare.id, to_fields(bare))))
     shop.forget(store, ids.pop(0), erase=False)
     return store, [*ids, bare.id]
-
-
-def snapshots(shop: Any, store: MemoryStore) -> Snapshots:
-    return Snapshots(store, shop.settings.storage)
 
 
 def folders(shop: Any) -> list[str]:
@@ -78,7 +73,7 @@ def test_a_snapshot_gives_what_the_journal_gives_though_rows_have_moved(
     shop: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, ids = filled(shop)
-    snapshots(shop, store).write()
+    shop.snapshots(store).write()
     rows = [store.columns.row(id) for id in ids]
     from_journal = loads(monkeypatch)
     again = shop.open()
@@ -92,7 +87,7 @@ def test_what_changed_since_the_snapshot_comes_from_the_journal(
     shop: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, ids = filled(shop)
-    snapshots(shop, store).write()
+    shop.snapshots(store).write()
     store.commit(lambda tx: tx.put_vectors(ids[3], "toy-1", [0], shop.vectors("other")))
     ids.append(shop.put(store, "a new heron").id)
     shop.forget(store, ids.pop(4), erase=False)
@@ -105,7 +100,7 @@ def test_what_changed_since_the_snapshot_comes_from_the_journal(
 def test_a_memory_that_came_back_without_vectors_does_not_get_the_old_ones(shop: Any) -> None:
     store = shop.open()
     heron = shop.put(store, "a heron")
-    snapshots(shop, store).write()
+    shop.snapshots(store).write()
     shop.forget(store, heron.id, erase=False)
     store.commit(lambda tx: tx.append(Change("put", heron.id, {**to_fields(heron), "text": "x"})))
     same_vectors(shop, shop.open(), [heron.id])
@@ -129,7 +124,7 @@ def damages(folder: Path) -> dict[str, Callable[[], None]]:
 
 def test_a_damaged_snapshot_is_not_used_and_written_anew(shop: Any) -> None:
     store, ids = filled(shop)
-    keeper = snapshots(shop, store)
+    keeper = shop.snapshots(store)
     keeper.write()
     for name in list(damages(shop.directory / "index" / "1")):
         generation = next(filter(str.isdigit, folders(shop)))
@@ -137,7 +132,7 @@ def test_a_damaged_snapshot_is_not_used_and_written_anew(shop: Any) -> None:
         again = shop.open()
         assert again.snapshot_problem, name
         same_vectors(shop, again, ids)
-        mending = snapshots(shop, again)
+        mending = shop.snapshots(again)
         mending.write_if_due()
         mending.write_if_due()
         new = generation if name == "folder" else str(int(generation) + 1)
@@ -153,7 +148,7 @@ def test_a_damaged_snapshot_is_not_used_and_written_anew(shop: Any) -> None:
 def test_a_snapshot_of_another_time_line_is_not_used(shop: Any) -> None:
     """A restored backup of the journal names a generation that holds other vectors."""
     store, ids = filled(shop)
-    snapshots(shop, store).write()
+    shop.snapshots(store).write()
     value = {"generation": 1, "sequence": 3}
     store.commit(lambda tx: tx.append(Change("meta", SNAPSHOT, {"value": value})))
     again = shop.open()
@@ -163,7 +158,7 @@ def test_a_snapshot_of_another_time_line_is_not_used(shop: Any) -> None:
 
 def test_a_snapshot_of_another_model_is_not_used(shop: Any) -> None:
     store, ids = filled(shop)
-    snapshots(shop, store).write()
+    shop.snapshots(store).write()
     path = shop.directory / "index" / "1" / "manifest.json"
     manifest = json.loads(path.read_text())
     assert manifest["fingerprint"] == "toy-1"
@@ -188,7 +183,7 @@ def test_a_snapshot_of_another_model_is_not_used(shop: Any) -> None:
 def test_a_new_one_is_written_after_so_many_changes_and_not_before(make_shop: Any) -> None:
     shop = make_shop(snapshot_changes=10)
     store = shop.open()
-    keeper = snapshots(shop, store)
+    keeper = shop.snapshots(store)
     shop.put(store, "a heron")
     keeper.write_if_due()
     assert not (shop.directory / "index").exists()
@@ -206,7 +201,7 @@ def test_a_new_one_is_written_after_so_many_changes_and_not_before(make_shop: An
 
 def test_forgetting_writes_a_new_one_without_what_was_forgotten(shop: Any) -> None:
     store, ids = filled(shop)
-    keeper = snapshots(shop, store)
+    keeper = shop.snapshots(store)
     keeper.write()
     gone = ids.pop(2)
     assert gone in (shop.directory / "index" / "1" / "ids.txt").read_text()
@@ -223,7 +218,7 @@ def test_one_that_cannot_be_written_leaves_no_folder(
     shop: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, ids = filled(shop)
-    keeper = snapshots(shop, store)
+    keeper = shop.snapshots(store)
     keeper.write()
 
     def full(*_: object, **__: object) -> None:
@@ -247,10 +242,10 @@ def test_one_that_cannot_be_written_leaves_no_folder(
 def test_without_vectors_there_is_none_and_an_empty_index_can_be_written(shop: Any) -> None:
     bare = shop.open(model=False)
     shop.put(bare, "a heron")
-    snapshots(shop, bare).write()
+    shop.snapshots(bare).write()
     assert not (shop.directory / "index").exists()
     store = shop.open()
-    snapshots(shop, store).write()
+    shop.snapshots(store).write()
     again = shop.open()
     assert again.snapshot_problem == ""
     assert again.vectors is not None
@@ -259,7 +254,7 @@ def test_without_vectors_there_is_none_and_an_empty_index_can_be_written(shop: A
 
 def test_what_a_killed_holder_left_behind_is_tidied_up(shop: Any) -> None:
     store, ids = filled(shop)
-    keeper = snapshots(shop, store)
+    keeper = shop.snapshots(store)
     keeper.write()
     shutil.copytree(shop.directory / "index" / "1", shop.directory / "index" / "2")
     keeper.tidy()

@@ -105,8 +105,7 @@ def test_a_store_that_has_a_model_is_not_written_to_when_one_is_loaded(
 ) -> None:
     """A directory that cannot be written is searched by meaning all the same."""
     shop.put(shop.open(), "a heron")
-    storage = shop.settings.storage
-    late = MemoryStore(shop.directory, clock=shop.clock, settings=storage, index_text=index_text)
+    late = MemoryStore(shop.directory, clock=shop.clock, index_text=index_text)
     shop.opened.append(late)
     monkeypatch.setattr(late.journal, "write", lambda build: pytest.fail("written"))
     assert late.adopt("toy", "toy-1", 8) == "toy-1"

@@ -55,7 +55,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def __init__(self, make_shop: Any) -> None:
         super().__init__()
-        self.shop = make_shop(snapshot_changes=12, apply_batch=3, compact_commits=4)
+        self.shop = make_shop(snapshot_changes=12, table_batch=3, compact_commits=4)
         self.fields: dict[str, dict[str, Any]] = {}
         self.vectors: dict[str, tuple[list[int], Any]] = {}
         self.links: dict[tuple[str, str, str], float] = {}

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from memory_core.config import StorageSettings
 from memory_core.errors import StorageError
 from memory_core.storage.generations import Generations
 from memory_core.storage.index import files
@@ -38,14 +37,12 @@ class VectorSource:
         journal: Journal,
         reader: Replayer,
         unusable: Unusable,
-        settings: StorageSettings,
     ) -> None:
         """Load from the journal and the snapshots in *directory*."""
         self._folders = Generations(directory / INDEX)
         self._journal = journal
         self._reader = reader
         self._unusable = unusable
-        self._settings = settings
         self.snapshot_problem = ""
         """Why the snapshot was not used at the last load; "" when it was, or when there is none."""
 
@@ -87,8 +84,6 @@ class VectorSource:
             index, sequence = VectorIndex.load(
                 self._folders.path(meta["generation"]),
                 fingerprint=fingerprint,
-                exact_limit=self._settings.exact_vectors,
-                mode=self._settings.index,
                 row=rows.get,
             )
             if sequence != meta["sequence"]:
@@ -123,8 +118,7 @@ class VectorSource:
         return index
 
     def _empty(self, dimension: int) -> VectorIndex:
-        limit, mode = self._settings.exact_vectors, self._settings.index
-        return VectorIndex(dimension, exact_limit=limit, mode=mode)
+        return VectorIndex(dimension)
 
     def _add(
         self,
