@@ -228,7 +228,9 @@ class Forgetter:
         secret = _secret(tx) if never_again else ""
         for memory in chosen:
             if tx.fields(memory.id) is None:
-                raise NotFound(f"no memory {memory.id}", "somebody forgot it just now; look again")
+                raise NotFound(
+                    f"no memory {memory.id}", "another call forgot it just now; recall again"
+                )
             said = (memory.text, *history.repeats(tx, memory.id)) if never_again else ()
             marks = [mark for text in said for mark in digests(secret, owner_of(memory), text)]
             tx.forget(_forgotten(who, memory, marks, reason))
@@ -261,7 +263,7 @@ class Forgetter:
     ) -> ForgetReport:
         seen = [m for m in reach.derived.values() if self._store.may_read(who, m.id)]
         if reach.stale:
-            note = f"{note}; {len(reach.stale)} summaries rest on it among others and become stale"
+            note = f"{note}; {len(reach.stale)} summaries have other sources left and become stale"
         return ForgetReport(status, _removals(chosen), _removals(seen), note)
 
 

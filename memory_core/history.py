@@ -48,7 +48,7 @@ def undo(store: MemoryStore, who: Identity, id: str, seq: int) -> tuple[Change, 
     if own.agent != who.agent and not who.admin:
         raise ScopeDenied(f"{id} belongs to another agent", "ask its owner or an admin")
     if any(each.source == _source(seq) for each in changes):
-        raise InvalidInput(f"change: {seq} was taken back before", "see its history")
+        raise InvalidInput(f"change: {seq} was undone before", "see its history")
     return change, store.commit(lambda tx: _undo(tx, who, change))
 
 
@@ -61,7 +61,7 @@ def _undo(tx: Transaction, who: Identity, change: Change) -> str:
         return f"no longer {body['kind']} {body['b']}"
     if change.kind != "put" or "id" in body or not body:
         raise InvalidInput(
-            f"change: {change.seq} ({change.kind}) is no change of a value",
+            f"change: {change.seq} ({change.kind}) changed no value",
             "to remove the memory, forget it",
         )
     return _restore(tx, who, change, body)
@@ -81,7 +81,7 @@ def _restore(tx: Transaction, who: Identity, change: Change, body: Mapping[str, 
     names = [name for name in body if name in _DEFAULTS and name not in later]
     if not names:
         raise InvalidInput(
-            f"change: what {change.seq} set was changed again since", "take back the later one"
+            f"change: what {change.seq} set was changed again since", "undo the later change first"
         )
     values = {name: before.get(name, _plain(_DEFAULTS[name])) for name in names}
     tx.append(_reversal(who, change, "put", change.target, values))

@@ -224,7 +224,7 @@ class Scheduler:
             return f"{fresh} memories since the last run"
         many = settings.unconsolidated and waiting > settings.unconsolidated
         if many and fresh >= FRESH_SHARE * settings.unconsolidated:
-            return f"{waiting} memories that no summary rests on"
+            return f"{waiting} memories that no summary covers"
         idle = settings.idle_minutes * 60.0
         if idle and quiet >= idle and fresh >= settings.min_cluster:
             return "a pause"

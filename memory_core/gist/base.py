@@ -81,7 +81,7 @@ class Summarised:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """How a newer text relates to an older one: one of RELATIONS, "" when it cannot be told."""
+    """How a newer text relates to an older one: one of RELATIONS, "" when it was not judged."""
 
     relation: str
     detail: str = ""

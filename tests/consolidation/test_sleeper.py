@@ -86,7 +86,7 @@ def test_when_too_many_have_no_summary(asleep: Make) -> None:
     assert sleeper.due() == []
     world.tell("A fourth thing that was said.")
     world.now += HOUR
-    assert whys(sleeper) == [("me", "4 memories that no summary rests on")]
+    assert whys(sleeper) == [("me", "4 memories that no summary covers")]
 
 
 def test_after_a_pause(asleep: Make) -> None:
@@ -286,7 +286,7 @@ def test_many_that_no_summary_fits_do_not_start_a_run_each_time(asleep: Make) ->
     assert sleeper.due() == []
     world.tell("and a second")
     world.now += HOUR
-    assert whys(sleeper) == [("me", "23 memories that no summary rests on")]
+    assert whys(sleeper) == [("me", "23 memories that no summary covers")]
 
 
 YEARS = 3650 * DAY
