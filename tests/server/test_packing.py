@@ -358,6 +358,15 @@ def test_feelings_are_shown_only_when_strong(
     assert ('emotions "joy" | valence' in rendering.recall(built)) is bool(shown)
 
 
+def test_tags_are_shown_and_keywords_are_not(hit: Any) -> None:
+    found = Recollection(True, 0.5, "low", (hit("tea", tags=("drinks",), keywords=("kettle",)),))
+    built = structure.recollection(found, NOW, 2000)
+    assert built["memories"][0]["tags"] == ["drinks"]
+    for channel in (budget.compact_json(built), rendering.recall(built)):
+        assert "drinks" in channel
+        assert "kettle" not in channel
+
+
 def test_a_gist_that_is_the_text_is_not_said_twice(hit: Any) -> None:
     found = Recollection(True, 0.5, "low", (hit("tea", gist="tea"), hit("green tea", gist="tea")))
     built = structure.recollection(found, NOW, 2000)

@@ -30,8 +30,8 @@ from server.protocol import sdk
 ROOT = Path(__file__).parent.parent.parent
 CHECKED = {"mcp": "==2.3.0", "uvicorn": "<0.55"}
 """The libraries with private parts in use, and how pyproject.toml bounds their versions."""
-STANDARD = {"_exit", "_SubParsersAction", "_actions"}
-"""Of the standard library: documented, or the only way to name a type."""
+STANDARD = {"_exit"}
+"""Of the standard library: documented."""
 
 SDK = (
     "the MCP SDK changed {}: read its MCPServer.run_stdio_async and ServerSession, adapt "

@@ -80,6 +80,15 @@ async def test_feelings_are_read_only_when_strong(connect: Any, fake: Any) -> No
     assert {entry["id"] for entry in listed if "emotions" in entry} == {strong.id}
 
 
+async def test_keywords_are_not_read(connect: Any, fake: Any) -> None:
+    memory = fake.add("tea", tags=("drinks",), keywords=("kettle",))
+    async with connect() as client:
+        item = await read(client, f"memory://item/{memory.id}")
+        recent = await read(client, "memory://recent")
+    assert item["tags"] == recent["memories"][0]["tags"] == ["drinks"]
+    assert "kettle" not in json.dumps([item, recent])
+
+
 async def test_a_session_reads_oldest_first(connect: Any, fake: Any) -> None:
     first, second = fake.add("one", session="s 1"), fake.add("two", session="s 1")
     fake.add("other", session="s2")
