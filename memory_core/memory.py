@@ -354,7 +354,7 @@ class Memory:
         return health.report(self._runtime, self.settings, who, repair=repair, now=now)
 
     def encode(self, who: Identity, since: str = "", tell: Progress | None = None) -> EncodeReport:
-        """Let the model do now what is due, and again what was said *since*; see Jobs.encode."""
+        """Let the model do now what is due, and again what was said *since*; see Worker.encode."""
         span = validation.span(since, "since")
         return self._runtime.parts().worker.encode(who, None if span is None else span[0], tell)
 
