@@ -17,6 +17,7 @@ from command_line import commands, options, read
 from memory_core.records import Receipt
 from server import __version__
 from server.cli import invocation, main
+from server.http.tokens import Tokens
 
 
 @pytest.fixture
@@ -215,6 +216,16 @@ def test_tokens_are_added_listed_and_revoked(run: Any) -> None:
     assert run("token", "revoke", added["id"])[0] == 0
     assert run("token", "revoke", added["id"])[0] == 1
     assert run("token", "add", "--rights", "fly")[0] == 2
+
+
+def test_a_token_without_the_encoder_keeps_what_it_stores_from_models(
+    run: Any, tmp_path: Path
+) -> None:
+    tokens = Tokens(tmp_path / "data")
+    for words, encode in (((), True), (("--no-encoder",), False)):
+        grant = tokens.find(run("token", "add", *words)[1].strip())
+        assert grant is not None
+        assert grant.encode is encode
 
 
 def test_help_shows_ten_commands_first_and_each_once(run: Any) -> None:
