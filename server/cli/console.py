@@ -1,4 +1,4 @@
-"""How answers look on a terminal, and without one. rich is imported when something is drawn."""
+"""Outcomes of commands, and the tables and progress bars in them. rich is imported when used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLAIN_WIDTH = 100
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str = "") -> str:
-    """A table as text, as wide as the terminal; numbers stand to the right."""
+    """A table as text, as wide as the terminal or PLAIN_WIDTH; columns of numbers align right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -40,12 +40,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str =
 
 
 def pairs(values: Mapping[str, Any], title: str = "") -> str:
-    """Names and values, one pair a line; a mapping inside becomes one line of name value, ..."""
+    """A table of names and values, one pair a line; a mapping inside is written on one line."""
     return table(("", ""), [(name, _inline(value)) for name, value in values.items()], title)
 
 
 def drawing(renderable: Any) -> str:
-    """What rich makes of *renderable*: in colour on a terminal, plain text elsewhere."""
+    """Render *renderable* with rich: in colour on a terminal, as plain text elsewhere."""
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
@@ -59,9 +59,9 @@ def drawing(renderable: Any) -> str:
 
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
-    """A callback that moves a bar on stderr; it does nothing when stderr is no terminal."""
+    """Yield a callback that moves a bar on stderr; without a terminal it does nothing."""
     if not sys.stderr.isatty():
-        yield _still
+        yield _ignore
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -85,8 +85,8 @@ def progress(label: str) -> Iterator[Progress]:
         yield move
 
 
-def _still(_done: int, _total: int, _message: str) -> None:
-    """Progress that nobody sees."""
+def _ignore(_done: int, _total: int, _message: str) -> None:
+    """Show nothing."""
 
 
 def _cell(value: object) -> str:
@@ -103,7 +103,7 @@ def _inline(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command found: *data* for --json, *text* for people, and the exit *code*."""
+    """The answer of a command: *data* for --json, *text* for people, and the exit *code*."""
 
     data: Any
     text: str

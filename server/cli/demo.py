@@ -44,8 +44,8 @@ _ROOT = Path(__file__).parents[2]
 
 
 @dataclass
-class _Story:
-    """What happened, for the summary."""
+class _Log:
+    """Times, problems and answers, for the summary."""
 
     say: Say
     times: dict[str, float] = field(default_factory=dict)
@@ -106,17 +106,17 @@ def run(keep: Path | None, questions: int, environment: Mapping[str, str], say: 
     dialogue = json.loads(DIALOGUE.read_text("utf-8"))
     with ExitStack() as stack:
         folder = keep or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="demo-")))
-        story = _Story(say)
-        asyncio.run(_play(dialogue, folder.absolute(), questions, environment, story))
+        log = _Log(say)
+        asyncio.run(_play(dialogue, folder.absolute(), questions, environment, log))
     data = {
-        "turns": len(story.turn_of),
-        "answers": story.answers,
-        "seconds": {name: round(seconds, 3) for name, seconds in story.times.items()},
-        "problems": story.problems,
+        "turns": len(log.turn_of),
+        "answers": log.answers,
+        "seconds": {name: round(seconds, 3) for name, seconds in log.times.items()},
+        "problems": log.problems,
     }
-    lines = ["", "seconds: " + ", ".join(f"{n} {s:.2f}" for n, s in story.times.items())]
-    lines += [f"problem: {problem}" for problem in story.problems] or ["everything worked"]
-    return Outcome(data, "\n".join(lines), 1 if story.problems else 0)
+    lines = ["", "seconds: " + ", ".join(f"{n} {s:.2f}" for n, s in log.times.items())]
+    lines += [f"problem: {problem}" for problem in log.problems] or ["everything worked"]
+    return Outcome(data, "\n".join(lines), 1 if log.problems else 0)
 
 
 async def _play(
@@ -124,22 +124,22 @@ async def _play(
     folder: Path,
     count: int,
     environment: Mapping[str, str],
-    story: _Story,
+    log: _Log,
 ) -> None:
     asked = _chosen(dialogue["questions"], count)
-    story.say(f'"{dialogue["title"]}": {len(dialogue["sessions"])} conversations, real server')
-    with story.timed("first server"):
-        async with _server(folder, environment, story, "start") as client:
-            await _ready(client, story)
-            await _remember(client, dialogue, story)
-            await _ask(client, asked, story, "in other words")
-            await _consolidate(client, story)
-            await _health(client, story)
-    story.say("\nThe server was stopped and is started again.")
-    with story.timed("second server"):
-        async with _server(folder, environment, story, "restart") as client:
-            await _ready(client, story)
-            await _ask(client, asked[:2], story, "after the restart")
+    log.say(f'"{dialogue["title"]}": {len(dialogue["sessions"])} conversations, real server')
+    with log.timed("first server"):
+        async with _server(folder, environment, log, "start") as client:
+            await _ready(client, log)
+            await _remember(client, dialogue, log)
+            await _ask(client, asked, log, "in other words")
+            await _consolidate(client, log)
+            await _health(client, log)
+    log.say("\nThe server was stopped and is started again.")
+    with log.timed("second server"):
+        async with _server(folder, environment, log, "restart") as client:
+            await _ready(client, log)
+            await _ask(client, asked[:2], log, "after the restart")
 
 
 def _chosen(questions: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
@@ -152,7 +152,7 @@ def _chosen(questions: list[dict[str, Any]], count: int) -> list[dict[str, Any]]
 
 @asynccontextmanager
 async def _server(
-    folder: Path, environment: Mapping[str, str], story: _Story, name: str
+    folder: Path, environment: Mapping[str, str], log: _Log, name: str
 ) -> AsyncIterator[Any]:
     from mcp import Client, StdioServerParameters
 
@@ -165,14 +165,14 @@ async def _server(
     started = time.perf_counter()
     async with Client(parameters, read_timeout_seconds=READY_SECONDS) as client:
         tools = await client.list_tools()
-        story.times[f"{name} to tools"] = time.perf_counter() - started
-        story.say(f"\n{name}: {', '.join(tool.name for tool in tools.tools)}")
+        log.times[f"{name} to tools"] = time.perf_counter() - started
+        log.say(f"\n{name}: {', '.join(tool.name for tool in tools.tools)}")
         yield client
 
 
-async def _ready(client: Any, story: _Story) -> None:
+async def _ready(client: Any, log: _Log) -> None:
     """Wait until recall is no longer lexical only, as a client would: by asking."""
-    with story.timed("model ready"):
+    with log.timed("model ready"):
         end = time.monotonic() + READY_SECONDS
         while time.monotonic() < end:
             report = await client.call_tool("health", {})
@@ -182,12 +182,12 @@ async def _ready(client: Any, story: _Story) -> None:
             if not report.is_error and "degraded" not in checks.values():
                 return
             await asyncio.sleep(0.2)
-        story.expect(False, f"not everything was ready in time: {checks}")
+        log.expect(False, f"not everything was ready in time: {checks}")
 
 
-async def _remember(client: Any, dialogue: Mapping[str, Any], story: _Story) -> None:
+async def _remember(client: Any, dialogue: Mapping[str, Any], log: _Log) -> None:
     failures = 0
-    with story.timed("remember"):
+    with log.timed("remember"):
         for session in dialogue["sessions"]:
             for number, turn in enumerate(session["turns"]):
                 answer = await client.call_tool(
@@ -202,10 +202,10 @@ async def _remember(client: Any, dialogue: Mapping[str, Any], story: _Story) -> 
                 if answer.is_error:
                     failures += 1
                 else:
-                    story.turn_of.setdefault(answer.structured_content["id"], turn["id"])
-    story.expect(failures == 0, f"{failures} turns were not remembered")
-    each = story.times["remember"] / max(1, len(story.turn_of)) * 1000
-    story.say(f"remembered {len(story.turn_of)} turns, {each:.0f} ms each, every one durable")
+                    log.turn_of.setdefault(answer.structured_content["id"], turn["id"])
+    log.expect(failures == 0, f"{failures} turns were not remembered")
+    each = log.times["remember"] / max(1, len(log.turn_of)) * 1000
+    log.say(f"remembered {len(log.turn_of)} turns, {each:.0f} ms each, every one durable")
 
 
 def _moment(date: str, number: int) -> str:
@@ -215,8 +215,8 @@ def _moment(date: str, number: int) -> str:
     return rendering.iso(start + number * TURN_SECONDS)
 
 
-async def _ask(client: Any, questions: list[dict[str, Any]], story: _Story, name: str) -> None:
-    story.say(f"\nQuestions, {name}:")
+async def _ask(client: Any, questions: list[dict[str, Any]], log: _Log, name: str) -> None:
+    log.say(f"\nQuestions, {name}:")
     hits = 0
     started = time.perf_counter()
     for question in questions:
@@ -224,18 +224,18 @@ async def _ask(client: Any, questions: list[dict[str, Any]], story: _Story, name
             "recall", {"query": question["question"], "k": 5, "context": 0}
         )
         if answer.is_error:
-            story.expect(False, answer.content[0].text)
+            log.expect(False, answer.content[0].text)
             continue
         found = answer.structured_content
         memories = [*found["memories"], *found.get("partial", [])]
-        turns = [story.turn_of.get(memory["id"], "") for memory in memories]
+        turns = [log.turn_of.get(memory["id"], "") for memory in memories]
         place = next((n for n, t in enumerate(turns, 1) if t in question["evidence"]), 0)
         hits += bool(place)
-        story.answers.append({"question": question["question"], "place": place, "when": name})
-        story.say(_answer(question, memories, place))
-        story.say(f"    (confidence {found['confidence']}, {found['feeling']})")
-    story.times[f"recall {name}"] = (time.perf_counter() - started) / max(1, len(questions))
-    story.expect(
+        log.answers.append({"question": question["question"], "place": place, "when": name})
+        log.say(_answer(question, memories, place))
+        log.say(f"    (confidence {found['confidence']}, {found['feeling']})")
+    log.times[f"recall {name}"] = (time.perf_counter() - started) / max(1, len(questions))
+    log.expect(
         2 * hits >= len(questions), f"only {hits} of {len(questions)} questions found their turn"
     )
 
@@ -251,29 +251,29 @@ def _answer(question: Mapping[str, Any], memories: list[dict[str, Any]], place: 
     return "\n".join(lines)
 
 
-async def _consolidate(client: Any, story: _Story) -> None:
+async def _consolidate(client: Any, log: _Log) -> None:
     for name, arguments in (("preview", {"dry_run": True}), ("completed", {})):
-        with story.timed(f"consolidate {name}"):
+        with log.timed(f"consolidate {name}"):
             answer = await client.call_tool("consolidate", arguments)
         if answer.is_error:
-            story.expect(False, answer.content[0].text)
+            log.expect(False, answer.content[0].text)
             continue
         done = answer.structured_content
         steps = ", ".join(f"{step['name']} {step['changed']}" for step in done["steps"])
-        story.say(f"\nconsolidate ({done['status']}): {steps or 'nothing to do'}")
-        story.expect(done["status"] == name, f"consolidate answered {done['status']}, not {name}")
+        log.say(f"\nconsolidate ({done['status']}): {steps or 'nothing to do'}")
+        log.expect(done["status"] == name, f"consolidate answered {done['status']}, not {name}")
         for summary in done.get("summaries", [])[:2]:
             sources = len(summary["derived_from"])
-            story.say(f"  {rendering.line(summary['text'])[:SHOWN]} (from {sources} memories)")
+            log.say(f"  {rendering.line(summary['text'])[:SHOWN]} (from {sources} memories)")
 
 
-async def _health(client: Any, story: _Story) -> None:
+async def _health(client: Any, log: _Log) -> None:
     answer = await client.call_tool("health", {})
     if answer.is_error:
-        story.expect(False, answer.content[0].text)
+        log.expect(False, answer.content[0].text)
         return
     report = answer.structured_content
-    story.say(f"\nhealth: {report['status']}")
+    log.say(f"\nhealth: {report['status']}")
     for check in report["checks"]:
-        story.say(f"  {check['name']}: {check['status']} {check.get('detail', '')}".rstrip())
-    story.expect(report["status"] == "ok", f"health is {report['status']}")
+        log.say(f"  {check['name']}: {check['status']} {check.get('detail', '')}".rstrip())
+    log.expect(report["status"] == "ok", f"health is {report['status']}")

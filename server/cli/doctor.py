@@ -166,8 +166,8 @@ def probe(entry: Mapping[str, Any], environment: Mapping[str, str]) -> str:
     try:
         answer = _asked(entry) if "url" in entry else _started(entry, environment)
         name = json.loads(answer)["result"]["serverInfo"]["name"]
-    except _Unanswered as said:
-        return str(said)
+    except _Unanswered as reason:
+        return str(reason)
     except (ValueError, LookupError, TypeError):
         return "what answers is no MCP server"
     return "" if name == "anamnesis" else f"what answers is {name!r:.60}"

@@ -114,7 +114,7 @@ def installed(client: Client, user: User) -> dict[str, Any] | None:
 
 
 def deeplink(entry: Mapping[str, Any]) -> str:
-    """The link that makes Cursor ask its user whether to add *entry*."""
+    """The link at which Cursor asks its user whether to add *entry*."""
     config = base64.b64encode(json.dumps(entry).encode()).decode()
     return f"cursor://anysphere.cursor-deeplink/mcp/install?name={NAME}&config={quote(config)}"
 
@@ -182,7 +182,7 @@ def _section(content: dict[str, Any], client: Client, path: object) -> dict[str,
 
 
 def _handler(call: Invocation, client: Client, entry: Mapping[str, Any]) -> Handler:
-    """How hooks reach the server of *entry*: a program that looks for it, and its address."""
+    """How hooks call the server of *entry*: the program that finds it, and its URL."""
     found = _variables(call)
     flags = [(f"--{name.replace('_', '-')}", found.get(_variable(name), "")) for name in _PASSED_ON]
     given = [word for flag, value in flags if value for word in (flag, value)]
@@ -211,7 +211,7 @@ def _shown(
 
 
 def _written(client: Client, edited: Sequence[Edited], note: str) -> Outcome:
-    """Write all of *edited*, each whole, once all of them could be made."""
+    """Write all of *edited*, each atomically, after every one could be made."""
     files, lines = [], []
     for each in edited:
         backup = config_files.write(each) if each.changes else None

@@ -1,4 +1,4 @@
-"""The clients that the command install knows: where each keeps its servers, and in what form."""
+"""The clients that `install` knows: the file of each, and the form of an entry in it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 from memory_core.errors import InvalidInput
 
 NAME = "anamnesis"
-"""What the server is called in every client."""
+"""The name of our entry in every client."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Whose configuration it is: the home folder, the platform as in sys.platform, variables."""
+    """The owner of the configuration: home folder, platform as in sys.platform, variables."""
 
     home: Path
     platform: str
@@ -24,7 +24,7 @@ class User:
 
     @property
     def programs(self) -> Path:
-        """Where programs of this platform keep what belongs to the user."""
+        """The folder of programs' configuration for one user on this platform."""
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
         if self.platform == "win32":
@@ -34,13 +34,13 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One client: its name, where its servers stand and under which key, and what to do after."""
+    """One client: its name, the file and key of its servers, and what the user does afterwards."""
 
     name: str
     file: Callable[[User], Path]
     key: str
     typed: bool
-    """True when an entry says its transport."""
+    """True when an entry names its transport."""
     http: bool
     after: str
 
@@ -85,13 +85,13 @@ CLIENTS = {
 
 
 def user(environment: Mapping[str, str]) -> User:
-    """The user whose *environment* it is, on this machine."""
+    """The user of this machine whose *environment* it is."""
     home = environment.get("USERPROFILE" if sys.platform == "win32" else "HOME", "")
     return User(Path(home) if home else Path.home(), sys.platform, environment)
 
 
 def program(executable: str) -> list[str]:
-    """How a client starts us: the command beside the Python *executable*, else the module."""
+    """The command line of this program: the script beside *executable*, else the module."""
     folder = Path(executable).parent
     for name in ("anamnesis", "anamnesis.exe"):
         if (folder / name).is_file():

@@ -1,4 +1,4 @@
-"""Configuration files of other programs: changed in one entry, everything else left as it is."""
+"""Edits one entry of another program's configuration file and keeps everything else as it is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any
 from memory_core.errors import InvalidInput, ReadOnly
 
 BACKUP = ".anamnesis-backup"
-"""Added to a file's name for the copy of what it was before the last change."""
+"""Suffix of the copy of a file as it was before the last change."""
 
 _INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 
@@ -35,10 +35,10 @@ class Edited:
 
 
 def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> Edited:
-    """What *change* makes of the JSON object in *path*; nothing is written.
+    """Apply *change* to the JSON object in *path*; returns both texts and writes nothing.
 
-    Order, indentation and the last newline stay. Raises InvalidInput when the file holds no JSON
-    object, as one with comments, and ReadOnly when it cannot be read.
+    Order, indentation and the last newline are kept. Raises InvalidInput when the file is no JSON
+    object, for example one with comments, and ReadOnly when it cannot be read.
     """
     before = _read(path)
     content = _parsed(path, before)
@@ -53,9 +53,9 @@ def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> Edited:
 
 
 def write(edited: Edited) -> Path | None:
-    """Write what changes, whole or not at all; the copy of what was there, None without one.
+    """Replace the file atomically; returns the backup of the earlier one, None for a new file.
 
-    A link is followed, the mode stays (0600 for a new file). Raises ReadOnly.
+    A link is followed, the mode is kept (0600 for a new file). Raises ReadOnly.
     """
     path = Path(os.path.realpath(edited.path))
     try:
