@@ -1,4 +1,4 @@
-"""Memory: the façade over one store. Checks what it is given, then sends it down the right walk."""
+"""Memory: the façade over one store. Each method checks its arguments, then calls one room."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from memory_core import browse, health, history, records, validation
+from memory_core import browse, health, history, validation
 from memory_core.config import Settings
 from memory_core.consolidate.run import MODES
 from memory_core.embedding.base import Embedder
@@ -28,6 +28,7 @@ from memory_core.records import (
     HealthReport,
     Identity,
     Link,
+    MemoryRecord,
     Receipt,
     Recollection,
     RunReport,
@@ -37,12 +38,13 @@ from memory_core.remember import draft
 from memory_core.remember.capture import Observation
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.runtime import Parts, Runtime, Tuning
-from memory_core.storage.index.indexes import DERIVED_FROM as FROM
+from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.text import secrets
 from memory_core.text.importance import ImportanceScorer
 
 LISTING_MOST = 1000
-FORGET_CANDIDATES = 10  # that forget by query offers for choice
+FORGET_CANDIDATES = 10
+"""Memories that a preview of forgetting by query returns."""
 
 
 class Memory:
@@ -63,10 +65,10 @@ class Memory:
         scorer: ImportanceScorer | None = None,
         tuning: Tuning | None = None,
     ) -> None:
-        """Open the memory of *settings*; *clock* gives epoch seconds.
+        """Open the memory of *settings*; *clock* returns epoch seconds.
 
-        *embedder* and *encoder* go before those that the settings name; *scorer* judges importance
-        in place of the rules. *tuning* replaces constants that no setting reaches.
+        *embedder* and *encoder* override those of the settings; *scorer* replaces the rules for
+        importance, *tuning* constants that no setting reaches.
         """
         self.settings = settings
         self._clock = clock
@@ -91,7 +93,7 @@ class Memory:
     # Writing
 
     def remember(self, who: Identity, request: RememberRequest) -> Receipt:
-        """Store what *request* says durably; the receipt says how it relates to what is stored.
+        """Store *request* durably; the receipt says how it relates to what is stored.
 
         The receipt's status is stored, reinforced (an exact repeat), replaced or refused (it was
         forgotten). Raises InvalidInput, TooLarge, ScopeDenied, NotFound, Busy or a StorageError,
@@ -133,7 +135,7 @@ class Memory:
         """The memories that answer *request*, best first.
 
         Raises InvalidInput or TooLarge for an argument that is not allowed, NotFound when the
-        query is an id that nothing has.
+        query is an id and *who* may read no memory of that id.
         """
         return self._recalled(who, query.checked(request))
 
@@ -161,9 +163,9 @@ class Memory:
     ) -> RunReport:
         """Turn episodes into knowledge, as one journalled run; or *undo* an earlier run by its id.
 
-        *mode* is one of MODES; *dry_run* shows what would change and changes nothing. *progress*
-        is called with (done, total, message). Undo of a run that is at work stops it. Raises Busy
-        while another run is at work.
+        *mode* is one of MODES; *dry_run* reports what would change and changes nothing. *progress*
+        is called with (done, total, message). Undoing a run in progress stops it. Raises Busy while
+        another run is in progress.
         """
         mode = validation.one_of(mode, "mode", tuple(MODES)) or "sleep"
         session, undo = validation.label(session, "session"), validation.label(undo, "undo")
@@ -177,9 +179,9 @@ class Memory:
         )
 
     def end_session(self, who: Identity, session: str, *, wait: bool = False) -> None:
-        """The conversation *session* is over: it is summed up soon, nothing of it stays in mind.
+        """End the conversation *session*: clear its working memory and schedule its summary.
 
-        With *wait* it is summed up when this returns.
+        With *wait* the summary is written when this returns.
         """
         session, parts = validation.label(session, "session"), self._runtime.parts()
         parts.sessions.end(who, session)
@@ -190,11 +192,11 @@ class Memory:
         return history.history(self._runtime.parts().store, who, validation.reference(id, "id"))
 
     def undo_change(self, who: Identity, id: str, change: int) -> tuple[Change, str]:
-        """Take back one *change* (its sequence number) of the memory *id*; it, and what was done.
+        """Undo one *change* (its sequence number) of the memory *id*; returns it and what was done.
 
-        What was merged at remember becomes a memory of its own, what a run merged or somebody
-        corrected stands again, and is not merged or corrected so again by itself. Raises NotFound,
-        ScopeDenied, or InvalidInput for a change that cannot be taken back.
+        A merge at remember becomes a memory of its own. A merge of a run, or a correction, is
+        reverted and not repeated by consolidation. Raises NotFound, ScopeDenied, or InvalidInput
+        for a change that cannot be undone.
         """
         number = validation.whole(change, "change", 1, 2**62)
         return history.undo(
@@ -212,11 +214,11 @@ class Memory:
         never_again: bool = True,
         confirm: bool = False,
     ) -> ForgetReport:
-        """Show what would be forgotten; with *confirm*, forget *ids* or a *source* for good.
+        """Preview what would be forgotten; with *confirm*, delete *ids* or a *source* for good.
 
-        *query* only previews; *source* is everything of the caller's that carries exactly this
-        source. Derived memories that rest on nothing else go too. With *never_again* the values
-        are recognised and refused later. Raises NotFound, ScopeDenied.
+        *query* only previews; *source* selects the caller's memories with exactly this source.
+        Memories derived from nothing else are deleted too. With *never_again* the texts are refused
+        when they are remembered again. Raises NotFound, ScopeDenied.
         """
         wanted = validation.labels(ids, "ids", validation.IDS_MOST)
         reason = validation.text(reason, "reason", validation.SOURCE_CHARS)
@@ -242,9 +244,10 @@ class Memory:
         return report
 
     def clear(self, who: Identity) -> int:
-        """Forget everything that *who* owns, without tombstones; how many memories went.
+        """Delete everything that *who* owns, without tombstones; returns how many memories.
 
-        Batch by batch. When one fails, what went before it stays gone; repeat it for the rest.
+        Works in batches. When one fails, the earlier ones stay deleted; repeat the call for the
+        rest.
         """
         parts = self._runtime.parts()
         gone = parts.forgetter.clear(who, browse.owned(parts.store, who))
@@ -253,7 +256,7 @@ class Memory:
         return gone
 
     def sweep(self, who: Identity) -> Swept:
-        """Move what *who* owns through the tiers now; it happens by itself every few minutes."""
+        """Move the memories of *who* through the tiers, as maintenance does every few minutes."""
         parts = self._runtime.parts()
         parts.maintenance.accesses.flush()
         return parts.tiers.sweep(who)
@@ -261,7 +264,7 @@ class Memory:
     # Looking up
 
     def in_mind(self, who: Identity, session: str) -> Mind:
-        """What the conversation has in mind in this process: recalled last, working, primed."""
+        """The working memory of the conversation *session* in this process."""
         return self._runtime.parts().sessions.mind(who, validation.label(session, "session"))
 
     def topic_edges(self, who: Identity) -> dict[tuple[str, str], float]:
@@ -276,7 +279,7 @@ class Memory:
         self.get(who, id)
         return browse.links(self._runtime.parts().store, who, id)
 
-    def get(self, who: Identity, id: str) -> records.MemoryRecord:
+    def get(self, who: Identity, id: str) -> MemoryRecord:
         """The memory *id*. Raises NotFound when there is none that *who* may read."""
         id = validation.text(id, "id", validation.LABEL_CHARS)
         store = self._runtime.parts().store
@@ -295,7 +298,7 @@ class Memory:
         kind: str = "",
         entity: str = "",
         topic: str = "",
-    ) -> list[records.MemoryRecord]:
+    ) -> list[MemoryRecord]:
         """The newest memories that *who* may read and that fit the filters, newest first.
 
         Without those that were replaced or retired. *limit* is 1 to LISTING_MOST.
@@ -311,7 +314,7 @@ class Memory:
 
     def weightiest(
         self, who: Identity, *, limit: int, among: int, tag: str = "", but: str = ""
-    ) -> list[records.MemoryRecord]:
+    ) -> list[MemoryRecord]:
         """The *limit* most important of the newest *among* memories, the most important first.
 
         Only those with *tag*, if it is given, and none with a tag that begins with *but*. Without
@@ -334,9 +337,9 @@ class Memory:
         return browse.names(self._runtime.parts().store, who, column)
 
     def changed(self, who: Identity, after: int | None = None) -> browse.Changed:
-        """What any process changed after journal sequence *after* in what *who* may read.
+        """What any process changed after journal sequence *after*, where *who* may read it.
 
-        None gives only the sequence to begin from. Cheap when nothing changed.
+        None returns only the sequence to begin from. Cheap when nothing changed.
         """
         return browse.changed(self._runtime.parts().store, who, after)
 
@@ -354,7 +357,7 @@ class Memory:
         return health.report(self._runtime, self.settings, who, repair=repair, now=now)
 
     def encode(self, who: Identity, since: str = "", tell: Progress | None = None) -> EncodeReport:
-        """Let the model do now what is due, and again what was said *since*; see Worker.encode."""
+        """Run the due work of the model now, again for what was said *since*; see Worker.encode."""
         span = validation.span(since, "since")
         return self._runtime.parts().worker.encode(who, None if span is None else span[0], tell)
 
@@ -368,14 +371,14 @@ class Memory:
         store = self._runtime.parts().store
         for memory in browse.readable(store, who):
             found = browse.links(store, who, memory.id)
-            links = [asdict(link) for link in found if link.kind != FROM]
+            links = [asdict(link) for link in found if link.kind != DERIVED_FROM]
             yield jsonl.to_record(memory) | ({"links": links} if links else {})
 
     def bring_in(self, who: Identity, record: Mapping[str, Any]) -> Receipt:
-        """Take back one exported *record*; it keeps its id, and nothing is doubled.
+        """Import one exported *record*; it keeps its id, and a stored memory is never changed.
 
-        It carries trust "import", or the lower one that it had. Only an admin can bring in what
-        belongs to another agent or team; else it becomes the caller's own. Raises InvalidInput,
+        Its trust becomes import, or stays web. Only an admin can import for another agent or team;
+        else the memory becomes the caller's own. Raises InvalidInput,
         which names the field, TooLarge, ScopeDenied or a StorageError.
         """
         links = draft.links(validation.mapping(record, "record").get("links", ()))

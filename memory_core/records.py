@@ -16,7 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 FACT_KINDS = ("fact", "preference", "event", "relationship", "procedure")
-KINDS = ("episode", *FACT_KINDS, "summary", "concept")
+DERIVED = ("summary", "concept")
+"""Kinds of memories that consolidation derives from others."""
+
+KINDS = ("episode", *FACT_KINDS, *DERIVED)
 VISIBILITIES = ("private", "team", "shared")
 ROLES = ("", "user", "assistant", "system", "tool")
 TIERS = ("active", "recent", "long_term")
@@ -48,10 +51,10 @@ def is_id(text: str) -> bool:
 
 
 def normalised(text: str) -> str:
-    """*text* up to what does not make another memory: case, white space and end punctuation.
+    """*text* without what makes no other memory: case, white space and end punctuation.
 
-    A closing question mark, numbers, signs, accents, names and word order stay,
-    and letters that casefold() would merge: German "in Maßen" and "in Massen" are opposites.
+    A closing question mark, numbers, signs, accents, names and word order stay, and so do letters
+    that casefold() would merge: German "in Maßen" and "in Massen" are opposites.
     """
     lowered = " ".join(unicodedata.normalize("NFC", text).lower().split())
     return lowered.rstrip(_CLOSING) or lowered
@@ -64,9 +67,9 @@ def content_hash(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who asks: from the settings (stdio, command line) or the token, never from an argument.
+    """The caller: from the settings (stdio, command line) or the token, never from an argument.
 
-    *encode* False: nothing that it remembers may be sent to a model.
+    `encode` False: nothing that it stores may be sent to a model.
     """
 
     agent: str
@@ -191,7 +194,7 @@ def thread_key(visibility: str, agent: str, team: str, session: str) -> str:
 
 
 def repeat_key(memory: MemoryRecord) -> str:
-    """What makes an exact repeat, 32 hex digits; a fact that a model made repeats no saying."""
+    """32 hex digits, equal for exact repeats; an extracted fact never repeats what was said."""
     owner = (memory.visibility, memory.agent, memory.team, memory.speaker, memory.session)
     kept_apart = ("extracted",) if memory.extracted else ()
     parts = (*owner, normalised(memory.text), *kept_apart)
@@ -212,9 +215,9 @@ class Change:
     | run     | run id    | {"state": started / completed / failed / undone, ...}            |
     | meta    | key       | {"value": JSON}                                                  |
 
-    Values are absolute, so applying a change twice equals applying it once. *run* names the
-    consolidation run a change belongs to; then *before* holds the previous values of the fields in
-    *body*. *seq* is 0 until the journal has assigned it. *body* is None once it was scrubbed.
+    Values are absolute, so applying a change twice equals applying it once. `run` names the
+    consolidation run that made the change; then `before` holds the previous values of the fields
+    in `body`. `seq` is 0 until the journal has assigned it. `body` is None once it was erased.
     """
 
     kind: str
@@ -231,7 +234,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A stored association; *kind*: co_recall, duplicate_of, updates, contradicts, extends."""
+    """An association: co_recall, duplicate_of, updates, contradicts, extends, pair."""
 
     a: str
     b: str
@@ -241,7 +244,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """A memory close to a new one; *relation*: duplicate, updates, contradicts or similar."""
+    """A memory near a new one; `relation`: duplicate, updates, contradicts, extends or similar."""
 
     id: str
     text: str
@@ -250,7 +253,7 @@ class Similar:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer of remember. *status* is stored, reinforced, replaced or refused."""
+    """The answer of remember. `status` is stored, reinforced, replaced or refused."""
 
     id: str
     status: str
@@ -274,7 +277,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory, its fused *score*, its neighbours and why it was chosen."""
+    """A recalled memory, its fused score, its neighbours and why it was chosen."""
 
     memory: MemoryRecord
     score: float
@@ -287,10 +290,10 @@ class Hit:
 class Recollection:
     """The answer of recall.
 
-    *hits* best first; *recent* the last turns of the session, oldest first; *partial* at most
-    three half-matches when nothing was found; *confidence* 0-1 and *feeling* (high, moderate, low,
-    none); *note* says what the caller should know, such as "lexical only". Only an explanation has
-    *rejected*, the best of those that do not answer.
+    `hits` best first; `recent` the last turns of the session, oldest first; `partial` at most
+    three half-matches when nothing was found; `confidence` 0-1 and `feeling` (high, moderate, low,
+    none); `note` says what the caller should know, such as "lexical only". Only an explained answer
+    has `rejected`, the best rejected candidates.
     """
 
     found: bool
@@ -305,7 +308,7 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two memories that cannot both hold, older first; *agents* names who said which."""
+    """Two memories that cannot both hold, older first; `agents` names who said which."""
 
     older: str
     newer: str
@@ -326,7 +329,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A summary that a run wrote (or would write) and the memories that it rests on."""
+    """A summary that a run wrote (or would write) and the memories that it is derived from."""
 
     id: str
     text: str
@@ -335,7 +338,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """The answer of consolidate. *status* is completed, preview, undone, failed or running."""
+    """The answer of consolidate. `status` is completed, preview, undone, failed or running."""
 
     run: str
     status: str
@@ -357,7 +360,7 @@ class Removal:
 
 @dataclass(frozen=True, slots=True)
 class ForgetReport:
-    """The answer of forget. *derived* rest only on what was removed and go with it."""
+    """The answer of forget. `derived` are derived only from what is removed, and removed too."""
 
     status: str
     removed: tuple[Removal, ...] = ()
@@ -367,7 +370,7 @@ class ForgetReport:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One line of a health report. *status* is ok, repaired, degraded or failing."""
+    """One line of a health report. `status` is ok, repaired, degraded or failing."""
 
     name: str
     status: str
@@ -377,7 +380,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """The answer of health. *status* is ok, degraded or failing."""
+    """The answer of health. `status` is ok, degraded or failing."""
 
     status: str
     checks: tuple[Check, ...]
@@ -391,15 +394,12 @@ class HealthReport:
 
 
 def elapsed(since: float, now: float) -> float:
-    """Seconds from *since* to *now*, both of the wall clock; infinite when *since* lies ahead.
+    """Seconds from *since* to *now*, both of the wall clock; infinite when *since* is later.
 
-    That is so after the clock was set back: nobody can say how long ago it was, and what is done
-    after some time must not wait for years until the clock has caught up. Never negative.
+    *since* is later after the clock was set back: periodic work must then run at once instead of
+    waiting until the clock has caught up. Never negative.
     """
     return now - since if now >= since else math.inf
-
-
-DERIVED = ("summary", "concept")
 
 
 def scope(memory: MemoryRecord) -> tuple[str, str, str]:
@@ -408,7 +408,7 @@ def scope(memory: MemoryRecord) -> tuple[str, str, str]:
 
 
 def owner_of(memory: MemoryRecord) -> str:
-    """Whose memory a scope is: one string a scope, so that tombstones do not cross scopes."""
+    """One string for each scope, by which the tombstones of one scope do not act in another."""
     if memory.visibility == "private":
         return f"private:{memory.agent}"
     return f"team:{memory.team}" if memory.visibility == "team" else "shared"

@@ -1,4 +1,4 @@
-"""What of a memory is embedded and indexed: the same words for new, late and rebuilt ones."""
+"""The text of a memory that is embedded and indexed, the same at a write, a backfill, a rebuild."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_core.text.time import moments
 
 
 def embed_text(memory: MemoryRecord) -> str:
-    """What is embedded for the whole of a memory: `speaker: text` (reference recipe)."""
+    """The text embedded for the whole of a memory: `speaker: text`."""
     return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
 
 
@@ -27,9 +27,9 @@ def index_text(memory: MemoryRecord) -> str:
 
 
 def _day_words(day: str) -> str:
-    """7 May 2024 for 2024-05-07; years and months stand in the text as they are.
+    """7 May 2024 for 2024-05-07; "" for years and months, which are in the text as they are.
 
-    "" for what is no date: one odd row must not keep the others from being indexed.
+    "" also for what is no date: one malformed record must not stop the indexing of others.
     """
     try:
         return moments.day_words(moments.moment(day, "dates")[0]) if len(day) == 10 else ""

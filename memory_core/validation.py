@@ -1,4 +1,4 @@
-"""What an argument may be. Every refusal names the argument, what it was and what is allowed."""
+"""Checks of arguments. Every error names the argument, its value and what is allowed."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def invalid(argument: str, problem: str, next_step: str) -> InvalidInput:
 
 
 def unknown(id: str) -> NotFound:
-    """The error for an id that does not exist, or that the caller may not read: they look alike."""
+    """The error for an id that does not exist or that the caller may not read, which look alike."""
     return NotFound(f"no memory {id[:40]}", "recall by words to find the right id")
 
 
@@ -70,7 +70,7 @@ def text(value: str, argument: str, most: int, next_step: str = SHORTEN) -> str:
 
 
 def prose(value: str, argument: str, most: int, next_step: str) -> tuple[str, tuple[str, ...]]:
-    """*value* as text that says something, with a warning for each kind of odd character in it."""
+    """*value* as text that is not blank, and a warning for each kind of character repaired."""
     repaired = text(value, argument, most, next_step)
     if normalise.is_blank(repaired):
         raise invalid(argument, "it is empty", "pass some words")
@@ -125,7 +125,7 @@ def whole(value: int, argument: str, low: int, high: int) -> int:
 
 
 def flag(value: bool, argument: str) -> bool:
-    """*value* when it is True or False and nothing that merely counts as one."""
+    """*value* when it is True or False; 0 and 1 are refused."""
     if not isinstance(value, bool):
         raise invalid(argument, f"must be true or false, got {value!r:.60}", "pass true or false")
     return value
@@ -169,7 +169,7 @@ def mapping(value: Mapping[str, Any], argument: str) -> Mapping[str, Any]:
 
 
 def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
-    """Raise InvalidInput for a field of an imported *memory* that remember would not have made."""
+    """Raise InvalidInput for a field of an imported *memory* that remember would refuse."""
     prose(memory.text, "text", limits.text_chars, SPLIT)
     for name in ("agent", "team", "session", "speaker"):
         label(getattr(memory, name), name)

@@ -25,7 +25,7 @@ NEAR_DUPLICATE = "near-duplicate"
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A turn that was observed and not kept; *of* is the id of what it echoes or repeats."""
+    """A turn that was not stored; `of` is the id of the memory that it echoes or repeats."""
 
     text: str
     reason: str
@@ -34,9 +34,9 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The answer of observe: the *receipt* of what was kept, and what was *skipped* and why.
+    """The answer of observe: the receipt of what was stored, and what was skipped and why.
 
-    A near-duplicate is skipped and its receipt, status reinforced, is that of the first one.
+    A near-duplicate is skipped; its receipt, status reinforced, is that of the first one.
     """
 
     receipt: Receipt | None
@@ -44,14 +44,14 @@ class Observation:
 
 
 class Capture:
-    """Keeps what is worth keeping of the turns of conversations; one instance serves all."""
+    """Stores the turns of conversations that pass the gate; one instance serves all callers."""
 
     def __init__(
         self, store: MemoryStore, writer: Writer, sessions: Sessions, tiers: Tiers
     ) -> None:
-        """Look for echoes in *store* and in what *sessions* recalled; keep through *writer*.
+        """Compare with what *sessions* recalled from *store*; write with *writer*.
 
-        *tiers* tell what leaves the ring when a turn enters.
+        *tiers* says which memories leave the ring when a turn enters.
         """
         self._store = store
         self._writer = writer
@@ -60,7 +60,7 @@ class Capture:
         self._heard: dict[tuple[str, str, str, str], None] = {}
 
     def observe(self, who: Identity, draft: Draft) -> Observation:
-        """Keep the turn of *draft*, or say why not; see Memory.observe."""
+        """Store the turn of *draft*, or return why not; see Memory.observe."""
         said = draft.memory.text
         if draft.memory.role in ("", "user"):
             self._sessions.heard(who, draft.memory.session)
@@ -84,9 +84,9 @@ class Capture:
         return Observation(receipt)
 
     def drain(self) -> None:
-        """Empty the rings of the conversations captured here: the process ends.
+        """Empty the rings of the conversations captured here; called when the process ends.
 
-        What it cannot move, as on a full disk, the next sweep of the store moves.
+        What cannot be moved, as on a full disk, is moved by the next sweep.
         """
         heard, self._heard = list(self._heard), {}
         if not heard:
@@ -97,7 +97,7 @@ class Capture:
             log.warning("the ring is not emptied: %s", problem)
 
     def _echoed(self, who: Identity, text: str) -> str:
-        """The id of the recalled memory that *text* gives back; "" when it says something."""
+        """The id of the recalled memory that *text* repeats; "" when it says anything else."""
         self._store.catch_up()
         lately = [id for id in self._sessions.shown(who) if self._store.may_read(who, id)]
         sources = list(self._store.indexed(lately).values())

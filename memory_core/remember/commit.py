@@ -1,7 +1,7 @@
 """What a write does inside its transaction: tombstones, repeats, replacement, the memory itself.
 
-Everything that another writer could change between a look and the commit is decided here, under
-the journal's lock; nothing here embeds, waits or reads an index.
+Whatever another writer could change before the commit is decided here, under the lock of the
+journal. Nothing here embeds, waits or reads an index.
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ def remember(tx: Transaction, prepared: Prepared) -> Receipt:
 
 
 def take_fact(tx: Transaction, prepared: Prepared, known: str = "") -> str:
-    """Write an extracted fact, or let what says so already rest on its sources too; its id or "".
+    """Write an extracted fact, or add its sources to the stored fact that says the same.
 
-    *known* is the id of a fact that says the same in other words. Nothing is written for a fact
-    whose sources are gone or that was forgotten before.
+    Returns the id, or "" when nothing is written: a source is gone, or the fact was forgotten.
+    *known* is the id of a fact that says the same in other words.
     """
     memory = prepared.memory
     left = tuple(id for id in memory.derived_from if tx.accesses([id]))
@@ -125,10 +125,10 @@ def take_fact(tx: Transaction, prepared: Prepared, known: str = "") -> str:
 
 
 def take_in(tx: Transaction, prepared: Prepared, links: Sequence[Link] = ()) -> Receipt:
-    """Write an imported memory under its own id; what is there already stays as it is.
+    """Write an imported memory under its own id; a stored memory is not changed.
 
-    An id that belongs to what the caller may not read is as good as unknown: the memory then gets
-    a new one, and none of its *links*.
+    When the id is that of a memory which the caller may not read, the import gets a new id and
+    none of its *links*.
     """
     receipt = _take_in(tx, prepared)
     for link in links:
@@ -194,7 +194,7 @@ def _insert(tx: Transaction, prepared: Prepared) -> Receipt:
 
 
 def _leave(tx: Transaction, id: str, due: tuple[str, ...]) -> None:
-    """Move what leaves the ring to recent, unless a sweep was faster; *due* are jobs for it."""
+    """Move the memory *id* from the ring to recent, with the jobs *due*, unless a sweep has."""
     fields = tx.fields(id)
     if fields is not None and fields.get("tier") == "active" and fields.get("retired_at") is None:
         scope = owner_of(from_fields(fields))
@@ -204,16 +204,18 @@ def _leave(tx: Transaction, id: str, due: tuple[str, ...]) -> None:
 
 
 def _reinforce(tx: Transaction, first: str, prepared: Prepared) -> Receipt:
-    """One more access to *first*, the memory that is repeated; a retired one comes back."""
+    """Count one more access to *first*, the repeated memory; a retired one is active again."""
     count, _last = tx.accesses([first])[first]
     tx.append(Change("access", "", {"ids": [first], "counts": [count + 1], "last": [tx.now]}))
     fields = tx.fields(first) or {}
-    told: dict[str, Any] = {"actor": prepared.who.agent, "scope": owner_of(from_fields(fields))}
-    if fields.get("text") != prepared.memory.text:  # other words are kept, to be taken apart again
+    by: dict[str, Any] = {"actor": prepared.who.agent, "scope": owner_of(from_fields(fields))}
+    if (
+        fields.get("text") != prepared.memory.text
+    ):  # keep the other words: undo makes a memory of them
         body = {history.MERGED: history.merged(prepared.memory, fields)}
-        tx.append(Change("put", first, body, source="merge", **told))
+        tx.append(Change("put", first, body, source="merge", **by))
     if fields.get("retired_at") is not None:
-        tx.append(Change("put", first, {"retired_at": None}, **told))
+        tx.append(Change("put", first, {"retired_at": None}, **by))
     return _known(fields, prepared.warnings)
 
 
@@ -228,7 +230,7 @@ def _known(fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Receipt:
 
 
 def _forgotten(tx: Transaction, prepared: Prepared) -> dict[str, float]:
-    """The tombstones that the memory of *prepared* meets, with the time of each, oldest first."""
+    """The tombstones that match the memory of *prepared*, with the time of each, oldest first."""
     memory = prepared.memory
     secret = tx.meta(SECRET)
     if secret is None:
@@ -252,31 +254,31 @@ def _refused(memory: MemoryRecord, marks: Mapping[str, float]) -> Receipt:
 
 
 def _replace(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
-    """Mark what *prepared* corrects, or what has replaced that since, as replaced by *receipt*."""
+    """Mark the memory to replace, or its latest successor, as replaced by that of *receipt*."""
     fields = tx.fields(prepared.replaces)
     if fields is None or not prepared.readable:
         raise NotFound(
             f"no memory {prepared.replaces}", "recall it first and pass its id as replaces"
         )
-    old, standing = from_fields(fields), _standing(tx, from_fields(fields))
-    if standing.id == receipt.id:
-        return receipt  # it says so already
-    if not prepared.who.admin and {old.agent, standing.agent} != {prepared.who.agent}:
+    old, current = from_fields(fields), _current(tx, from_fields(fields))
+    if current.id == receipt.id:
+        return receipt  # the new text repeats it
+    if not prepared.who.admin and {old.agent, current.agent} != {prepared.who.agent}:
         raise ScopeDenied(
             f"{prepared.replaces} belongs to another agent", "remember it as a memory of your own"
         )
     body = {"superseded_by": receipt.id, "replaced": True}
-    if not standing.replaced:
+    if not current.replaced:
         body |= {"superseded_at": tx.now, "valid_until": prepared.memory.occurred_at}
     tx.append(
-        Change("put", standing.id, body, actor=prepared.who.agent, scope=owner_of(standing)),
+        Change("put", current.id, body, actor=prepared.who.agent, scope=owner_of(current)),
     )
     warnings = receipt.warnings
-    if standing.id != old.id:
-        warnings = (*warnings, f"{old.id} had been replaced by {standing.id}, which this replaces")
-    similar = tuple(near for near in receipt.similar if near.id != standing.id)
+    if current.id != old.id:
+        warnings = (*warnings, f"{old.id} had been replaced by {current.id}, which this replaces")
+    similar = tuple(near for near in receipt.similar if near.id != current.id)
     return replace(
-        receipt, status="replaced", replaced=(standing.id,), similar=similar, warnings=warnings
+        receipt, status="replaced", replaced=(current.id,), similar=similar, warnings=warnings
     )
 
 
@@ -286,20 +288,20 @@ def _correct(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
     for id, found in prepared.corrected.items():
         fields = tx.fields(id)
         if fields is None or fields.get("superseded_by"):
-            continue  # forgotten, or corrected by somebody else, just now
+            continue  # forgotten or corrected by another writer meanwhile
         old = from_fields(fields)
-        said_by: dict[str, Any] = {
+        by: dict[str, Any] = {
             "actor": prepared.who.agent,
             "source": "correction",
             "scope": owner_of(old),
         }
         link = {"b": id, "kind": found.relation, "weight": 1.0}
-        tx.append(Change("link", receipt.id, link, **said_by))
+        tx.append(Change("link", receipt.id, link, **by))
         if found.until is None and not found.partial:
             body = {"superseded_by": receipt.id, "superseded_at": tx.now}
             if old.valid_until is None:
                 body["valid_until"] = prepared.memory.occurred_at
-            tx.append(Change("put", id, body, **said_by))
+            tx.append(Change("put", id, body, **by))
         warnings = (*warnings, f"it corrects {id} ({found.detail})")
     return replace(receipt, warnings=warnings)
 
@@ -317,13 +319,13 @@ def _mark_stale(tx: Transaction, prepared: Prepared, superseded: Sequence[str]) 
             tx.append(Change("put", id, body, actor=prepared.who.agent, source="correction"))
 
 
-def _standing(tx: Transaction, memory: MemoryRecord) -> MemoryRecord:
-    """*memory*, or the last of those that have replaced it, one the other, and still live."""
+def _current(tx: Transaction, memory: MemoryRecord) -> MemoryRecord:
+    """*memory*, or the last live one in the chain of memories that replaced it."""
     seen = {memory.id}
     while memory.replaced and memory.superseded_by not in seen:
         fields = tx.fields(memory.superseded_by)
         if fields is None:
-            break  # its successor was forgotten
+            break  # the successor was forgotten
         memory = from_fields(fields)
         seen.add(memory.id)
     return memory
@@ -333,7 +335,7 @@ def _standing(tx: Transaction, memory: MemoryRecord) -> MemoryRecord:
 
 
 def _keep(tx: Transaction, key: str, receipt: Receipt) -> None:
-    """Keep *receipt*, without the texts of others: they may be forgotten, the receipt stays."""
+    """Store *receipt* without the texts of other memories, which may be forgotten later."""
     body = {
         "id": receipt.id,
         "status": receipt.status,

@@ -1,4 +1,4 @@
-"""From what a caller passes to a draft that can be written: every argument checked."""
+"""From a request to a draft: every argument of remember and observe is checked here."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: f
 
 
 def imported(who: Identity, memory: MemoryRecord, limits: LimitSettings) -> MemoryRecord:
-    """The exported *memory* as *who* may bring it in; see Memory.bring_in for the errors.
+    """The exported *memory* as *who* may import it; see Memory.bring_in for the errors.
 
-    Only an admin can bring in what belongs to another agent or team. Its trust is import, or web.
+    Only an admin can import for another agent or team. Its trust is import, or web.
     """
     validation.imported(memory, limits)
     own = memory.agent == who.agent and memory.visibility != "team"

@@ -15,7 +15,7 @@ from memory_core.lifecycle import model_work
 from memory_core.records import NEVER, MemoryRecord, content_hash
 from memory_core.text.importance import NORMAL
 from memory_core.text.names.entities import MOST
-from memory_core.text.sentiment import affect
+from memory_core.text.sentiment import sentiment
 from memory_core.text.time import dates, validity
 
 _rules = PassthroughEncoder()
@@ -37,7 +37,7 @@ def understand(
     """
     (gist,) = _rules.encode([InputTurn(memory.text, memory.speaker, memory.role)]).gists
     wording = NORMAL if gist.importance is None else gist.importance
-    colour = affect(memory.text)
+    feeling = sentiment(memory.text)
     start, end = memory.valid_from, memory.valid_until
     if start is None and end is None:
         start, end = validity.bounds(memory.text, memory.occurred_at)
@@ -48,9 +48,9 @@ def understand(
         topic=memory.topic or gist.topic,
         entities=_joined(memory.entities or gist.entities, names),
         importance=memory.importance if judged else wording,
-        valence=colour.valence,
-        arousal=colour.arousal,
-        emotions=colour.emotions,
+        valence=feeling.valence,
+        arousal=feeling.arousal,
+        emotions=feeling.emotions,
         valid_from=start,
         valid_until=end,
         dates=memory.dates or dates.resolve(memory.text, memory.occurred_at),

@@ -1,4 +1,4 @@
-"""What of a text can be seen: surrogates repaired, blankness, the form that tombstones hash."""
+"""Normal forms of a text: repaired surrogates, blankness, the form that tombstones hash."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _from_pair(match: re.Match[str]) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """True when nothing of *text* can be seen.
+    """True when *text* has no visible character.
 
     White space, control characters, zero-width and bidirectional marks, variation selectors, tag
     characters and the blank fillers of Hangul and Braille do not count.

@@ -106,7 +106,7 @@ _BLOCK = re.compile(
 """A block of recalled text as the text channel draws it, also one that was cut off."""
 
 LEAST_WORDS = 4
-"""Shorter sentences make no echo."""
+"""Words that a sentence must have to count as an echo."""
 
 _INTRODUCING = frozenset(
     listed("remember recall recalled memory memories know noted said told mentioned found stored")
@@ -115,16 +115,16 @@ _DENYING = frozenset(listed("no not nope nah never nor nein nicht"))
 
 
 def without_recalled(text: str) -> str:
-    """*text* without blocks of recalled text and the lines that lead to them; else as it is."""
+    """*text* without blocks of recalled text and the lines that introduce them."""
     return _BLOCK.sub("\n", text).strip() if "<recalled-" in text else text
 
 
 def echoed(text: str, sources: Sequence[str]) -> int | None:
-    """The place of the source that *text* gives back most of; None when it says something itself.
+    """The place of the source that *text* repeats most of; None when *text* says anything else.
 
-    Sentence by sentence, word by word: a changed number, name or word makes another sentence. What
-    stands beside the repeated ones may only introduce them ("Here is what I remember"), so that a
-    correction of what was recalled, or an addition to it, is never taken for its echo.
+    Sentences are compared word by word: a changed number, name or word makes another sentence. The
+    sentences that are not repeated may only introduce ("Here is what I remember"), so that a
+    correction of recalled text, or an addition to it, is never taken for an echo.
     """
     known = [f" {' '.join(words(source))} " for source in sources]
     held = [0] * len(known)

@@ -1,6 +1,6 @@
 """Secrets in a text: found by form or name, replaced before anything is stored.
 
-What was planted, of 25 kinds, and what of it is found: tests/bench/planted.py.
+tests/bench/planted.py plants secrets of 25 kinds and measures how many are found.
 """
 
 from __future__ import annotations

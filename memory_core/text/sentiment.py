@@ -1,8 +1,8 @@
-"""The emotional colour of a text: valence, arousal, emotions; from words alone.
+"""The sentiment of a text, from its words alone: valence, arousal, emotions.
 
 Valence comes from the VADER lexicon (MIT; third_party/vader-lexicon.txt) with rules of our own for
-negation and degree; which word names which emotion, and how excited it is, stands below. English;
-other languages are neutral. Affect is shown at recall and changes no ranking.
+negation and degree; emotions and arousal come from the word lists below. English; texts in other
+languages are neutral. Sentiment is stored and shown when strong; it changes no ranking.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ LEXICON = Path(__file__).parent / "data" / "vader.txt"
 """A word and its mean rating from -4 to 4 a line."""
 
 HEAD_CHARS = 2000
-"""Of longer texts the beginning tells; it keeps long pastes cheap."""
+"""Only the beginning of a longer text is read, which keeps long pastes cheap."""
 
 SOFTENED = 15.0
 """valence = x / sqrt(x^2 + 15) for the sum x of the ratings (Hutto and Gilbert 2014)."""
 
 NEGATED = -0.74
-"""A rating after a negation turns and weakens (the same source)."""
+"""The factor for a rating after a negation (the same source)."""
 
 LABELS_MOST = 3
 
@@ -42,7 +42,7 @@ _NEGATIONS = frozenset(
     )
 )
 _REACH = 3
-"""So many words after a negation it still holds."""
+"""Words that a negation reaches."""
 
 _MORE = frozenset(listed("very really so extremely totally absolutely incredibly too truly deeply"))
 _LESS = frozenset(listed("slightly somewhat kinda rather fairly barely hardly almost partly bit"))
@@ -74,27 +74,27 @@ _SHOUT = re.compile(r"\b[A-Z]{3,}\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Affect:
-    """*valence* -1 (unpleasant) to 1, *arousal* 0 (calm) to 1, *emotions* strongest first."""
+class Sentiment:
+    """`valence` -1 (unpleasant) to 1, `arousal` 0 (calm) to 1, `emotions` strongest first."""
 
     valence: float = 0.0
     arousal: float = 0.0
     emotions: tuple[str, ...] = ()
 
 
-def affect(text: str) -> Affect:
-    """The emotional colour of *text*; zeros and no emotions for a plain one."""
+def sentiment(text: str) -> Sentiment:
+    """The sentiment of *text*; zeros and no emotions for a plain one."""
     head = text[:HEAD_CHARS]
     rated = _rated(words(head))
     if not rated:
-        return Affect()
+        return Sentiment()
     total = sum(rating for _, rating in rated)
     found: Counter[str] = Counter()
     for word, rating in rated:
         turned = (rating > 0) != (_rating(word) > 0)
         found.update(() if turned else _labels(word))
     emotions = [label for label, _ in found.most_common(LABELS_MOST)]
-    return Affect(
+    return Sentiment(
         round(total / math.sqrt(total * total + SOFTENED), 3),
         round(_arousal(head, rated), 3),
         tuple(emotions),
@@ -102,7 +102,7 @@ def affect(text: str) -> Affect:
 
 
 def _rated(found: list[str]) -> list[tuple[str, float]]:
-    """Each word that has a rating, with what the words before it make of that."""
+    """Each word that has a rating, and the rating after the words before it are counted."""
     rated = []
     for place, word in enumerate(found):
         rating = _rating(word)
@@ -120,7 +120,7 @@ def _rated(found: list[str]) -> list[tuple[str, float]]:
 
 
 def _rating(word: str) -> float:
-    """The rating of *word*; one that only names an emotion counts as plainly that."""
+    """The rating of *word*; a word that is not in the lexicon but names an emotion has UNRATED."""
     known = _lexicon().get(word)
     if known is not None:
         return known
@@ -129,7 +129,7 @@ def _rating(word: str) -> float:
 
 
 def _arousal(text: str, rated: list[tuple[str, float]]) -> float:
-    """How excited: strong words that are not calm ones, exclamation marks, capitals."""
+    """Arousal from 0 to 1, by strong words that are not calm, exclamation marks, capitals."""
     strong = sum(abs(rating) / 4 for word, rating in rated if word not in _CALM)
     marks = min(3, text.count("!")) + min(3, len(_SHOUT.findall(text)))
     return 1.0 - math.exp(-0.6 * strong - 0.25 * marks)

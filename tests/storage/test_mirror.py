@@ -145,13 +145,13 @@ def test_a_table_without_a_column_of_today_is_built_anew(
         }.items():
             before.setattr(f"memory_core.storage.table.table.{name}", value)
         memories = holder.fill(3)
-        holder.table_sync.keep()
+        holder.table_sync.update()
         assert holder.generations() == ["1"]
         assert "keywords" not in holder.store.table._open.schema.names
     late = shop.put(holder.store, "a late heron", keywords=("pond",))
     upgraded = make_holder(shop)
     assert upgraded.store.memories(memories) == memories, "served by the journal until then"
-    upgraded.table_sync.keep()
+    upgraded.table_sync.update()
     assert upgraded.generations() == ["1.damaged", "2"]
     upgraded.level()
     assert "keywords" in upgraded.store.table._open.schema.names

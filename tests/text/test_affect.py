@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.text.sentiment import Affect, affect
+from memory_core.text.sentiment import Sentiment, sentiment
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from memory_core.text.sentiment import Affect, affect
     ],
 )
 def test_texts_have_the_colour_that_a_reader_sees(text: str, sign: int, emotion: str) -> None:
-    found = affect(text)
+    found = sentiment(text)
     assert found.valence * sign > 0.3
     assert emotion in found.emotions
     assert found.arousal > 0
@@ -32,26 +32,26 @@ def test_texts_have_the_colour_that_a_reader_sees(text: str, sign: int, emotion:
     "text", ["The staging database is on port 5433.", "", "Der Zug fährt um acht.", "東京に行く"]
 )
 def test_plain_texts_are_neutral(text: str) -> None:
-    assert affect(text) == Affect()
+    assert sentiment(text) == Sentiment()
 
 
 def test_a_negation_turns_the_valence_and_takes_the_emotion() -> None:
-    assert affect("I am happy.").valence > 0 > affect("I am not happy.").valence
-    assert affect("I am not happy.").emotions == ()
-    assert affect("I am not afraid any more.").valence > 0
+    assert sentiment("I am happy.").valence > 0 > sentiment("I am not happy.").valence
+    assert sentiment("I am not happy.").emotions == ()
+    assert sentiment("I am not afraid any more.").valence > 0
 
 
 def test_degree_and_shouting_count() -> None:
-    assert affect("I am very happy.").valence > affect("I am happy.").valence
-    assert affect("I am slightly happy.").valence < affect("I am happy.").valence
-    assert affect("I am happy!!!").arousal > affect("I am happy.").arousal
-    assert affect("I am SO HAPPY").arousal > affect("i am so happy").arousal
-    assert affect("Everything is calm and quiet.").arousal < affect("I am thrilled.").arousal
+    assert sentiment("I am very happy.").valence > sentiment("I am happy.").valence
+    assert sentiment("I am slightly happy.").valence < sentiment("I am happy.").valence
+    assert sentiment("I am happy!!!").arousal > sentiment("I am happy.").arousal
+    assert sentiment("I am SO HAPPY").arousal > sentiment("i am so happy").arousal
+    assert sentiment("Everything is calm and quiet.").arousal < sentiment("I am thrilled.").arousal
 
 
 @given(st.text(max_size=300))
 def test_every_text_stays_within_the_ranges(text: str) -> None:
-    found = affect(text)
+    found = sentiment(text)
     assert -1 < found.valence < 1
     assert 0 <= found.arousal < 1
     assert len(found.emotions) <= 3
