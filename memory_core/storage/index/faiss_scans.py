@@ -1,4 +1,4 @@
-"""FAISS: the vectors in half precision, and two quicker ways to find candidates among them.
+"""FAISS: the vectors in half precision, and their sign bits to find candidates faster.
 
 The only import of faiss. Entries count from 0 in order of arrival. Every search takes a mask of
 the entries that may be found and uses one thread: spinning threads made 0.45 ms into 8.6.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,10 @@ READ_BYTES = 64 * 2**20
 CHUNK = 8192
 """Vectors converted at a time: bounds the memory needed beside the index."""
 
-_VECTORS, _MEAN, _SIGNS, _LISTS = "vectors.faiss", "mean.npy", "signs.faiss", "lists.faiss"
+_VECTORS, _MEAN, _SIGNS = "vectors.faiss", "mean.npy", "signs.faiss"
 _CANDIDATES = 1000
 _OVERSAMPLE = 8
 _WIDEST = 8
-_FIRST_PROBES = 16
-_POINTS_A_LIST = 39
-"""FAISS wants at least so many training points for each inverted list."""
 
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 """(entries or rows, their cosine), highest first."""
@@ -133,28 +130,11 @@ class Codes:
         return codes
 
 
-class Scan(Protocol):
-    """A quick way to find candidates; they are then ranked by their exact similarity."""
-
-    method: str
-
-    def add(self, half: NDArray[np.float16]) -> None:
-        """Append the vectors *half* (n, dimension)."""
-
-    def widen(self) -> bool:
-        """Spend twice as much on a search from now on; False when that would be no gain."""
-
-    def candidates(
-        self, point: NDArray[np.float32], wanted: NDArray[np.bool_], depth: int
-    ) -> NDArray[np.int64]:
-        """*wanted* entries that likely hold the *depth* nearest to *point* (1, dimension)."""
-
-    def write(self, folder: Path, kept: NDArray[np.intp]) -> tuple[str, ...]:
-        """Write the entries *kept*, renumbered from 0; returns the names of the files."""
-
-
 class Signs:
-    """Candidates by Hamming distance of the sign bits of x - mean; every entry is compared."""
+    """Candidates by Hamming distance of the sign bits of x - mean; every entry is compared.
+
+    They are then ranked by their exact similarity.
+    """
 
     method = "binary"
 
@@ -172,19 +152,19 @@ class Signs:
         self._index.add(self._bits(half))
 
     def widen(self) -> bool:
-        """Take twice as many candidates, up to eight times the first number."""
+        """Take twice as many candidates; False beyond eight times the first number."""
         self.width *= 2
         return self.width <= _WIDEST
 
     def candidates(
         self, point: NDArray[np.float32], wanted: NDArray[np.bool_], depth: int
     ) -> NDArray[np.int64]:
-        """The entries whose signs agree most with those of *point*."""
+        """*wanted* entries that likely hold the *depth* nearest to *point* (1, dimension)."""
         count = self.width * max(_CANDIDATES, _OVERSAMPLE * depth)
         return _selected(self._index, self._bits(point.astype(np.float16)), wanted, count)[0]
 
     def write(self, folder: Path, kept: NDArray[np.intp]) -> tuple[str, ...]:
-        """Write mean and bits."""
+        """Write mean and bits of the entries *kept*, renumbered from 0; the names of the files."""
         faiss = _faiss()
         bits = faiss.vector_to_array(self._index.xb).reshape(self._index.ntotal, -1)
         index = faiss.IndexBinaryFlat(self._index.d)
@@ -196,7 +176,8 @@ class Signs:
     @classmethod
     def read(cls, folder: Path) -> Signs:
         """What `write` left in *folder*."""
-        saved = np.load(folder / _MEAN)
+        with manifest.io_errors(folder):
+            saved = np.load(folder / _MEAN)
         signs = cls(saved[:-1])
         signs.width = int(saved[-1])
         signs._index = _read(_faiss().read_index_binary, folder, _SIGNS)
@@ -205,79 +186,6 @@ class Signs:
 
     def _bits(self, half: NDArray[np.float16]) -> NDArray[np.uint8]:
         return np.packbits(ordered(half) > self._threshold, axis=1)
-
-
-class Lists:
-    """Candidates by inverted lists over vectors in bytes; needs training, for millions."""
-
-    method = "ivf"
-
-    def __init__(self, index: Any) -> None:
-        """Take a trained FAISS *index*."""
-        self._index = index
-
-    @classmethod
-    def trained(cls, sample: NDArray[np.float32], total: int) -> Lists:
-        """Empty lists for about *total* vectors, trained on *sample* (n, dimension)."""
-        faiss = _faiss()
-        lists = max(1, min(int(4 * total**0.5), sample.shape[0] // _POINTS_A_LIST))
-        dimension = sample.shape[1]
-        index = faiss.IndexIVFScalarQuantizer(
-            faiss.IndexFlatIP(dimension),
-            dimension,
-            lists,
-            faiss.ScalarQuantizer.QT_8bit,
-            faiss.METRIC_INNER_PRODUCT,
-        )
-        index.train(sample)
-        index.nprobe = min(_FIRST_PROBES, lists)
-        return cls(index)
-
-    def add(self, half: NDArray[np.float16]) -> None:
-        """Append the vectors *half*."""
-        self._index.add(half.astype(np.float32))
-
-    def widen(self) -> bool:
-        """Probe twice as many lists, at most half of them."""
-        self._index.nprobe *= 2
-        return bool(2 * self._index.nprobe <= self._index.nlist)
-
-    def candidates(
-        self, point: NDArray[np.float32], wanted: NDArray[np.bool_], depth: int
-    ) -> NDArray[np.int64]:
-        """The nearest entries of the probed lists, by their vectors in bytes."""
-        count = max(_CANDIDATES, _OVERSAMPLE * depth)
-        return _selected(self._index, point, wanted, count)[0]
-
-    def write(self, folder: Path, kept: NDArray[np.intp]) -> tuple[str, ...]:
-        """Write the trained lists."""
-        faiss = _faiss()
-        index = faiss.clone_index(self._index)
-        index.remove_ids(np.setdiff1d(np.arange(index.ntotal), kept))
-        number = np.zeros(self._index.ntotal, np.int64)
-        number[kept] = np.arange(kept.size)
-        for place in range(index.nlist):
-            size = index.invlists.list_size(place)
-            if size:
-                ids = faiss.rev_swig_ptr(index.invlists.get_ids(place), size)
-                ids[:] = number[ids]
-        _write(faiss.write_index, index, folder / _LISTS)
-        return (_LISTS,)
-
-    @classmethod
-    def read(cls, folder: Path) -> Lists:
-        """What `write` left in *folder*."""
-        return cls(_read(_faiss().read_index, folder, _LISTS))
-
-
-def read_scan(method: str, folder: Path) -> Scan | None:
-    """The scan of this *method* that lies in *folder*; None when the method is exact."""
-    with manifest.io_errors(folder):
-        if method == Signs.method:
-            return Signs.read(folder)
-        if method == Lists.method:
-            return Lists.read(folder)
-    return None
 
 
 def _faiss() -> Any:
@@ -308,14 +216,10 @@ def _selected(index: Any, point: NDArray[Any], wanted: NDArray[np.bool_], depth:
     total = int(np.count_nonzero(wanted))
     if not total:
         return np.empty(0, np.int64), np.empty(0, np.float32)
-    kind = faiss.SearchParameters
-    settings = {}
-    if isinstance(index, faiss.IndexIVF):
-        kind, settings = faiss.SearchParametersIVF, {"nprobe": index.nprobe}
     bits = np.packbits(wanted, bitorder="little")
-    if total < wanted.size:
-        settings["sel"] = faiss.IDSelectorBitmap(bits)
-    scores, entries = index.search(point, min(depth, total), params=kind(**settings))
+    selector = {"sel": faiss.IDSelectorBitmap(bits)} if total < wanted.size else {}
+    parameters = faiss.SearchParameters(**selector)
+    scores, entries = index.search(point, min(depth, total), params=parameters)
     found = entries[0] >= 0
     return entries[0][found], scores[0][found]
 

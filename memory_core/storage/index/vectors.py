@@ -1,4 +1,4 @@
-"""Nearest vectors by cosine: exact at first, by sign bits or inverted lists when there are many.
+"""Nearest vectors by cosine: exact at first, by sign bits when there are many.
 
 Vectors are held once, in half precision; they lie in a mapped snapshot
 and in memory for what came later. Above `exact_limit` a scan picks candidates, which are then
@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 
 from memory_core.errors import StorageError
 from memory_core.storage.index import files
-from memory_core.storage.index.faiss_scans import CHUNK, Codes, Found, Lists, Scan, Signs, read_scan
+from memory_core.storage.index.faiss_scans import CHUNK, Codes, Found, Signs
 from memory_core.storage.index.vector_entries import Entries, Part
 
-Mode = Literal["auto", "exact", "binary", "ivf"]
+Mode = Literal["auto", "exact", "binary"]
 
 RECALL_FLOOR = 0.99
 _SAMPLE = 32
 _NEIGHBOURS = 10
 _GROWTH = 2.0
 """Recall is checked again when the index has grown by this factor."""
-_TRAINING, _AVERAGING = 100_000, 4_000
+_AVERAGING = 4_000
 _SUBSET = 5_000
 """So few wanted vectors are compared exactly: reading scattered vectors takes 0.2 us each."""
 _DEAD_SHARE = 0.3
@@ -43,8 +43,7 @@ class VectorIndex:
         """Start empty, for unit vectors of *dimension*.
 
         Up to *exact_limit* vectors the search is exact. *mode*: auto (sign bits above the limit),
-        exact (always), binary (sign bits at any size), ivf (inverted lists above the limit; for
-        more than two million vectors).
+        exact (always), binary (sign bits at any size).
         """
         self.dimension = dimension
         self.fallback = ""
@@ -52,17 +51,12 @@ class VectorIndex:
         self._limit = 0 if mode == "binary" else exact_limit
         self._entries = Entries()
         self._codes = Codes(dimension)
-        self._scan: Scan | None = None
+        self._scan: Signs | None = None
         self._checked = 0
 
     def __len__(self) -> int:
         """Number of live vectors."""
         return self._entries.live
-
-    @property
-    def tombstones(self) -> int:
-        """Number of removed vectors that still take room; at most 30 % of all, or 64."""
-        return self._entries.dead
 
     @property
     def rows_with_vectors(self) -> int:
@@ -71,7 +65,7 @@ class VectorIndex:
 
     @property
     def method(self) -> str:
-        """How searches are done now: exact, binary or ivf."""
+        """How searches are done now: exact or binary."""
         return self._scan.method if self._scan else "exact"
 
     def has(self, row: int) -> bool:
@@ -225,7 +219,7 @@ class VectorIndex:
         index._entries.append(rows, parts)
         if (facts["mode"], facts["limit"]) == (index._mode, index._limit):
             index._checked, index.fallback = facts["checked"], facts["fallback"]
-            index._scan = read_scan(facts["method"], folder)
+            index._scan = Signs.read(folder) if facts["method"] == Signs.method else None
         index._maintain()
         return index, int(facts["sequence"])
 
@@ -288,13 +282,11 @@ class VectorIndex:
         self._entries.append(rows.astype(np.int64), parts.astype(np.int64))
         self._scan, self._checked = None, 0
 
-    def _built(self) -> Scan:
+    def _built(self) -> Signs:
         every = np.arange(self._entries.total)
         live = np.flatnonzero(self._entries.alive())
-        ivf = self._mode == "ivf"
-        step = max(1, live.size // (_TRAINING if ivf else _AVERAGING))
-        sample = self._codes.take(live[::step])
-        scan: Scan = Lists.trained(sample, live.size) if ivf else Signs(sample.mean(axis=0))
+        sample = self._codes.take(live[:: max(1, live.size // _AVERAGING)])
+        scan = Signs(sample.mean(axis=0))
         for start in range(0, every.size, CHUNK):
             scan.add(self._codes.halves(every[start : start + CHUNK]))
         return scan
