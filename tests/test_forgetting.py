@@ -117,12 +117,11 @@ def test_confirmed_it_is_gone_from_every_index_and_its_neighbours_stay(world: Wo
     report = world.forget(pin)
     assert (report.status, removed(report), derived(report)) == ("forgotten", [pin], [])
     assert world.alive(pin, garden) == [garden]
-    with world.store.reading():
-        assert world.store.columns.row(pin) is None
-        everything = np.ones(len(world.store.columns), dtype=np.bool_)
-        assert list(world.store.lexical.search("door code Graz", 5, everything)[0]) == []
-        (found,) = world.store.lexical.search("garden water", 5, everything)[0]
-        assert world.store.columns.id(int(found)) == garden
+    with world.store.reading() as view:
+        assert view.columns.row(pin) is None
+        assert not view.lexical.match("door code Graz").scores.any()
+        (found,) = np.flatnonzero(view.lexical.match("garden water").scores)
+        assert view.columns.id(int(found)) == garden
     assert "minute" in report.note
 
 

@@ -230,7 +230,7 @@ def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> Non
     with store.reading() as view:
         row = view.columns.row(ids[0])
         assert row is not None
-        assert view.graph.holders("Tannery Row") == 11
+        assert len(view.graph.rows_of("Tannery Row")) == 11
         shares = [
             share for _, share, how in spreading._linked(view, row) if how.startswith("shares")
         ]

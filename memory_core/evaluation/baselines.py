@@ -77,10 +77,10 @@ class Baselines:
         -inf where no word is shared, which is no match at all.
         """
         index = LexicalIndex()
-        rows = np.arange(len(self._conversation.turns), dtype=np.int64)
-        index.put_many(rows, [dated_text(turn) for turn in self._conversation.turns])
+        for row, turn in enumerate(self._conversation.turns):
+            index.put(row, dated_text(turn))
         asked = self._conversation.questions
-        scores = np.asarray([index.scores(q.text, rows) for q in asked], dtype=np.float64)
+        scores = np.asarray([index.match(q.text).scores for q in asked], dtype=np.float64)
         return np.where(scores > 0, scores, -np.inf)
 
 

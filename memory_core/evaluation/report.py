@@ -99,10 +99,6 @@ class Report:
             groups[OVERALL] = answers
         return [_row(ranking, name, group, self.seed) for name, group in groups.items()]
 
-    def overall(self) -> list[Row]:
-        """The last line of every table, the product's first: the comparison with the baselines."""
-        return [rows[-1] for rows in map(self.rows, self.answers) if rows]
-
     def abstention(self) -> Abstention | None:
         """What the product did with unanswerable questions; None when none was asked."""
         asked = self.answers[PRODUCT]

@@ -28,7 +28,7 @@ from memory_core.errors import (
     NotFound,
     ReadOnly,
 )
-from memory_core.records import RIGHTS, Identity
+from memory_core.records import RIGHTS
 
 _PREFIX = "anm_"
 _VERSION = 1
@@ -50,11 +50,6 @@ class Grant:
     hash: str
     created: float
     encode: bool = True
-
-    @property
-    def identity(self) -> Identity:
-        """The identity of a caller with the token."""
-        return Identity(self.agent, self.team, frozenset(self.rights), self.encode)
 
     def as_access_token(self) -> AccessToken:
         """The grant as the SDK attaches it to a request, without the secret."""

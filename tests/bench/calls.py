@@ -109,7 +109,7 @@ def index_search(memory: Memory, asked: Sequence[str], embedder: Prepared) -> No
         started = time.perf_counter()
         store.vectors.search(vector, DEPTH, part="whole")
         store.vectors.search(vector, DEPTH, part="passage")
-        store.lexical.search(text, DEPTH)
+        store.lexical.match(text)
         taken.append(time.perf_counter() - started)
     p50, p99 = (1e3 * np.percentile(taken, share) for share in (50, 99))
     print(f"  index search alone (whole, passages, BM25) p50 {p50:.2f}  p99 {p99:.2f} ms")

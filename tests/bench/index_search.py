@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from memory_core.storage.index.bm25 import LexicalIndex
+from memory_core.storage.index.bm25 import LexicalIndex, best
 from memory_core.storage.index.vectors import VectorIndex
 
 DIMENSION, QUERIES, DEPTH = 384, 200, 50
@@ -119,9 +119,9 @@ def texts(count: int) -> list[str]:
 def lexical_lines(count: int) -> Iterator[str]:
     held = texts(count)
     index = LexicalIndex()
-    built, _ = seconds(lambda: index.put_many(range(count), held))
+    built, _ = seconds(lambda: [index.put(row, text) for row, text in enumerate(held)])
     asked = [" ".join(text.split()[:8]) for text in held[:QUERIES]]
-    searched = timed(lambda query: index.search(query, DEPTH), asked)
+    searched = timed(lambda query: best(index.match(query).scores, DEPTH), asked)
     yield f"{count:>9,} texts, build {built:.2f} s, search of 8 words {searched} ms"
 
 

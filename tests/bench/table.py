@@ -80,7 +80,6 @@ def measure(folder: Path, count: int, rng: np.random.Generator) -> None:
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     print(f"{'bytes a memory, compacted':<58}{size / count:9.0f}")
     chosen = [made[int(n)].id for n in rng.choice(count, size=8, replace=False)]
-    query = rng.normal(size=DIMENSION).astype(np.float32)
     for size in (1, 100, 2000):
         more = memories(size, rng)
         given = vectors(more, rng)
@@ -96,7 +95,6 @@ def measure(folder: Path, count: int, rng: np.random.Generator) -> None:
     timed("count()", table.count, 30)
     session = Filter(session="s3", live=True)
     timed("listing of 20, filtered", lambda: table.listing(where=session, limit=20), 10)
-    timed("vector_search of 10", lambda: table.vector_search(query, 10, Filter(live=True)), 10)
     timed("scan of everything", lambda: list(table.scan()))
     timed("open", lambda: Table.open(folder, dimension=DIMENSION), 10)
     timed("compact of 64 commits", lambda: table.compact(grace_seconds=0))

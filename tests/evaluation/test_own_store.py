@@ -45,7 +45,7 @@ def test_memories_count_by_the_labelled_text_they_hold(memory: Any) -> None:
     assert second.scores["recall@10"] == 0.5
     assert (third.answerable, third.found) == (False, False)
     assert memory.stored == before
-    assert report.overall()[0].questions == 2
+    assert report.rows()[-1].questions == 2
     assert report.abstention() is not None
 
 

@@ -112,7 +112,7 @@ def test_an_open_handle_reports_a_wrecked_newest_manifest(copy: Path, damage: Da
         lambda: table.get([memory(1).id]),
         lambda: table.listing(where=Filter(), limit=3),
         lambda: list(table.scan()),
-        lambda: table.vector_search(np.ones(DIMENSION, np.float32), 3, Filter()),
+        lambda: table.vectors([memory(1).id]),
         lambda: table.merge([memory(1)], {}, applied=9),
         lambda: table.compact(grace_seconds=0),
     ]

@@ -20,6 +20,7 @@ from memory_core.maintenance.snapshots import Snapshots
 from memory_core.maintenance.table_sync import TableSync
 from memory_core.records import Change, Identity, MemoryRecord, content_hash, new_id, to_fields
 from memory_core.representation import index_text
+from memory_core.storage.index.bm25 import best
 from memory_core.storage.store import MemoryStore
 
 DIMENSION = 8
@@ -110,9 +111,9 @@ class Shop:
     def words(self, store: MemoryStore, query: str) -> list[str]:
         """Texts that BM25 finds, best first."""
         store.catch_up()
-        with store.reading():
-            rows, _ = store.lexical.search(query, 10, store.readable(Identity("me")))
-            ids = [store.columns.id(int(row)) for row in rows]
+        with store.reading() as view:
+            rows, _ = best(view.lexical.match(query).scores, 10, view.readable(Identity("me")))
+            ids = [view.columns.id(int(row)) for row in rows]
         found = store.memories(ids)
         return [found[id].text for id in ids if id in found]  # one may be forgotten just now
 

@@ -73,7 +73,7 @@ def test_every_column_holds_what_the_memory_says() -> None:
     same += ("last_accessed", "valid_from", "valid_until", "superseded_at", "retired_at")
     for name in same:
         assert getattr(columns, name)[row] == getattr(FULL, name)
-    for name in ("live", "superseded", "stale", "question", "summary"):
+    for name in ("live", "superseded", "question"):
         assert getattr(columns, name)[row]
     assert columns.words[row] == 6
     assert (columns.tags(row), columns.dates(row)) == (frozenset("xy"), ("2024-05-07",))
@@ -88,7 +88,7 @@ def test_unset_values_never_exclude_a_memory() -> None:
         assert getattr(columns, name)[0] == np.inf
     assert np.isnan(columns.last_accessed[0])
     assert columns.thread[0] == -1
-    for name in ("superseded", "replaced", "stale", "question", "summary"):
+    for name in ("superseded", "replaced", "question"):
         assert not getattr(columns, name)[0]
     assert (columns.topic(0), columns.tags(0), columns.dates(0)) == ("", frozenset(), ())
 

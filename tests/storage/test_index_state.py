@@ -47,14 +47,14 @@ def held(store: MemoryStore) -> dict[str, Any]:
     told: dict[str, Any] = {
         "links": sorted((columns.id(a), columns.id(b), k, w) for a, b, k, w in graph.links()),
         "entities": graph.entities(),
-        "ideal": [store.lexical.ideal(word) for word in WORDS],
+        "ideal": [store.lexical.match(word).ideal for word in WORDS],
         "awaited": store._indexes._awaited,
         "behind": store.unsynced,
         "vectors": {id: v.tolist() for id, v in store.whole_vectors(state["ids"]).items()},
         "store": [getattr(store, name) for name in _OF_THE_STORE],
         "tags": {tag: [columns.id(r) for r in columns.tagged(tag).nonzero()[0]] for tag in WORDS},
     }
-    scores = store.lexical.all_scores(" ".join(WORDS))
+    scores = store.lexical.match(" ".join(WORDS)).scores
     for place, row in enumerate(rows):
         told[columns.id(row)] = {
             **{n: columns.name(int(getattr(columns, n)[row]), n) for n in names},
@@ -74,7 +74,7 @@ _OF_THE_STORE = (
 _PLAIN = (
     *("visibility", "kind", "role", "trust", "tier", "position", "occurred_at", "recorded_at"),
     *("importance", "access_count", "last_accessed", "valid_from", "valid_until", "superseded"),
-    *("replaced", "superseded_at", "retired_at", "stale", "words", "question", "summary"),
+    *("replaced", "superseded_at", "retired_at", "words", "question"),
 )
 
 

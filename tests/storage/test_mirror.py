@@ -26,12 +26,10 @@ def test_the_first_round_builds_a_table_of_all_rows_and_vectors(holder: Any) -> 
     assert holder.store.memories(memories) == memories
     table = holder.store.table
     assert table is not None
-    query = holder.shop.vectors("heron 7")[0].astype(np.float32)
-    from memory_core.storage.table.table import Filter
-
-    best, cosine = table.vector_search(query, 1, Filter())[0]
-    assert memories[best].text == "heron 7"
-    assert cosine == pytest.approx(1.0, abs=1e-3)
+    (seventh,) = (id for id, memory in memories.items() if memory.text == "heron 7")
+    held = table.vectors(list(memories))
+    assert held.keys() == memories.keys()
+    np.testing.assert_array_equal(held[seventh], holder.shop.vectors("heron 7")[0])
 
 
 def test_rows_come_from_the_table_once_it_is_level(

@@ -52,23 +52,24 @@ def test_two_edits_only_in_long_words() -> None:
 def test_a_number_is_never_a_misspelt_one() -> None:
     index = LexicalIndex()
     index.put(0, "The database listens on port 5432, build v1234567a.")
-    assert not index.all_scores("5433").any()
-    assert not index.all_scores("v1234567b").any()
+    assert not index.match("5433").scores.any()
+    assert not index.match("v1234567b").scores.any()
 
 
 def test_words_that_came_later_are_known_and_those_that_left_are_not() -> None:
     index = LexicalIndex()
     index.put(0, "The orchestra plays.")
-    assert index.all_scores("orchesta")[0] > 0
+    assert index.match("orchesta").scores[0] > 0
     index.put(1, "A marathon in April.")
-    assert index.all_scores("marahton").tolist()[1] > 0
+    assert index.match("marahton").scores.tolist()[1] > 0
     index.remove(1)
-    assert not index.all_scores("marahton").any()
+    assert not index.match("marahton").scores.any()
 
 
 def test_a_misspelt_word_weighs_less_and_a_known_one_as_ever() -> None:
     index = LexicalIndex()
-    index.put_many(range(3), ["The marathon was long.", "Rain again.", "The marathan club met."])
+    for row, text in enumerate(["The marathon was long.", "Rain again.", "The marathan club met."]):
+        index.put(row, text)
     right, slip = index.match("marathon"), index.match("maratohn")
     assert slip.scores[0] == pytest.approx(MISSPELT * right.scores[0])
     assert slip.ideal == right.ideal

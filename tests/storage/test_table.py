@@ -52,7 +52,7 @@ def test_a_new_table_is_empty_although_it_carries_its_applied_sequence(table: Ta
     assert everything(table) == {}
     assert table.listing(where=Filter(), limit=5) == []
     assert table.get([SENTINEL]) == {}
-    assert table.vector_search(unit(1), 3, Filter()) == []
+    assert table.vectors([memory(1).id]) == {}
 
 
 def test_create_refuses_a_folder_that_holds_anything(tmp_path: Path) -> None:
@@ -130,15 +130,14 @@ def test_a_merge_without_a_vector_keeps_the_one_that_is_there(table: Table) -> N
     changed = dataclasses.replace(one, text="changed")
     table.merge([changed, two], {two.id: unit(3)}, applied=2)
     assert table.get([one.id])[one.id].text == "changed"
-    for query, id in ((unit(1), one.id), (unit(3), two.id)):
-        best, similarity = table.vector_search(query, 1, Filter())[0]
-        assert best == id
-        assert similarity == pytest.approx(1.0, abs=1e-3)
+    held = table.vectors([one.id, two.id])
+    np.testing.assert_array_equal(held[one.id], unit(1).astype(np.float16))
+    np.testing.assert_array_equal(held[two.id], unit(3).astype(np.float16))
 
 
-def test_a_memory_without_a_vector_is_left_out_of_vector_search(table: Table) -> None:
+def test_a_memory_without_a_vector_has_none_in_the_table(table: Table) -> None:
     table.merge([memory(1), memory(2)], {memory(2).id: unit(2)}, applied=1)
-    assert [id for id, _ in table.vector_search(unit(1), 10, Filter())] == [memory(2).id]
+    assert list(table.vectors([memory(1).id, memory(2).id])) == [memory(2).id]
 
 
 @pytest.mark.parametrize(

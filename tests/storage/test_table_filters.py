@@ -22,11 +22,6 @@ def memory(number: int, **fields: Any) -> MemoryRecord:
     return MemoryRecord(id=f"{number:020d}", **fields)
 
 
-def unit(seed: int) -> np.ndarray:
-    vector = np.random.default_rng(seed).normal(size=DIMENSION)
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
-
-
 @pytest.fixture
 def table(tmp_path: Path) -> Table:
     return Table.create(tmp_path / "1", dimension=DIMENSION)
@@ -101,13 +96,11 @@ FILTERS = st.builds(
 @pytest.fixture(scope="module")
 def filled(
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[Table, list[MemoryRecord], np.ndarray]:
+) -> tuple[Table, list[MemoryRecord]]:
     table = Table.create(tmp_path_factory.mktemp("filled") / "1", dimension=DIMENSION)
     memories = varied(300)
-    vectors = np.stack([unit(n) for n in range(len(memories))])
-    by_id = {m.id: v for m, v in zip(memories, vectors, strict=True)}
-    table.merge(memories, by_id, applied=300)
-    return table, memories, vectors
+    table.merge(memories, {}, applied=300)
+    return table, memories
 
 
 @settings(deadline=None, max_examples=60)
@@ -115,29 +108,10 @@ def filled(
 def test_listing_is_the_sorted_part_that_the_filter_holds_for(
     filled: Any, where: Filter, newest: bool, limit: int
 ) -> None:
-    table, memories, _ = filled
+    table, memories = filled
     expected = [m for m in memories if holds(where, m)]
     expected.sort(key=lambda m: (m.occurred_at, m.id), reverse=newest)
     assert table.listing(where=where, limit=limit, newest_first=newest) == expected[:limit]
-
-
-@settings(deadline=None, max_examples=40)
-@given(where=FILTERS, seed=st.integers(1000, 2000))
-def test_vector_search_agrees_with_numpy_under_every_filter(
-    filled: Any, where: Filter, seed: int
-) -> None:
-    table, memories, vectors = filled
-    query = unit(seed)
-    exact = vectors.astype(np.float16).astype(np.float64) @ query
-    rows = [n for n, m in enumerate(memories) if holds(where, m)]
-    best = sorted(rows, key=lambda n: -exact[n])[:10]
-    found = table.vector_search(3 * query, 10, where)
-    assert len(found) == len(best)
-    by_id = {m.id: (n, holds(where, m)) for n, m in enumerate(memories)}
-    for (id, similarity), place in zip(found, best, strict=True):
-        assert by_id[id][1]
-        assert similarity == pytest.approx(exact[by_id[id][0]], abs=2e-3)
-        assert similarity == pytest.approx(exact[place], abs=2e-3)
 
 
 INJECTIONS = [
@@ -214,10 +188,3 @@ def test_a_tag_never_matches_over_a_boundary(table: Table, tags: tuple[str, ...]
 def test_a_limit_under_one_is_refused(table: Table, limit: int) -> None:
     with pytest.raises(InvalidInput):
         table.listing(where=Filter(), limit=limit)
-
-
-def test_a_vector_search_without_direction_or_k_is_refused(table: Table) -> None:
-    with pytest.raises(InvalidInput):
-        table.vector_search(np.zeros(DIMENSION, dtype=np.float32), 3, Filter())
-    with pytest.raises(InvalidInput):
-        table.vector_search(unit(1), 0, Filter())

@@ -65,7 +65,8 @@ def test_the_table_is_what_the_model_says(builder: ModuleType, minilm: MiniLM) -
 def test_what_is_near_is_found_for_less() -> None:
     index = LexicalIndex()
     texts = ["the puppy slept", "the dog slept", "the oven was cold", "the roof was wet"]
-    index.put_many(range(len(texts)), texts)
+    for row, text in enumerate(texts):
+        index.put(row, text)
     rows = np.arange(len(texts))
     match = index.match("dog", alone=())
     puppy, dog, *others = match.meant(rows)[0].tolist()
@@ -81,7 +82,8 @@ def test_what_is_near_is_found_for_less() -> None:
 
 def test_a_word_that_no_text_holds_is_found_by_what_is_near_it() -> None:
     index = LexicalIndex()
-    index.put_many(range(3), ["the puppy slept", "the oven was cold", "the roof was wet"])
+    for row, text in enumerate(["the puppy slept", "the oven was cold", "the roof was wet"]):
+        index.put(row, text)
     match = index.match("roof dog", alone=())
     table = match.meant(np.array([2, 0]))
     assert match.held == ("roof",)
@@ -94,7 +96,8 @@ def test_a_word_that_no_text_holds_is_found_by_what_is_near_it() -> None:
 
 def test_the_best_of_several_near_words_counts_once() -> None:
     index = LexicalIndex()
-    index.put_many(range(3), ["puppy hound", "puppy puppy", "roof tile"])
+    for row, text in enumerate(["puppy hound", "puppy puppy", "roof tile"]):
+        index.put(row, text)
     both, twice, none = index.match("dog", alone=()).meant(np.arange(3))[0].tolist()
     shares = dict(near_terms("dog"))
     best = max(shares["puppi"], shares["hound"])

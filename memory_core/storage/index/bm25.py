@@ -48,10 +48,13 @@ Postings = tuple[NDArray[np.int32], NDArray[np.float32]]
 class Match:
     """What the index says of one query; it stays as it is when the index changes.
 
-    *scores* holds BM25 of every row, *ideal* what LexicalIndex.ideal tells, and *postings* for each
-    term of the query that occurs the rows that hold it and what it adds there. *held* are these
-    terms and *rarity* is their idf, as it counts in *ideal*. *near* holds, by term of the query,
-    the rows where a term near it in meaning stands, a row once for each of these.
+    *scores*: BM25 of every row, 0 where no term occurs. *ideal*: the score of a text of mean length
+    that holds each term once, where a term that no text holds counts as the rarest possible; so
+    score / ideal is the share of the query, by rarity, that a text covers (over 1 for short texts
+    and repeated terms). *postings*: for each term of the query that occurs, the rows that hold it
+    and what it adds there. *held*: these terms. *rarity*: their idf, as it counts in *ideal*.
+    *near*: by term of the query, the rows that hold a term near it in meaning, a row once for each
+    of these.
     """
 
     scores: NDArray[np.float32]
@@ -135,11 +138,6 @@ class LexicalIndex:
         self._lengths[row] = len(terms)
         self._total_length += len(terms)
 
-    def put_many(self, rows: Iterable[int], texts: Iterable[str]) -> None:
-        """Index many texts; fastest with rising *rows*."""
-        for row, text in zip(rows, texts, strict=True):
-            self.put(int(row), text)
-
     def remove(self, row: int) -> None:
         """Forget the text of *row*; nothing happens when it has none."""
         for number in self._terms.pop(row, ()):
@@ -222,33 +220,6 @@ class LexicalIndex:
         added = scale * counts / (counts + floor + slope * self._lengths[rows])
         return np.asarray(added, np.float32)
 
-    def all_scores(self, query: str) -> NDArray[np.float32]:
-        """BM25 of every row up to the highest ever put; 0 where no term occurs."""
-        return self.match(query).scores
-
-    def scores(self, query: str, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """BM25 of each of *rows*."""
-        every = self.all_scores(query)
-        known = (rows >= 0) & (rows < every.size)
-        return np.where(known, every[np.where(known, rows, 0)], 0) if every.size else _zeros(rows)
-
-    def ideal(self, query: str) -> float:
-        """What a text of mean length that holds each term of *query* once would score.
-
-        A term that no text holds counts as the rarest possible, so score / ideal says what share
-        of the query, by rarity, a text covers (over 1 for short texts and repeated terms).
-        """
-        return self.match(query).ideal
-
-    def search(
-        self, query: str, k: int, allowed: NDArray[np.bool_] | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The at most *k* rows with the highest scores above 0, and these, highest first.
-
-        *allowed*, one value for each row, is applied before the cut. Ties are ordered by row.
-        """
-        return best(self.all_scores(query), k, allowed)
-
     def state(self, rows: NDArray[np.int64]) -> dict[str, Any]:
         """What `restore` needs to have *rows*, all that have a text and rising, as its first ones.
 
@@ -329,7 +300,10 @@ class LexicalIndex:
 def best(
     scores: NDArray[np.float32], k: int, allowed: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The at most *k* rows with the highest *scores* above 0, and these, as LexicalIndex.search."""
+    """The at most *k* rows with the highest *scores* above 0, and these, highest first.
+
+    *allowed*, one value for each row, is applied before the cut. Ties are ordered by row.
+    """
     found = scores > 0
     if allowed is not None:
         found &= allowed[: scores.size]
@@ -343,7 +317,3 @@ def best(
 
 def _joined(parts: Iterable[array[int]]) -> NDArray[np.int32]:
     return np.frombuffer(b"".join(part.tobytes() for part in parts), np.int32)
-
-
-def _zeros(rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    return np.zeros(rows.size, np.float32)

@@ -96,10 +96,8 @@ class Columns:
     replaced = _Column(np.bool_, False)
     superseded_at = _Column(np.float64, math.inf)
     retired_at = _Column(np.float64, math.inf)
-    stale = _Column(np.bool_, False)
     words = _Column(np.int32, 0)
     question = _Column(np.bool_, False)
-    summary = _Column(np.bool_, False)
     due = _Column(np.int8, 0)
     extracted = _Column(np.bool_, False)
     failed = _Column(np.bool_, False)
@@ -350,10 +348,8 @@ class Columns:
             "replaced": memory.replaced,
             "superseded_at": _or(memory.superseded_at, math.inf),
             "retired_at": _or(memory.retired_at, math.inf),
-            "stale": memory.stale_since is not None,
             "words": _words(memory.text),
             "question": not _QUESTION_MARKS.isdisjoint(memory.text),
-            "summary": memory.kind == "summary",
             "due": sum(1 << JOBS.index(job) for job in memory.due if job in JOBS),
             "extracted": memory.extracted,
             "failed": memory.encoded == FAILED,

@@ -111,10 +111,6 @@ class Graph:
         """*entity* as first spelt; as given when no row names it."""
         return self._names.get(_key(entity), entity)
 
-    def holders(self, entity: str) -> int:
-        """How many rows name *entity*; case does not matter."""
-        return len(self._holders.get(_key(entity), ()))
-
     def entity_neighbours(self, row: int, most: int) -> list[tuple[int, str]]:
         """At most *most* (other row, shared entity): rarest entity first, then newest row first.
 

@@ -212,24 +212,6 @@ class Table:
             for start in range(0, len(rows), batch):
                 yield [intact(row) for row in rows[start : start + batch]]
 
-    def vector_search(
-        self, query: NDArray[np.float32], k: int, where: Filter
-    ) -> list[tuple[str, float]]:
-        """The *k* memories nearest to *query* among those that *where* holds for (seed row C2.2).
-
-        *query* has shape (dimension,) and any length but zero. Cosine similarity in -1..1, higher
-        is better, best first; exact (every vector is compared). Memories without a vector are
-        left out.
-        """
-        vector = to_vector(query, self._dimension).astype(np.float32)
-        if k < 1 or not vector.any():
-            raise InvalidInput("k is under 1 or the query is zero", "give k >= 1 and a direction")
-        with lance_errors("searching the table"):
-            search = self._open.search(vector, vector_column_name="vector").distance_type("cosine")
-            search = search.where(_expression(where), prefilter=True).limit(k)
-            rows = search.select(["id", "_distance"]).to_arrow().to_pylist()
-        return [(str(row["id"]), 1.0 - float(row["_distance"])) for row in rows]
-
     def compact(self, *, grace_seconds: float) -> None:
         """Join small files, bring the index up to date, drop versions older than the grace period.
 
