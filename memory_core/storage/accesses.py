@@ -1,6 +1,6 @@
 """What recall rehearsed and brought up together: noted at once, journalled later in one commit.
 
-A kill may lose the last batch; a failure to write never fails a recall (design, section 5).
+A kill may lose the last batch; a failure to write never fails a recall.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CO_RECALL = "co_recall"
 """The kind of the links between memories that one cue brought up; from the smaller id."""
 
 MOST = 1000
-"""Memories noted before they are journalled ahead of time (design, section 5)."""
+"""Memories noted, at most, before they are journalled ahead of time."""
 
 
 class Accesses:
@@ -43,7 +43,7 @@ class Accesses:
                 self._recorded[id] = (self._recorded.get(id, (0, now))[0] + 1, now)
 
     def associate(self, ids: Sequence[str]) -> None:
-        """One cue brought *ids* to mind together: each pair is linked more strongly (A5.4)."""
+        """One query recalled *ids* together: the link of each pair becomes stronger."""
         with self._lock:
             for pair in combinations(sorted(set(ids)), 2):
                 if pair in self._together or len(self._together) < MOST:

@@ -1,4 +1,4 @@
-"""Text to index terms: folding, splitting, stopwords, stemming (design, section 3, Lexical).
+"""Text to index terms: folding, splitting, stopwords, stemming.
 
 Rules, in order:
 

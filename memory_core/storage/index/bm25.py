@@ -24,7 +24,7 @@ from memory_core.storage.index.vocabulary import Spelling, near_terms
 __all__ = ["LexicalIndex"]
 
 K1, B = 0.9, 0.4
-"""Saturation and length normalisation; measured on LoCoMo and BEAM (design, section 3)."""
+"""Saturation and length normalisation; measured on LoCoMo and BEAM."""
 
 FEW_TERMS = 1000
 """Terms that no text holds are not worth dropping before there are so many."""
