@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from memory_core.storage.index.bm25 import LexicalIndex, best
-from memory_core.storage.index.vectors import VectorIndex
+from memory_core.storage.index.vectors import EXACT_LIMIT, VectorIndex
 
 DIMENSION, QUERIES, DEPTH = 384, 200, 50
 LETTERS = np.array(list("abcdefghijklmnopqrstuvwxyz"))
@@ -79,11 +79,11 @@ def vector_lines(memories: int) -> Iterator[str]:
     points = queries(held)
     rows, parts = np.repeat(np.arange(memories), 3), np.tile([0, 1, 2], memories)
     allowed = np.arange(memories) % 2 == 0
-    for mode in ("exact", "auto"):
-        index = VectorIndex(DIMENSION, mode=mode)
+    for limit in (len(held), EXACT_LIMIT):
+        index = VectorIndex(DIMENSION, exact_limit=limit)
         built, _ = seconds(lambda index=index: index.put_many(rows, parts, held))
         yield (
-            f"{memories:>9,} memories, {len(index):>9,} vectors, {mode} -> {index.method}"
+            f"{memories:>9,} memories, {len(index):>9,} vectors, {index.method}"
             f" {index.fallback}\n"
             f"    build {built * 1e3:,.0f} ms, recall@10 {recall(index, held, points):.4f}"
         )
@@ -93,16 +93,16 @@ def vector_lines(memories: int) -> Iterator[str]:
                 lambda q, p=part, i=index: i.search(q, DEPTH, part=p, allowed=allowed), points
             )
             yield f"    {part:<8} {every} ms, half of the rows allowed {half} ms"
-        wrote, read = snapshot_seconds(index, mode)
+        wrote, read = snapshot_seconds(index, limit)
         yield f"    snapshot written in {wrote * 1e3:,.0f} ms, mapped in {read * 1e3:,.0f} ms"
 
 
-def snapshot_seconds(index: VectorIndex, mode: Literal["auto", "exact"]) -> tuple[float, float]:
+def snapshot_seconds(index: VectorIndex, limit: int) -> tuple[float, float]:
     """Seconds to write a snapshot of *index* and to load it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         wrote, _ = seconds(lambda: index.save(path, sequence=1, fingerprint="bench"))
-        read, _ = seconds(lambda: VectorIndex.load(path, fingerprint="bench", mode=mode))
+        read, _ = seconds(lambda: VectorIndex.load(path, fingerprint="bench", exact_limit=limit))
     return wrote, read
 
 

@@ -92,7 +92,7 @@ def foreign_index(folder: Path) -> None:
     for generation in (folder / "index").iterdir():
         shutil.rmtree(generation)
         generation.mkdir()
-        other = VectorIndex(8, exact_limit=100, mode="auto")
+        other = VectorIndex(8, exact_limit=100)
         other.put_many(np.arange(3), np.zeros(3, np.int64), np.ones((3, 8), np.float16))
         other.save(generation, sequence=3, fingerprint="other", ids=["a" * 20, "b" * 20, "c" * 20])
 

@@ -143,7 +143,7 @@ def test_a_damaged_backup_manifest(tmp_path: Path) -> None:
 def test_a_damaged_snapshot(tmp_path: Path, number: int) -> None:
     import numpy as np
 
-    index = VectorIndex(8, exact_limit=1000, mode="auto")
+    index = VectorIndex(8, exact_limit=1000)
     drawn = np.random.default_rng(1).normal(size=(20, 8)).astype(np.float16)
     index.put_many(np.arange(20), np.zeros(20, np.int64), drawn)
     ids = [f"{each:020d}" for each in range(20)]
@@ -156,7 +156,7 @@ def test_a_damaged_snapshot(tmp_path: Path, number: int) -> None:
 
     def parse(broken: bytes) -> None:
         path.write_bytes(broken)
-        VectorIndex.load(folder, fingerprint="toy", exact_limit=1000, mode="auto", row=rows.get)
+        VectorIndex.load(folder, fingerprint="toy", exact_limit=1000, row=rows.get)
 
     survives(parse, path.read_bytes(), 7 + number)
 

@@ -236,13 +236,13 @@ _OPERATION = st.one_of(
     operations=st.lists(_OPERATION, max_size=40),
     query=_VECTOR,
     k=st.integers(1, 15),
-    mode=st.sampled_from(["exact", "binary"]),
+    exact_limit=st.sampled_from([0, 1_000]),
     masked=st.sets(st.integers(0, 12)),
 )
 def test_any_sequence_of_changes_agrees_with_a_dict(
-    operations: list[Operation], query: list[int], k: int, mode: Any, masked: set[int]
+    operations: list[Operation], query: list[int], k: int, exact_limit: int, masked: set[int]
 ) -> None:
-    index, model = VectorIndex(4, mode=mode), dict[int, Vectors]()
+    index, model = VectorIndex(4, exact_limit=exact_limit), dict[int, Vectors]()
     for name, row, raw in operations:
         if name == "put":
             model[row] = unit(np.array(raw, np.float32))
@@ -313,7 +313,7 @@ def test_method_follows_the_number_of_vectors() -> None:
     assert index.method == "exact"
     index.put_many(np.arange(1_000, 3_000), np.zeros(2_000, np.int64), vectors[1_000:])
     assert index.method == "binary"
-    assert filled(vectors, exact_limit=1_000, mode="exact").method == "exact"
+    assert filled(vectors, exact_limit=3_000).method == "exact"
     for row in range(2_500):
         index.remove(row)
     assert index.method == "exact"
@@ -332,15 +332,17 @@ def _search_all(index: VectorIndex, queries: Vectors) -> list[tuple[list[int], l
     return [(rows.tolist(), scores.tolist()) for rows, scores in found]
 
 
-@pytest.mark.parametrize(("mode", "method"), [("auto", "exact"), ("binary", "binary")])
-def test_a_mapped_snapshot_answers_as_the_index_did(tmp_path: Path, mode: Any, method: str) -> None:
+@pytest.mark.parametrize(("limit", "method"), [(20_000, "exact"), (0, "binary")])
+def test_a_mapped_snapshot_answers_as_the_index_did(
+    tmp_path: Path, limit: int, method: str
+) -> None:
     vectors = clustered(6_000, 32, 40, 0.5)
-    index = filled(vectors, mode=mode)
+    index = filled(vectors, exact_limit=limit)
     for row in range(100, 200):
         index.remove(row)
     before = _search_all(index, vectors[:20])
     folder = _save(index, tmp_path / "1")
-    loaded, sequence = VectorIndex.load(folder, fingerprint="model-a", mode=mode)
+    loaded, sequence = VectorIndex.load(folder, fingerprint="model-a", exact_limit=limit)
     assert (sequence, loaded.method, len(loaded)) == (41, method, 5_900)
     assert _search_all(loaded, vectors[:20]) == before
     assert _search_all(index, vectors[:20]) == before
@@ -399,16 +401,16 @@ def test_an_empty_index_can_be_saved_and_loaded(tmp_path: Path) -> None:
     assert index.search(random_vectors(1, 8)[0], 3, part="whole")[0].tolist() == [0]
 
 
-def test_a_snapshot_with_another_setting_is_taken_over_with_the_new_method(tmp_path: Path) -> None:
+def test_a_snapshot_with_another_limit_is_taken_over_with_the_new_method(tmp_path: Path) -> None:
     vectors = clustered(6_000, 32, 40, 0.5)
-    folder = _save(filled(vectors, mode="binary"), tmp_path / "1")
-    assert VectorIndex.load(folder, fingerprint="model-a", mode="exact")[0].method == "exact"
+    folder = _save(filled(vectors, exact_limit=0), tmp_path / "1")
+    assert VectorIndex.load(folder, fingerprint="model-a", exact_limit=6_000)[0].method == "exact"
     folder = _save(filled(vectors), tmp_path / "2")
-    assert VectorIndex.load(folder, fingerprint="model-a", mode="binary")[0].method == "binary"
+    assert VectorIndex.load(folder, fingerprint="model-a", exact_limit=0)[0].method == "binary"
 
 
 def test_snapshot_files_are_private(tmp_path: Path) -> None:
-    folder = _save(filled(random_vectors(600, 8), mode="binary"), tmp_path / "1")
+    folder = _save(filled(random_vectors(600, 8), exact_limit=0), tmp_path / "1")
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     assert folder.stat().st_mode & 0o777 == 0o700
 
@@ -425,14 +427,14 @@ def _shorten(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [_flip, _shorten, Path.unlink])
 def test_damage_to_any_file_is_an_error(tmp_path: Path, damage: Callable[[Path], None]) -> None:
-    index = filled(random_vectors(1_200, 16), mode="binary")
+    index = filled(random_vectors(1_200, 16), exact_limit=0)
     names = sorted(path.name for path in _save(index, tmp_path / "0").iterdir())
     assert len(names) == 6
     for number, name in enumerate(names, start=1):
         folder = _save(index, tmp_path / str(number))
         damage(folder / name)
         with pytest.raises(StorageError):
-            VectorIndex.load(folder, fingerprint="model-a", mode="binary")
+            VectorIndex.load(folder, fingerprint="model-a", exact_limit=0)
 
 
 def test_a_snapshot_of_another_model_or_none_is_an_error(tmp_path: Path) -> None:
@@ -475,7 +477,7 @@ def test_a_snapshot_of_memories_that_are_all_gone_finds_nothing(tmp_path: Path) 
 
 
 def test_a_snapshot_that_is_cut_short_under_its_reader_goes_on_answering(tmp_path: Path) -> None:
-    index = VectorIndex(16, exact_limit=100_000, mode="auto")
+    index = VectorIndex(16, exact_limit=100_000)
     vectors = np.random.default_rng(8).normal(size=(5000, 16)).astype(np.float16)
     rows = np.arange(len(vectors))
     index.put_many(rows, np.zeros(len(rows), np.int64), vectors)

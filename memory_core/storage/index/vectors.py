@@ -1,7 +1,7 @@
 """Nearest vectors by cosine: exact at first, by sign bits when there are many.
 
 Vectors are held once, in half precision; they lie in a mapped snapshot
-and in memory for what came later. Above `exact_limit` a scan picks candidates, which are then
+and in memory for what came later. Above EXACT_LIMIT a scan picks candidates, which are then
 ranked by their exact similarity; a scan that misses too much on the store's own vectors is not
 used (`fallback` says why). Nothing here locks: FAISS crashes when one thread adds while another
 searches, so the store keeps writers and readers apart.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from memory_core.storage.index import files
 from memory_core.storage.index.faiss_scans import CHUNK, Codes, Found, Signs
 from memory_core.storage.index.vector_entries import Entries, Part
 
-Mode = Literal["auto", "exact", "binary"]
+EXACT_LIMIT = 20_000
+"""Up to so many vectors every one is compared; above, sign bits pick the candidates."""
 
 RECALL_FLOOR = 0.99
 _SAMPLE = 32
@@ -39,16 +40,14 @@ _ENTRIES, _IDS = "entries.npy", "ids.txt"
 class VectorIndex:
     """Vectors of rows (memories) by part: 0 the whole text, from 1 its passages, -1 its gist."""
 
-    def __init__(self, dimension: int, *, exact_limit: int = 20_000, mode: Mode = "auto") -> None:
+    def __init__(self, dimension: int, *, exact_limit: int = EXACT_LIMIT) -> None:
         """Start empty, for unit vectors of *dimension*.
 
-        Up to *exact_limit* vectors the search is exact. *mode*: auto (sign bits above the limit),
-        exact (always), binary (sign bits at any size).
+        Up to *exact_limit* vectors every one is compared; above, sign bits pick candidates.
         """
         self.dimension = dimension
         self.fallback = ""
-        self._mode: Mode = mode
-        self._limit = 0 if mode == "binary" else exact_limit
+        self._limit = exact_limit
         self._entries = Entries()
         self._codes = Codes(dimension)
         self._scan: Signs | None = None
@@ -182,7 +181,6 @@ class VectorIndex:
             "fingerprint": fingerprint,
             "dimension": self.dimension,
             "entries": int(kept.size),
-            "mode": self._mode,
             "limit": self._limit,
             "method": self.method,
             "fallback": self.fallback,
@@ -196,8 +194,7 @@ class VectorIndex:
         folder: Path,
         *,
         fingerprint: str,
-        exact_limit: int = 20_000,
-        mode: Mode = "auto",
+        exact_limit: int = EXACT_LIMIT,
         row: Callable[[str], int | None] = int,
     ) -> tuple[VectorIndex, int]:
         """The index of the snapshot in *folder*, vectors mapped, and the sequence it stands for.
@@ -207,7 +204,7 @@ class VectorIndex:
         is missing, damaged or of another *fingerprint*: rebuild then.
         """
         facts = files.check(folder, fingerprint=fingerprint)
-        index = cls(int(facts["dimension"]), exact_limit=exact_limit, mode=mode)
+        index = cls(int(facts["dimension"]), exact_limit=exact_limit)
         with files.io_errors(folder):
             places, parts = np.load(folder / _ENTRIES).astype(np.int64)
             names = (folder / _IDS).read_text(encoding="utf-8").split("\n")
@@ -217,7 +214,7 @@ class VectorIndex:
         if not rows.size == index._codes.total == facts["entries"]:
             raise files.damaged(folder, "its parts are of different lengths")
         index._entries.append(rows, parts)
-        if (facts["mode"], facts["limit"]) == (index._mode, index._limit):
+        if facts["limit"] == index._limit:
             index._checked, index.fallback = facts["checked"], facts["fallback"]
             index._scan = Signs.read(folder) if facts["method"] == Signs.method else None
         index._maintain()
@@ -258,7 +255,7 @@ class VectorIndex:
         entries = self._entries
         if entries.dead > 64 and entries.dead > _DEAD_SHARE * entries.total:
             self._rebuild()
-        if self._mode == "exact" or entries.live <= self._limit:
+        if entries.live <= self._limit:
             self._scan, self._checked, self.fallback = None, 0, ""
         elif entries.total >= _GROWTH * self._checked:
             self._choose()
