@@ -112,7 +112,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return end.exit_code
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else PROGRAM
-        print(f"{where}: {error.format_message()} See {where} --help", file=sys.stderr)
+        print(f"{where}: {error.format_message()} (see {where} --help)", file=sys.stderr)
         return 2
     except MemoryCoreError as problem:
         return report(problem)

@@ -141,7 +141,7 @@ def test_health_and_stats_are_readable(run: Any) -> None:
         (("recall", "x", "--sesion", "3"), "'--session'"),
         (("serve", "--prot", "3"), "'--port'"),
         (("token", "lst"), "Did you mean 'list'?"),
-        (("recall",), "Missing argument 'QUERY'. See anamnesis recall --help"),
+        (("recall",), "Missing argument 'QUERY'. (see anamnesis recall --help)"),
         (("recall", "x", "--since", "--json"), "Option '--since' needs a value."),
         (("stats", "--agent"), "Option '--agent' needs a value."),
         (("remember", "x", "--kind", "rumour"), "'rumour' is not one of 'episode', 'fact'"),
