@@ -15,6 +15,7 @@ from memory_core.lifecycle.working_memory import Activation
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.records import TIERS, Recollection
+from memory_core.scoring.arrays import cosines
 from memory_core.storage.view import View
 
 TOGETHER = 5
@@ -34,15 +35,15 @@ def activated(view: View, cues: Cues, found: Candidates, chosen: Sequence[int]) 
         active = similar >= cues.profile.related
         if active.any():
             wholes = np.nan_to_num(view.vectors.wholes(rows))
-            active |= (wholes @ wholes[active].T >= cues.profile.related).any(axis=1)
-    cosines = dict(zip(rows[active].tolist(), np.nan_to_num(similar[active]).tolist(), strict=True))
-    for row, cosine in list(cosines.items()):
+            active |= (cosines(wholes, wholes[active]) >= cues.profile.related).any(axis=1)
+    reached = dict(zip(rows[active].tolist(), np.nan_to_num(similar[active]).tolist(), strict=True))
+    for row, cosine in list(reached.items()):
         for other in _pair(view, row):
-            cosines.setdefault(other, cosine)
+            reached.setdefault(other, cosine)
     columns = view.columns
     return [
         Activation(columns.id(row), cosine, TIERS[columns.tier[row]], columns.topic(row))
-        for row, cosine in cosines.items()
+        for row, cosine in reached.items()
     ]
 
 

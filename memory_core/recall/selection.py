@@ -17,7 +17,7 @@ from memory_core.recall.query import Cues
 from memory_core.records import KINDS
 from memory_core.relations import claims, duplicates
 from memory_core.scoring import reranking
-from memory_core.scoring.arrays import Rows
+from memory_core.scoring.arrays import Rows, cosines
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.view import View
 
@@ -198,7 +198,7 @@ def _without_twins(
 def _fold(
     view: View, rows: Rows, vectors: NDArray[np.float32], k: int, near_duplicate: float
 ) -> tuple[list[int], dict[int, list[int]]]:
-    near = vectors @ vectors.T >= near_duplicate
+    near = cosines(vectors, vectors) >= near_duplicate
     np.fill_diagonal(near, False)
     crowded = rows[np.flatnonzero(near.any(axis=0))]
     if not crowded.size:

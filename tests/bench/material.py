@@ -115,6 +115,19 @@ class Prepared:
         return self.inner.query(text)
 
 
+class Asked(Prepared):
+    """Prepared, with the vectors of questions kept too: a recall then costs no model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked: dict[str, NDArray[np.float32]] = {}
+
+    def query(self, text: str) -> NDArray[np.float32]:
+        if text not in self._asked:
+            self._asked[text] = super().query(text)
+        return self._asked[text]
+
+
 def fill(memory: Memory, embedder: Prepared, texts: Sequence[str]) -> float:
     """Remember *texts*; the seconds it took with their vectors ready."""
     embedder.prepare(texts)

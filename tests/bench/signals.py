@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
-from material import Prepared, machine, notes, questions
+from material import Asked, machine, notes, questions
 from numpy.typing import NDArray
 
 from memory_core.config import ConsolidationSettings, Settings
@@ -40,19 +40,6 @@ ME = Identity("me")
 SESSION = 40
 LIMIT = 3.0
 """Milliseconds that the added signals may cost at 6,000 memories."""
-
-
-class Asked(Prepared):
-    """Prepared, with the vectors of questions kept too."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._asked: dict[str, NDArray[np.float32]] = {}
-
-    def query(self, text: str) -> NDArray[np.float32]:
-        if text not in self._asked:
-            self._asked[text] = super().query(text)
-        return self._asked[text]
 
 
 def cost(memory: Memory, question: str) -> float:
