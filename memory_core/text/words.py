@@ -1,4 +1,4 @@
-"""Word lists and the tokeniser that the rules of this package share."""
+"""Word lists, character classes and the tokeniser that the rules on texts and the index share."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import re
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 """A word: letters and digits of any script, apostrophes inside."""
 
-_CJK_CLASS = (
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\U00020000-\U0003134f"
+CJK_CLASS = (
+    "\u3005-\u3007\u3041-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\U00020000-\U000323af"
 )
-CJK = re.compile(f"[{_CJK_CLASS}]")
+"""Letters of Han, Hiragana, Katakana and Hangul, as ranges of a character class."""
+
+CJK = re.compile(f"[{CJK_CLASS}]")
 
 
 def listed(text: str) -> tuple[str, ...]:
@@ -18,25 +21,35 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-STOPWORDS = frozenset(
+FUNCTION_WORDS = frozenset(
     listed(
-        """a about above across after again against along among around behind below beside
-        between beyond near during inside outside all also am an and any are as at back be
-        because been before being but by can could did do does doing done down each even ever
-        few for from get gets getting go goes going got had has have having he her here hers
-        herself him himself his how i if in into is it its itself just let like made make many
-        may me might more most much must my myself no nor not now of off on once one only or
-        other our ours out over own really s same shall she should so some still such t than
-        that the their theirs them themselves then there these they this those though through to
-        too under until up upon us very was we well were what when where which while who whom
-        whose why will with would yet you your yours yourself i'm i've i'd i'll you're you've
-        you'd you'll he's he'd he'll she's she'd she'll it's it'll we're we've we'd we'll
-        they're they've they'd they'll that's there's here's what's who's how's let's don't
-        doesn't didn't isn't aren't wasn't weren't won't wouldn't can't couldn't shouldn't
-        haven't hasn't hadn't ain't cannot gonna wanna gotta"""
+        """a about after again all also am an and any are as at be because been before being
+        between but by can could did do does doing down during each few for from had has have
+        having he her here hers him his how i if in into is it its itself just me more most my
+        myself no nor not now of off on once only or other our ours out over own same she should
+        so some such than that the their theirs them then there these they this those through to
+        too under until up very was we were what when where which while who whom why will with
+        would you your yours"""
     )
 )
-"""English words that carry no content of their own, lower case, straight apostrophes."""
+"""English words that say nothing alone, lower case: the index leaves them out."""
+
+STOPWORDS = FUNCTION_WORDS | frozenset(
+    listed(
+        """above across against along among around behind below beside beyond near inside outside
+        back done even ever get gets getting go goes going got herself himself let like made
+        make many may might much must one really s shall still t themselves though upon us well
+        whose yet yourself i'm i've i'd i'll you're you've you'd you'll he's he'd he'll she's
+        she'd she'll it's it'll we're we've we'd we'll they're they've they'd they'll that's
+        there's here's what's who's how's let's don't doesn't didn't isn't aren't wasn't weren't
+        won't wouldn't can't couldn't shouldn't haven't hasn't hadn't ain't cannot gonna wanna
+        gotta"""
+    )
+)
+"""English words that carry no content of their own, lower case, straight apostrophes.
+
+Those beyond FUNCTION_WORDS stay in the index: "back", "near" or "one" can be what is asked for.
+"""
 
 GERMAN_STOPWORDS = frozenset(
     listed(

@@ -110,7 +110,7 @@ def test_an_unknown_name_equals_no_row_not_even_those_without_a_name() -> None:
     [
         ("one two  three", 3, False),
         ("Really?", 1, True),
-        ("你今天去哪里？", 3, True),
+        ("你今天去哪里？", 4, True),
         ("", 0, False),
         ("café au lait", 3, False),
     ],

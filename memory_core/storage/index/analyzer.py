@@ -25,24 +25,12 @@ from itertools import chain
 
 import Stemmer
 
-_FUNCTION_WORDS = (
-    "a about after again all also am an and any are as at be because been before being between "
-    "both but by can could did do does doing down during each few for from further had has have "
-    "having he her here hers him his how i if in into is it its itself just me more most my "
-    "myself no nor not now of off on once only or other our ours out over own same she should so "
-    "some such than that the their theirs them then there these they this those through to too "
-    "under until up very was we were what when where which while who whom why will with would you "
-    "your yours"
-)
-STOPWORDS = frozenset(_FUNCTION_WORDS.split())
-"""English function words; what is left of a text without them is what it is about."""
+from memory_core.text.words import CJK, CJK_CLASS, FUNCTION_WORDS
 
-_CJK = (
-    "\u3005-\u3007\u3041-\u309a\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7a3\U00020000-\U000323af"
-)
-_CJK_RUN = re.compile(f"[{_CJK}]+|[^{_CJK}]+")
-_HAS_CJK = re.compile(f"[{_CJK}]")
+STOPWORDS = FUNCTION_WORDS | {"both", "further"}
+"""What the index leaves out. Two words more than other rules on texts treat as empty."""
+
+_CJK_RUN = re.compile(f"[{CJK_CLASS}]+|[^{CJK_CLASS}]+")
 _VOICE_MARKS = "\u3099\u309a"
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
@@ -64,11 +52,11 @@ def index_terms(text: str) -> list[str]:
     if text.isascii():
         return _terms_of(text.lower())
     folded = fold(text)
-    if _HAS_CJK.search(folded) is None:
+    if CJK.search(folded) is None:
         return _terms_of(folded)
     terms: list[str] = []
     for run in _CJK_RUN.findall(folded):
-        terms += _bigrams(run) if _HAS_CJK.match(run) else _terms_of(run)
+        terms += _bigrams(run) if CJK.match(run) else _terms_of(run)
     return terms
 
 

@@ -9,7 +9,6 @@ later changes only until the arrays grow: take them anew for each call.
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -29,6 +28,7 @@ from memory_core.records import (
     VISIBILITIES,
     MemoryRecord,
 )
+from memory_core.text.words import count_words
 
 _NAMED = ("agent", "team", "session", "speaker", "topic")
 _UNKNOWN, _EMPTY = -1, -2
@@ -39,8 +39,6 @@ _CHOICES = {
     "trust": TRUSTS,
     "tier": TIERS,
 }
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]")
-_WORD = re.compile(r"\w+")
 _QUESTION_MARKS = frozenset("?\uff1f\u061f")
 _LISTS = ("tags", "dates", "entities", "derived_from")
 _NO_LISTS: tuple[tuple[str, ...], ...] = ((),) * len(_LISTS)
@@ -348,7 +346,7 @@ class Columns:
             "replaced": memory.replaced,
             "superseded_at": _or(memory.superseded_at, math.inf),
             "retired_at": _or(memory.retired_at, math.inf),
-            "words": _words(memory.text),
+            "words": count_words(memory.text),
             "question": not _QUESTION_MARKS.isdisjoint(memory.text),
             "due": sum(1 << JOBS.index(job) for job in memory.due if job in JOBS),
             "extracted": memory.extracted,
@@ -378,14 +376,6 @@ def _or(value: float | None, unset: float) -> float:
 
 def _mean(values: NDArray[Any]) -> float:
     return round(float(values.mean()), 4) if values.size else 0.0
-
-
-def _words(text: str) -> int:
-    """Words, for scripts without spaces half the number of characters."""
-    if text.isascii():
-        return len(text.split())
-    bare, characters = _CJK.subn(" ", text)
-    return len(_WORD.findall(bare) if characters else bare.split()) + (characters + 1) // 2
 
 
 _NONE = -1
