@@ -26,99 +26,47 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class RecallSettings(_Section):
-    """How candidates are found and ranked; the weights are the measured recipe (design, 5)."""
+class DecaySettings(_Section):
+    """Half-lives of retention, in days since the last access."""
 
-    candidates: int = Field(50, ge=1, le=1000, description="taken from each of the three searches")
-    passage_weight: float = Field(0.6, ge=0, le=10)
-    whole_weight: float = Field(0.4, ge=0, le=10)
-    lexical_weight: float = Field(0.5, ge=0, le=10)
-    session_weight: float = Field(0.4, ge=0, le=10, description="x mean of the session's top three")
-    user_prior: float = Field(2.0, ge=0, le=10, description="added to what a user said (BEAM)")
-    temporal_weight: float = Field(1.5, ge=0, le=10)
-    cognition_bound: float = Field(
-        0.05, ge=0, le=0.05, description="share decay and importance move"
-    )
-    fact_weight: float = Field(0.3, ge=0, le=10, description="what a fact lends to its sources")
-    mmr_lambda: float = Field(1.0, ge=0, le=1, description="1 = off; 0.7 costs recall")
+    recent_half_life_days: float = Field(7.0, gt=0)
+    long_term_half_life_days: float = Field(30.0, gt=0)
 
 
 class GistSettings(_Section):
-    """What a model may do and cost; without effect with the encoder `passthrough`."""
+    """What a model may see and use; without effect with the encoder `passthrough`.
 
-    daily_tokens: int = Field(200_000, ge=0, description="a UTC day, in and out; then rules serve")
-    workers: int = Field(4, ge=1, le=16, description="calls at a time (seed row A3.3)")
-    queue: int = Field(256, ge=1, le=10_000, description="memories waiting in this process")
-    batch_turns: int = Field(8, ge=1, le=50, description="turns of one conversation in a call")
-    gather_seconds: float = Field(20.0, ge=0, le=3600, description="wait for a batch to fill")
-    drain_seconds: float = Field(2.0, ge=0, le=60, description="calls under way at the end")
+    *daily_tokens* counts input and output of a UTC day; rules serve for the rest of the day.
+    """
+
+    daily_tokens: int = Field(200_000, ge=0)
     forbid_scopes: tuple[Literal["private", "team", "shared"], ...] = ()
     forbid_agents: tuple[str, ...] = ()
 
 
-class DecaySettings(_Section):
-    """True half-lives in days since the last access (design, section 4)."""
-
-    recent_half_life_days: float = Field(7.0, gt=0)
-    long_term_half_life_days: float = Field(30.0, gt=0)
-    rehearsal_weight: float = Field(1.0, ge=0, description="rate is divided by 1 + w ln(1 + n)")
-
-
-class TierSettings(_Section):
-    """The life cycle of captured turns. Sources: seed rows A1.1 to A1.16, A2.7, A3.1, A3.2."""
-
-    ring: int = Field(20, ge=5, le=1000, description="last turns of a conversation kept active")
-    keep_importance: float = Field(0.5, ge=0, le=1, description="from here a turn is kept")
-    silence_minutes: float = Field(60.0, gt=0, description="then a conversation is over")
-    sweep_seconds: float = Field(300.0, gt=0, description="between two sweeps")
-    check_turns: int = Field(20, ge=1, description="captured turns after which one is due at once")
-    cold_retention: float = Field(0.2, ge=0, le=1, description="below it recent is cold")
-    cold_minutes: float = Field(5.0, ge=0, description="what is younger is never cold")
-    pair_minutes: float = Field(10.0, ge=0, description="between a turn and its answer")
-    recent_most: int = Field(40, ge=1, description="of one owner; then to long_term")
-    long_term_most: int = Field(100_000, ge=1, description="of one owner; then retired")
-
-
 class EmbeddingSettings(_Section):
-    """Where an embedding server listens."""
+    """Where the embedding server of `ollama:NAME` or `openai:NAME` listens."""
 
     url: str | None = None
 
 
 class NamesSettings(_Section):
-    """How names are found in what is remembered."""
+    """A spaCy model or folder that finds names besides the rules; "" for the rules alone."""
 
-    spacy: str = Field("", description="a spaCy model or folder that finds names besides the rules")
+    spacy: str = ""
 
 
 class ConsolidationSettings(_Section):
-    """Sleep. Sources: seed rows B4.2, C4.2, B5.7, A5.3, A5.7."""
+    """Whether runs start by themselves, and at which time of the day (HH:MM, UTC) besides."""
 
-    min_cluster: int = Field(3, ge=2, le=50)
-    batch: int = Field(50, ge=2, le=1000)
-    summary_sentences: int = Field(5, ge=1, le=20)
-    topic_members: int = Field(20, ge=2, description="a larger topic is split")
-    topic_merge: float = Field(0.93, gt=0, le=1, description="cosine of centroids")
-    automatic: bool = Field(True, description="runs also begin by themselves")
-    every_turns: int = Field(50, ge=0, description="new memories; 0 = never")
-    unconsolidated: int = Field(500, ge=0, description="episodes without summary; 0 = never")
-    idle_minutes: float = Field(30.0, ge=0, description="of silence; 0 = never")
-    nightly: str = Field("", pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$", description="UTC")
-    concept_members: int = Field(8, ge=2, description="a topic so large gets a concept")
-    min_age_days: float = Field(30.0, ge=0, description="of an episode, in runs by themselves")
-    prune_retention: float = Field(0.2, ge=0, le=1)
-    prune_importance: float = Field(
-        0.375, ge=0, le=1, description="half of what a new memory has: what is summed up may fade"
-    )
+    automatic: bool = True
+    nightly: str = Field("", pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9])?$")
 
 
 class LimitSettings(_Section):
-    """What a call may bring or take."""
+    """The longest text of a memory, and what happens to secrets in it."""
 
     text_chars: int = Field(20_000, ge=1, le=1_000_000)
-    calls: int = Field(32, ge=1, le=1024, description="in flight; beyond it the answer is busy")
-    deadline_seconds: float = Field(20.0, gt=0, le=600)
-    consolidate_seconds: float = Field(45.0, gt=0, le=3600)
     secrets: Literal["mask", "refuse"] = "mask"
 
 
@@ -145,21 +93,29 @@ _VENDORS = (
     "UV_DEFAULT_INDEX",
     "UV_INDEX_URL",
 )
-"""Names that belong to others and that we read: keys, and where packages come from."""
+"""Names of other programs that are read too: keys, and where packages come from."""
 
 _OURS = frozenset({"warnings", "vendors"})
-"""Fields of Settings that only `load` fills."""
+"""Fields of Settings that only `load` fills in."""
 
 _FIXED = {
+    "recall": "candidates passage_weight whole_weight lexical_weight session_weight user_prior "
+    "temporal_weight cognition_bound fact_weight mmr_lambda",
+    "decay": "rehearsal_weight",
     "session": "hot working working_turns priming_rate priming_turns",
-    "gist": "timeout_seconds input_price output_price",
+    "gist": "timeout_seconds workers queue batch_turns gather_seconds drain_seconds input_price "
+    "output_price",
+    "tiers": "ring keep_importance silence_minutes sweep_seconds check_turns cold_retention "
+    "cold_minutes pair_minutes recent_most long_term_most",
     "embedding": "query_prefix document_prefix dimension near_duplicate related topic cluster "
     "first_person timeout_seconds",
+    "consolidation": "min_cluster batch summary_sentences topic_members topic_merge every_turns "
+    "unconsolidated idle_minutes concept_members min_age_days prune_retention prune_importance",
     "storage": "exact_vectors index apply_seconds apply_batch compact_commits snapshot_changes "
     "access_seconds lock_seconds",
-    "limits": "query_chars source_chars",
+    "limits": "query_chars source_chars calls deadline_seconds consolidate_seconds",
 }
-"""Keys of the file that were settings before 0.1.0 and are constants now, by section."""
+"""Former keys of the file that are constants of the program now, by section."""
 
 _TELEMETRY = "ORT_DISABLE_TELEMETRY"
 
@@ -191,10 +147,8 @@ class Settings(_Section):
     model_dir: Path | None = None
     offline: bool = False
 
-    recall: RecallSettings = RecallSettings()
     decay: DecaySettings = DecaySettings()
     gist: GistSettings = GistSettings()
-    tiers: TierSettings = TierSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     names: NamesSettings = NamesSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()

@@ -17,19 +17,21 @@ from dataclasses import dataclass, field
 from memory_core.config import Settings
 from memory_core.consolidate.run import Consolidator
 from memory_core.consolidate.scheduler import Scheduler
+from memory_core.consolidate.steps import ConsolidationTuning
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate, choose
+from memory_core.enrichment.queue import EnrichmentTuning
 from memory_core.enrichment.worker import Worker
 from memory_core.errors import Busy, StorageError
 from memory_core.forget import Forgetter
 from memory_core.gist import encoder as gist_encoder
 from memory_core.gist.base import GistEncoder
 from memory_core.lifecycle import turn_pairs
-from memory_core.lifecycle.tiers import Tiers
+from memory_core.lifecycle.tiers import Tiers, TierTuning
 from memory_core.lifecycle.working_memory import Sessions
 from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.maintenance.reembedding import Reembedding
-from memory_core.recall.reader import Reader
+from memory_core.recall.reader import MMR_LAMBDA, Reader
 from memory_core.remember.capture import Capture
 from memory_core.remember.writer import Writer
 from memory_core.representation import embed, index_text
@@ -49,6 +51,10 @@ class Tuning:
     opening_seconds: float = 20.0
     lock_seconds: float = LOCK_SECONDS
     maintenance: MaintenanceTuning = field(default_factory=MaintenanceTuning)
+    tiers: TierTuning = field(default_factory=TierTuning)
+    consolidation: ConsolidationTuning = field(default_factory=ConsolidationTuning)
+    enrichment: EnrichmentTuning = field(default_factory=EnrichmentTuning)
+    mmr_lambda: float = MMR_LAMBDA
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +161,27 @@ class Runtime:
 
     def _assemble(self, store: MemoryStore) -> Parts:
         """Wire the parts; the model loads while the journal is replayed."""
-        settings, clock, gate = self._settings, self._clock, self.gate
+        settings, clock, gate, tuning = self._settings, self._clock, self.gate, self._tuning
         gate.start()
         with _no_collection():
             store.catch_up()
         embed_all = turn_pairs.with_pair(store, embed)
         reembedding = Reembedding(store, gate, self._load, clock, embed_all, lambda: self._closed)
         encoder = self._encoder or gist_encoder.choose(settings)
-        worker = Worker(store, gate, encoder, settings, clock)
+        worker = Worker(store, gate, encoder, settings, clock, tuning=tuning.enrichment)
         writer = Writer(store, gate, settings, clock, self._scorer)
         sessions = Sessions()
-        consolidator = Consolidator(store, gate, worker.summarise, settings, clock, worker.judged)
-        tiers = Tiers(store, gate, settings, clock)
+        consolidator = Consolidator(
+            store,
+            gate,
+            worker.summarise,
+            settings.decay,
+            clock,
+            worker.judged,
+            tuning.consolidation,
+            tuning.tiers,
+        )
+        tiers = Tiers(store, gate, settings, clock, tuning.tiers)
         maintenance = Maintenance(
             store,
             gate,
@@ -175,10 +190,13 @@ class Runtime:
             reembedding,
             self._follow_model,
             tiers.sweep_if_due,
-            self._tuning.maintenance,
+            tuning.maintenance,
         )
         scheduler = Scheduler(
             store, consolidator, settings.consolidation, clock, lambda: maintenance.holder
+        )
+        reader = Reader(
+            store, gate, settings.decay, clock, sessions, maintenance.accesses, tuning.mmr_lambda
         )
         return Parts(
             store,
@@ -186,7 +204,7 @@ class Runtime:
             Capture(store, writer, sessions, tiers),
             sessions,
             tiers,
-            Reader(store, gate, settings, clock, sessions, maintenance.accesses),
+            reader,
             consolidator,
             Forgetter(store, clock),
             maintenance,

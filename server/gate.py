@@ -9,6 +9,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import anyio
@@ -18,6 +19,18 @@ from memory_core.errors import Busy, MemoryCoreError, StorageError
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """What a face allows its callers; the values are the contract's."""
+
+    calls: int = 32
+    """In flight at a time; one more raises Busy."""
+    deadline_seconds: float = 20.0
+    """Of every call but consolidate."""
+    consolidate_seconds: float = 45.0
+    """After these a run goes on, and the answer is its id."""
 
 
 class Gate:

@@ -39,6 +39,11 @@ SECTIONS = {
     for name, field in config.Settings.model_fields.items()
     if isinstance(field.annotation, type) and issubclass(field.annotation, config._Section)
 }
+FIELDS = {
+    f"{name}.{key}": field
+    for name, section in SECTIONS.items()
+    for key, field in section.model_fields.items()
+}
 
 
 def test_the_documented_file_holds_every_key_with_its_default(tmp_path: Path) -> None:
@@ -46,30 +51,29 @@ def test_the_documented_file_holds_every_key_with_its_default(tmp_path: Path) ->
     file = tmp_path / "settings.toml"
     file.write_text(block)
     assert config.load({"ANAMNESIS_CONFIG": str(file)}) == config.load({})
-    for name, section in SECTIONS.items():
-        part = block.partition(f"[{name}]\n")[2].partition("\n[")[0]
-        keys = re.findall(r"^(?:# )?(\w+) = ", part, re.MULTILINE)
-        assert keys == list(section.model_fields), name
+    written = []
+    for part in re.split(r"^\[(?=\w+\]$)", block, flags=re.MULTILINE)[1:]:
+        name, _, keys = part.partition("]\n")
+        written += [f"{name}.{key}" for key in re.findall(r"^(?:# )?(\w+) = ", keys, re.MULTILINE)]
+    assert written == list(FIELDS)
 
 
-def _documented(section: str) -> list[tuple[str, str, str, str]]:
-    """The rows of the table under ### *section*: key, unit, default, meaning."""
-    text = CONFIGURATION.read_text("utf-8").partition(f"\n### {section}\n")[2]
-    table = re.split(r"\n#+ ", text)[0]
-    return re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+) \|$", table, re.MULTILINE)
-
-
-@pytest.mark.parametrize("section", SECTIONS)
-def test_every_key_is_documented_with_unit_default_and_meaning(section: str) -> None:
-    fields = SECTIONS[section].model_fields
-    rows = _documented(section)
-    assert [key for key, *_ in rows] == list(fields)
+def test_every_key_is_documented_with_unit_default_and_meaning() -> None:
+    text = CONFIGURATION.read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+\.\w+)` \| (.+?) \| (.+?) \| (.+) \|$", text, re.MULTILINE)
+    assert [key for key, *_ in rows] == list(FIELDS)
     for key, unit, default, meaning in rows:
-        value = fields[key].default
-        written = {None: ("profile", "none")}.get(value, (json.dumps(value),))
-        assert default in written, key
+        value = FIELDS[key].default
+        assert default == ("none" if value is None else json.dumps(value)), key
         assert unit.strip()
         assert len(meaning) > 10
+
+
+def test_there_are_at_most_twenty_five_settings() -> None:
+    names, keys = len(config._ENVIRONMENT) + len(config._ELSEWHERE), len(FIELDS)
+    assert names + keys <= 25
+    said = f"There are {names + keys} settings: the {names} names below and the {keys} keys"
+    assert said in CONFIGURATION.read_text("utf-8").replace("\n", " ")
 
 
 def test_every_name_in_the_environment_is_documented() -> None:

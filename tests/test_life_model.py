@@ -20,10 +20,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from memory_core.config import ConsolidationSettings, Settings
+from memory_core.consolidate.steps import ConsolidationTuning
 from memory_core.errors import InvalidInput, NotFound
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 ME = Identity("me")
 THINGS = ("heron", "otter", "weir", "mill")
@@ -55,9 +57,10 @@ class Machine(RuleBasedStateMachine):
         self.memory = self.open()
 
     def open(self) -> Memory:
-        still = ConsolidationSettings(automatic=False, concept_members=4)
+        still = ConsolidationSettings(automatic=False)
         chosen = Settings(data_dir=self.folder, consolidation=still)
-        memory = Memory(chosen, clock=lambda: self.now, embedder=TOY())
+        tuning = Tuning(consolidation=ConsolidationTuning(concept_members=4))
+        memory = Memory(chosen, clock=lambda: self.now, embedder=TOY(), tuning=tuning)
         assert memory.wait_ready(30.0)
         return memory
 

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 
 from memory_core.lifecycle import turn_pairs
+from memory_core.lifecycle.tiers import TierTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.recall.signals import cognition
 from memory_core.records import Change, Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.runtime import Tuning
+from memory_core.scoring.tiers import Bounds
 
 ME, OTHER = Identity("me"), Identity("other")
 DAY = 86_400.0
@@ -130,7 +133,7 @@ def test_recent_holds_forty_of_one_owner(memory: Memory, clock: Any) -> None:
 
 
 def test_the_cap_of_long_term_retires_and_deletes_nothing(open_memory: OpenMemory) -> None:
-    memory = open_memory(tiers={"long_term_most": 2})
+    memory = open_memory(tuning=Tuning(tiers=TierTuning(bounds=Bounds(long_term_most=2))))
     ids = [
         memory.remember(ME, RememberRequest(f"Fact {n} of the house.", importance=0.5)).id
         for n in range(3)
@@ -165,7 +168,7 @@ def test_a_clock_that_is_set_back_ten_years_stops_no_sweep(memory: Memory, clock
 
 
 def test_twenty_captured_turns_make_a_sweep_due_at_once(open_memory: OpenMemory) -> None:
-    memory = open_memory(tiers={"ring": 5})
+    memory = open_memory(tuning=Tuning(tiers=TierTuning(ring=5)))
     tiers = memory._runtime.parts().tiers
     greeting = says(memory, "Good morning Jonas, how are you?")
     talk(memory, 18)
@@ -176,18 +179,12 @@ def test_twenty_captured_turns_make_a_sweep_due_at_once(open_memory: OpenMemory)
     assert tier(memory, greeting) == "retired"
 
 
-def test_half_lives_and_the_weight_of_rehearsal_are_settable(
-    open_memory: OpenMemory, clock: Any
-) -> None:
-    decay = {"recent_half_life_days": 1, "long_term_half_life_days": 2, "rehearsal_weight": 0}
-    memory = open_memory(decay=decay)
+def test_half_lives_are_settable(open_memory: OpenMemory, clock: Any) -> None:
+    memory = open_memory(decay={"recent_half_life_days": 1, "long_term_half_life_days": 2})
     recent, lasting = (
         says(memory, "The heron sleeps."),
         memory.remember(ME, RememberRequest("The heron ate.")).id,
     )
-    for _ in range(3):
-        memory.recall(ME, RecallRequest(recent))
-    memory.sweep(ME)
     clock.pass_by(2 * DAY)
     found = memory.recall(ME, RecallRequest("the heron", explain=True))
     kept = {hit.memory.id: hit.why["retention"] for hit in found.hits}

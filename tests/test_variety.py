@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory_core.config import RecallSettings, Settings
+from memory_core.config import Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 ME = Identity("me")
 
@@ -42,8 +43,8 @@ def test_paraphrases_take_at_most_two_of_five_places(
     cosines = (vectors @ vectors.T)[~np.eye(len(TELLINGS), dtype=bool)]
     assert 0.70 < cosines.min() < cosines.max() < 0.85
     assert cosines.max() < minilm.profile.near_duplicate  # folding has nothing to do with it
-    settings = Settings(data_dir=tmp_path, recall=RecallSettings(mmr_lambda=lambda_))
-    with Memory(settings, embedder=minilm) as memory:
+    tuning = Tuning(mmr_lambda=lambda_)
+    with Memory(Settings(data_dir=tmp_path), embedder=minilm, tuning=tuning) as memory:
         assert memory.wait_ready(60)
         for text in (*TELLINGS, *OTHERS, *ELSEWHERE):
             memory.remember(ME, RememberRequest(text))

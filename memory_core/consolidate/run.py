@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.config import Settings
+from memory_core.config import DecaySettings
 from memory_core.consolidate import contradictions, steps, summaries
 from memory_core.consolidate.plan import SOURCE, Plan
 from memory_core.consolidate.run_log import RunLog, RunRequest
-from memory_core.consolidate.steps import Relate, Summarise, Workspace
+from memory_core.consolidate.steps import ConsolidationTuning, Relate, Summarise, Workspace
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
-from memory_core.lifecycle import tiers
+from memory_core.lifecycle.tiers import TierTuning, moves, open_rows
 from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id, owner_of
 from memory_core.relations import corrections, duplicates
 from memory_core.representation import embed
@@ -84,9 +84,11 @@ class Consolidator:
         store: MemoryStore,
         gate: EmbedderGate,
         summarise: Summarise,
-        settings: Settings,
+        decay: DecaySettings,
         clock: Callable[[], float],
         relate: Relate | None = None,
+        tuning: ConsolidationTuning | None = None,
+        tiers: TierTuning | None = None,
     ) -> None:
         """Consolidate *store*; compare and embed with the embedder of *gate*.
 
@@ -97,7 +99,9 @@ class Consolidator:
         self._store = store
         self._gate = gate
         self._summarise = summarise
-        self._settings = settings
+        self._decay = decay
+        self._tiers = tiers or TierTuning()
+        self.tuning = tuning or ConsolidationTuning()
         self._clock = clock
         self._log = RunLog(store)
 
@@ -243,7 +247,7 @@ class Consolidator:
             rows = np.flatnonzero(readable).astype(np.int64)
             ids = [view.columns.id(int(row)) for row in rows]
             vectors = _vectors(view, ids, rows) if embedder is not None else {}
-            moves = self._moves(view, who, readable, now) if "settle" in MODES[mode] else {}
+            moved = self._moves(view, who, readable, now) if "settle" in MODES[mode] else {}
             related = _related(view, rows)
         if session and not ids:
             raise NotFound(
@@ -253,10 +257,11 @@ class Consolidator:
         own = [memory for memory in found if memory.agent == who.agent]
         return Workspace(
             plan=Plan(run, who, own, now, owner_of),
-            settings=self._settings,
+            decay=self._decay,
+            tuning=self.tuning,
             profile=embedder.profile if embedder is not None else None,
             vectors=vectors,
-            moves=moves,
+            moves=moved,
             others=[memory for memory in found if memory.agent != who.agent],
             related=related,
             demoted=lambda id: self._log.set_by_run(id, "importance"),
@@ -269,8 +274,8 @@ class Consolidator:
 
     def _moves(self, view: View, who: Identity, readable: Mask, now: float) -> dict[str, int]:
         own = view.columns.agent == view.columns.code(who.agent, "agent")
-        rows = np.flatnonzero(readable & own & tiers.open_rows(view)).astype(np.int64)
-        return tiers.moves(view, rows, self._settings, now)
+        rows = np.flatnonzero(readable & own & open_rows(view)).astype(np.int64)
+        return moves(view, rows, self._decay, self._tiers, now)
 
 
 def _of_session(view: View, readable: Mask, session: str) -> Mask:

@@ -75,6 +75,7 @@ class Scheduler:
         self._store = store
         self._consolidator = consolidator
         self._settings = settings
+        self._tuning = consolidator.tuning
         self._clock = clock
         self._is_holder = is_holder
         self._ended: list[Due] = []
@@ -142,7 +143,7 @@ class Scheduler:
                 session=due.session,
                 dry_run=False,
                 progress=self._check,
-                age_s=self._settings.min_age_days * DAY,
+                age_s=self._tuning.min_age_s,
                 by_itself=True,
             )
         except Busy:
@@ -213,22 +214,21 @@ class Scheduler:
 
     def _why(self, who: Identity, now: float, quiet: float, latest: float) -> str:
         """Why a run of *who* is due; "" when it is not. Without new memories none is due."""
-        settings = self._settings
+        tuning = self._tuning
         with self._store.reading() as view:
             columns, mine = view.columns, _own(view.columns, who)
             fresh = int((mine & (_recorded(columns, now) > latest)).sum())
             waiting = _unconsolidated(view.graph, mine & (columns.kind == _EPISODE))
         if not fresh:
             return ""
-        if settings.every_turns and fresh >= settings.every_turns:
+        if tuning.every_turns and fresh >= tuning.every_turns:
             return f"{fresh} memories since the last run"
-        many = settings.unconsolidated and waiting > settings.unconsolidated
-        if many and fresh >= FRESH_SHARE * settings.unconsolidated:
+        many = tuning.unconsolidated and waiting > tuning.unconsolidated
+        if many and fresh >= FRESH_SHARE * tuning.unconsolidated:
             return f"{waiting} memories that no summary covers"
-        idle = settings.idle_minutes * 60.0
-        if idle and quiet >= idle and fresh >= settings.min_cluster:
+        if tuning.idle_s and quiet >= tuning.idle_s and fresh >= tuning.min_cluster:
             return "a pause"
-        return "the hour" if _last_nightly(settings.nightly, now) > latest else ""
+        return "the hour" if _last_nightly(self._settings.nightly, now) > latest else ""
 
 
 def _own(columns: Columns, who: Identity) -> Mask:

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.config import Settings
+from memory_core.config import DecaySettings
 from memory_core.consolidate.plan import Plan
 from memory_core.embedding.base import Profile
 from memory_core.lifecycle import retention
@@ -25,6 +25,7 @@ from memory_core.records import DERIVED, MemoryRecord, scope
 from memory_core.relations.claims import Claims, claims
 from memory_core.scoring import clusters, tiers
 from memory_core.scoring.arrays import Scores
+from memory_core.scoring.decay import DAY
 
 K = TypeVar("K", bound=Hashable)
 
@@ -44,6 +45,36 @@ SUBSTITUTE_SHARE = 0.5
 below it, it only repeats memories that recall still finds."""
 
 
+@dataclass(frozen=True, slots=True)
+class ConsolidationTuning:
+    """Sizes and thresholds of a run, and what starts one by schedule; 0 of these starts none."""
+
+    min_cluster: int = 3
+    """The smallest cluster that gets a summary; like the next five a design choice."""
+    batch: int = 50
+    """Episodes that are clustered together, in the order of time."""
+    summary_sentences: int = 5
+    """Length of an extractive summary."""
+    topic_members: int = 20
+    """A larger topic is split."""
+    topic_merge: float = 0.93
+    """Cosine of centroids from which two topics become one."""
+    concept_members: int = 8
+    """A topic so large gets a concept."""
+    prune_retention: float = 0.2
+    prune_importance: float = 0.375
+    """Retired is what is retained less and at most this important: half of a new memory's
+    importance (0.75), because what is summed up may fade."""
+    every_turns: int = 50
+    """New memories of an agent that start a run, as in an earlier system."""
+    unconsolidated: int = 500
+    """Episodes without a summary, of which more start one."""
+    idle_s: float = 1800.0
+    """Of silence, when there is something new."""
+    min_age_s: float = 30 * DAY
+    """A scheduled run summarises no younger episode, as in an earlier system."""
+
+
 @dataclass(slots=True)
 class Workspace:
     """The input of one run, and its plan.
@@ -59,7 +90,8 @@ class Workspace:
     """
 
     plan: Plan
-    settings: Settings
+    decay: DecaySettings
+    tuning: ConsolidationTuning
     profile: Profile | None
     vectors: dict[str, NDArray[np.float32]]
     moves: Mapping[str, int]
@@ -135,15 +167,15 @@ def topics(work: Workspace) -> None:
     if work.profile is None:
         work.plan.details["topics"] = NO_MODEL
         return
-    settings = work.settings.consolidation
+    tuning = work.tuning
     for members in grouped(work.embedded(work.originals()), scope):
         labels = clusters.topics(
             work.matrix(members),
             [memory.topic for memory in members],
             [label_from(memory) for memory in members],
             threshold=work.profile.topic,
-            most=settings.topic_members,
-            merge_at=settings.topic_merge,
+            most=tuning.topic_members,
+            merge_at=tuning.topic_merge,
         )
         alone = {label for label, count in Counter(labels).items() if count == 1}
         for memory, label in zip(members, labels, strict=True):
@@ -162,7 +194,7 @@ def prune_faded(work: Workspace) -> None:
     Kept are the current ring, what supersedes another memory, and what this run has just
     summarised: no memory is retired because it was summarised.
     """
-    plan, limits = work.plan, work.settings.consolidation
+    plan, tuning = work.plan, work.tuning
     fresh = {
         id
         for memory in plan.active()
@@ -175,15 +207,15 @@ def prune_faded(work: Workspace) -> None:
     gone = tiers.faded(
         _retention(work, members),
         np.array([memory.importance for memory in members]),
-        least_retention=limits.prune_retention,
-        most_importance=limits.prune_importance,
+        least_retention=tuning.prune_retention,
+        most_importance=tuning.prune_importance,
     )
     for index in np.flatnonzero(gone):
         plan.retire(plan.begin("prune"), members[int(index)].id)
-    _retire_unused(work, limits.prune_retention)
+    _retire_unused(work, tuning.prune_retention)
     plan.details["prune"] = (
-        f"retention below {limits.prune_retention:g}, "
-        f"importance at most {limits.prune_importance:g}"
+        f"retention below {tuning.prune_retention:g}, "
+        f"importance at most {tuning.prune_importance:g}"
     )
 
 
@@ -207,7 +239,7 @@ def _retire_unused(work: Workspace, least: float) -> None:
 
 
 def _retention(work: Workspace, members: Sequence[MemoryRecord]) -> Scores:
-    return retention.of_memories(members, work.settings.decay, work.plan.now)
+    return retention.of_memories(members, work.decay, work.plan.now)
 
 
 # Groups

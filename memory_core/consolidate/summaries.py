@@ -53,7 +53,7 @@ def refresh(work: Workspace) -> None:
 
     Stale is what was marked so, or has a source that was superseded.
     """
-    plan, least = work.plan, work.settings.consolidation.min_cluster
+    plan, least = work.plan, work.tuning.min_cluster
     for old in [m for m in plan.active() if m.derived_from and work.is_stale(m)]:
         if work.excludes(old):
             continue
@@ -138,23 +138,23 @@ def _clusters(work: Workspace, episodes: list[MemoryRecord]) -> Iterator[list[Me
     Within a topic, the topic's own threshold links two episodes. Measured on six months of daily
     notes, that puts 96 of 147 into clusters, none of two themes; the general threshold puts 49.
     """
-    settings = work.settings.consolidation
+    tuning = work.tuning
     if work.profile is None:
         work.plan.details["summaries"] = f"{NO_MODEL}: grouped by conversation"
         in_session = [memory for memory in episodes if memory.thread]
         for thread in grouped(in_session, lambda memory: memory.thread):
-            yield from _batches(thread, settings.batch, settings.min_cluster)
+            yield from _batches(thread, tuning.batch, tuning.min_cluster)
         return
     ready = work.embedded(episodes)
     if len(ready) < len(episodes):
         work.plan.details["summaries"] = f"{len(episodes) - len(ready)} wait for their vectors"
     for topic in grouped(ready, lambda memory: (scope(memory), memory.topic)):
-        for batch in _batches(topic, settings.batch, settings.min_cluster):
+        for batch in _batches(topic, tuning.batch, tuning.min_cluster):
             link = work.profile.cluster
             if batch[0].topic:
                 link = min(link, work.profile.topic)
             for group in duplicates.single_linkage(work.matrix(batch), link):
-                if len(group) >= settings.min_cluster:
+                if len(group) >= tuning.min_cluster:
                     yield [batch[index] for index in group]
 
 
@@ -176,7 +176,7 @@ def _demote(work: Workspace, action: Action, sources: Iterable[MemoryRecord]) ->
 
 def sessions(work: Workspace) -> None:
     """Write one summary for each conversation that is over; anew when it has turns not covered."""
-    plan, least = work.plan, work.settings.consolidation.min_cluster
+    plan, least = work.plan, work.tuning.min_cluster
     written = {
         plan.memories[source].thread: memory
         for memory in current(work, "summary")
@@ -227,7 +227,7 @@ def is_session_summary(memory: MemoryRecord) -> bool:
 
 def concepts(work: Workspace) -> None:
     """Write one concept for each large topic; anew when the topic has grown by half since."""
-    plan, least = work.plan, work.settings.consolidation.concept_members
+    plan, least = work.plan, work.tuning.concept_members
     written = {(scope(m), m.topic): m for m in current(work, "concept") if m.run}
     about = [memory for memory in work.originals() if memory.topic and not work.excludes(memory)]
     for members in grouped(about, lambda memory: (scope(memory), memory.topic)):
@@ -291,7 +291,7 @@ def _summary_text(
     work: Workspace, sources: Sequence[MemoryRecord], *, dated: bool
 ) -> tuple[str, str]:
     """A summary of *sources* in a few sentences, and its label: by a model, else extractive."""
-    most = work.settings.consolidation.summary_sentences
+    most = work.tuning.summary_sentences
     text = work.summarise(work.plan.run, sources, most)
     if text:
         return text, "Summary"

@@ -32,6 +32,7 @@ from memory_core.relations import claims
 from memory_core.remember import commit
 from memory_core.remember.commit import Prepared
 from memory_core.representation import embed
+from memory_core.scoring.tiers import KEEP_IMPORTANCE
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
@@ -82,11 +83,10 @@ class Extracted:
 class Extraction:
     """Turns the answers of one encoder into changes of one store."""
 
-    def __init__(self, store: MemoryStore, version: str, keep: float) -> None:
-        """Write to *store* under the encoder's *version*; importance *keep* prevents retirement."""
+    def __init__(self, store: MemoryStore, version: str) -> None:
+        """Write to *store* under the encoder's *version*."""
         self._store = store
         self._version = version
-        self._keep = keep
 
     def outcome(
         self,
@@ -147,7 +147,7 @@ class Extraction:
             return values
         if tx.latest_writer(id, "importance"):
             return {name: value for name, value in values.items() if name != "importance"}
-        better = values["importance"] >= self._keep > fields.get("importance", NORMAL)
+        better = values["importance"] >= KEEP_IMPORTANCE > fields.get("importance", NORMAL)
         if better and fields.get("retired_at") is not None and not fields.get("superseded_by"):
             return values | {"retired_at": None}
         return values

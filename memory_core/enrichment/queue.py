@@ -54,22 +54,43 @@ class Waiting:
     trust: int
 
 
+@dataclass(frozen=True, slots=True)
+class EnrichmentTuning:
+    """Sizes and times of the model work."""
+
+    workers: int = 4
+    """Calls to the model at a time."""
+    queue: int = 256
+    """Due memories that a process looks ahead."""
+    batch_turns: int = 8
+    """Turns of one conversation in one call."""
+    gather_seconds: float = 20.0
+    """That a turn waits for others of its conversation."""
+    drain_seconds: float = 2.0
+    """That calls under way get at the end; what is not done stays due."""
+
+
 class Queue:
     """The due memories of one store, oldest first. Stateless: the columns hold what is due."""
 
     def __init__(
-        self, store: MemoryStore, settings: GistSettings, clock: Callable[[], float]
+        self,
+        store: MemoryStore,
+        settings: GistSettings,
+        clock: Callable[[], float],
+        tuning: EnrichmentTuning,
     ) -> None:
         """Read the due memories of *store*; *clock* measures how long they have waited."""
         self._store = store
         self._settings = settings
+        self._tuning = tuning
         self._clock = clock
 
     def waiting(self) -> list[Waiting]:
-        """The next due memories, oldest first, at most `queue` of the settings."""
+        """The next due memories, oldest first, at most `queue`."""
         with self._store.reading() as view:
             columns = view.columns
-            rows = np.flatnonzero(self._due(columns))[: self._settings.queue]
+            rows = np.flatnonzero(self._due(columns))[: self._tuning.queue]
             return [
                 Waiting(
                     columns.id(row),
@@ -101,15 +122,15 @@ class Queue:
                 found.setdefault(each.group, []).append(each)
         now = self._clock()
         for members in found.values():
-            full = len(members) >= self._settings.batch_turns
+            full = len(members) >= self._tuning.batch_turns
             waited = elapsed(members[0].recorded_at, now)
-            if hurry or full or waited >= self._settings.gather_seconds:
+            if hurry or full or waited >= self._tuning.gather_seconds:
                 return self._cut(members, tried)
         return []
 
     def _cut(self, members: list[Waiting], tried: Mapping[str, int]) -> list[Waiting]:
         chosen: list[Waiting] = []
-        for each in members[: self._settings.batch_turns]:
+        for each in members[: self._tuning.batch_turns]:
             words = each.words + sum(other.words for other in chosen)
             other = chosen and _trust_level(each.trust) != _trust_level(chosen[0].trust)
             if other or (chosen and (words > BATCH_WORDS or tried.get(each.id))):

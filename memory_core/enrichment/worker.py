@@ -21,7 +21,7 @@ from memory_core.embedding.embedder import EmbedderGate
 from memory_core.enrichment import grounding
 from memory_core.enrichment.budget import Budget, BudgetUsed
 from memory_core.enrichment.extraction import Extracted, Extraction, input_turn, is_echo, said
-from memory_core.enrichment.queue import Group, Queue
+from memory_core.enrichment.queue import EnrichmentTuning, Group, Queue
 from memory_core.errors import EncoderUnavailable
 from memory_core.gist.base import AnswerFailure, Encoded, GistEncoder, Related, ServiceFailure
 from memory_core.records import FAILED, JOBS, Check, Identity, MemoryRecord
@@ -79,15 +79,17 @@ class Worker:
         settings: Settings,
         clock: Callable[[], float],
         monotonic: Callable[[], float] = time.monotonic,
+        tuning: EnrichmentTuning | None = None,
     ) -> None:
         """Process what is due in *store* with *encoder*; the embedder of *gate* embeds facts."""
         self.budget = Budget(store, encoder, settings.gist, clock, monotonic)
-        self.queue = Queue(store, settings.gist, clock)
+        self._tuning = tuning or EnrichmentTuning()
+        self.queue = Queue(store, settings.gist, clock, self._tuning)
         self.active = encoder.name != "passthrough"
         self._store = store
         self._gate = gate
         self._settings = settings.gist
-        self._extraction = Extraction(store, encoder.version, settings.tiers.keep_importance)
+        self._extraction = Extraction(store, encoder.version)
         self._ours = FileLock(store.directory / "encoder.lock")
         self._lock = threading.Lock()
         self._state = _State()
@@ -100,7 +102,7 @@ class Worker:
         """Start the threads, if a model is configured."""
         if not self.active or self._store.journal.read_only:
             return
-        names = [f"encoder-{number}" for number in range(self._settings.workers)]
+        names = [f"encoder-{number}" for number in range(self._tuning.workers)]
         self._threads = [threading.Thread(target=self._run, name=n, daemon=True) for n in names]
         for thread in self._threads:
             thread.start()
@@ -108,7 +110,7 @@ class Worker:
     def stop(self) -> None:
         """Let calls under way finish within `drain_seconds`; the rest stays due."""
         self._stopping.set()
-        end = time.monotonic() + self._settings.drain_seconds
+        end = time.monotonic() + self._tuning.drain_seconds
         for thread in self._threads:
             thread.join(max(0.0, end - time.monotonic()))
         if not self._threads:

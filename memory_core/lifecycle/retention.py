@@ -13,6 +13,9 @@ from memory_core.scoring import decay
 from memory_core.scoring.arrays import Rows, Scores
 from memory_core.storage.index.columns import Columns
 
+REHEARSAL_WEIGHT = 1.0
+"""The rate of decay is divided by 1 + w ln(1 + accesses)."""
+
 _LONG_TERM = TIERS.index("long_term")
 
 
@@ -42,4 +45,4 @@ def _retained(
     settings: DecaySettings,
 ) -> Scores:
     days = np.where(lasting, settings.long_term_half_life_days, settings.recent_half_life_days)
-    return decay.retention(age_s, days * decay.DAY, accesses, settings.rehearsal_weight)
+    return decay.retention(age_s, days * decay.DAY, accesses, REHEARSAL_WEIGHT)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.config import Settings
+from memory_core.config import DecaySettings, Settings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.lifecycle import model_work, retention, topics, turn_pairs
 from memory_core.records import (
@@ -56,6 +56,23 @@ _NAMES = ("", "kept", "unkept", "cold", "crowded", "over")
 
 
 @dataclass(frozen=True, slots=True)
+class TierTuning:
+    """Sizes and times of the tiers; those of an earlier system unless said otherwise."""
+
+    ring: int = 20
+    """The last turns of a conversation, which are active."""
+    silence_s: float = 3600.0
+    """After so long without a turn a conversation is over and its ring is emptied."""
+    sweep_s: float = 300.0
+    """Between two sweeps."""
+    check_turns: int = 20
+    """Captured turns after which a sweep is due at once."""
+    pair_s: float = 600.0
+    """A turn and its answer are a pair when no more lies between them; a design choice."""
+    bounds: tiers.Bounds = field(default_factory=tiers.Bounds)
+
+
+@dataclass(frozen=True, slots=True)
 class Swept:
     """How many memories a sweep moved, by reason; *pairs* are turns linked with their answers."""
 
@@ -81,33 +98,31 @@ def open_rows(view: View) -> Mask:
 
 
 def moves(
-    view: View, rows: Rows, settings: Settings, now: float, ended: Collection[str] = ()
+    view: View,
+    rows: Rows,
+    decay: DecaySettings,
+    tuning: TierTuning,
+    now: float,
+    ended: Collection[str] = (),
 ) -> dict[str, int]:
     """The memories of *rows* that change their tier at *now*: id -> move (scoring.tiers).
 
     *rows* are `open_rows`. The rings of the conversations *ended* (keys) are empty.
     """
-    columns, limits = view.columns, settings.tiers
+    columns, bounds = view.columns, tuning.bounds
     owners = np.stack([columns.visibility[rows], columns.agent[rows], columns.team[rows]])
     tier = columns.tier[rows]
     lasting = tier == tiers.LONG_TERM
-    full = np.count_nonzero(lasting) > limits.long_term_most
+    full = np.count_nonzero(lasting) > bounds.long_term_most
     held = tiers.Held(
         tier=tier,
         importance=columns.importance[rows],
-        retention=retention.of_rows(columns, rows, settings.decay, now),
+        retention=retention.of_rows(columns, rows, decay, now),
         age_s=now - columns.recorded_at[rows],
         recorded_at=columns.recorded_at[rows],
-        ringed=_ringed(view, rows, ended, settings, now),
+        ringed=_ringed(view, rows, ended, tuning, now),
         covered=_covered(view.graph, rows, (tier == tiers.ACTIVE) | (lasting & full)),
         owner=np.unique(owners, axis=1, return_inverse=True)[1].reshape(-1),
-    )
-    bounds = tiers.Bounds(
-        limits.keep_importance,
-        limits.cold_retention,
-        60.0 * limits.cold_minutes,
-        limits.recent_most,
-        limits.long_term_most,
     )
     found = tiers.next_moves(held, bounds)
     moving = np.flatnonzero(found != tiers.STAY)
@@ -125,17 +140,17 @@ def still_applies(memory: MemoryRecord, move: int) -> bool:
 
 
 def _ringed(
-    view: View, rows: Rows, ended: Collection[str], settings: Settings, now: float
+    view: View, rows: Rows, ended: Collection[str], tuning: TierTuning, now: float
 ) -> NDArray[np.bool_]:
     """True for active rows among the last turns of a conversation that still goes on."""
     columns = view.columns
     active = columns.tier[rows] == tiers.ACTIVE
     turns = rows[active]
     thread = columns.thread[turns]
-    inside = tiers.ringed(thread, columns.position[turns], settings.tiers.ring)
+    inside = tiers.ringed(thread, columns.position[turns], tuning.ring)
     over = {int(columns.thread[row]) for each in ended for row in columns.thread_rows(each)[:1]}
     last = _last(thread, columns.recorded_at[turns])
-    inside &= now - last < 60.0 * settings.tiers.silence_minutes
+    inside &= now - last < tuning.silence_s
     inside &= ~np.isin(thread, list(over))
     result = np.zeros(len(rows), dtype=np.bool_)
     result[active] = inside
@@ -182,11 +197,13 @@ class Tiers:
         gate: EmbedderGate,
         settings: Settings,
         clock: Callable[[], float],
+        tuning: TierTuning | None = None,
     ) -> None:
         """Sweep *store*; pairs are embedded, and topics found, with the embedder of *gate*."""
         self._store = store
         self._gate = gate
         self._settings = settings
+        self._tuning = tuning or TierTuning()
         self._clock = clock
         self._swept = clock()
         self._turns = 0
@@ -198,13 +215,13 @@ class Tiers:
         Only those important enough to be kept; the next sweep retires the others, unless their
         importance is raised before.
         """
-        limits = self._settings.tiers
+        tuning = self._tuning
         with self._store.reading() as view:
             columns = view.columns
             rows = columns.thread_rows(memory.thread)
             rows = rows[(columns.tier[rows] == tiers.ACTIVE) & np.isinf(columns.retired_at[rows])]
-            gone = rows[: max(0, len(rows) + 1 - limits.ring)]
-            gone = gone[columns.importance[gone] >= limits.keep_importance]
+            gone = rows[: max(0, len(rows) + 1 - tuning.ring)]
+            gone = gone[columns.importance[gone] >= tuning.bounds.keep_importance]
             return [columns.id(row) for row in gone.tolist()]
 
     def heard(self) -> None:
@@ -213,8 +230,8 @@ class Tiers:
 
     def sweep_if_due(self) -> None:
         """Sweep when it is time, or when enough turns were captured since. Raises as sweep."""
-        limits, waited = self._settings.tiers, elapsed(self._swept, self._clock())
-        if waited >= limits.sweep_seconds or self._turns >= limits.check_turns:
+        tuning, waited = self._tuning, elapsed(self._swept, self._clock())
+        if waited >= tuning.sweep_s or self._turns >= tuning.check_turns:
             self.sweep()
 
     def sweep(
@@ -241,12 +258,12 @@ class Tiers:
         if who is not None:
             held &= columns.agent == columns.code(who.agent, "agent")
         rows = np.flatnonzero(held).astype(np.int64)
-        found = moves(view, rows, self._settings, self._clock(), ended)
+        found = moves(view, rows, self._settings.decay, self._tuning, self._clock(), ended)
         found = dict(list(found.items())[:MOST])
         to_lasting = [id for id, move in found.items() if move in (tiers.COLD, tiers.CROWDED)]
         lasting = np.array([columns.row(id) for id in to_lasting], dtype=np.int64)
-        most_s = 60.0 * self._settings.tiers.pair_minutes
-        return _Plan(found, self._topics(view, lasting), turn_pairs.found(view, lasting, most_s))
+        pairs = turn_pairs.found(view, lasting, self._tuning.pair_s)
+        return _Plan(found, self._topics(view, lasting), pairs)
 
     def _topics(self, view: View, rows: Rows) -> dict[str, str]:
         """Topics, by id, for those of *rows* that have none: the nearest one of their scope.

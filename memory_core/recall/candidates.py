@@ -14,6 +14,9 @@ from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.index import bm25
 from memory_core.storage.view import View
 
+CANDIDATES = 50
+"""Rows that each of the three searches (whole vectors, passages, words) adds."""
+
 OFFSETS = tuple(activation.KERNEL)
 """Thread neighbours that join the candidates and take part in the kernel."""
 
@@ -101,7 +104,7 @@ def allow(view: View, cues: Cues, rows: Mask) -> Allowed:
 def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) -> Rows:
     """The rows to score, ascending: the best by words and by vectors with the turns around them,
     and what *signals* add."""
-    most = max(cues.settings.recall.candidates, 2 * cues.query.k)
+    most = max(CANDIDATES, 2 * cues.query.k)
     best = [
         bm25.best(cues.words.scores, most, allowed.searched)[0],
         view.nearest(cues.vector, most, part="whole", allowed=allowed.searched),

@@ -62,7 +62,7 @@ class Explainer:
             "fused": found.fused[place],
             **{name: values[place] for name, values in found.added.items()},
             "recency": 0.5 ** (age / decay.DAY / RECENCY_HALF_LIFE_DAYS),
-            "retention": retention.of_rows(columns, row, self._cues.settings.decay, now)[0],
+            "retention": retention.of_rows(columns, row, self._cues.decay, now)[0],
             "importance": columns.importance[row[0]],
         }
         known: Why = {n: round(float(v), 4) for n, v in signals.items() if v == v}

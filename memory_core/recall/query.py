@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import validation
-from memory_core.config import Settings
+from memory_core.config import DecaySettings
 from memory_core.embedding.base import Profile
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.recall.request import RecallRequest
@@ -101,7 +101,9 @@ class Cues:
     query: Query
     now: float
     """Epoch seconds."""
-    settings: Settings
+    decay: DecaySettings
+    mmr_lambda: float
+    """1 ranks by score alone; lower ones trade it for variety (Carbonell and Goldstein 1998)."""
     profile: Profile
     """Thresholds of the loaded model; the default ones while *has_model* is False."""
     has_model: bool
@@ -135,7 +137,8 @@ def ask(
     *,
     mind: Mind,
     profile: Profile | None,
-    settings: Settings,
+    decay: DecaySettings,
+    mmr_lambda: float,
     now: float,
 ) -> Cues:
     """The cues of *query*, asked by *who* at epoch seconds *now*.
@@ -152,7 +155,8 @@ def ask(
     return Cues(
         query,
         now,
-        settings,
+        decay,
+        mmr_lambda,
         profile or Profile(),
         profile is not None,
         mind,

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from memory_core import validation
-from memory_core.config import Settings
+from memory_core.config import DecaySettings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle.working_memory import Mind, Sessions
@@ -41,6 +41,9 @@ from memory_core.text.question import in_first_person
 
 log = logging.getLogger(__name__)
 
+MMR_LAMBDA = 1.0
+"""Off: 0.7 costs 2.3 points of recall@10 on LoCoMo and 8.6 on BEAM."""
+
 
 class Reader:
     """Finds the memories that answer a query; one instance serves all callers."""
@@ -49,10 +52,11 @@ class Reader:
         self,
         store: MemoryStore,
         gate: EmbedderGate,
-        settings: Settings,
+        decay: DecaySettings,
         clock: Callable[[], float],
         sessions: Sessions,
         accesses: Accesses,
+        mmr_lambda: float = MMR_LAMBDA,
     ) -> None:
         """Read from *store*; embed queries with what *gate* has loaded; *clock* gives the time.
 
@@ -61,7 +65,8 @@ class Reader:
         """
         self._store = store
         self._gate = gate
-        self._settings = settings
+        self._decay = decay
+        self._mmr_lambda = mmr_lambda
         self._clock = clock
         self._sessions = sessions
         self._accesses = accesses
@@ -156,7 +161,8 @@ class Reader:
             embedded,
             mind=mind,
             profile=None if embedder is None else embedder.profile,
-            settings=self._settings,
+            decay=self._decay,
+            mmr_lambda=self._mmr_lambda,
             now=self._clock(),
         )
 

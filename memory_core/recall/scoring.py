@@ -17,6 +17,9 @@ from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.view import View
 
+PASSAGE_WEIGHT, WHOLE_WEIGHT, LEXICAL_WEIGHT = 0.6, 0.4, 0.5
+"""Weights of the z-scores of vectors and words, searched on LoCoMo (docs/internals/recall.md)."""
+
 DOCUMENT_WORDS = 60
 """Turns of a thread without speakers that are longer than this on average are parts of a text."""
 
@@ -32,7 +35,7 @@ def score(view: View, cues: Cues, rows: Rows, signals: Sequence[Signal]) -> Cand
 
 
 def _fused(view: View, cues: Cues, rows: Rows) -> Candidates:
-    columns, weights = view.columns, cues.settings.recall
+    columns = view.columns
     talks = _in_dialogue(columns, rows)
     neighbours = {
         offset: np.where(talks, _places(rows, columns.neighbours_many(rows, offset)), -1)
@@ -46,9 +49,9 @@ def _fused(view: View, cues: Cues, rows: Rows) -> Candidates:
     trust = _trust(cues, exact)
     fused = fusion.fuse(
         [
-            (weights.passage_weight, passage),
-            (weights.whole_weight, whole),
-            (weights.lexical_weight * trust, nearby),
+            (PASSAGE_WEIGHT, passage),
+            (WHOLE_WEIGHT, whole),
+            (LEXICAL_WEIGHT * trust, nearby),
         ]
     )
     return Candidates(rows, passage, whole, lexical, nearby, trust, fused, fused, neighbours)

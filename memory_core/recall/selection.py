@@ -74,7 +74,7 @@ def _ranked(view: View, cues: Cues, found: Candidates) -> Rows:
     the same.
     """
     order = np.argsort(-found.score, kind="stable")
-    lambda_ = cues.settings.recall.mmr_lambda
+    lambda_ = cues.mmr_lambda
     if lambda_ >= 1.0 or view.vectors is None:
         return order
     overlap, same = cues.profile.cluster, (cues.profile.cluster + cues.profile.near_duplicate) / 2

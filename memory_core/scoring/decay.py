@@ -1,6 +1,7 @@
 """Retention and priming: how much of a memory is left without access.
 
-Retention decides the life cycle (sweep, prune, ties); ranking follows it within `cognition_bound`.
+Retention decides the life cycle (sweep, prune, ties); ranking follows it within 5 % of the
+spread of the scores.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ STRENGTH = 0.3
 def share(turns: int, rate: float) -> float:
     """e^(-rate x turns): what is left of priming *turns* after activation, from 1 towards 0.
 
-    Ranking uses it within `cognition_bound`.
+    Ranking uses it within 5 % of the spread of the scores.
     """
     return math.exp(-rate * turns)
 

@@ -18,6 +18,9 @@ it is cold, or because recent is full; long_term to retired because that is full
 PROTECTED_IMPORTANCE = 0.85
 """From here on a memory is a decision, a correction or an instruction and no cap retires it."""
 
+KEEP_IMPORTANCE = 0.5
+"""From here on a turn that leaves the ring is kept, else the next sweep retires it."""
+
 ACTIVE, RECENT, LONG_TERM = range(3)
 
 
@@ -43,13 +46,17 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Thresholds of the sweep; see config.TierSettings."""
+    """Thresholds of the sweep, those of an earlier system."""
 
-    keep_importance: float
-    cold_retention: float
-    cold_s: float
-    recent_most: int
-    long_term_most: int
+    keep_importance: float = KEEP_IMPORTANCE
+    cold_retention: float = 0.2
+    """Below it a recent memory is cold."""
+    cold_s: float = 300.0
+    """A younger memory is never cold."""
+    recent_most: int = 40
+    """Memories of one owner in recent."""
+    long_term_most: int = 100_000
+    """Memories of one owner in long_term."""
 
 
 def next_moves(held: Held, bounds: Bounds) -> NDArray[np.int8]:

@@ -95,7 +95,7 @@ def serve_http(call: Invocation, *, with_tokens: bool, allowed_hosts: Sequence[s
         tokens=tokens,
         host=settings.host,
         allowed_hosts=allowed_hosts,
-        more=[route.route(cast("Memory", memory), call.who, settings.limits)],
+        more=[route.route(cast("Memory", memory), call.who)],
     )
     if tokens is not None:
         tokens.ensure_first(settings.agent, settings.team)
@@ -119,12 +119,13 @@ def _limit_arenas() -> None:
 
 
 def _lazy_memory(settings: Settings) -> LazyMemory:
+    from server.gate import CallLimits
     from server.protocol.lazy_memory import LazyMemory
 
-    return LazyMemory(lambda: open_memory(settings), settings.limits.deadline_seconds)
+    return LazyMemory(lambda: open_memory(settings), CallLimits().deadline_seconds)
 
 
 def _server(call: Invocation, memory: LazyMemory) -> MCPServer:
     from server.protocol.server import build_server
 
-    return build_server(cast("Memory", memory), owner=call.who, limits=call.settings.limits)
+    return build_server(cast("Memory", memory), owner=call.who)

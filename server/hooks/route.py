@@ -11,10 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from memory_core.config import LimitSettings
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Identity
-from server.gate import Gate
+from server.gate import CallLimits, Gate
 from server.hooks.hooks import Answer, Hooks, silently
 from server.hooks.settings import PATH
 from server.identity import caller
@@ -29,7 +28,6 @@ SECONDS = 5.0
 def route(
     memory: Memory,
     owner: Identity,
-    limits: LimitSettings,
     clock: Callable[[], float] = time.time,
 ) -> Route:
     """The route. A hook captures and recalls, so its token needs the rights read and write.
@@ -37,7 +35,7 @@ def route(
     It answers 200 whatever fails: a hook must not block its client.
     """
     hooks = Hooks(memory, clock)
-    gate = Gate(limits.calls, min(SECONDS, limits.deadline_seconds))
+    gate = Gate(CallLimits().calls, SECONDS)
 
     async def hook(request: Request) -> Response:
         answer: Answer = {}

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from mcp.server import MCPServer
 from mcp.server.caching import CacheableMethod, CacheHint
 
-from memory_core.config import LimitSettings
 from memory_core.records import Identity
 from server import __version__
-from server.gate import Gate
+from server.gate import CallLimits, Gate
 from server.protocol.icon import ICONS
 from server.protocol.long_runs import Runs
 from server.protocol.prompts import Server, add_prompts
@@ -61,7 +60,7 @@ def build_server(
     memory: Memory,
     *,
     owner: Identity | None = None,
-    limits: LimitSettings | None = None,
+    limits: CallLimits | None = None,
     clock: Callable[[], float] = time.time,
 ) -> MCPServer[Any]:
     """The server, ready for any transport.
@@ -70,7 +69,7 @@ def build_server(
     seconds, for the age of memories.
     """
     owner = owner or Identity("me")
-    limits = limits or LimitSettings()
+    limits = limits or CallLimits()
     gate = Gate(limits.calls, limits.deadline_seconds)
     runs = Runs(gate, limits.consolidate_seconds)
     tools = Tools(memory, owner, gate, runs, clock)

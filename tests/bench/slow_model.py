@@ -35,10 +35,12 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from material import Prepared, machine, notes
 
 from memory_core.config import GistSettings, Settings
+from memory_core.enrichment.queue import EnrichmentTuning
 from memory_core.gist.encoder import choose
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 ME = Identity("me")
 WARM_UP = 50
@@ -73,9 +75,12 @@ def slow_server(seconds: float, over: threading.Event) -> ThreadingHTTPServer:
     return server
 
 
+AT_ONCE = Tuning(enrichment=EnrichmentTuning(gather_seconds=0.0))
+
+
 def asking(url: str) -> dict[str, Any]:
-    """The settings of an encoder that asks *url* at once, whatever it costs."""
-    gist = GistSettings(daily_tokens=10**9, gather_seconds=0.0)
+    """The settings of an encoder that asks *url*, whatever it costs."""
+    gist = GistSettings(daily_tokens=10**9)
     return {"encoder": "openai", "encoder_model": "slow", "encoder_url": url, "gist": gist}
 
 
@@ -102,7 +107,9 @@ def times_side_by_side(texts: list[str], url: str, seed: int) -> None:
     embedder.prepare(texts)
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         rules = Memory(Settings(data_dir=Path(one)), embedder=embedder)
-        model = Memory(Settings(data_dir=Path(other), **asking(url)), embedder=embedder)
+        model = Memory(
+            Settings(data_dir=Path(other), **asking(url)), embedder=embedder, tuning=AT_ONCE
+        )
         with rules, model:
             assert rules.wait_ready(60)
             assert model.wait_ready(60)
@@ -145,7 +152,7 @@ def child(directory: Path, url: str, writes: int, seed: int) -> None:
     embedder.prepare(texts)
     settings = Settings(data_dir=directory, **(asking(url) if url else {}))
     encoder = choose(settings, timeout_seconds=600.0)
-    with Memory(settings, embedder=embedder, encoder=encoder) as memory:
+    with Memory(settings, embedder=embedder, encoder=encoder, tuning=AT_ONCE) as memory:
         assert memory.wait_ready(60)
         for number, text in enumerate(texts[:WARM_UP]):
             memory.remember(ME, RememberRequest(text, session=f"s{number % SESSIONS}"))

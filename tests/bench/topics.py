@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.config import ConsolidationSettings, Settings
+from memory_core.config import Settings
+from memory_core.consolidate.steps import ConsolidationTuning
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import choose
 from memory_core.evaluation.conversation import Conversation
@@ -48,7 +49,7 @@ def vectors(conversation: Conversation, embedder: Embedder) -> NDArray[np.float3
 
 def topics(conversation: Conversation, made: NDArray[np.float32], threshold: float) -> list[str]:
     """The topic of each turn ("" for none) after as many sleeps as there are sessions."""
-    settings = ConsolidationSettings()
+    tuning = ConsolidationTuning()
     names = [turn.id for turn in conversation.turns]
     labels: list[str] = []
     for _, session in groupby(conversation.turns, lambda turn: turn.session):
@@ -59,8 +60,8 @@ def topics(conversation: Conversation, made: NDArray[np.float32], threshold: flo
             labels,
             names[:known],
             threshold=threshold,
-            most=settings.topic_members,
-            merge_at=settings.topic_merge,
+            most=tuning.topic_members,
+            merge_at=tuning.topic_merge,
         )
         sizes = Counter(found)
         labels = [

@@ -17,16 +17,19 @@ from memory_scenarios import shared
 
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.consolidate import run_log
+from memory_core.consolidate.steps import ConsolidationTuning
 from memory_core.errors import InvalidInput
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.runtime import Tuning
 
 Say = Callable[..., None]
 ME = Identity("me")
 NOW, DAY = 1_717_900_000.0, 86_400.0
-STILL = ConsolidationSettings(automatic=False, concept_members=3)
+STILL = ConsolidationSettings(automatic=False)
+TUNING = Tuning(consolidation=ConsolidationTuning(concept_members=3))
 FEW = 3
 """Changes in one transaction of a run."""
 
@@ -38,7 +41,7 @@ def open_memory(directory: Path, clock: Callable[[], float] = lambda: NOW) -> Me
     run_log.BATCH = FEW
     with mock.patch.object(Maintenance, "start"):
         settings = Settings(data_dir=directory, consolidation=STILL)
-        memory = Memory(settings, clock=clock, embedder=shared.ToyEmbedder())
+        memory = Memory(settings, clock=clock, embedder=shared.ToyEmbedder(), tuning=TUNING)
         assert memory.wait_ready(120)
     return memory
 

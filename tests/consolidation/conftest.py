@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memory_core.config import Settings
+from memory_core.config import DecaySettings
 from memory_core.consolidate.run import Consolidator, no_model
+from memory_core.consolidate.steps import ConsolidationTuning
 from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
@@ -67,11 +68,8 @@ class World:
         "Neighbours buy the dark rye bread that Tomas bakes from sour dough.",
     )
 
-    def __init__(self, directory: Path, *, model: bool = True, **consolidation: Any) -> None:
+    def __init__(self, directory: Path, *, model: bool = True, **tuning: Any) -> None:
         self.now = START
-        base = Settings()
-        chosen = base.consolidation.model_copy(update=consolidation)
-        self.settings = base.model_copy(update={"data_dir": directory, "consolidation": chosen})
         self.store = MemoryStore(directory, clock=self.clock, index_text=index_text)
         self.bag = BagOfWords()
         self.gate = EmbedderGate(lambda: self.bag if model else _no_model())
@@ -80,7 +78,14 @@ class World:
         if model:
             self.store.adopt("bag", self.bag.fingerprint, self.bag.dimension)
         self.store.catch_up()
-        self.consolidator = Consolidator(self.store, self.gate, no_model, self.settings, self.clock)
+        self.consolidator = Consolidator(
+            self.store,
+            self.gate,
+            no_model,
+            DecaySettings(),
+            self.clock,
+            tuning=ConsolidationTuning(**tuning),
+        )
 
     def clock(self) -> float:
         return self.now

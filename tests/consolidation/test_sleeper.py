@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from memory_core.config import ConsolidationSettings
 from memory_core.consolidate.run import Consolidator
 from memory_core.consolidate.run_log import RunLog
 from memory_core.consolidate.scheduler import Scheduler
@@ -19,16 +20,18 @@ OTHER = Identity("other", "crew")
 START = 1_700_000_000.0
 DAY, HOUR = 86_400.0, 3600.0
 
-OFF = {"every_turns": 0, "unconsolidated": 0, "idle_minutes": 0.0, "nightly": ""}
+OFF = {"every_turns": 0, "unconsolidated": 0, "idle_s": 0.0}
 
 Make = Callable[..., tuple[Any, Scheduler]]
 
 
 @pytest.fixture
 def asleep(make: Any) -> Make:
-    def build(*, keeps: bool = True, **settings: Any) -> tuple[Any, Scheduler]:
-        world = make(**{**OFF, **settings})
-        chosen = world.settings.consolidation
+    def build(
+        *, keeps: bool = True, automatic: bool = True, nightly: str = "", **tuning: Any
+    ) -> tuple[Any, Scheduler]:
+        world = make(**{**OFF, **tuning})
+        chosen = ConsolidationSettings(automatic=automatic, nightly=nightly)
         return world, Scheduler(world.store, world.consolidator, chosen, world.clock, lambda: keeps)
 
     return build
@@ -90,7 +93,7 @@ def test_when_too_many_have_no_summary(asleep: Make) -> None:
 
 
 def test_after_a_pause(asleep: Make) -> None:
-    world, sleeper = asleep(idle_minutes=30.0)
+    world, sleeper = asleep(idle_s=1800.0)
     for text in world.sailing:
         world.tell(text)
     world.now += 29 * 60.0
@@ -213,7 +216,7 @@ def test_closing_ends_a_run_and_nothing_of_it_remains(
 
 def _undone(asleep: Make) -> tuple[Any, Scheduler, list[str], str]:
     """A world in which the first run that began by itself was taken back."""
-    world, sleeper = asleep(every_turns=2, concept_members=3, min_age_days=0.0)
+    world, sleeper = asleep(every_turns=2, concept_members=3, min_age_s=0.0)
     ids = [world.tell(text, session="lake") for text in world.sailing]
     ids += [world.tell("I live in Linz."), world.tell("I no longer live in Linz.")]
     ids += [world.tell("an umbrella", importance=0.1, recorded_at=START - 90 * DAY)]
@@ -293,7 +296,7 @@ YEARS = 3650 * DAY
 
 
 def test_a_clock_that_is_set_back_ten_years_starts_one_run_and_then_goes_on(asleep: Make) -> None:
-    world, sleeper = asleep(idle_minutes=30.0, nightly="03:00")
+    world, sleeper = asleep(idle_s=1800.0, nightly="03:00")
     for text in world.sailing:
         world.tell(text)
     world.now += HOUR

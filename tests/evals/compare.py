@@ -22,7 +22,7 @@ from evals import earlier_systems
 from evals.cached import Cached
 from evals.recorded import RecordedEncoder
 
-from memory_core.config import ConsolidationSettings, RecallSettings, Settings
+from memory_core.config import ConsolidationSettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import choose
 from memory_core.evaluation import readers, runner
@@ -30,6 +30,7 @@ from memory_core.evaluation.baselines import BASELINES
 from memory_core.evaluation.conversation import Conversation, pooled
 from memory_core.evaluation.report import Report
 from memory_core.memory import Memory
+from memory_core.runtime import Tuning
 from server.cli import console
 from server.cli.evaluate import markdown
 
@@ -49,7 +50,7 @@ def compare(
 
     *facts*: with the recorded facts, which are those of the project's own dialogue.
     """
-    variants = {f"recall, mmr {MMR}": _opener(embedder, RecallSettings(mmr_lambda=MMR))}
+    variants = {f"recall, mmr {MMR}": _opener(embedder, tuning=Tuning(mmr_lambda=MMR))}
     if facts:  # the last one, since it adds to the store
         variants["recall, with facts"] = _extracting(embedder, RecordedEncoder(conversations[0]))
     report = runner.evaluate(
@@ -71,13 +72,13 @@ def compare(
 
 def _opener(
     embedder: Embedder,
-    recall: RecallSettings | None = None,
     encoder: RecordedEncoder | None = None,
+    tuning: Tuning | None = None,
 ) -> Callable[[Path], Memory]:
     def open_memory(folder: Path) -> Memory:
         still = ConsolidationSettings(automatic=False)  # no run while questions are asked
-        chosen = Settings(data_dir=folder, consolidation=still, recall=recall or RecallSettings())
-        return Memory(chosen, embedder=embedder, encoder=encoder)
+        chosen = Settings(data_dir=folder, consolidation=still)
+        return Memory(chosen, embedder=embedder, encoder=encoder, tuning=tuning)
 
     return open_memory
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, fields, replace
 from operator import add
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -26,20 +27,24 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from evals.cached import Cached
 from matplotlib.figure import Figure
 
-from memory_core.config import DecaySettings, Settings
+from memory_core.config import ConsolidationSettings, DecaySettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import choose
 from memory_core.errors import EncoderUnavailable, InvalidInput
 from memory_core.evaluation import metrics, readers
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 from memory_core.evaluation.metrics import without_repeats
+from memory_core.lifecycle import retention
+from memory_core.lifecycle.tiers import TierTuning
 from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity, MemoryRecord
+from memory_core.recall.signals import cognition
+from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.runtime import Tuning
 from memory_core.scoring import decay
+from memory_core.scoring.tiers import Bounds
 from server.cli import console
 
 DAYS = 182
@@ -60,16 +65,13 @@ WATCHED = 6
 READY_SECONDS = 300.0
 
 _WHO = Identity("evaluation")
-_NEVER = 1e15
-
-_STILL = {
-    "ring": 10**9,
-    "silence_minutes": _NEVER,
-    "cold_retention": 0.0,
-    "recent_most": 10**9,
-    "long_term_most": 10**9,
-}
-"""Tiers between which nothing moves, neither by a sweep nor in a sleep."""
+NEVER = 1e15
+STILL = TierTuning(
+    ring=10**9,
+    silence_s=NEVER,
+    bounds=Bounds(cold_retention=0.0, recent_most=10**9, long_term_most=10**9),
+)
+"""Tiers between which nothing moves, neither by a sweep nor in a run."""
 
 Progress = Callable[[int, int, str], None]
 
@@ -85,26 +87,13 @@ class Habits:
     rehearsal: bool = True
     sleep: bool = True
 
-    def applied(self, settings: Settings) -> Settings:
-        """*settings* for such a life; sweeps and sleep begin only when the life says so."""
-        bound = settings.recall.cognition_bound if self.cognition else 0.0
-        parts = {
-            "encoder": "passthrough",
-            "recall": settings.recall.model_copy(update={"cognition_bound": bound}),
-            "tiers": settings.tiers.model_copy(
-                update={
-                    "sweep_seconds": _NEVER,
-                    "check_turns": 10**9,
-                    **({} if self.tiers else _STILL),
-                }
-            ),
-            "consolidation": settings.consolidation.model_copy(update={"automatic": False}),
-        }
-        return settings.model_copy(update=parts)
-
     def tuning(self) -> Tuning:
-        """The constants of such a life."""
-        return Tuning(maintenance=MaintenanceTuning(round_seconds=60.0))
+        """The constants of such a life: sweeps and runs begin only when the life says so."""
+        tiers = TierTuning() if self.tiers else STILL
+        return Tuning(
+            maintenance=MaintenanceTuning(round_seconds=60.0),
+            tiers=replace(tiers, sweep_s=NEVER, check_turns=10**9),
+        )
 
 
 NEVER_SLEEPS = Habits(tiers=False, sleep=False)
@@ -153,7 +142,6 @@ class _Clock:
 
 def live(
     conversations: Sequence[Conversation],
-    settings: Settings,
     embedder: Embedder,
     habits: Habits,
     *,
@@ -171,11 +159,16 @@ def live(
     for number, conversation in enumerate(conversations):
         clock = _Clock()
         with tempfile.TemporaryDirectory(prefix="life-") as folder:
-            own = habits.applied(settings.model_copy(update={"data_dir": Path(folder)}))
-            with Memory(own, clock=clock, embedder=embedder, tuning=habits.tuning()) as memory:
+            still = ConsolidationSettings(automatic=False)
+            settings = Settings(data_dir=Path(folder), consolidation=still)
+            bound = cognition.BOUND if habits.cognition else 0.0
+            with (
+                patch.object(cognition, "BOUND", bound),
+                Memory(settings, clock=clock, embedder=embedder, tuning=habits.tuning()) as memory,
+            ):
                 if not memory.wait_ready(READY_SECONDS):
                     raise EncoderUnavailable("the model is not ready", "run `anamnesis health`")
-                _Life(memory, conversation, habits, clock, own.decay, lived).run(days)
+                _Life(memory, conversation, habits, clock, lived).run(days)
         if progress is not None:
             progress(number + 1, len(conversations), "life")
     return lived
@@ -183,7 +176,6 @@ def live(
 
 def ablation(
     conversations: Sequence[Conversation],
-    settings: Settings,
     embedder: Embedder,
     *,
     days: float = DAYS,
@@ -197,8 +189,8 @@ def ablation(
         if progress is not None:
             progress(done, len(chosen), f"without {name}" if name else "everything")
         found[name] = {
-            "one pass": live(conversations, settings, embedder, habits, days=0),
-            "life": live(conversations, settings, embedder, habits, days=days),
+            "one pass": live(conversations, embedder, habits, days=0),
+            "life": live(conversations, embedder, habits, days=days),
         }
     return found
 
@@ -212,14 +204,12 @@ class _Life:
         conversation: Conversation,
         habits: Habits,
         clock: _Clock,
-        decay_settings: DecaySettings,
         lived: Lived,
     ) -> None:
         self._memory = memory
         self._conversation = conversation
         self._habits = habits
         self._clock = clock
-        self._decay = decay_settings
         self._lived = lived
         self._turn_of: dict[str, str] = {}
         self._first: dict[str, str] = {}
@@ -320,7 +310,7 @@ class _Life:
         for id in self._watched():
             row = self._memory.get(_WHO, id)
             tier = "retired" if row.retired_at is not None else row.tier
-            retained = _retention(row, self._decay, self._clock.now)
+            (retained,) = retention.of_memories([row], DecaySettings(), self._clock.now).tolist()
             self._lived.course.append(Point(day, id, row.text, retained, tier))
 
     def _watched(self) -> list[str]:
@@ -330,14 +320,6 @@ class _Life:
         used = [turn for turn in turns if turn in asked][: WATCHED // 2]
         chosen = used + [turn for turn in turns if turn not in asked][: WATCHED - len(used)]
         return [id for id, turn in self._turn_of.items() if turn in chosen]
-
-
-def _retention(row: MemoryRecord, settings: DecaySettings, now: float) -> float:
-    last = row.recorded_at if row.last_accessed is None else row.last_accessed
-    lasting = row.tier == "long_term"
-    days = settings.long_term_half_life_days if lasting else settings.recent_half_life_days
-    weight = settings.rehearsal_weight
-    return float(decay.retention(now - last, days * decay.DAY, row.access_count, weight))
 
 
 def _sessions(conversation: Conversation) -> Iterator[list[Turn]]:
@@ -412,7 +394,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path, metavar="PNG")
     args = parser.parse_args()
     conversations = [found for file in args.files for found in readers.read(file)]
-    given = conversations, Settings(), Cached(choose(Settings()))
+    given = conversations, Cached(choose(Settings()))
     with console.progress("life") as move:
         if args.ablation:
             found = ablation(*given, days=args.days, progress=move)

@@ -9,7 +9,6 @@ import pytest
 from evals import life
 from evals.cached import Cached
 
-from memory_core.config import Settings
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation, Question, Turn
 
@@ -39,7 +38,7 @@ TALK = Conversation(
 
 
 def test_a_life_keeps_what_matters_and_lets_the_rest_go(toy: Any) -> None:
-    lived = life.live([TALK], Settings(), toy, life.Habits(), days=40)
+    lived = life.live([TALK], toy, life.Habits(), days=40)
     assert lived.recalls == [1.0, 1.0]
     assert (lived.skipped, lived.rows - lived.active) == (1, 1)  # "ok", and the greeting
     days = sorted({point.day for point in lived.course})
@@ -51,7 +50,7 @@ def test_a_life_keeps_what_matters_and_lets_the_rest_go(toy: Any) -> None:
 
 def test_what_nobody_recalls_fades_and_goes_to_long_term(toy: Any) -> None:
     habits = life.Habits(rehearsal=False)
-    lived = life.live([TALK], Settings(), toy, habits, days=40)
+    lived = life.live([TALK], toy, habits, days=40)
     fence = [point for point in lived.course if "fence" in point.text]
     assert [fence[0].tier, fence[-1].tier] == ["recent", "long_term"]
     retained = [point.retention for point in fence]
@@ -61,24 +60,24 @@ def test_what_nobody_recalls_fades_and_goes_to_long_term(toy: Any) -> None:
 
 
 def test_a_store_that_never_sleeps_keeps_all_rows_active(toy: Any) -> None:
-    lived = life.live([TALK], Settings(), toy, life.NEVER_SLEEPS, days=20)
+    lived = life.live([TALK], toy, life.NEVER_SLEEPS, days=20)
     assert lived.active == lived.rows == 5
 
 
 def test_without_the_gate_everything_is_kept(toy: Any) -> None:
     habits = life.Habits(gate=False, sleep=False)
-    lived = life.live([TALK], Settings(), toy, habits, days=0)
+    lived = life.live([TALK], toy, habits, days=0)
     assert (lived.rows, lived.skipped, lived.course) == (6, 0, [])
 
 
 def test_questions_without_an_answer_make_no_life(toy: Any) -> None:
     empty = Conversation("x", TALK.turns, TALK.questions[2:])
     with pytest.raises(InvalidInput):
-        life.live([empty], Settings(), toy, life.Habits())
+        life.live([empty], toy, life.Habits())
 
 
 def test_the_table_has_a_row_for_each_feature_left_out(toy: Any) -> None:
-    found = life.ablation([TALK], Settings(), toy, days=2)
+    found = life.ablation([TALK], toy, days=2)
     assert list(found) == ["", *life.FEATURES, "never sleeps"]
     rows = life.rows(found)
     assert [row["life"] for row in rows] == ["one pass", "life"] * len(found)

@@ -6,16 +6,18 @@ import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from memory_core.config import GistSettings, Settings
+from memory_core.enrichment.queue import EnrichmentTuning
 from memory_core.gist.base import GistEncoder
 from memory_core.gist.encoder import choose
 from memory_core.memory import Memory
+from memory_core.runtime import Tuning
 
 BACKENDS = ("claude", "ollama", "openai")
 PATHS = {"/v1/messages": "claude", "/api/chat": "ollama", "/v1/chat/completions": "openai"}
@@ -206,14 +208,19 @@ def chosen(server: ModelServer) -> Callable[..., dict[str, Any]]:
     return choose_one
 
 
+SIZES = {field.name for field in fields(EnrichmentTuning)}
+
+
 @pytest.fixture
 def opened(
     open_memory: Callable[..., Memory], chosen: Callable[..., dict[str, Any]]
 ) -> Callable[..., Memory]:
-    """Opens a memory whose encoder asks the server; its workers leave small batches alone."""
+    """Opens a memory whose encoder asks the server: (backend, name, gist settings and sizes)."""
 
-    def open_one(backend: str = "openai", name: str = "store", **gist: Any) -> Memory:
-        return open_memory(name, **chosen(backend, **gist))
+    def open_one(backend: str = "openai", name: str = "store", **given: Any) -> Memory:
+        sizes = {key: given.pop(key) for key in SIZES & given.keys()}
+        tuning = Tuning(enrichment=EnrichmentTuning(**sizes))
+        return open_memory(name, tuning=tuning, **chosen(backend, **given))
 
     return open_one
 

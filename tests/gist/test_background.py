@@ -16,11 +16,13 @@ from typing import Any
 import pytest
 
 from memory_core import config
+from memory_core.enrichment.queue import EnrichmentTuning
 from memory_core.errors import DiskFull
 from memory_core.memory import Memory
 from memory_core.records import JOBS, Identity
 from memory_core.remember import commit
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.runtime import Tuning
 
 ME = Identity("me")
 ROOT = Path(__file__).parents[2]
@@ -200,18 +202,20 @@ def test_a_call_under_way_at_the_end_is_waited_for(opened: Opened, server: Any) 
 ENCODE = """
 import importlib.util, os, sys
 from pathlib import Path
-from memory_core.config import GistSettings, Settings
+from memory_core.config import Settings
+from memory_core.enrichment.queue import EnrichmentTuning
 from memory_core.memory import Memory
 from memory_core.records import Identity
+from memory_core.runtime import Tuning
 
 spec = importlib.util.spec_from_file_location("conftest", "tests/conftest.py")
 shared = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(shared)
 settings = Settings(
-    data_dir=Path(sys.argv[1]), encoder="openai", encoder_model="newer", encoder_url=sys.argv[2],
-    gist=GistSettings(batch_turns=4, gather_seconds=3600.0),
+    data_dir=Path(sys.argv[1]), encoder="openai", encoder_model="newer", encoder_url=sys.argv[2]
 )
-memory = Memory(settings, embedder=shared.ToyEmbedder())
+tuning = Tuning(enrichment=EnrichmentTuning(batch_turns=4, gather_seconds=3600.0))
+memory = Memory(settings, embedder=shared.ToyEmbedder(), tuning=tuning)
 assert memory.wait_ready(60)
 memory.encode(Identity("me"), "2000-01-01")
 """
@@ -294,14 +298,15 @@ def test_bans_and_budget_can_stand_in_the_file(
         encoder_url = "{server.url}"
         [gist]
         daily_tokens = 5000
-        batch_turns = 1
         forbid_scopes = ["shared"]
         forbid_agents = ["diary"]
         """
     )
     loaded = config.load({"ANAMNESIS_CONFIG": str(file)})
     names = ("encoder", "encoder_model", "encoder_url", "gist")
-    memory = open_memory("store", **{name: getattr(loaded, name) for name in names})
+    given = {name: getattr(loaded, name) for name in names}
+    tuning = Tuning(enrichment=EnrichmentTuning(batch_turns=1))
+    memory = open_memory("store", tuning=tuning, **given)
     memory.remember(ME, RememberRequest("Shared: Tomasz counts.", scope="shared"))
     memory.remember(Identity("diary"), RememberRequest("Diary: Tomasz counts."))
     for n in range(40):

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from evals.recorded import FACTS
 
+from memory_core.enrichment.queue import EnrichmentTuning
 from memory_core.evaluation import readers
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.runtime import Tuning
 
 ME = Identity("me")
 QUESTION = "What is the telephone number of Felix?"
@@ -26,7 +28,11 @@ def told(
     open_memory: Callable[..., Memory], chosen: Callable[..., dict[str, Any]], server: Any
 ) -> tuple[Memory, str, Callable[[], None]]:
     """A memory with an answer among other talk, its id, and the extraction of its fact."""
-    memory = open_memory("store", **chosen("openai", batch_turns=1))
+    memory = open_memory(
+        "store",
+        tuning=Tuning(enrichment=EnrichmentTuning(batch_turns=1)),
+        **chosen("openai"),
+    )
     for n in range(80):
         memory.remember(ME, RememberRequest(f"Shop {n} sells bread, cheese and wine of kind {n}."))
     id = memory.remember(ME, RememberRequest(ANSWER, speaker="Felix")).id

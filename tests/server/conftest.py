@@ -14,7 +14,6 @@ import pytest
 from mcp import Client
 
 from memory_core.browse import Changed
-from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput, NotFound, TooLarge
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.recall.request import RecallRequest
@@ -38,6 +37,7 @@ from memory_core.records import (
     normalised,
 )
 from memory_core.remember.request import RememberRequest
+from server.gate import CallLimits
 from server.protocol.server import build_server
 
 NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z
@@ -253,8 +253,8 @@ def fake() -> FakeMemory:
 
 
 @pytest.fixture
-def limits() -> LimitSettings:
-    return LimitSettings()
+def limits() -> CallLimits:
+    return CallLimits()
 
 
 @pytest.fixture
@@ -263,7 +263,7 @@ def mode() -> str:
 
 
 @pytest.fixture
-def connect(fake: FakeMemory, limits: LimitSettings, mode: str) -> Callable[[], Any]:
+def connect(fake: FakeMemory, limits: CallLimits, mode: str) -> Callable[[], Any]:
     """A context manager: a client on the real server over the fake memory."""
 
     @asynccontextmanager

@@ -8,9 +8,8 @@ from typing import Any
 import anyio
 import pytest
 
-from memory_core.config import LimitSettings
 from memory_core.errors import Busy, StorageError
-from server.gate import Gate
+from server.gate import CallLimits, Gate
 
 pytestmark = pytest.mark.anyio
 
@@ -38,8 +37,8 @@ def stop() -> Any:
 
 
 @pytest.fixture
-def limits() -> LimitSettings:
-    return LimitSettings(calls=2, deadline_seconds=0.2, consolidate_seconds=0.2)
+def limits() -> CallLimits:
+    return CallLimits(calls=2, deadline_seconds=0.2, consolidate_seconds=0.2)
 
 
 async def test_a_late_call_is_answered_with_what_to_do_next(

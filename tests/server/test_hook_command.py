@@ -85,7 +85,7 @@ def listening_server(memory: Memory, **grants: str) -> Iterator[tuple[str, dict[
     tokens = Tokens(data)
     tokens.ensure_first("me", "")
     secrets = {name: tokens.add(name, "", rights.split()) for name, rights in grants.items()}
-    route = hook_route.route(memory, ME, memory.settings.limits, lambda: NOW)
+    route = hook_route.route(memory, ME, lambda: NOW)
     app = build_app(build_server(memory, clock=lambda: NOW), tokens=tokens, more=[route])
     server, bound = uvicorn.Server(listener.configured(app)), listener.bind("127.0.0.1", 0)
     url = f"http://127.0.0.1:{bound.getsockname()[1]}"

@@ -15,7 +15,6 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.routing import Route
 
-from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity
 from server.hooks.route import route
@@ -96,7 +95,7 @@ def tokens(tmp_path: Path) -> Tokens:
 @pytest.fixture
 def app(fake: Any, tokens: Tokens) -> Any:
     owner = Identity("me")
-    hook = route(fake, owner, LimitSettings())
+    hook = route(fake, owner)
     return build_app(build_server(fake, owner=owner), tokens=tokens, more=[hook])
 
 

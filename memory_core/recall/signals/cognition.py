@@ -1,6 +1,6 @@
 """Cognition: retention, importance, priming and the hot buffer, within a fixed bound.
 
-Ranking is by evidence: together these move a score by at most `cognition_bound` (5 %) of the spread
+Ranking is by evidence: together these move a score by at most BOUND (5 %) of the spread
 of all scores. Ranking by them alone costs most of the recall (docs/internals/design.md).
 """
 
@@ -16,6 +16,9 @@ from memory_core.recall.candidates import Allowed, Candidates, Signal, with_neig
 from memory_core.recall.query import Cues
 from memory_core.scoring.arrays import Rows, Scores
 from memory_core.storage.view import View
+
+BOUND = 0.05
+"""Share of the spread of all scores."""
 
 RETENTION_SHARE, IMPORTANCE_SHARE = 0.5, 0.5
 PRIMING_SHARE = 0.4
@@ -43,13 +46,12 @@ class Cognition(Signal):
     def score(self, view: View, cues: Cues, found: Candidates) -> Scores:
         """The prior of each candidate, times the bound and the spread of the scores."""
         spread = float(found.score.max() - found.score.min())
-        bound = cues.settings.recall.cognition_bound
-        return bound * spread * prior(view, cues, found.rows)
+        return BOUND * spread * prior(view, cues, found.rows)
 
 
 def prior(view: View, cues: Cues, rows: Rows) -> Scores:
     """The share of the bound that each of *rows* gets, 0 to 1."""
-    retained = retention.of_rows(view.columns, rows, cues.settings.decay, cues.now)
+    retained = retention.of_rows(view.columns, rows, cues.decay, cues.now)
     importance = np.maximum(view.columns.importance[rows], NORMAL)
     lasting = RETENTION_SHARE * retained + IMPORTANCE_SHARE * importance
     primed = cues.mind.primed

@@ -11,12 +11,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.recall.candidates import Allowed, Candidates, Signal
+from memory_core.recall.candidates import CANDIDATES, Allowed, Candidates, Signal
 from memory_core.recall.query import Cues
 from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.index import bm25
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.view import View
+
+WEIGHT = 0.3
+"""Of the evidence of a fact in the score of its sources."""
 
 SMALL = 1e-9
 
@@ -35,7 +38,7 @@ class Facts(Signal):
         facts = _facts(view, cues)
         if facts is None or not facts.any():
             return None
-        most = max(cues.settings.recall.candidates, 2 * cues.query.k)
+        most = max(CANDIDATES, 2 * cues.query.k)
         best = [
             bm25.best(cues.words.scores, most, facts)[0],
             view.nearest(cues.vector, most, part="whole", allowed=facts),
@@ -69,7 +72,7 @@ class Facts(Signal):
         evidence = evidence + _deviations(cosines, found.whole)
         best = np.zeros(len(found.rows))
         np.maximum.at(best, places, evidence)
-        return cues.settings.recall.fact_weight * best
+        return WEIGHT * best
 
 
 def _facts(view: View, cues: Cues) -> Mask | None:
