@@ -1,6 +1,7 @@
-"""What is left of a damaged journal: all that was not on a damaged page, and what is missing.
+"""Salvage returns all of a damaged journal that was not on a damaged page, and names the gaps.
 
-SQLite itself reads the whole journal beforehand; that is the oracle.
+SQLite itself reads the whole journal beforehand; that is the oracle. The last tests say why pages
+are read here and not by SQLite's own recovery.
 """
 
 from __future__ import annotations
@@ -9,21 +10,27 @@ import random
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
+from apsw import sqlite_extra
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.records import Change
-from memory_core.storage.backup.salvage import salvage
+from memory_core.storage.backup.salvage import find, salvage
 from memory_core.storage.backup.sqlite_pages import Pages
+from memory_core.storage.journal import files
+from memory_core.storage.journal.format import STORED, intact, intact_vectors
 from memory_core.storage.journal.journal import Journal
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "campaigns"))
 
+from damages import flip, truncate
 from journal_scenarios import MODEL, all_kinds, at_random
 
 PAGE = 4096
@@ -188,3 +195,109 @@ def test_no_bytes_make_the_reader_fail_or_hang(
     (folder / "db").write_bytes(bytes(header))
     (folder / "log").write_bytes(data)
     list(Pages(folder / "db", folder / "log").rows())
+
+
+# SQLite's own recovery
+
+
+def test_no_recovery_of_sqlite_comes_with_apsw() -> None:
+    """When this fails, compare the recovery below; if it finds as much, delete sqlite_pages.py.
+
+    It needs the virtual tables sqlite_dbdata, sqlite_dbptr and sqlite_dbpage. The command line of
+    SQLite is not ours to rely on: it may be missing, and Debian 12 builds it without sqlite_dbpage.
+    """
+    connection = apsw.Connection(":memory:")
+    modules = {name for (name,) in connection.execute("SELECT name FROM pragma_module_list")}
+    assert modules
+    assert not modules & {"sqlite_dbdata", "sqlite_dbptr", "sqlite_dbpage"}
+    assert not any(map(sqlite_extra.has, ("dbdata", "recover", "sqlite3_recover")))
+
+
+def read_by_sqlite(file: Path, last: int) -> tuple[set[int], set[int]]:
+    """Changes and vectors that SQLite finds one by one, by sequence; damaged ones left out.
+
+    Looking up each row reads only the pages on its way, so this finds what any query could.
+    """
+    vectors = "CAST(memory AS BLOB), CAST(fingerprint AS BLOB), CAST(parts AS BLOB)"
+    queries: list[tuple[str, Callable[[Any], bool]]] = [
+        (f"SELECT {STORED} FROM changes AS c WHERE seq = ?", intact),
+        (f"SELECT {vectors}, dimension, data, checksum FROM vectors WHERE seq = ?", intact_vectors),
+    ]
+    found: tuple[set[int], set[int]] = (set(), set())
+    connection = apsw.Connection(str(file))
+    for (sql, whole), rows in zip(queries, found, strict=True):
+        for seq in range(1, last + 1):
+            try:
+                read = connection.execute(sql, (seq,)).fetchall()
+            except (apsw.Error, UnicodeDecodeError):
+                continue
+            if read and whole(read[0]):
+                rows.add(seq)
+    connection.close(True)
+    return found
+
+
+def read_by_pages(file: Path) -> tuple[set[int], set[int]]:
+    """Changes and vectors that salvage finds, by sequence."""
+    found = find(Pages(file, files.log_of(file)))
+    return set(found.changes), set(found.vectors)
+
+
+LEAF, INTERIOR, INDEX_LEAF, INDEX_INTERIOR = 0x0D, 0x05, 0x0A, 0x02
+
+
+def some_bits(file: Path, order: random.Random) -> None:
+    for _ in range(4):
+        flip(file, [], order)
+
+
+def cut_short(file: Path, order: random.Random) -> None:
+    truncate(file, [], order)
+
+
+def header(file: Path, order: random.Random) -> None:
+    body = file.read_bytes()
+    file.write_bytes(bytes(PAGE) + body[PAGE:])
+
+
+def zeroed(*kinds: int, other: bool = False) -> Callable[[Path, random.Random], None]:
+    """Zero a page of one of the *kinds*, or with *other* of none of them."""
+
+    def zero(file: Path, order: random.Random) -> None:
+        body = bytearray(file.read_bytes())
+        pages = range(PAGE, len(body), PAGE)
+        start = order.choice([at for at in pages if (body[at] in kinds) != other])
+        body[start : start + PAGE] = bytes(PAGE)
+        file.write_bytes(bytes(body))
+
+    return zero
+
+
+DAMAGES: dict[str, Callable[[Path, random.Random], None]] = {
+    "some bits": some_bits,
+    "cut short": cut_short,
+    "header page": header,
+    "leaf": zeroed(LEAF),
+    "overflow page": zeroed(LEAF, INTERIOR, INDEX_LEAF, INDEX_INTERIOR, other=True),
+    "interior page": zeroed(INTERIOR),
+}
+SQLITE_LOSES_MORE = {"cut short", "header page", "interior page"}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_queries_of_sqlite_find_no_row_that_pages_do_not(whole: Path, damage: str) -> None:
+    file = whole.parent / f"{damage}.db"
+    last = everything(whole)["changes"][-1].seq
+    before = read_by_pages(whole / "journal.db")
+    assert read_by_sqlite(whole / "journal.db", last) == before
+    totals = [0, 0]
+    for seed in range(5):
+        shutil.copy(whole / "journal.db", file)
+        DAMAGES[damage](file, random.Random(f"{damage} {seed}"))
+        pages = read_by_pages(file)
+        queries = read_by_sqlite(file, last)
+        for ours, theirs, all_rows in zip(pages, queries, before, strict=True):
+            assert theirs <= ours <= all_rows
+        totals = [totals[0] + sum(map(len, pages)), totals[1] + sum(map(len, queries))]
+    if damage in SQLITE_LOSES_MORE:
+        assert totals[0] > totals[1]
