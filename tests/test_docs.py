@@ -343,6 +343,12 @@ def test_no_path_of_the_machine_it_was_written_on(path: Path) -> None:
     assert str(ROOT) not in text
 
 
+def test_every_command_has_its_place_in_the_documents() -> None:
+    titles = re.findall(r"^## (.+)$", (ROOT / "docs/commands.md").read_text("utf-8"), re.MULTILINE)
+    named = [name for title in titles for name in title.split(", ")]
+    assert sorted(named) == sorted({name.split()[0] for name in command_line.commands()})
+
+
 def test_the_changelog_is_about_this_version() -> None:
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.findall(r"^## (\S+)", text, re.MULTILINE)[0] == __version__

@@ -75,6 +75,17 @@ def test_every_path_in_a_document_exists(path: Path) -> None:
     assert [name for name in sorted(named - NO_FILES) if not list(ROOT.glob(name))] == []
 
 
+def test_no_comment_points_to_a_paper_that_is_not_here() -> None:
+    here = Path(__file__)
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for path in sources()
+        if path != here
+        for match in ELSEWHERE.finditer(said(path))
+    ]
+    assert found == []
+
+
 def test_every_path_in_the_notice_exists() -> None:
     named = _ARGUMENT.findall((ROOT / "NOTICE").read_text("utf-8"))
     assert named
