@@ -1,6 +1,6 @@
 """What the signals beyond vectors and BM25 cost a recall.
 
-Links, words nearby, words near in meaning, standing wishes, dates asked for.
+Links, words nearby, words near in meaning, standing preferences, dates asked for.
 
 Run: python tests/bench/signals.py [--memories 6000] [--questions 200] [--seed 7]. Each question is
 asked with and without them, in turn, in one process; the query embedding is made beforehand. Prints
@@ -58,7 +58,7 @@ def plain(terms: NDArray[np.floating], _: Any) -> NDArray[np.float64]:
 def without(memory: Memory, question: str) -> float:
     """The same recall, its added signals left out."""
     with (
-        patch.object(spreading, "follow", lambda store, asked, found, mask: found),
+        patch.object(spreading, "spread", lambda view, cues, found, allowed: found),
         patch.object(activation, "nearby_words", plain),
         patch.object(dates, "asks_when", lambda query: False),
         patch.object(bm25, "near_terms", lambda term: []),
