@@ -9,7 +9,7 @@ from memory_core.embedding.base import Embedder
 from memory_core.errors import InvalidInput
 from memory_core.records import MemoryRecord
 from memory_core.text import passages
-from memory_core.text.time import moments
+from memory_core.text.time import timestamps
 
 
 def embed_text(memory: MemoryRecord) -> str:
@@ -22,7 +22,7 @@ def index_text(memory: MemoryRecord) -> str:
     said = memory.text.casefold()
     labels = (label for label in (*memory.tags, *memory.keywords) if label.casefold() not in said)
     named = (_day_words(day) for day in memory.dates)
-    day = moments.day_words(memory.occurred_at)
+    day = timestamps.day_words(memory.occurred_at)
     return " ".join((day, memory.speaker, memory.text, *labels, *named))
 
 
@@ -32,7 +32,7 @@ def _day_words(day: str) -> str:
     "" also for what is no date: one malformed record must not stop the indexing of others.
     """
     try:
-        return moments.day_words(moments.moment(day, "dates")[0]) if len(day) == 10 else ""
+        return timestamps.day_words(timestamps.moment(day, "dates")[0]) if len(day) == 10 else ""
     except InvalidInput:
         return ""
 

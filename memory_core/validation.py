@@ -11,7 +11,7 @@ from memory_core.config import LimitSettings
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied, TooLarge
 from memory_core.records import VISIBILITIES, Identity, MemoryRecord, is_id
 from memory_core.text import normalise
-from memory_core.text.time import moments
+from memory_core.text.time import timestamps
 
 QUERY_CHARS = 2_000
 """Longest question, entity or topic."""
@@ -142,7 +142,7 @@ def reference(value: str, argument: str) -> str:
 def span(value: str, argument: str) -> tuple[float, float] | None:
     """The first and last moment of the ISO 8601 *value*, both inside; None for ""."""
     checked = text(value, argument, LABEL_CHARS, "pass a date such as 2024-05-07")
-    return moments.moment(checked, argument) if checked else None
+    return timestamps.moment(checked, argument) if checked else None
 
 
 def period(since: str, until: str) -> tuple[float | None, float | None]:
@@ -185,7 +185,7 @@ def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
         if (moment := getattr(memory, name)) is not None:
             number(moment, name, EPOCH_LEAST, EPOCH_MOST)
     for date in memory.dates:
-        moments.moment(date, "dates")
+        timestamps.moment(date, "dates")
 
 
 def write_scope(who: Identity, scope: str) -> str:

@@ -29,7 +29,7 @@ from memory_core.storage.index.vocabulary import TABLE, Spelling
 from memory_core.text import passages
 from memory_core.text.names.entities import entities
 from memory_core.text.question import order_asked
-from memory_core.text.time import dates
+from memory_core.text.time import dates, timestamps
 
 ME = Identity("me")
 DAY = 86_400.0
@@ -105,10 +105,11 @@ class Oracle:
 
     def _indexed(self, record: dict[str, Any]) -> str:
         text = record["text"]
-        extra = [tag for tag in record["tags"] if tag.casefold() not in text.casefold()]
+        labels = [*record["tags"], *record["keywords"]]
+        extra = [label for label in labels if label.casefold() not in text.casefold()]
         days = [d for d in record["dates"] if len(d) == 10]
-        written = [dates.day_words(dates.moment(d, "d")[0]) for d in days]
-        happened = dates.day_words(dates.moment(record["occurred_at"][:19] + "Z", "t")[0])
+        written = [timestamps.day_words(timestamps.moment(d, "d")[0]) for d in days]
+        happened = timestamps.day_words(timestamps.moment(record["occurred_at"][:19] + "Z", "t")[0])
         return " ".join([happened, record["speaker"], text, *extra, *written])
 
     def point(self, query: str) -> Floats:
@@ -278,7 +279,7 @@ def test_recall_ranks_by_the_recipe_and_by_its_links_alone(
 def test_filters_narrow_before_the_candidates_are_cut(told: Told, oracle: Oracle) -> None:
     question = "What did Nora say about the children and the dragon?"
     days = sorted({turn.when or 0.0 for turn in told.conversation.turns})
-    since, until = dates.iso(days[3]), dates.iso(days[5])
+    since, until = timestamps.iso(days[3]), timestamps.iso(days[5])
     inside = {
         id
         for id, turn in zip(told.ids, told.conversation.turns, strict=True)

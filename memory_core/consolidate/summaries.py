@@ -24,7 +24,7 @@ from memory_core.records import (
 )
 from memory_core.relations import duplicates
 from memory_core.text.passages import sentences
-from memory_core.text.time.moments import day_words
+from memory_core.text.time.timestamps import day_words
 from memory_core.text.words import content_words, count_words, is_plain, words
 
 SESSION_PREFIX = "Session summary:"

@@ -20,7 +20,7 @@ from memory_core.gist.base import AnswerFailure, GistEncoder, ServiceFailure, Us
 from memory_core.records import Change
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
-from memory_core.text.time import moments
+from memory_core.text.time import timestamps
 
 log = logging.getLogger(__name__)
 
@@ -169,7 +169,7 @@ class Budget:
         tx.append(Change("meta", USAGE, {"value": kept}, source="encoder"))
 
     def _day(self) -> str:
-        return moments.day_of(self._clock()).isoformat()
+        return timestamps.day_of(self._clock()).isoformat()
 
     def today(self) -> dict[str, int]:
         """Calls, failed calls and tokens of all processes on this UTC day."""

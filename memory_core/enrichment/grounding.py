@@ -13,7 +13,7 @@ from datetime import date
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
 from memory_core.text.numerals import is_number_word, numbers
-from memory_core.text.time import dates, moments
+from memory_core.text.time import dates, timestamps
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.time.rules import undated
 from memory_core.text.words import STOPWORDS, words
@@ -48,7 +48,7 @@ def ungrounded(text: str, sources: Sequence[Said]) -> str:
             return day
     if len(named) == dates.MOST_DATES:
         return named[-1]  # dates beyond the limit were not examined
-    rest = undated(bare, moments.day_of(last))
+    rest = undated(bare, timestamps.day_of(last))
     return (
         _foreign_address(text, said)
         or _foreign_number(rest, said, {*days, *named})
@@ -70,7 +70,7 @@ def _meant(day: str, sources: Sequence[Said]) -> bool:
         return any(day in number.offers for _, spoken, _ in sources for number in numbers(spoken))
     at = date.fromisoformat(day)
     for _, spoken, said_at in sources:
-        near = abs((at - moments.day_of(said_at)).days) <= _WEEK
+        near = abs((at - timestamps.day_of(said_at)).days) <= _WEEK
         weekday = any(WEEKDAYS.get(word) == at.weekday() for word in words(spoken))
         month = any(MONTHS.get(word) == at.month for word in words(spoken))
         named = any(str(at.day) in number.offers for number in numbers(spoken))
@@ -82,7 +82,7 @@ def _meant(day: str, sources: Sequence[Said]) -> bool:
 def _days(sources: Sequence[Said]) -> set[str]:
     """Every day, month and year that the sources name, and the days on which they were said."""
     named = {day for _, spoken, at in sources for day in dates.resolve(spoken, at)}
-    return named | {moments.day_of(at).isoformat() for _, _, at in sources}
+    return named | {timestamps.day_of(at).isoformat() for _, _, at in sources}
 
 
 def _foreign_address(text: str, said: str) -> str:

@@ -51,7 +51,7 @@ def has_evidence(cues: Cues, found: Candidates) -> Mask:
 
     Passing a filter that was asked for is evidence.
     """
-    if cues.filters or question.asks_anything(cues.query.text):
+    if cues.filters or question.names_no_topic(cues.query.text):
         return np.ones(len(found.rows), np.bool_)
     evident: Mask = (_nearness(found) >= UNRELATED) | (found.nearby > 0)
     for name in _EVIDENCE:
@@ -69,7 +69,7 @@ def judge(view: View, cues: Cues, found: Candidates, folded: Rows) -> float:
     *folded* are the places of candidates that another one stands for.
     """
     text = cues.query.text
-    if cues.period or (cues.filters and question.asks_anything(text)):
+    if cues.period or (cues.filters and question.names_no_topic(text)):
         return calibration.FILTERED
     evidence = _measure(view, cues, found, folded)
     sure = calibration.confidence(evidence)

@@ -231,5 +231,5 @@ def _within(columns: Columns, period: question.Period) -> Mask:
     within: Mask = (at >= period.first) & (at <= period.last)
     if not period.said:
         for row in np.flatnonzero(~within).tolist():
-            within[row] = any(question.names_day(date, period) for date in columns.dates(row))
+            within[row] = any(question.date_is_inside(date, period) for date in columns.dates(row))
     return within

@@ -14,7 +14,7 @@ from memory_core.records import MemoryRecord
 from memory_core.relations import duplicates
 from memory_core.relations.english import SELF, Statement, corrects, statements, verdict
 from memory_core.text.time import validity
-from memory_core.text.time.moments import iso
+from memory_core.text.time.timestamps import iso
 from memory_core.text.words import content_words
 
 __all__ = ["Correction", "Said", "correction", "corrects", "extends", "said"]

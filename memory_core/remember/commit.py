@@ -32,7 +32,7 @@ from memory_core.records import (
 )
 from memory_core.relations.corrections import Correction
 from memory_core.storage.journal.journal import Transaction
-from memory_core.text.time import moments
+from memory_core.text.time import timestamps
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ def _forgotten(tx: Transaction, prepared: Prepared) -> dict[str, float]:
 def _refused(memory: MemoryRecord, marks: Mapping[str, float]) -> Receipt:
     tombstone, at = next(iter(marks.items()))
     warning = (
-        f"this was forgotten on {moments.day_words(at)} and is not remembered again by itself; "
+        f"this was forgotten on {timestamps.day_words(at)} and is not remembered again by itself; "
         f"to remember it after all, pass replaces={tombstone}"
     )
     return Receipt(tombstone, "refused", memory.kind, memory.importance, warnings=(warning,))

@@ -1,8 +1,8 @@
-"""Numbers as people write them: "25", "twenty-five", "2.5 million", "half a dozen" (English).
+"""Numbers in English text: "25", "twenty-five", "2.5 million", "half a dozen".
 
-Each number of a text comes with its value in one notation, so that "three" and "3" are one number,
+Each number is returned with its value in one notation, so that "three" and "3" are one number,
 while "twenty-five" is neither 20 nor 5. Every token gets a letter of a small alphabet; a regular
-expression over these letters tells which tokens make one number, and a walk over them adds it up.
+expression over these letters finds the tokens of one number, and a walk over them adds it up.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LONGEST = 30
 _POINTING = frozenset(
     listed("the this that no every each any some which another other last next only right wrong")
 )
-"""Before "one" they make it a pronoun."""
+"""Words before "one" that make it a pronoun."""
 _UNCOUNTED = frozenset(listed("day another time way thing else"))
 _IDLE_FIRST = frozenset(listed("of name names aid class hand"))
 _IDLE_SECOND = frozenset(listed("per split every each few several"))
@@ -58,8 +58,8 @@ class Number:
 
     *offers* are the values that it states, in decimals ("8500", "0.5"), as a fraction where those
     do not end ("2/3"), as a time ("6:30", or "18:30" and "06:30" where the half of the day is
-    told) or as written ("3.11.4"). Whoever repeats it *needs* a source that offers one of these;
-    nothing is needed for a word that hardly counts ("the red one").
+    known) or as written ("3.11.4"). A text that repeats it *needs* a source that offers one of
+    these; a pronoun ("the red one") needs nothing.
     """
 
     written: str
@@ -98,9 +98,9 @@ def numbers(text: str) -> tuple[Number, ...]:
 
 
 def _parted(tokens: Sequence[_Token]) -> list[str]:
-    """Of "fifty-two thousand and four" also 52000 and 4: who says so may mean two numbers.
+    """[52000, 4] for "fifty-two thousand and four", which may mean two numbers; else [].
 
-    As a source it offers only the whole; a source has to offer the whole or both.
+    As a source it offers only the whole; a source of it has to offer the whole or both.
     """
     letters = "".join(token.letter for token in tokens)
     at = letters.find("S&") + 1
@@ -182,7 +182,7 @@ def _amount(digits: str) -> Fraction | None:
     return None
 
 
-# What tokens say together: the values that are needed, and more that are offered
+# The values that a group of tokens needs, and those that it offers besides
 
 _Said = tuple[set[str], set[str]]
 

@@ -1,4 +1,8 @@
-"""What kind of answer a question wants: help with something, or what the assistant said."""
+"""The intent of a query: the kind of answer that it asks for, its order and its period.
+
+Rules over English and German words. A query without such an intent is ranked by its words and
+meaning alone.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from datetime import date
 from math import inf
 
 from memory_core.text.time.dates import DateCue
-from memory_core.text.time.moments import day_of
 from memory_core.text.time.rules import undated
+from memory_core.text.time.timestamps import day_of
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, listed
+
+# The kind of answer
 
 _HELP = re.compile(
     r"\bhow (?:do|can|should|could|might|would) (?:i|we|you|one)\b"
@@ -45,7 +51,7 @@ _ANSWERED = re.compile(
 def asks_for_help(query: str) -> bool:
     """True when *query* asks how to do something, not for what was said or done before.
 
-    In English or German. What the user always wants ("always show units") is part of the answer.
+    The user's standing preferences ("always show units") belong to such an answer.
     """
     return _HELP.search(query) is not None and _LOOKS_BACK.search(query) is None
 
@@ -54,6 +60,8 @@ def asks_what_was_answered(query: str) -> bool:
     """True when *query* asks what the assistant said ("What did you recommend?")."""
     return _ANSWERED.search(query) is not None
 
+
+# The order
 
 _LATEST = re.compile(
     r"\b(latest|newest|(most|more) recent(ly)?|recently|lately|last time|currently|these days|now"
@@ -70,16 +78,18 @@ def order_asked(query: str) -> int:
     return bool(_LATEST.search(query)) - bool(_FIRST.search(query))
 
 
+# The people
+
 _NAME = re.compile(r"([^\W_]+(?:[-.][^\W_]+)*)(['’]s?(?!\w))?")
 _LONGEST = 3
-"""Words of a name at most."""
+"""Words of the longest name that is looked up."""
 
 
 def in_first_person(query: str, speaks: Callable[[str], bool]) -> str:
-    """*query* with "I" and "my" for the names of which *speaks* is true; as it is without any.
+    """*query* with "I" and "my" in place of each name for which *speaks*(name) is True.
 
-    A name is looked up as it is written and with capitals, the longest first. A word that says
-    nothing ("will", "may") is no name.
+    The longest names are tried first, as written and with capitals. A stopword ("will", "may") is
+    no name.
     """
     words = list(_NAME.finditer(query))
     parts, end, place = [], 0, 0
@@ -94,6 +104,8 @@ def in_first_person(query: str, speaks: Callable[[str], bool]) -> str:
         place += 1
     return "".join([*parts, query[end:]])
 
+
+# The period
 
 _SAYING = frozenset(
     listed(
@@ -114,14 +126,14 @@ DAY = 86_400.0
 _EPOCH = date(1970, 1, 1).toordinal()
 _SINCE = frozenset(("since", "seit"))
 _UNTIL = frozenset(("until", "till", "bis"))
-_EMPTY = _SINCE | STOPWORDS | GERMAN_STOPWORDS | _SAYING | _ANYTHING
+_WITHOUT_TOPIC = _SINCE | STOPWORDS | GERMAN_STOPWORDS | _SAYING | _ANYTHING
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From the first to the last second (epoch) that a question asks about; infinite when open.
+    """The first and last epoch second that a query asks about; infinite where it is open.
 
-    *said*: it asks what was said then, so that a date named in a later text does not count.
+    *said* is True when the query asks what was said then: a date named in a later text is no match.
     """
 
     first: float
@@ -132,16 +144,16 @@ class Period:
 def period_asked(
     query: str, cue: DateCue, now: float, names: Collection[str] = ()
 ) -> Period | None:
-    """The period that *query* asks about and nothing else, at epoch seconds *now*; else None.
+    """The period of *query* at epoch seconds *now*; None when it asks about anything else too.
 
-    *cue* is what dates.query_dates finds in it; *names* (case-folded) are those of people, who may
-    be asked about as well.
+    *cue* is what dates.query_dates finds in the query. *names* (case-folded) are people, whom it
+    may name besides.
     """
     if not cue:
         return None
     left = [word.casefold() for word in WORD.findall(undated(query, day_of(now)))]
     left = [word.removesuffix("'s").removesuffix("’s") for word in left]
-    if any(word not in _EMPTY and word not in names for word in left):
+    if any(word not in _WITHOUT_TOPIC and word not in names for word in left):
         return None
     days = [day for each in _days(cue, day_of(now)) for day in each]
     if not days:
@@ -160,8 +172,8 @@ def period_asked(
     return Period(first, end, said)
 
 
-def names_day(written: str, period: Period) -> bool:
-    """True when *written*, a date as dates.resolve gives it, lies whole inside *period*."""
+def date_is_inside(written: str, period: Period) -> bool:
+    """True when all of *written*, a date as dates.resolve returns it, lies inside *period*."""
     try:
         year, month, day = (*map(int, written.split("-")), 0, 0)[:3]
         first, last = date(year, month or 1, day or 1), date(year, month or 12, day or 1)
@@ -173,14 +185,14 @@ def names_day(written: str, period: Period) -> bool:
     return period.first <= start and end <= period.last
 
 
-def asks_anything(query: str) -> bool:
-    """True when *query* ("what did I say?") says nothing itself: its filters are all it asks."""
+def names_no_topic(query: str) -> bool:
+    """True when *query* ("what did I say?") has no word of content: only its filters select."""
     words = [word.casefold() for word in WORD.findall(query)]
-    return bool(words) and all(word in _EMPTY for word in words)
+    return bool(words) and all(word in _WITHOUT_TOPIC for word in words)
 
 
 def _days(cue: DateCue, today: date) -> list[tuple[date, date]]:
-    """First and last day of everything that *cue* names; without a year the latest that began."""
+    """First and last day of each date in *cue*; without a year, the latest one that has begun."""
     found = [(date.fromordinal(first), date.fromordinal(last)) for first, last in cue.spans]
     for year, month, day in cue.days:
         known = _latest(year, month, day, today)

@@ -1,4 +1,4 @@
-"""The relevance gate of passive capture: what is not worth keeping, by its form."""
+"""The relevance gate of passive capture: turns to skip, by their form, and echoes of recalls."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _CODED = re.compile(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
 
 
 def gate(text: str) -> str:
-    """Why *text* is not worth capturing on its own, or "" when it is.
+    """The reason not to capture *text*, "" when there is none.
 
-    "too short", "only stopwords", "interruption", "system reminder", "stack trace", "log lines",
-    "encoded data", "structured data". Noise counts when it makes up most of the text: a question
-    about a stack trace passes.
+    One of "too short", "only stopwords", "interruption", "system reminder", "stack trace", "log
+    lines", "encoded data", "structured data". Noise counts when it makes up most of the text: a
+    question about a stack trace passes.
     """
     rest = text[:20_000]
     for name, stripped in (
@@ -103,7 +103,7 @@ _BLOCK = re.compile(
     r"<(recalled-[0-9a-f]{8})>.*?(?:</\1>|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""A block of recalled text as the text channel draws it, also one that was cut off."""
+"""A block of recalled text as the text channel renders it, also one that was cut off."""
 
 LEAST_WORDS = 4
 """Words that a sentence must have to count as an echo."""
@@ -120,11 +120,11 @@ def without_recalled(text: str) -> str:
 
 
 def echoed(text: str, sources: Sequence[str]) -> int | None:
-    """The place of the source that *text* repeats most of; None when *text* says anything else.
+    """The index of the source that *text* repeats most of; None when *text* adds anything.
 
-    Sentences are compared word by word: a changed number, name or word makes another sentence. The
-    sentences that are not repeated may only introduce ("Here is what I remember"), so that a
-    correction of recalled text, or an addition to it, is never taken for an echo.
+    Sentences are compared word by word: a changed number, name or word makes another sentence. Any
+    other sentence may only introduce ("Here is what I remember"), so a correction of recalled text,
+    or an addition to it, is no echo.
     """
     known = [f" {' '.join(words(source))} " for source in sources]
     held = [0] * len(known)

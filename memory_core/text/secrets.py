@@ -273,8 +273,7 @@ _CHANGES = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=
 
 
 def _is_random(value: str) -> bool:
-    """True for what was drawn by lot: a UUID, or ten characters in a row that mix letters and
-    digits in no order."""
+    """True for random strings: a UUID, or ten characters in a row that mix letters and digits."""
     if _UUID.fullmatch(value.rstrip(".")):
         return True
     runs = re.findall(r"[A-Za-z0-9+/]{10,}", value)

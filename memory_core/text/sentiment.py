@@ -21,7 +21,7 @@ LEXICON = Path(__file__).parent / "data" / "vader.txt"
 """A word and its mean rating from -4 to 4 a line."""
 
 HEAD_CHARS = 2000
-"""Only the beginning of a longer text is read, which keeps long pastes cheap."""
+"""Characters of a longer text that are read, so that long pastes stay cheap."""
 
 SOFTENED = 15.0
 """valence = x / sqrt(x^2 + 15) for the sum x of the ratings (Hutto and Gilbert 2014)."""

@@ -10,13 +10,11 @@ from memory_core.errors import InvalidInput
 from memory_core.text.time.dates import (
     DateCue,
     asks_when,
-    day_words,
-    iso,
-    moment,
     query_dates,
     resolve,
     temporal_match,
 )
+from memory_core.text.time.timestamps import day_words, iso, moment
 from memory_core.text.words import listed
 
 WEDNESDAY = datetime(2024, 5, 8, 15, 30, tzinfo=UTC).timestamp()

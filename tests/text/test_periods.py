@@ -64,8 +64,8 @@ def test_before_after_and_until_are_open(query: str, inside: str, outside: str) 
     noon = {day: datetime.fromisoformat(f"{day}T12:00Z").timestamp() for day in (inside, outside)}
     assert found.first <= noon[inside] <= found.last
     assert not found.first <= noon[outside] <= found.last
-    assert question.names_day(inside, found)
-    assert not question.names_day(outside, found)
+    assert question.date_is_inside(inside, found)
+    assert not question.date_is_inside(outside, found)
 
 
 @pytest.mark.parametrize(
@@ -100,18 +100,18 @@ def test_a_question_with_content_of_its_own_is_none(query: str) -> None:
 def test_a_named_date_counts_when_it_lies_inside(written: str, inside: bool) -> None:
     week = period_asked("what happened last week", NOW)
     assert week is not None
-    assert question.names_day(written, week) == inside
+    assert question.date_is_inside(written, week) == inside
 
 
 def test_a_month_lies_inside_its_year() -> None:
     year = period_asked("what happened in 2023", NOW)
     assert year is not None
-    assert question.names_day("2023-02", year)
-    assert question.names_day("2023", year)
+    assert question.date_is_inside("2023-02", year)
+    assert question.date_is_inside("2023", year)
 
 
 @pytest.mark.parametrize("query", ["what did I say?", "anything", "What do you remember?"])
 def test_a_question_without_content_asks_anything(query: str) -> None:
-    assert question.asks_anything(query)
-    assert not question.asks_anything(query + " boiler")
-    assert not question.asks_anything("")
+    assert question.names_no_topic(query)
+    assert not question.names_no_topic(query + " boiler")
+    assert not question.names_no_topic("")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_core.text.time.moments import iso
+from memory_core.text.time.timestamps import iso
 from memory_core.text.time.validity import bounds
 
 SAID = 1_772_000_000.0

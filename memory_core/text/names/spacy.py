@@ -1,6 +1,6 @@
-"""Names by a spaCy pipeline, for those who have one; the rules of `entities` stay.
+"""Names found by a spaCy pipeline, in addition to those of the rules (entities.py).
 
-The only file that imports spaCy. Its models are not on PyPI: whoever wants one installs it.
+The only file that imports spaCy. Its models are not on PyPI; the user installs one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 NAMED = frozenset(
     "PERSON PER ORG GPE LOC FAC PRODUCT EVENT WORK_OF_ART NORP MISC".split()  # noqa: SIM905
 )
-"""Labels of what has a name; dates, amounts and numbers have none."""
+"""Labels of names; the others are dates, amounts and numbers."""
 
 
 class SpacyNames:
-    """The names that one spaCy pipeline finds. Thread-safe; loaded when it is first asked."""
+    """The names that one spaCy pipeline finds. Thread-safe; loaded by the first call."""
 
     def __init__(self, model: str) -> None:
         """*model*: a package such as en_core_web_sm, or the folder of a pipeline."""

@@ -1,4 +1,4 @@
-"""Dates named in a text: made absolute when it is remembered, matched when it is asked for.
+"""Dates named in a text: made absolute when it is stored, matched when it is recalled.
 
 Relative words count from the UTC day on which the text was said. Conventions: "last Friday" is the
 latest Friday before that day, "next Friday" the first after it, "this Friday" the first from it on;
@@ -18,19 +18,8 @@ from datetime import date
 from functools import lru_cache
 
 from memory_core.text.time.mentions import Mention, tense
-from memory_core.text.time.moments import day_of, day_words, iso, moment
 from memory_core.text.time.rules import mentions
-
-__all__ = [
-    "DateCue",
-    "asks_when",
-    "day_words",
-    "iso",
-    "moment",
-    "query_dates",
-    "resolve",
-    "temporal_match",
-]
+from memory_core.text.time.timestamps import day_of
 
 MOST_DATES = 32
 """Dates kept of one text."""

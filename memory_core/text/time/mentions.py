@@ -1,4 +1,4 @@
-"""A date as it is named, and the calendar arithmetic that makes one."""
+"""Dates as a text names them, the calendar arithmetic for them, and the tense around them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from datetime import MAXYEAR, MINYEAR, date, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A date as it is named: 0 is an unset part. *through* is the last day of the span of days
-    that a week or a weekend is, *since* its first."""
+    """A date as a text names it; an unset part is 0.
+
+    A week or a weekend also has the first day of its span, *since*, and the last, *through*.
+    """
 
     year: int = 0
     month: int = 0
@@ -99,7 +101,7 @@ _CLAUSE_END = re.compile(r"[.!?;\n]")
 
 
 def tense(text: str, place: int) -> int:
-    """-1 when the clause around *place* tells of the past, 1 of the future, 0 when none can say."""
+    """-1 when the clause around *place* is about the past, 1 about the future, 0 when unclear."""
     before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
     after = _CLAUSE_END.split(text[place : place + 80])[0]
     for clause in (before, after):
@@ -110,7 +112,7 @@ def tense(text: str, place: int) -> int:
     return 0
 
 
-def tells_of_past(text: str, place: int) -> bool:
-    """True when the clause up to *place* speaks of the past and not of the future."""
+def is_about_past(text: str, place: int) -> bool:
+    """True when the clause up to *place* is about the past and not about the future."""
     before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
     return _PAST.search(before) is not None and _FUTURE.search(before) is None

@@ -23,13 +23,13 @@ from memory_core.text.time.lexicon import (
 )
 from memory_core.text.time.mentions import (
     Mention,
+    is_about_past,
     known,
     month_from,
     on_day,
     real_day,
     season_from,
     shifted,
-    tells_of_past,
     tense,
     week,
     weekday_near,
@@ -273,7 +273,7 @@ def _year_alone(match: re.Match[str], _today: date) -> list[Mention]:
 
 def _in_time(match: re.Match[str], today: date) -> list[Mention]:
     """ "in two weeks" is a date ahead; in a clause about the past it is a duration."""
-    return [] if tells_of_past(match.string, match.start()) else _ahead(match, today)
+    return [] if is_about_past(match.string, match.start()) else _ahead(match, today)
 
 
 _NOT_A_YEAR_BEFORE = (

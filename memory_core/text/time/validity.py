@@ -1,12 +1,12 @@
-"""For how long a text says that something holds: "until Friday", "for two weeks", "from ... to",
-"bis 31. März"."""
+"""The time for which a statement holds by its own words: "until Friday", "for two weeks",
+"from ... to", "bis 31. März"."""
 
 from __future__ import annotations
 
 import re
 
 from memory_core.text.time import dates
-from memory_core.text.time.moments import DAY, day_of, moment
+from memory_core.text.time.timestamps import DAY, day_of, moment
 from memory_core.text.words import listed
 
 _END = re.compile(
@@ -32,9 +32,9 @@ _HERE = re.compile(r"\b(?:is|are|am|'m|'s|'re|will|stay(?:s|ing)?|liv(?:e|es|ing
 
 
 def bounds(text: str, said_at: float) -> tuple[float | None, float | None]:
-    """First and last moment for which *text*, said at epoch seconds *said_at*, says it holds.
+    """The first and last epoch second at which *text*, said at *said_at*, holds by its own words.
 
-    None where it says nothing, and for what is told of the past.
+    None for an end that it does not name, and (None, None) for statements about the past.
     """
     start, end = _span(text, said_at)
     if end is None:
@@ -61,7 +61,7 @@ def _day(words: str, said_at: float) -> tuple[float, float] | None:
 
 
 def _length(text: str, said_at: float) -> float | None:
-    """The end of "for two weeks" and of "this week only", told of the present."""
+    """The end of "for two weeks" and of "this week only" in a statement about the present."""
     if _HERE.search(text) is None:
         return None
     length = _LENGTH.search(text)

@@ -1,4 +1,4 @@
-"""Moments: ISO 8601 in, epoch seconds out, and back. All in UTC; no local time zone is asked."""
+"""Timestamps: ISO 8601 to epoch seconds and back, in UTC; the local time zone is not used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ALLOWED = "use 2024, 2024-05, 2024-05-07, 2024-05-07T13:56 or 2024-05-07T13:56:
 def day_of(at: float) -> date:
     """The UTC day of epoch seconds *at*.
 
-    Years outside 1-9999 give the nearest day, NaN the epoch. Never raises.
+    Years outside 1-9999 return the nearest day, NaN the epoch. Never raises.
     """
     if math.isnan(at):
         return date.fromordinal(_EPOCH)
@@ -56,9 +56,9 @@ def day_words(at: float) -> str:
 def moment(value: str, argument: str) -> tuple[float, float]:
     """The first and last moment, in epoch seconds, that the ISO 8601 *value* covers.
 
-    Both ends are inside. A year, month or day covers all of it; a time covers the minute, second
-    or fraction that it is written to. Without offset it is UTC. Raises InvalidInput that names
-    *argument* and the forms allowed.
+    Both ends are inclusive. A year, month or day covers all of it; a time covers the minute, second
+    or fraction of its last digit. Without offset it is UTC. Raises InvalidInput that names
+    *argument* and the allowed forms.
     """
     match = _FORM.fullmatch(value.strip())
     if match is None:
