@@ -277,13 +277,18 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A recalled memory, its fused score, its neighbours and why it was chosen."""
+    """A recalled memory, its fused score, its neighbours and why it was chosen.
+
+    `doubted_by` is the id of a later memory that may put it out of date, from `doubtful_since` on.
+    """
 
     memory: MemoryRecord
     score: float
     before: tuple[Neighbour, ...] = ()
     after: tuple[Neighbour, ...] = ()
     why: Mapping[str, float | str] = field(default_factory=dict)
+    doubted_by: str = ""
+    doubtful_since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

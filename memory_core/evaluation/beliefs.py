@@ -175,8 +175,9 @@ class _Play:
 
     def _state(self, who: Identity, id: str) -> tuple[bool, bool, bool]:
         """Whether a memory is superseded, marked as doubtful, retired."""
-        record = self._memory.get(who, id)
-        return bool(record.superseded_by), doubtful(record), record.retired_at is not None
+        hit = self._memory.recall(who, RecallRequest(id)).hits[0]
+        record = hit.memory
+        return bool(record.superseded_by), bool(hit.doubted_by), record.retired_at is not None
 
     # The parts
 
@@ -356,12 +357,7 @@ class _Play:
 
 def marked(hit: Hit) -> bool:
     """True when the answer says of a memory that it is, or may be, out of date."""
-    return bool(hit.memory.superseded_by) or doubtful(hit.memory)
-
-
-def doubtful(record: Any) -> bool:
-    """True when a memory may be out of date."""
-    return bool(getattr(record, "doubted_by", ""))
+    return bool(hit.memory.superseded_by or hit.doubted_by)
 
 
 def _is(hit: Hit, id: str) -> bool:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from memory_core.lifecycle.working_memory import Activation
+from memory_core.recall.candidates import successors
 from memory_core.recall.query import Query
 from memory_core.records import Hit, Identity, MemoryRecord, Neighbour, Recollection
+from memory_core.relations import duplicates
 from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.columns import Columns
@@ -74,6 +76,8 @@ class Located:
     after: list[list[str]] = field(default_factory=list)
     recent: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
+    doubted: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    """Of the hits that may be out of date, the id that says so and when it was said."""
 
 
 def locate(view: View, who: Identity, query: Query, chosen: Chosen, valid: Mask) -> Located:
@@ -95,7 +99,25 @@ def locate(view: View, who: Identity, query: Query, chosen: Chosen, valid: Mask)
         [_along(columns, row, 1, query.context, valid) for row in chosen.rows],
         recent,
         [columns.id(each.row) for each in chosen.rejected],
+        {columns.id(row): by for row in chosen.rows if (by := _doubt(view, row, query.as_of))},
     )
+
+
+def _doubt(view: View, row: int, as_of: float | None) -> tuple[str, float] | None:
+    """The newest memory that puts *row* in doubt, its id and when it was said; None for none.
+
+    What was replaced or forgotten doubts nothing, nor what was not known at *as_of*.
+    """
+    columns = view.columns
+    known = [
+        origin
+        for origin in successors(view, row, duplicates.DOUBTS)
+        if not columns.replaced[origin] and (as_of is None or columns.recorded_at[origin] <= as_of)
+    ]
+    if not known or columns.superseded[row]:
+        return None
+    newest = max(known, key=lambda origin: float(columns.occurred_at[origin]))
+    return columns.id(newest), float(columns.occurred_at[newest])
 
 
 def _along(columns: Columns, row: int, step: int, most: int, valid: Mask) -> list[str]:
@@ -138,6 +160,7 @@ def attach(
             _neighbours(memories, located.before[place]),
             _neighbours(memories, located.after[place]),
             chosen.why[place] if chosen.why else {},
+            *located.doubted.get(id, ("", None)),
         )
         for place, id in enumerate(located.hits)
         if id in memories

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from memory_core.recall.query import Cues
+from memory_core.relations import duplicates
 from memory_core.scoring import activation
 from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.index import bm25
@@ -115,7 +116,20 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
         rows for signal in signals if (rows := signal.candidates(view, cues, allowed)) is not None
     ]
     rows = np.unique(np.concatenate(found))
+    newer = [origin for row in rows.tolist() for origin in successors(view, row)]
+    rows = np.union1d(rows, np.array(newer, np.int64))
     return rows[allowed.rows[rows]]
+
+
+def successors(view: View, row: int, *kinds: str) -> list[int]:
+    """The rows that update *row* or put it in doubt, by a link of *kinds* that still holds."""
+    graph = view.graph
+    return [
+        origin
+        for kind in kinds or (duplicates.UPDATES, duplicates.DOUBTS)
+        for origin in graph.origins(row, kind)
+        if graph.weight(origin, row, kind) >= 0.5
+    ]
 
 
 def with_neighbours(view: View, rows: Rows, allowed: Allowed) -> Rows:

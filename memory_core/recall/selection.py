@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.recall.candidates import Candidates
+from memory_core.recall.candidates import Candidates, successors
 from memory_core.recall.confidence import has_evidence
 from memory_core.recall.query import Cues
 from memory_core.records import KINDS
@@ -126,17 +126,16 @@ def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows) -> Rows:
 
 
 def _updated(view: View, places: Mapping[int, int], at: float) -> dict[int, int]:
-    """The places of rows that another one of *places* updates, with the place of that one.
+    """The places of rows that another one of *places* updates or doubts, with that one's place.
 
     An update that did not yet hold or no longer holds *at* that moment does not count.
     """
-    columns, graph = view.columns, view.graph
+    columns = view.columns
     found: dict[int, int] = {}
     for row, place in places.items():
-        for origin in graph.origins(row, duplicates.UPDATES):
+        for origin in successors(view, row):
             holds = columns.valid_until[origin] >= at >= columns.valid_from[origin]
-            kept = graph.weight(origin, row, duplicates.UPDATES) >= 0.5  # not taken back
-            if kept and origin in places and holds and columns.recorded_at[origin] <= at:
+            if origin in places and holds and columns.recorded_at[origin] <= at:
                 found[place] = places[origin]
     return found
 

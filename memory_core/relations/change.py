@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -170,6 +170,18 @@ class Sentence:
     tokens: tuple[str, ...]
     content: frozenset[str]
     cues: frozenset[str]
+
+
+RARE_SHARE, RARE_LEAST = 0.02, 3
+"""A word that more of the texts hold than this share, or this number, names no one thing."""
+
+
+def rare_in(
+    frequency: Callable[[str], int], texts: int, terms: Callable[[str], Iterable[str]]
+) -> Rare:
+    """True for words of which each term is in few of a store's *texts*, by its *frequency*."""
+    most = max(RARE_LEAST, RARE_SHARE * texts)
+    return lambda word: all(frequency(term) <= most for term in terms(word))
 
 
 def signals_change(text: str) -> bool:

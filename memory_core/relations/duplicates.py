@@ -18,6 +18,10 @@ CONTRADICTS = "contradicts"
 EXTENDS = "extends"
 SIMILAR = "similar"
 DUPLICATE_OF = "duplicate_of"
+DOUBTS = "doubts"
+"""The link from a later memory to an earlier one that it may put out of date; see change.py."""
+KEPT_BOTH = "kept_both"
+"""The link between two memories of which somebody decided that both hold."""
 RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
 """Kinds of links from a later memory to the one that it changes."""
 

@@ -31,8 +31,21 @@ from memory_core.records import (
     to_fields,
 )
 from memory_core.relations.corrections import Correction
+from memory_core.relations.duplicates import DOUBTS
 from memory_core.storage.journal.journal import Transaction
 from memory_core.text.time import timestamps
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """That one memory may put another out of date, by *reason*: the words of change.
+
+    *id* is the stored one; *by_new* True when the new memory doubts it, False the other way round.
+    """
+
+    id: str
+    reason: str
+    by_new: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +56,8 @@ class Prepared:
     `replaces` is an id as the caller gave it; `readable` is True when the caller may read the
     memory of that id (of an import: the memory's own id). `similar` are near memories; `twin` is
     the one of them that is reinforced in place of this one, "" for none; `corrected` are those that
-    this one corrects, and how; `derived` is what is derived from each memory that this one may
-    supersede. `leaving` are the ids that leave the ring of the conversation when this one enters
+    this one corrects, and how; `doubts` are those that it may put out of date, or that put it in
+    doubt; `derived` is what is derived from each memory that this one may supersede. `leaving` are the ids that leave the ring of the conversation when this one enters
     it, each with the jobs that a model then has. `forms` are those of tombstones.forms when they
     were made before the lock was taken: long texts have many.
     """
@@ -59,6 +72,7 @@ class Prepared:
     similar: tuple[Similar, ...] = ()
     twin: str = ""
     corrected: Mapping[str, Correction] = field(default_factory=dict)
+    doubts: Sequence[Doubt] = ()
     derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
     leaving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     forms: tuple[str, ...] = ()
@@ -81,7 +95,7 @@ def remember(tx: Transaction, prepared: Prepared) -> Receipt:
     if first is None and prepared.twin and tx.accesses([prepared.twin]):
         receipt = replace(_reinforce(tx, prepared.twin, prepared), similar=prepared.similar)
     elif first is None:
-        receipt = _correct(tx, prepared, _insert(tx, prepared))
+        receipt = _doubt(tx, prepared, _correct(tx, prepared, _insert(tx, prepared)))
     else:
         receipt = _reinforce(tx, first, prepared)
     if prepared.replaces and not lifted:
@@ -303,6 +317,35 @@ def _correct(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
                 body["valid_until"] = prepared.memory.occurred_at
             tx.append(Change("put", id, body, **by))
         warnings = (*warnings, f"it corrects {id} ({found.detail})")
+    return replace(receipt, warnings=warnings)
+
+
+def _doubt(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
+    """Link *prepared* with what it puts in doubt, or is put in doubt by; nothing else changes."""
+    warnings = receipt.warnings
+    for doubt in prepared.doubts:
+        fields = tx.fields(doubt.id)
+        if fields is None or fields.get("superseded_by"):
+            continue  # forgotten, or corrected by somebody else, just now
+        newer, older = (receipt.id, doubt.id) if doubt.by_new else (doubt.id, receipt.id)
+        link = {"b": older, "kind": DOUBTS, "weight": 1.0}
+        tx.append(
+            Change(
+                "link",
+                newer,
+                link,
+                actor=prepared.who.agent,
+                source="doubt",
+                scope=owner_of(prepared.memory),
+            )
+        )
+        if doubt.by_new:
+            hint = (
+                f"it may put {older} out of date ({doubt.reason}): if it does, say replaces={older}"
+            )
+        else:
+            hint = f"{newer} may put it out of date ({doubt.reason})"
+        warnings = (*warnings, hint)
     return replace(receipt, warnings=warnings)
 
 

@@ -9,13 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from memory_core import records
 from memory_core.embedding.base import Profile
-from memory_core.records import Identity, MemoryRecord, Similar, elapsed
-from memory_core.relations import claims, corrections, duplicates
+from memory_core.records import (
+    DERIVED,
+    KINDS,
+    ROLES,
+    TRUSTS,
+    VISIBILITIES,
+    Identity,
+    MemoryRecord,
+    Similar,
+    elapsed,
+)
+from memory_core.relations import change, claims, corrections, duplicates
 from memory_core.relations.corrections import Correction
-from memory_core.remember.commit import Prepared
+from memory_core.remember.commit import Doubt, Prepared
 from memory_core.remember.draft import Draft
+from memory_core.storage.index import bm25
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
@@ -30,8 +44,22 @@ SAME_SUBJECT = 20
 LIVE_SECONDS = 60.0
 """A memory dated at most so long ago is said now: after all that is stored, however dated."""
 
+COMPARED_MOST = 16
+"""The nearest memories, and as many by their words, that are compared for what they change."""
+
+COMPARED_COSINE = 0.3
+"""Of labelled corrections 49 of 50 are as near as this; no rule is asked about what is farther."""
+
 OCCASION_S = 86_400.0
 """Captured turns that say the same are one memory within a day of each other."""
+
+TURNED_COSINE = 0.85
+"""From which two texts may hold the same words in another order; measured on reversals: 0.86."""
+
+MATCHED_CHARS = 500
+"""Of a text whose words are looked up."""
+
+_DERIVED = [KINDS.index(kind) for kind in DERIVED]
 
 Near = Sequence[tuple[str, float]]
 """Ids and their cosines in document space, best first."""
@@ -56,6 +84,7 @@ def relate(
         importance = scorer.importance(memory, nearest, profile.related)
         memory = replace(memory, importance=importance)
     corrected = _corrected(store, memory, earlier)
+    doubts = [] if replaces else _doubts(store, prepared, corrected, now)
     close = [id for id, cosine in near if cosine >= profile.near_duplicate]
     others = store.indexed(dict.fromkeys([*close, *corrected]))
     relations = _relations(memory, others, corrected)
@@ -64,6 +93,7 @@ def relate(
         memory=memory,
         similar=tuple(Similar(id, others[id].text, what) for id, what in relations.items()),
         corrected=corrected,
+        doubts=doubts,
         twin=_twin(memory, others, relations) if draft.passive else "",
         readable=bool(replaces) and store.may_read(who, replaces),
         derived=_derived(store, [*_successors(store, replaces), *corrected]),
@@ -167,6 +197,61 @@ def _corrected(
             if what is not None and what.clear:
                 found[id] = what
     return found
+
+
+# What is put in doubt
+
+
+def _doubts(
+    store: MemoryStore, prepared: Prepared, corrected: Mapping[str, Correction], now: float
+) -> list[Doubt]:
+    """The memories that *prepared* may put out of date, and those that put it in doubt itself.
+
+    Only statements of one speaker are compared, and none doubts what is trusted more. What was said
+    before the new one is doubted by it; what was said after it, of an import, doubts it.
+    """
+    memory = prepared.memory
+    live = elapsed(memory.occurred_at, now) < LIVE_SECONDS
+    with store.reading() as view:
+        ids = _comparable(view, prepared, live=live)
+        rare = change.rare_in(view.lexical.document_frequency, len(view.lexical), index_terms)
+    found = []
+    for id, other in store.indexed(ids).items():
+        newer, older = (memory, other)
+        if not live and other.occurred_at > memory.occurred_at:
+            newer, older = other, memory
+        if id in corrected or TRUSTS.index(newer.trust) < TRUSTS.index(older.trust):
+            continue
+        if reason := change.change(older.text, newer.text, rare):
+            found.append(Doubt(id, reason, by_new=newer is memory))
+    return found
+
+
+def _comparable(view: View, prepared: Prepared, *, live: bool) -> list[str]:
+    """The ids of what was said by the same speaker and is near in meaning or shares its words.
+
+    Of a text without words of change only near-duplicates are looked at, which may turn it round.
+    """
+    memory, columns = prepared.memory, view.columns
+    signals = change.signals_change(memory.text) or not live
+    own = columns.agent == columns.code(memory.agent, "agent")
+    own &= columns.speaker == columns.code(memory.speaker, "speaker")
+    own &= columns.visibility == VISIBILITIES.index(memory.visibility)
+    own &= columns.role == ROLES.index(memory.role)
+    own &= columns.live & ~columns.superseded & ~np.isin(columns.kind, _DERIVED)
+    if memory.visibility == "team":
+        own &= columns.team == columns.code(memory.team, "team")
+    rows: list[int] = []
+    fits = prepared.fingerprint == view.fingerprint
+    if prepared.vectors is not None and view.vectors is not None and fits:
+        near, cosines = view.vectors.search(
+            prepared.vectors[0], COMPARED_MOST, part="whole", allowed=own
+        )
+        rows += near[cosines >= (COMPARED_COSINE if signals else TURNED_COSINE)].tolist()
+    if signals:
+        scores = view.lexical.match(memory.text[:MATCHED_CHARS]).scores
+        rows += bm25.best(scores, COMPARED_MOST, own)[0].tolist()
+    return [columns.id(row) for row in dict.fromkeys(rows)]
 
 
 # What becomes stale
