@@ -13,6 +13,7 @@ from memory_core.consolidate.plan import Plan
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.records import DERIVED, Contradiction, MemoryRecord, scope
 from memory_core.relations import duplicates
+from memory_core.relations.change import change, repeats
 from memory_core.relations.claims import opposed
 from memory_core.relations.corrections import Correction, Said, correction, extends, said
 from memory_core.relations.english import corrects
@@ -79,7 +80,7 @@ def _by_closeness(
     for i, j, _ in clusters.near_pairs(work.matrix(everyone), work.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
         found = _conflict(work, older, newer)
-        if found is not None:
+        if found is not None and change(older.text, newer.text, _any_word):
             _resolve(work, older, newer, found, resolved)
         elif (
             _same_speaker(older, newer)
@@ -87,6 +88,11 @@ def _by_closeness(
             and not _differ(work, older, newer)
         ):
             _link(work, older, newer, duplicates.EXTENDS)
+
+
+def _any_word(_: str) -> bool:
+    """Near-duplicates are about one thing, however common its words."""
+    return True
 
 
 def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
@@ -269,6 +275,7 @@ def near_duplicates(work: Workspace) -> None:
                 not known
                 and a.dates == b.dates
                 and not opposed(work.claims_of(a), work.claims_of(b))
+                and repeats(a.text, b.text)
             )
             if both and alike:
                 _merge(work.plan, a, b, cosine)

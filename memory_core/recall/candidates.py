@@ -126,7 +126,7 @@ def successors(view: View, row: int, *kinds: str) -> list[int]:
     graph = view.graph
     return [
         origin
-        for kind in kinds or (duplicates.UPDATES, duplicates.DOUBTS)
+        for kind in kinds or duplicates.NEWER
         for origin in graph.origins(row, kind)
         if graph.weight(origin, row, kind) >= 0.5
     ]

@@ -16,6 +16,7 @@ from memory_core.recall.confidence import has_evidence
 from memory_core.recall.query import Cues
 from memory_core.records import KINDS
 from memory_core.relations import claims, duplicates
+from memory_core.relations.change import repeats
 from memory_core.scoring import reranking
 from memory_core.scoring.arrays import Rows, cosines
 from memory_core.storage.index.indexes import DERIVED_FROM
@@ -211,7 +212,7 @@ def _fold(
             return False
         x, y = memories[one], memories[other]
         alike = (x.speaker, x.visibility) == (y.speaker, y.visibility)
-        return alike and claims.agree(said[one], said[other])
+        return alike and claims.agree(said[one], said[other]) and repeats(x.text, y.text)
 
     return duplicates.fold(vectors, near_duplicate, same, k)
 

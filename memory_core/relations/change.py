@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memory_core.relations.claims import same_word
 from memory_core.text.words import STOPWORDS, listed, words
 
 ORDER = "order"
@@ -142,21 +143,11 @@ _STOP = (
     STOPWORDS | _GERMAN | frozenset(listed("its it's i'm i've we've they've his her their ours"))
 )
 
-_ALIASES = {
-    alias: group.split()[0]
-    for group in (
-        "mother mum mom mama mutter mutti mummy",
-        "father dad papa vater vati daddy",
-        "database db databases",
-        "phone mobile telephone telefon handy",
-        "car auto wagen",
-        "salary pay gehalt lohn",
-        "job work works working arbeite arbeitet arbeiten employer",
-        "kindergarten school",
-    )
-    for alias in group.split()
-}
-_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?;])(?<![0-9]\.)\s+|\n+")
+_VERSION = re.compile(r"\b[0-9]+(?:\.[0-9]+)+\b")
+_PLACE = re.compile(
+    r"\b(?:in|at|im|bei|auf|with|mit) (?:the |der |dem |den |a |my |our )?([^\W\d_]\w+)"
+)
 
 Rare = Callable[[str], bool]
 """True for a word that few memories hold: only such a one says what a sentence is about."""
@@ -184,21 +175,39 @@ def rare_in(
     return lambda word: all(frequency(term) <= most for term in terms(word))
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """That a text may be out of date: *reason* is the words of change, or ORDER.
+
+    *partial*: the older text says more than what the newer one touches, and that still holds.
+    """
+
+    reason: str
+    partial: bool
+
+
 def signals_change(text: str) -> bool:
     """True when *text* holds a word of change at all; the rest need not be compared."""
     return any(sentence.cues for sentence in _sentences(text))
 
 
-def change(older: str, newer: str, rare: Rare) -> str:
-    """Why *newer* may put *older* out of date: its words of change, or ORDER; "" when it does not.
+def change(older: str, newer: str, rare: Rare) -> Change | None:
+    """How *newer* may put *older* out of date; None when it does not.
 
     The first pair of sentences decides. Linear in the product of their numbers; never raises.
     """
     for now in _sentences(newer):
         for then in _sentences(older):
             if reason := _compared(then, now, rare):
-                return reason
-    return ""
+                return Change(reason, partial=_says_more(older, now))
+    return None
+
+
+def repeats(a: str, b: str) -> bool:
+    """False when a word of change in only one of two texts, or their order, sets them apart."""
+    one, two = _sentences(a), _sentences(b)
+    cues, others = ({cue for each in some for cue in each.cues} for some in (one, two))
+    return cues == others and not turned_round(a, b)
 
 
 def turned_round(older: str, newer: str) -> bool:
@@ -218,8 +227,8 @@ def _read(text: str) -> Sentence:
     tokens = tuple(word.removesuffix("'s") for word in words(lowered))
     cues = {word for word in tokens if word in _CHANGE}
     cues |= {match.group() for match in _PHRASES.finditer(lowered)}
-    content = frozenset(word for word in tokens if _says_what(word))
-    return Sentence(lowered, tokens, content, frozenset(cues))
+    content = {word for word in tokens if _says_what(word)} | {*_VERSION.findall(lowered)}
+    return Sentence(lowered, tokens, frozenset(content), frozenset(cues))
 
 
 def _says_what(word: str) -> bool:
@@ -239,6 +248,8 @@ def _compared(then: Sentence, now: Sentence, rare: Rare) -> str:
     fresh = now.cues - then.cues
     if not fresh or _DENIED.search(now.lowered) or _for_a_while(now, fresh):
         return ""
+    if _has_moved(then, now):
+        return ", ".join(sorted(fresh))
     shared = [pair for pair in _shared(then, now) if rare(pair[0]) and rare(pair[1])]
     if not shared or _reports(then) or _different_things(then, now, shared):
         return ""
@@ -248,17 +259,56 @@ def _compared(then: Sentence, now: Sentence, rare: Rare) -> str:
     return ", ".join(sorted(fresh)) if max(here, there) >= least else ""
 
 
+_CLAUSE = re.compile(r"[.!?;,]\s+|\n+|\b(?:and|but|while|und|aber)\b")
+
+
+def _says_more(older: str, now: Sentence) -> bool:
+    """True when *older* says something that *now* does not touch.
+
+    A clause of its own that shares less with *now* than another clause does; or a place, when all
+    that is new in *now* are times and numbers.
+    """
+    clauses = [_read(clause) for clause in _CLAUSE.split(older[:MOST_CHARS]) if clause.strip()]
+    touched = [_held(clause.content, now.content) for clause in clauses]
+    own = [
+        _own(clause, now) and held < max(touched)
+        for clause, held in zip(clauses, touched, strict=True)
+    ]
+    if any(own) or (len(clauses) > 1 and touched[0] and any(map(_bare_value, clauses[1:]))):
+        return True
+    places = {match[1] for clause in clauses for match in _PLACE.finditer(clause.lowered)}
+    places = {place for place in places if _says_what(place) and not _held({place}, now.content)}
+    subject = {word for clause in clauses for word in clause.content}
+    named = [word for word in now.content if not _held({word}, subject)]
+    timed = any(word[0].isdigit() for word in now.tokens)
+    return bool(places) and timed and len(named) <= 1
+
+
+def _own(clause: Sentence, now: Sentence) -> bool:
+    return any(not _held({word}, now.content) for word in clause.content)
+
+
+def _bare_value(clause: Sentence) -> bool:
+    """True for "is 71": a number and nothing that it is a number of."""
+    return not clause.content and any(word[0].isdigit() for word in clause.tokens)
+
+
+def _held(some: Collection[str], others: Collection[str]) -> int:
+    """How many of *some* have a form among *others*."""
+    return sum(any(same_word(word, other) for other in others) for word in some)
+
+
 def _turned(then: Sentence, now: Sentence) -> bool:
     """True when both hold the same content words, two at least, in another order."""
     one = [word for word in then.tokens if word in then.content]
     two = [word for word in now.tokens if word in now.content]
-    kept = [word for word in one if any(_same(word, other) for other in two)]
-    held = [word for word in two if any(_same(word, other) for other in one)]
+    kept = [word for word in one if any(same_word(word, other) for other in two)]
+    held = [word for word in two if any(same_word(word, other) for other in one)]
     if len(kept) < 2 or len(kept) != len(held):
         return False
     if len(one) + len(two) - 2 * len(kept) > max(1, len(kept) // 2):
         return False
-    return any(not _same(a, b) for a, b in zip(kept, held, strict=True))
+    return any(not same_word(a, b) for a, b in zip(kept, held, strict=True))
 
 
 def _for_a_while(now: Sentence, fresh: frozenset[str]) -> bool:
@@ -266,6 +316,21 @@ def _for_a_while(now: Sentence, fresh: frozenset[str]) -> bool:
     if not _TEMPORARY.search(now.lowered) or _LASTING.search(now.lowered):
         return False
     return not fresh & _COMPLETE or _BRIEF.search(now.lowered) is not None
+
+
+_MYSELF = frozenset(listed("i we ich wir user i'm we're i've we've nutzer"))
+_LIVES = re.compile(r"\b(?:live|lives|living|wohnen?|wohnt|leben?|lebt) (?:in|near|at|bei)\b")
+_MOVED = re.compile(r"\b(?:moved|relocated) (?:back )?(?:to|into|in)\b|\bnach \w+ (?:um)?gezogen\b")
+
+
+def _has_moved(then: Sentence, now: Sentence) -> bool:
+    """True when one who said where they live says that they moved: no word of it is the same."""
+    spoken = [set(each.tokens[:2]) & _MYSELF for each in (then, now)]
+    return (
+        all(spoken)
+        and _LIVES.search(then.lowered) is not None
+        and _MOVED.search(now.lowered) is not None
+    )
 
 
 def _reports(then: Sentence) -> bool:
@@ -277,19 +342,8 @@ def _shared(then: Sentence, now: Sentence) -> list[tuple[str, str]]:
         (word, other)
         for word in sorted(then.content)
         for other in sorted(now.content)
-        if _same(word, other)
+        if same_word(word, other)
     ]
-
-
-def _same(a: str, b: str) -> bool:
-    """True for two forms of a word: equal, an alias, or alike but for an ending."""
-    if a == b or _ALIASES.get(a, a) == _ALIASES.get(b, b):
-        return True
-    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
-    if len(shorter) < 4 or a[0].isdigit() or b[0].isdigit():
-        return False
-    common = next((at for at, char in enumerate(shorter) if char != longer[at]), len(shorter))
-    return common >= max(4, len(shorter) - 2) and len(longer) - common <= 4
 
 
 def _different_things(then: Sentence, now: Sentence, shared: list[tuple[str, str]]) -> bool:
@@ -316,8 +370,8 @@ def _modified_apart(then: Sentence, now: Sentence, word: str, other: str) -> boo
     one, two = _modifiers(then, word), _modifiers(now, other)
     if not one or not two:
         return False
-    known = any(_same(mine, theirs) for mine in one for theirs in now.content)
-    return not known and not any(_same(mine, theirs) for mine in two for theirs in then.content)
+    known = any(same_word(mine, theirs) for mine in one for theirs in now.content)
+    return not known and not any(same_word(mine, theirs) for mine in two for theirs in then.content)
 
 
 def _modifiers(sentence: Sentence, word: str) -> set[str]:

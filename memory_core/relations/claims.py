@@ -7,13 +7,14 @@ not like" 0.920, true paraphrases 0.941. So two close texts agree only when thei
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
-from memory_core.text.words import listed, words
+from memory_core.text.words import STOPWORDS, listed, words
 
 _NUMBER = re.compile(
     r"(?<![\w.])(?:(?<=[\s(=:,])[-−]|^[-−]"
@@ -173,9 +174,60 @@ def opposed(a: Claims, b: Claims) -> str:
         return "names"
     if _exclude(a.values, b.values):
         return "values"
+    if _substituted(a.order, b.order):
+        return "words"
     if a.order != b.order and sorted(a.order) == sorted(b.order) and _swapped(a, b):
         return "order"
     return ""
+
+
+_ALIASES = {
+    alias: group.split()[0]
+    for group in (
+        "mother mum mom mama mutter mutti mummy",
+        "father dad papa vater vati daddy",
+        "database db databases",
+        "phone mobile telephone telefon handy",
+        "car auto wagen",
+        "salary pay gehalt lohn",
+        "job work works working arbeite arbeitet arbeiten employer",
+        "kindergarten school",
+    )
+    for alias in group.split()
+}
+"""Words that name the same, by each of them."""
+
+
+def same_word(a: str, b: str) -> bool:
+    """True for two forms of a word: equal, an alias, or alike but for an ending."""
+    if a == b or _ALIASES.get(a, a) == _ALIASES.get(b, b):
+        return True
+    if a.rstrip("s") == b.rstrip("s") and len(a) > 2:
+        return True
+    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
+    if len(shorter) < 4 or a[0].isdigit() or b[0].isdigit():
+        return False
+    common = next((at for at, char in enumerate(shorter) if char != longer[at]), len(shorter))
+    return common >= max(4, len(shorter) - 2) and len(longer) - common <= 4
+
+
+SAME_FRAME = 0.5
+"""Share of their words that two texts have in the same order when they differ by a few words."""
+
+
+def _substituted(a: Sequence[str], b: Sequence[str]) -> bool:
+    """True when the texts differ by other words in the same places: "top" and "bottom drawer"."""
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    if matcher.ratio() < SAME_FRAME:
+        return False
+    for kind, start, stop, other, end in matcher.get_opcodes():
+        mine = [word for word in a[start:stop] if word not in STOPWORDS]
+        theirs = [word for word in b[other:end] if word not in STOPWORDS]
+        apart = [word for word in mine if not any(same_word(word, each) for each in theirs)]
+        other_apart = [word for word in theirs if not any(same_word(word, each) for each in mine)]
+        if kind == "replace" and apart and other_apart:
+            return True
+    return False
 
 
 def _holds(text: Claims, names: frozenset[str]) -> bool:

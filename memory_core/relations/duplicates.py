@@ -20,8 +20,12 @@ SIMILAR = "similar"
 DUPLICATE_OF = "duplicate_of"
 DOUBTS = "doubts"
 """The link from a later memory to an earlier one that it may put out of date; see change.py."""
+DOUBTS_PART = "doubts_part"
+"""The same of one statement among several: recall ranks the later one first and marks nothing."""
 KEPT_BOTH = "kept_both"
 """The link between two memories of which somebody decided that both hold."""
+NEWER = (UPDATES, DOUBTS, DOUBTS_PART)
+"""Links by which recall ranks the later of two memories first."""
 RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
 """Kinds of links from a later memory to the one that it changes."""
 

@@ -30,21 +30,22 @@ from memory_core.records import (
     repeat_key,
     to_fields,
 )
+from memory_core.relations import change
 from memory_core.relations.corrections import Correction
-from memory_core.relations.duplicates import DOUBTS
+from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART
 from memory_core.storage.journal.journal import Transaction
 from memory_core.text.time import timestamps
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """That one memory may put another out of date, by *reason*: the words of change.
+    """That one memory may put another out of date, and by which *change*.
 
     *id* is the stored one; *by_new* True when the new memory doubts it, False the other way round.
     """
 
     id: str
-    reason: str
+    change: change.Change
     by_new: bool = True
 
 
@@ -57,7 +58,8 @@ class Prepared:
     memory of that id (of an import: the memory's own id). `similar` are near memories; `twin` is
     the one of them that is reinforced in place of this one, "" for none; `corrected` are those that
     this one corrects, and how; `doubts` are those that it may put out of date, or that put it in
-    doubt; `derived` is what is derived from each memory that this one may supersede. `leaving` are the ids that leave the ring of the conversation when this one enters
+    doubt; `derived` is what is derived from each memory that this one may supersede. `leaving` are
+    the ids that leave the ring of the conversation when this one enters
     it, each with the jobs that a model then has. `forms` are those of tombstones.forms when they
     were made before the lock was taken: long texts have many.
     """
@@ -328,7 +330,7 @@ def _doubt(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
         if fields is None or fields.get("superseded_by"):
             continue  # forgotten, or corrected by somebody else, just now
         newer, older = (receipt.id, doubt.id) if doubt.by_new else (doubt.id, receipt.id)
-        link = {"b": older, "kind": DOUBTS, "weight": 1.0}
+        link = {"b": older, "kind": DOUBTS_PART if doubt.change.partial else DOUBTS, "weight": 1.0}
         tx.append(
             Change(
                 "link",
@@ -339,12 +341,11 @@ def _doubt(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
                 scope=owner_of(prepared.memory),
             )
         )
+        why = doubt.change.reason
         if doubt.by_new:
-            hint = (
-                f"it may put {older} out of date ({doubt.reason}): if it does, say replaces={older}"
-            )
+            hint = f"{older} may be out of date ({why}); if it is, repeat with replaces={older}"
         else:
-            hint = f"{newer} may put it out of date ({doubt.reason})"
+            hint = f"{newer} may put it out of date ({why})"
         warnings = (*warnings, hint)
     return replace(receipt, warnings=warnings)
 

@@ -222,8 +222,8 @@ def _doubts(
             newer, older = other, memory
         if id in corrected or TRUSTS.index(newer.trust) < TRUSTS.index(older.trust):
             continue
-        if reason := change.change(older.text, newer.text, rare):
-            found.append(Doubt(id, reason, by_new=newer is memory))
+        if found_change := change.change(older.text, newer.text, rare):
+            found.append(Doubt(id, found_change, by_new=newer is memory))
     return found
 
 
