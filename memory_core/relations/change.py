@@ -270,25 +270,20 @@ def _says_more(older: str, now: Sentence) -> bool:
     """
     clauses = [_read(clause) for clause in _CLAUSE.split(older[:MOST_CHARS]) if clause.strip()]
     touched = [_held(clause.content, now.content) for clause in clauses]
-    own = [
-        _own(clause, now) and held < max(touched)
-        for clause, held in zip(clauses, touched, strict=True)
-    ]
-    if any(own) or (len(clauses) > 1 and touched[0] and any(map(_bare_value, clauses[1:]))):
-        return True
+    most = max(touched, default=0)
+    for clause, held in zip(clauses, touched, strict=True):
+        own = any(not _held({word}, now.content) for word in clause.content)
+        if held < most and (own or _is_number(clause)):
+            return True
     places = {match[1] for clause in clauses for match in _PLACE.finditer(clause.lowered)}
     places = {place for place in places if _says_what(place) and not _held({place}, now.content)}
-    subject = {word for clause in clauses for word in clause.content}
-    named = [word for word in now.content if not _held({word}, subject)]
+    known = {word for clause in clauses for word in clause.content}
+    named = [word for word in now.content if not _held({word}, known)]
     timed = any(word[0].isdigit() for word in now.tokens)
     return bool(places) and timed and len(named) <= 1
 
 
-def _own(clause: Sentence, now: Sentence) -> bool:
-    return any(not _held({word}, now.content) for word in clause.content)
-
-
-def _bare_value(clause: Sentence) -> bool:
+def _is_number(clause: Sentence) -> bool:
     """True for "is 71": a number and nothing that it is a number of."""
     return not clause.content and any(word[0].isdigit() for word in clause.tokens)
 
