@@ -21,11 +21,13 @@ from memory_core.evaluation.readers import DIALOGUE, read
 from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity
+from memory_core.records import Change, Identity
+from memory_core.relations.duplicates import NEWER
 from memory_core.remember.request import RememberRequest
 from memory_core.runtime import Tuning
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.vocabulary import TABLE, Spelling
+from memory_core.storage.journal.journal import Transaction
 from memory_core.text import passages
 from memory_core.text.names.entities import entities
 from memory_core.text.question import order_asked
@@ -75,7 +77,22 @@ def told(tmp_path_factory: pytest.TempPathFactory, asked_once: Embedder) -> Any:
             ids.append(receipt.id)
         moment[0] = NOW
         assert len(set(ids)) == len(ids)
+        _take_doubts_back(memory)  # the recipe is about evidence, not about what is out of date
         yield Told(memory, conversation, ids, list(memory.export(ME)))
+
+
+def _take_doubts_back(memory: Memory) -> None:
+    links = [link for record in memory.export(ME) for link in record.get("links", ())]
+    doubts = [link for link in links if link["kind"] in NEWER]
+    assert doubts
+
+    def build(tx: Transaction) -> None:
+        for link in doubts:
+            tx.append(
+                Change("link", link["a"], {"b": link["b"], "kind": link["kind"], "weight": 0.0})
+            )
+
+    memory._runtime.parts().store.commit(build)
 
 
 class Oracle:

@@ -14,10 +14,11 @@ from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.records import DERIVED, Contradiction, MemoryRecord, scope
 from memory_core.relations import duplicates
 from memory_core.relations.change import change, repeats
-from memory_core.relations.claims import opposed
+from memory_core.relations.claims import NEGATIONS, opposed
 from memory_core.relations.corrections import Correction, Said, correction, extends, said
 from memory_core.relations.english import corrects
 from memory_core.scoring import clusters
+from memory_core.text.time.lexicon import WEEKDAYS
 
 UNCLEAR = "unclear"
 """Two memories may not both hold, and no rule decides; reported, and nothing is changed."""
@@ -82,6 +83,8 @@ def _by_closeness(
         found = _conflict(work, older, newer)
         if found is not None and change(older.text, newer.text, _any_word):
             _resolve(work, older, newer, found, resolved)
+        elif found is not None and _one_value_apart(work, older, newer):
+            _doubt(work, older, newer, found.relation, found.detail, resolved)
         elif (
             _same_speaker(older, newer)
             and extends(older, newer)
@@ -117,6 +120,20 @@ def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Corr
     if relation == duplicates.UPDATES and left and right:
         return Correction(relation, f"{', '.join(left)} -> {', '.join(right)}")
     return None
+
+
+def _one_value_apart(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> bool:
+    """True when only a day, a date or the polarity tells two texts apart, word for word.
+
+    Months and other numbers do not count: by them the members of a series differ, all true.
+    """
+    a, b = work.claims_of(older), work.claims_of(newer)
+    changed = set(a.order) ^ set(b.order)
+    dates = {(day[:8], day[8:].lstrip("0")) for day in (*older.dates, *newer.dates)}
+    one_month = len({month for month, _ in dates}) == 1
+    parts = {day for _, day in dates} if one_month else set()
+    days = all(word in WEEKDAYS or word in parts for word in changed)
+    return days or (a.negated != b.negated and changed <= NEGATIONS)
 
 
 def _differ(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> bool:
@@ -222,6 +239,24 @@ def _resolve(
         plan.put(action, older.id, superseded_by=newer.id, superseded_at=plan.now)
         if older.valid_until is None:
             plan.put(action, older.id, valid_until=newer.occurred_at)
+
+
+def _doubt(
+    work: Workspace,
+    older: MemoryRecord,
+    newer: MemoryRecord,
+    relation: str,
+    detail: str,
+    resolved: set[frozenset[str]],
+) -> None:
+    """Report that *newer* may put *older* out of date; of the caller's own, mark it so."""
+    pair = frozenset((older.id, newer.id))
+    if pair in resolved or pair in work.related:
+        return
+    resolved.add(pair)
+    _report(work, older, newer, relation, detail)
+    if _same_speaker(older, newer):
+        _link(work, older, newer, duplicates.DOUBTS)
 
 
 def _link(work: Workspace, older: MemoryRecord, newer: MemoryRecord, kind: str) -> None:

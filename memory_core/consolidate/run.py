@@ -304,7 +304,7 @@ def _related(view: View, rows: Rows) -> set[frozenset[str]]:
         frozenset((columns.id(int(row)), columns.id(other)))
         for row in rows
         for other, kind, _ in graph.neighbours(int(row))
-        if kind in (*duplicates.RELATIONS, duplicates.DUPLICATE_OF)
+        if kind in duplicates.KNOWN
     }
 
 

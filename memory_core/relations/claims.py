@@ -7,14 +7,13 @@ not like" 0.920, true paraphrases 0.941. So two close texts agree only when thei
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
-from memory_core.text.words import STOPWORDS, listed, words
+from memory_core.text.words import listed, words
 
 _NUMBER = re.compile(
     r"(?<![\w.])(?:(?<=[\s(=:,])[-−]|^[-−]"
@@ -32,7 +31,7 @@ _SPELLED = dict(
         strict=True,
     )
 )
-_NEGATIONS = frozenset(
+NEGATIONS = frozenset(
     listed(
         """not no never nobody nothing none neither nor without cannot nowhere unable hardly
         dislike dislikes disliked dont doesnt didnt isnt wasnt wont cant couldnt wouldnt
@@ -174,8 +173,6 @@ def opposed(a: Claims, b: Claims) -> str:
         return "names"
     if _exclude(a.values, b.values):
         return "values"
-    if _substituted(a.order, b.order):
-        return "words"
     if a.order != b.order and sorted(a.order) == sorted(b.order) and _swapped(a, b):
         return "order"
     return ""
@@ -209,25 +206,6 @@ def same_word(a: str, b: str) -> bool:
         return False
     common = next((at for at, char in enumerate(shorter) if char != longer[at]), len(shorter))
     return common >= max(4, len(shorter) - 2) and len(longer) - common <= 4
-
-
-SAME_FRAME = 0.5
-"""Share of their words that two texts have in the same order when they differ by a few words."""
-
-
-def _substituted(a: Sequence[str], b: Sequence[str]) -> bool:
-    """True when the texts differ by other words in the same places: "top" and "bottom drawer"."""
-    matcher = SequenceMatcher(None, a, b, autojunk=False)
-    if matcher.ratio() < SAME_FRAME:
-        return False
-    for kind, start, stop, other, end in matcher.get_opcodes():
-        mine = [word for word in a[start:stop] if word not in STOPWORDS]
-        theirs = [word for word in b[other:end] if word not in STOPWORDS]
-        apart = [word for word in mine if not any(same_word(word, each) for each in theirs)]
-        other_apart = [word for word in theirs if not any(same_word(word, each) for each in mine)]
-        if kind == "replace" and apart and other_apart:
-            return True
-    return False
 
 
 def _holds(text: Claims, names: frozenset[str]) -> bool:
@@ -295,8 +273,8 @@ def _is_negated(text: str, order: tuple[str, ...]) -> bool:
         return True
     if not text.isascii() and _UNSPACED_NEGATION.search(text):
         return True
-    hit = any(word in _NEGATIONS or word.endswith("n't") for word in order)
+    hit = any(word in NEGATIONS or word.endswith("n't") for word in order)
     if hit and _NO_NEGATION.search(text):
         rest = words(_NO_NEGATION.sub(" ", text))
-        return any(word in _NEGATIONS or word.endswith("n't") for word in rest)
+        return any(word in NEGATIONS or word.endswith("n't") for word in rest)
     return hit or ("sin" in order and _SPANISH.search(text) is not None)

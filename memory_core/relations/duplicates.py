@@ -28,6 +28,8 @@ NEWER = (UPDATES, DOUBTS, DOUBTS_PART)
 """Links by which recall ranks the later of two memories first."""
 RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
 """Kinds of links from a later memory to the one that it changes."""
+KNOWN = RELATIONS | {DUPLICATE_OF, DOUBTS, DOUBTS_PART, KEPT_BOTH}
+"""Links of pairs that a run need not compare again."""
 
 _RELATIONS = {"": DUPLICATE, "numbers": UPDATES, "values": UPDATES, "polarity": CONTRADICTS}
 

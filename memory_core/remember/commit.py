@@ -39,13 +39,13 @@ from memory_core.text.time import timestamps
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """That one memory may put another out of date, and by which *change*.
+    """That one memory may put another out of date, and what was *found* that says so.
 
     *id* is the stored one; *by_new* True when the new memory doubts it, False the other way round.
     """
 
     id: str
-    change: change.Change
+    found: change.Found
     by_new: bool = True
 
 
@@ -330,7 +330,7 @@ def _doubt(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
         if fields is None or fields.get("superseded_by"):
             continue  # forgotten, or corrected by somebody else, just now
         newer, older = (receipt.id, doubt.id) if doubt.by_new else (doubt.id, receipt.id)
-        link = {"b": older, "kind": DOUBTS_PART if doubt.change.partial else DOUBTS, "weight": 1.0}
+        link = {"b": older, "kind": DOUBTS_PART if doubt.found.partial else DOUBTS, "weight": 1.0}
         tx.append(
             Change(
                 "link",
@@ -341,7 +341,7 @@ def _doubt(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
                 scope=owner_of(prepared.memory),
             )
         )
-        why = doubt.change.reason
+        why = doubt.found.reason
         if doubt.by_new:
             hint = f"{older} may be out of date ({why}); if it is, repeat with replaces={older}"
         else:
