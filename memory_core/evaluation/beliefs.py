@@ -17,7 +17,7 @@ from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
 from memory_core.remember.request import RememberRequest
-from memory_core.text.time.moments import iso
+from memory_core.text.time.timestamps import iso
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
