@@ -48,10 +48,10 @@ class Conversation:
 
 
 def pooled(conversations: Sequence[Conversation]) -> Conversation:
-    """All *conversations* as one, so that they are told to one store.
+    """All *conversations* as one, so that one store holds them.
 
-    Turns and sessions are named after their conversation, `conv-26/D1:1`; nothing else tells in
-    the store where one ends.
+    Turns and sessions are named after their conversation, `conv-26/D1:1`; nothing else in
+    the store marks where one ends.
     """
     turns = (
         replace(turn, id=f"{c.id}/{turn.id}", session=f"{c.id}/{turn.session}" * bool(turn.session))

@@ -305,7 +305,7 @@ def _longmemeval(data: Any, path: Path) -> list[Conversation]:
     By the rules of the published evaluation, evidence is what the user said in turns marked
     `has_answer`; an instance without such a turn is skipped and counted. Questions marked `_abs`
     belong to no retrieval figure: they are kept as unanswerable ones. Turns are named
-    `session_number` from 1 as there; a session that a haystack repeats is told once.
+    `session_number` from 1 as there; a session that a haystack repeats is read once.
     """
     instances = _typed(data, list, str(path))
     return [
@@ -409,7 +409,7 @@ def _pairs(data: Any, path: Path) -> list[Pair]:
     ]
 
 
-# Reading JSON that somebody else wrote
+# Reading foreign JSON
 
 
 _KINDS = {str: "a text", list: "a list", dict: "an object", int: "a whole number"}

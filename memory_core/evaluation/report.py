@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Abstention:
-    """How well "nothing found" and the confidence tell unanswerable questions from answerable ones.
+    """How well "nothing found" and the confidence separate unanswerable from answerable questions.
 
     *auc* is the chance that an answerable question got the higher confidence; None without
     answerable questions, like *mean_confidence_answerable* and *found_answerable*.

@@ -61,8 +61,8 @@ def evaluate(
     the public `recall` with *k* and no filter; the ranking is the returned list. Nothing is tuned,
     and no question leaves a trace that could change the answer to the next.
 
-    A turn longer than *text_chars* is remembered in pieces that all stand for it, as somebody who
-    was answered `too_large` would do. A turn that repeats an earlier one exactly is not stored
+    A turn longer than *text_chars*, which `remember` would refuse, is stored in pieces that all
+    count as the turn. A turn that repeats an earlier one exactly is not stored
     again (`reinforced`): its id then means the first one's, in rankings and in the evidence.
 
     *baselines* are names from BASELINES, ranked over the same turns; those with vectors need the
@@ -80,11 +80,11 @@ def evaluate(
     for conversation in conversations:
         with tempfile.TemporaryDirectory(prefix="evaluation-") as folder:
             with _ready(open_memory, folder) as memory:
-                told = _tell(memory, conversation, text_chars, tally, steps)
-                answers[PRODUCT] += _ask(memory, conversation, told, k, steps, tally.recall)
+                stored = _store(memory, conversation, text_chars, tally, steps)
+                answers[PRODUCT] += _ask(memory, conversation, stored, k, steps, tally.recall)
             for name, open_other in others.items():
                 with _ready(open_other, folder) as memory:
-                    answers[name] += _ask(memory, conversation, told, k, steps, [])
+                    answers[name] += _ask(memory, conversation, stored, k, steps, [])
         rankings = Baselines(conversation, embedder)
         for name in baselines:
             answers[name] += scored(conversation, rankings.rank(name, k), k)
@@ -168,7 +168,7 @@ class _Tally:
 
 
 @dataclass
-class _Told:
+class _Stored:
     """How memory ids and turn ids of one conversation correspond."""
 
     turn_of: dict[str, str] = field(default_factory=dict)
@@ -204,10 +204,10 @@ def _check(
         check_baseline(name, embedder)
 
 
-def _tell(
+def _store(
     memory: Memory, conversation: Conversation, text_chars: int, tally: _Tally, steps: _Steps
-) -> _Told:
-    told = _Told()
+) -> _Stored:
+    stored = _Stored()
     for turn in conversation.turns:
         ids = []
         pieces = list(_pieces(turn.text, text_chars))
@@ -229,18 +229,18 @@ def _tell(
             tally.refused += receipt.status == "refused"
             if receipt.status != "refused":
                 ids.append(receipt.id)
-        counted = told.turn_of.get(ids[0], turn.id) if ids else turn.id
-        told.first[turn.id] = counted
+        counted = stored.turn_of.get(ids[0], turn.id) if ids else turn.id
+        stored.first[turn.id] = counted
         for identifier in ids:
-            told.turn_of.setdefault(identifier, counted)
+            stored.turn_of.setdefault(identifier, counted)
         steps.did(1, f"{conversation.id}: remember")
-    return told
+    return stored
 
 
 def _ask(
     memory: Memory,
     conversation: Conversation,
-    told: _Told,
+    stored: _Stored,
     k: int,
     steps: _Steps,
     seconds: list[float],
@@ -253,8 +253,8 @@ def _ask(
         )
         seconds.append(time.perf_counter() - begin)
         ids = [hit.memory.id for hit in recollection.hits]
-        ranking = without_repeats(told.turn_of.get(i, i) for i in ids)
-        evidence = without_repeats(told.first[turn] for turn in question.evidence)
+        ranking = without_repeats(stored.turn_of.get(i, i) for i in ids)
+        evidence = without_repeats(stored.first[turn] for turn in question.evidence)
         yield Answer(
             conversation.id,
             question.text,

@@ -25,8 +25,8 @@ NEUTRAL = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a system was told: *texts*, unit *vectors* (n, d), age of each in seconds (n,)."""
+class Stored:
+    """What a system holds: *texts*, unit *vectors* (n, d), age of each in seconds (n,)."""
 
     texts: Sequence[str]
     vectors: Floats
@@ -55,43 +55,43 @@ class SimpleMemory:
     node_cap: int = 20
     split_step: float = 0.05
 
-    def rank(self, told: Told, query: Floats) -> list[int]:
+    def rank(self, stored: Stored, query: Floats) -> list[int]:
         """Turns by number, best first: those over the floor, then the last turns as they are."""
-        count = len(told.texts)
+        count = len(stored.texts)
         newest = max(0, count - self.active)
         oldest = max(0, newest - self.recent)
-        nearest = oldest + np.argsort(-(told.vectors[oldest:newest] @ query), kind="stable")
+        nearest = oldest + np.argsort(-(stored.vectors[oldest:newest] @ query), kind="stable")
         found: dict[tuple[int, ...], float] = {
             (turn,): score
             for turn in nearest[: self.candidates].tolist()
-            if (score := self._fused(told, query, (turn,), self.recent_days)) > 0
+            if (score := self._fused(stored, query, (turn,), self.recent_days)) > 0
         }
         if len(found) < self.k:
-            for pair in self._from_nodes(told, query, oldest):
-                score = self._fused(told, query, pair, self.long_term_days)
+            for pair in self._from_nodes(stored, query, oldest):
+                score = self._fused(stored, query, pair, self.long_term_days)
                 if score > 0:
                     found[pair] = score
         best = sorted(found, key=lambda held: -found[held])[: self.k]
         last = range(max(0, count - self.tail), count)
         return list(dict.fromkeys([*(turn for held in best for turn in held), *last]))
 
-    def _fused(self, told: Told, query: Floats, held: tuple[int, ...], days: float) -> float:
+    def _fused(self, stored: Stored, query: Floats, held: tuple[int, ...], days: float) -> float:
         """0.6 similarity + 0.3 recency + 0.1 importance; 0 below the floor."""
-        similarity = float(_mean(told.vectors[list(held)]) @ query)
+        similarity = float(_mean(stored.vectors[list(held)]) @ query)
         if similarity < self.floor:
             return 0.0
-        return 0.6 * similarity + 0.3 * _recency(told, held, days) + 0.1 * NEUTRAL
+        return 0.6 * similarity + 0.3 * _recency(stored, held, days) + 0.1 * NEUTRAL
 
-    def _from_nodes(self, told: Told, query: Floats, end: int) -> Iterator[tuple[int, ...]]:
+    def _from_nodes(self, stored: Stored, query: Floats, end: int) -> Iterator[tuple[int, ...]]:
         """The best members of the best topic nodes among the turns before *end*."""
         pairs = [tuple(range(turn, min(turn + 2, end))) for turn in range(0, end, 2)]
-        vectors = np.array([_mean(told.vectors[list(pair)]) for pair in pairs])
+        vectors = np.array([_mean(stored.vectors[list(pair)]) for pair in pairs])
         grouped = self._clusters(vectors)
         nearest = sorted(grouped, key=lambda node: -float(_mean(vectors[node]) @ query))
         for node in nearest[: self.nodes]:
             scores = {
                 member: 0.5 * float(vectors[member] @ query)
-                + 0.3 * _recency(told, pairs[member], self.long_term_days)
+                + 0.3 * _recency(stored, pairs[member], self.long_term_days)
                 + 0.2 * NEUTRAL
                 for member in node
             }
@@ -123,33 +123,33 @@ class CognitiveMemoryModel:
     entity_boost: float = 0.8
     neighbours: int = 5
 
-    def rank(self, told: Told, query: Floats) -> list[int]:
+    def rank(self, stored: Stored, query: Floats) -> list[int]:
         """Turns by number, best first."""
-        strength = np.exp(-self.decay_rate * told.age_s) * self._importance(told)
-        direct = (told.vectors @ query) * strength
-        seeds = np.argsort(-(told.vectors @ query), kind="stable")[: self.k * self.overfetch]
+        strength = np.exp(-self.decay_rate * stored.age_s) * self._importance(stored)
+        direct = (stored.vectors @ query) * strength
+        seeds = np.argsort(-(stored.vectors @ query), kind="stable")[: self.k * self.overfetch]
         score = np.full(len(direct), -np.inf)
         score[seeds] = direct[seeds]
         for seed in seeds.tolist():
-            for turn, share in self._linked(told, seed):
+            for turn, share in self._linked(stored, seed):
                 score[turn] = max(score[turn], direct[seed] * self.spread_factor * share)
         order = np.argsort(-score, kind="stable")[: self.k]
         return [turn for turn in order.tolist() if score[turn] > -np.inf]
 
-    def _importance(self, told: Told) -> Floats:
+    def _importance(self, stored: Stored) -> Floats:
         """0.5 to 2.0: twice what the wording says, 1.5 for what was new when it was said."""
-        judged = 2.0 * np.array([salience(text)[0] for text in told.texts])
-        likeness = np.tril(told.vectors @ told.vectors.T, -1)
+        judged = 2.0 * np.array([salience(text)[0] for text in stored.texts])
+        likeness = np.tril(stored.vectors @ stored.vectors.T, -1)
         new = likeness.max(axis=1, initial=0.0) < self.novel_below
         return np.where(new, np.maximum(judged, 1.5), judged)
 
-    def _linked(self, told: Told, seed: int) -> Iterator[tuple[int, float]]:
-        near = told.vectors @ told.vectors[seed]
+    def _linked(self, stored: Stored, seed: int) -> Iterator[tuple[int, float]]:
+        near = stored.vectors @ stored.vectors[seed]
         near[seed] = -1.0
         for turn in np.argsort(-near, kind="stable")[: self.neighbours].tolist():
             yield turn, float(near[turn])
-        named = set(entities(told.texts[seed]))
-        for turn, text in enumerate(told.texts):
+        named = set(entities(stored.texts[seed]))
+        for turn, text in enumerate(stored.texts):
             if named and turn != seed and any(name in text for name in named):
                 yield turn, self.entity_boost
 
@@ -163,11 +163,11 @@ class AgentMemory:
     half_life_days: float = 30.0
     mmr_lambda: float = 0.7
 
-    def rank(self, told: Told, query: Floats) -> list[int]:
+    def rank(self, stored: Stored, query: Floats) -> list[int]:
         """Turns by number, in the order in which MMR chooses them."""
-        cosine = told.vectors @ query
+        cosine = stored.vectors @ query
         left = np.argsort(-cosine, kind="stable")[: max(self.oversample, 2 * self.k)].tolist()
-        recency = np.exp(-0.693 * told.age_s / DAY / self.half_life_days)
+        recency = np.exp(-0.693 * stored.age_s / DAY / self.half_life_days)
         relevance = 0.5 * cosine + 0.3 * recency + 0.2 * NEUTRAL
         chosen: list[int] = []
         likeness = np.zeros(len(cosine))
@@ -175,7 +175,7 @@ class AgentMemory:
             gain = self.mmr_lambda * relevance[left] - (1 - self.mmr_lambda) * likeness[left]
             best = left.pop(int(np.argmax(gain)))
             chosen.append(best)
-            likeness = np.maximum(likeness, told.vectors @ told.vectors[best])
+            likeness = np.maximum(likeness, stored.vectors @ stored.vectors[best])
         return chosen
 
 
@@ -189,28 +189,28 @@ SYSTEMS: dict[str, SimpleMemory | CognitiveMemoryModel | AgentMemory] = {
 
 def rankings(conversation: Conversation, embedder: Embedder, k: int) -> dict[str, list[list[str]]]:
     """Name of the system -> turn ids, best first and at most *k*, one list a question."""
-    told = _told(conversation, embedder)
+    stored = _stored(conversation, embedder)
     asked = [
         embedder.query(question.text).astype(np.float64) for question in conversation.questions
     ]
     names = [turn.id for turn in conversation.turns]
     return {
-        name: [[names[turn] for turn in replace(system, k=k).rank(told, q)[:k]] for q in asked]
+        name: [[names[turn] for turn in replace(system, k=k).rank(stored, q)[:k]] for q in asked]
         for name, system in SYSTEMS.items()
     }
 
 
-def _told(conversation: Conversation, embedder: Embedder) -> Told:
+def _stored(conversation: Conversation, embedder: Embedder) -> Stored:
     turns = conversation.turns
     texts = [labelled_text(turn) for turn in turns]
     now = max((turn.when for turn in turns if turn.when is not None), default=0.0)
     ages = [now - (now if turn.when is None else turn.when) for turn in turns]
-    return Told(texts, embedder.documents(texts).astype(np.float64), np.array(ages))
+    return Stored(texts, embedder.documents(texts).astype(np.float64), np.array(ages))
 
 
-def _recency(told: Told, held: Sequence[int], days: float) -> float:
+def _recency(stored: Stored, held: Sequence[int], days: float) -> float:
     """exp(-age / days), as written there an e-folding time and no half-life."""
-    return float(np.exp(-told.age_s[list(held)].min() / DAY / days))
+    return float(np.exp(-stored.age_s[list(held)].min() / DAY / days))
 
 
 def _leaders(vectors: Floats, rows: Sequence[int], threshold: float) -> list[list[int]]:

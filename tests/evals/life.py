@@ -116,7 +116,7 @@ class Lived:
     """What came of one life: recall@10 of each answerable question, rows, the watched memories.
 
     *active* counts rows that recall searches in its first pass, *rows* all that are kept, *skipped*
-    turns that the gate kept out. *topics* is what Memory.stats tells of the topics at the end.
+    turns that the gate kept out. *topics* are the figures of Memory.stats on topics at the end.
     """
 
     recalls: list[float] = field(default_factory=list)
@@ -150,7 +150,7 @@ def live(
 ) -> Lived:
     """A life of *days* with each of *conversations* in a store of its own; 0 is one pass.
 
-    One pass tells everything, sweeps and sleeps once and asks. Raises InvalidInput without a
+    One pass stores everything, sweeps and consolidates once, asks. Raises InvalidInput without a
     question that has an answer, EncoderUnavailable when the model does not load.
     """
     if not any(question.evidence for c in conversations for question in c.questions):
@@ -222,7 +222,7 @@ class _Life:
         end = max(last, start + days * decay.DAY) if days else last
         for day in range(int((end - start) // decay.DAY) + 1):
             while sessions and (sessions[0][0].when or 0.0) < start + (day + 1) * decay.DAY:
-                self._tell(sessions.pop(0))
+                self._store(sessions.pop(0))
             if days:
                 self._clock.now = max(self._clock.now, start + (day + 0.9) * decay.DAY)
                 self._day(day)
@@ -231,7 +231,7 @@ class _Life:
             self._rest()
         self._measure()
 
-    def _tell(self, turns: list[Turn]) -> None:
+    def _store(self, turns: list[Turn]) -> None:
         self._clock.now = max(self._clock.now, turns[0].when or 0.0)
         for turn in turns:
             self._clock.now += TURN_SECONDS
