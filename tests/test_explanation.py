@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from memory_core.memory import Memory
+from memory_core.recall import reader
 from memory_core.recall.request import RecallRequest
+from memory_core.recall.signals import SIGNALS
 from memory_core.records import Change, Hit, Identity, Recollection
 from memory_core.remember.request import RememberRequest
 
 ME = Identity("me", "crew")
 OTHER = Identity("other", "crew")
 DAY = 86_400.0
-PARTS = ("fused", "thread", "session", "role", "asks", "temporal", "links", "cognition")
+PARTS = ("fused", *(signal.name for signal in SIGNALS), "links")
 
 
 def reasons(found: Recollection) -> dict[str, str]:
@@ -50,6 +52,25 @@ def test_the_parts_of_a_score_add_up_and_no_signal_is_missing(memory: Memory, cl
         assert hit.why["recency"] == pytest.approx(0.5**0.5, abs=1e-3)
         assert 0 < float(hit.why["retention"]) < 1
     assert float(found.hits[0].why["temporal"]) > 0
+
+
+@pytest.mark.parametrize("left_out", [signal.name for signal in SIGNALS])
+def test_recall_works_without_any_one_signal(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, left_out: str
+) -> None:
+    ids = talk(memory)
+    query = RecallRequest("How do I get to the ferry of Ann in June?", k=4, explain=True)
+    rest = tuple(signal for signal in SIGNALS if signal.name != left_out)
+    monkeypatch.setattr(reader, "SIGNALS", rest)
+    found = memory.recall(ME, query)
+    hits = (*found.hits, *found.partial, *found.rejected)
+    assert {hit.memory.id for hit in hits} == set(ids)
+    parts = ("fused", *(signal.name for signal in rest), "links")
+    for hit in hits:
+        assert left_out not in hit.why
+        assert sum(float(hit.why.get(part, 0)) for part in parts) == pytest.approx(
+            hit.score, abs=1e-3
+        )
 
 
 def test_modifiers_move_a_score_by_five_per_cent_of_the_spread_at_most(memory: Memory) -> None:

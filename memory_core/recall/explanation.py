@@ -46,7 +46,7 @@ class Explainer:
         return replace(
             chosen,
             why=[self.why(p) | {"folded": len(folded.get(p, ()))} for p in selection.chosen],
-            rejected=[*self._rejected(selection), *self._silent(selection)][:MOST_REJECTED],
+            rejected=[*self._rejected(selection), *self._unsupported(selection)][:MOST_REJECTED],
         )
 
     def why(self, place: int) -> Why:
@@ -109,8 +109,8 @@ class Explainer:
                 reason = f"{'near_duplicate of' if twin else 'retells'} {self._columns.id(first)}"
             yield self._as_rejected(place, reason)
 
-    def _silent(self, selection: Selection) -> Iterator[Rejected]:
-        for place in selection.silent[:MOST_REJECTED].tolist():
+    def _unsupported(self, selection: Selection) -> Iterator[Rejected]:
+        for place in selection.unsupported[:MOST_REJECTED].tolist():
             yield self._as_rejected(place, "below_confidence")
 
     def _as_rejected(self, place: int, reason: str) -> Rejected:

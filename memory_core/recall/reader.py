@@ -58,7 +58,7 @@ class Reader:
         accesses: Accesses,
         mmr_lambda: float = MMR_LAMBDA,
     ) -> None:
-        """Read from *store*; embed queries with what *gate* has loaded; *clock* gives the time.
+        """Read from *store*; embed queries with the model of *gate*; *clock* returns epoch seconds.
 
         *sessions* hold the working memory of the conversations, which a recall renews; *accesses*
         count what was recalled, and what was recalled together.
@@ -166,6 +166,26 @@ class Reader:
             now=self._clock(),
         )
 
+    # mask
+
+    def _choose(self, view: View, cues: Cues, rows: Mask) -> tuple[Chosen, Mask]:
+        """What answers among *rows*, and which of them were searched.
+
+        Retired memories are searched where the others do not answer with high confidence. Where
+        they do, only the retired sources of what answers are searched, and those that share a
+        derived memory with it. A recall as of an earlier moment searches retired memories as well.
+        """
+        retired = rows & np.isfinite(view.columns.retired_at)
+        if cues.query.as_of is None and retired.any():
+            searched = rows & ~retired
+            chosen = self._search(view, cues, searched)
+            if calibration.feeling(chosen.confidence) == "high":
+                sources = retired & _sources(view, [*chosen.rows, *chosen.folded])
+                if not sources.any():
+                    return chosen, searched
+                rows = searched | sources
+        return self._search(view, cues, rows), rows
+
     # candidates -> score -> spread -> choose -> judge
 
     def _search(self, view: View, cues: Cues, rows: Mask) -> Chosen:
@@ -189,24 +209,6 @@ class Reader:
         if cues.query.explain:
             chosen = Explainer(view, cues, scored).explained(chosen, selected)
         return chosen
-
-    def _choose(self, view: View, cues: Cues, rows: Mask) -> tuple[Chosen, Mask]:
-        """What answers among *rows*, and which of them were searched.
-
-        Retired memories are searched only where the others do not answer with high confidence, and
-        where a summary answers that was made of them, or its text together with theirs. What was
-        known at an earlier moment includes what has been retired since or before.
-        """
-        retired = rows & np.isfinite(view.columns.retired_at)
-        if cues.query.as_of is None and retired.any():
-            searched = rows & ~retired
-            chosen = self._search(view, cues, searched)
-            if calibration.feeling(chosen.confidence) == "high":
-                sources = retired & _sources(view, [*chosen.rows, *chosen.folded])
-                if not sources.any():
-                    return chosen, searched
-                rows = searched | sources
-        return self._search(view, cues, rows), rows
 
     def _with_outsiders(self, view: View, cues: Cues, chosen: Chosen, outside: Mask) -> Chosen:
         """*chosen* with the best of the rows *outside* of what was searched, as rejected."""

@@ -37,13 +37,13 @@ class Selection:
     """Places of candidates: those *chosen*, best first, and the rest of the *order* behind them.
 
     *folded* maps a chosen place to the places that it stands for; *order* holds all places with
-    evidence, best first, *silent* those without.
+    evidence, best first, *unsupported* those without.
     """
 
     chosen: list[int]
     folded: Mapping[int, list[int]]
     order: Rows
-    silent: Rows
+    unsupported: Rows
 
     @property
     def represented(self) -> Rows:
@@ -57,14 +57,14 @@ def choose(view: View, cues: Cues, found: Candidates) -> Selection:
     order = _broadened(view, found, order, cues.query.k)
     order = _newest_first(view, cues, found.rows, order)
     evident = has_evidence(cues, found)[order]
-    order, silent = order[evident], order[~evident]
+    order, unsupported = order[evident], order[~evident]
     near_duplicate = cues.profile.near_duplicate if cues.has_model else None
     kept, folded = _folded(view, found.rows[order], cues.query.k, near_duplicate)
     return Selection(
         order[kept].tolist(),
         {int(order[kept]): order[places].tolist() for kept, places in folded.items()},
         order,
-        silent,
+        unsupported,
     )
 
 

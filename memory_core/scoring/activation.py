@@ -25,7 +25,7 @@ LoCoMo recall@1 45.5 against 43.1 and @10 83.4 against 83.1, BEAM @10 65.0 again
 """
 
 NEARBY = {-1: 0.4, 1: 0.4, -2: 0.25, 2: 0.25}
-"""What a word counts for when it stands in the turn at that offset instead of in the text itself.
+"""What a word counts for in the turn at that offset, against 1 in the text itself.
 
 A question's words are spread over what was said and what that answered. Measured over BM25 of the
 turn alone: LoCoMo recall@1 / @10 45.6 / 83.4 to 48.0 / 84.9, the same sign on each of its five

@@ -22,7 +22,7 @@ STRICTER = 0.05
 """What a topic with too many members adds to its threshold to fall apart."""
 
 STRICTEST = 0.95
-"""Members that are all nearer than this say one thing and are not told apart."""
+"""Members that are all nearer than this say one thing and are not split."""
 
 
 def near_pairs(vectors: Vectors, threshold: float) -> Iterator[tuple[int, int, float]]:
@@ -58,10 +58,10 @@ def assign(
 ) -> list[int]:
     """The topic of each of *vectors*: that of the nearest centroid, or a new one.
 
-    *centroids* (t, d), the means of the topics there are, of unit length, with *members* (t,), how
-    many memories each stands for. In order: a vector joins the nearest centroid when the cosine is
-    at least *threshold* and moves that centroid (running mean); else it starts a topic, numbered
-    from t. -1 for a row of NaN.
+    *centroids* (t, d), the means of the topics there are, of unit length, with *members* (t,), the
+    number of memories of each. In order: a vector joins the nearest centroid when the cosine is at
+    least *threshold* and moves that centroid (running mean); else it starts a topic, numbered from
+    t. -1 for a row of NaN.
     """
     sums = [row * count for row, count in zip(_floats(centroids), members, strict=True)]
     heads = _Heads(sums, vectors.shape[1])
@@ -106,7 +106,7 @@ class _Heads:
 
 
 def split(vectors: Vectors, threshold: float, most: int) -> list[list[int]]:
-    """The members of one topic, as groups of at most *most* where they can be told apart.
+    """The members of one topic, as groups of at most *most* where they can be split.
 
     Members are assigned anew at *threshold* + 0.05, and by so much more again until two groups form
     and none is too large; a member that is left alone joins the nearest group. What falls into no

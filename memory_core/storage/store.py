@@ -294,23 +294,16 @@ class MemoryStore:
     def reading(self) -> Iterator[View]:
         """Hold all indexes still. Short: no I/O other than rows, no model, no other lock inside."""
         with self._lock.read():
-            yield self._view()
-
-    def readable(self, who: Identity) -> NDArray[np.bool_]:
-        """The mask of rows that *who* may read; see View.readable. Call inside reading()."""
-        return self._view().readable(who)
-
-    def _view(self) -> View:
-        own = self._indexes
-        return View(
-            own.columns, own.lexical, own.graph, own.vectors, self.fingerprint, self.indexed
-        )
+            own = self._indexes
+            yield View(
+                own.columns, own.lexical, own.graph, own.vectors, self.fingerprint, self.indexed
+            )
 
     def may_read(self, who: Identity, id: str) -> bool:
         """True when *id* is a live memory that *who* may read."""
-        with self.reading():
-            row = self.columns.row(id)
-            return row is not None and bool(self.readable(who)[row])
+        with self.reading() as view:
+            row = view.columns.row(id)
+            return row is not None and bool(view.readable(who)[row])
 
     def memories(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """The memories of *ids* that exist, by id, as of the last catch_up.

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 from memory_core.scoring import calibration
 from memory_core.scoring.calibration import Evidence
+from memory_core.storage.view import View
 
 ME = Identity("calibration")
 SHARES = {"asked": 0.6, "hidden": 0.2, "absent": 0.2}
@@ -90,35 +92,28 @@ class Asker:
     @contextmanager
     def _seen(self) -> Iterator[list[Evidence]]:
         seen: list[Evidence] = []
-        known = calibration.confidence
 
         def see(evidence: Evidence) -> float:
             seen.append(evidence)
             return 1.0  # nothing is cut while it is measured
 
-        calibration.confidence = see
-        try:
+        with patch.object(calibration, "confidence", see):
             yield seen
-        finally:
-            calibration.confidence = known
 
     @contextmanager
     def _without(self, ids: set[str]) -> Iterator[None]:
-        columns, readable = self._store.columns, self._store.readable
+        columns, readable = self._store.columns, View.readable
         rows = np.array([columns.row(id) for id in ids], dtype=np.int64)
         away = [columns.neighbours_many(rows, offset) for offset in TAKEN_AWAY if offset]
         gone = np.concatenate([rows, *away])
 
-        def fewer(who: Identity) -> NDArray[np.bool_]:
-            seen = readable(who).copy()
+        def fewer(view: View, who: Identity) -> NDArray[np.bool_]:
+            seen = readable(view, who).copy()
             seen[gone[gone >= 0]] = False
             return seen
 
-        self._store.readable = fewer  # type: ignore[method-assign]
-        try:
+        with patch.object(View, "readable", fewer):
             yield
-        finally:
-            self._store.readable = readable  # type: ignore[method-assign]
 
 
 def cases(files: Sequence[Sequence[Conversation]], embedder: Any, seed: int) -> Iterator[Case]:
