@@ -16,6 +16,7 @@ from memory_core.recall import spreading
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Hit, Identity
 from memory_core.remember.request import RememberRequest
+from tests.views import view_of
 
 ME = Identity("me")
 OTHER = Identity("other")
@@ -171,7 +172,9 @@ def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) ->
         "Quay Bridge has lanterns since spring.",
     )
     store = memory._runtime.parts().store
-    rows = [store.columns.row(memory.remember(ME, RememberRequest(text)).id) for text in texts]
+    rows = [
+        view_of(store).columns.row(memory.remember(ME, RememberRequest(text)).id) for text in texts
+    ]
     cue, near, far = (row for row in rows if row is not None)
     parent, likeness = 0.8, 0.3
     with store.reading() as view:
@@ -197,11 +200,11 @@ def test_a_topic_links_its_members(memory: Memory) -> None:
     store = memory._runtime.parts().store
     for id in (cue, other):
         store.commit(lambda tx, id=id: tx.append(Change("put", id, {"topic": "crafts"})))
-    row = store.columns.row(cue)
+    row = view_of(store).columns.row(cue)
     assert row is not None
     with store.reading() as view:
         steps = list(spreading._near(view, row, view.readable(ME), 0.0, ()))
-    assert [(store.columns.id(each), how) for each, _, how in steps if each != row] == [
+    assert [(view_of(store).columns.id(each), how) for each, _, how in steps if each != row] == [
         (other, "same topic (crafts) as")
     ]
 

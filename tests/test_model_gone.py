@@ -11,6 +11,7 @@ from memory_core.maintenance.loop import Maintenance
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from tests.views import view_of
 
 ME = Identity("me")
 
@@ -52,7 +53,7 @@ def test_writes_are_kept_and_recall_is_lexical(
     memory._runtime.parts().maintenance.round()
     assert memory.recall(ME, RecallRequest("stork chimney")).note == ""
     assert model_check(memory).status == "ok"
-    assert memory._runtime.parts().store.vectors.rows_with_vectors == 2
+    assert view_of(memory._runtime.parts().store).vectors.rows_with_vectors == 2
 
 
 @pytest.mark.usefixtures("quiet")
@@ -72,6 +73,6 @@ def test_a_summary_made_without_the_model_gets_its_vectors_later(
     assert report.status == "completed"
     store = memory._runtime.parts().store
     live = memory.stats(ME)["memories"]
-    assert store.vectors.rows_with_vectors <= live
+    assert view_of(store).vectors.rows_with_vectors <= live
     memory._runtime.parts().maintenance.round()
-    assert store.vectors.rows_with_vectors == live
+    assert view_of(store).vectors.rows_with_vectors == live

@@ -25,6 +25,7 @@ from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 from memory_core.runtime import Tuning
 from memory_core.storage.store import EMBEDDING
+from tests.views import view_of
 
 ME = Identity("me")
 ROOT = Path(__file__).parents[1]
@@ -150,9 +151,10 @@ def wholes(memory: Memory) -> dict[str, NDArray[np.float32]]:
     """The whole vector in the index of every memory, by text."""
     memory.stats(ME)
     store = memory._runtime.parts().store
-    assert store.vectors is not None
-    rows = {r["text"]: store.columns.row(r["id"]) for r in memory.export(ME)}
-    found = store.vectors.wholes(np.array(list(rows.values()), np.int64))
+    vectors = view_of(store).vectors
+    assert vectors is not None
+    rows = {r["text"]: view_of(store).columns.row(r["id"]) for r in memory.export(ME)}
+    found = vectors.wholes(np.array(list(rows.values()), np.int64))
     return dict(zip(rows, found, strict=True))
 
 

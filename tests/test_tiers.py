@@ -256,7 +256,7 @@ def test_what_comes_back_from_below_is_the_pair(memory: Memory, clock: Any, toy:
     vector = toy.query(turn_pairs.of(store, [asked])[asked].text)
     with store.reading() as view:
         rows = cognition.hot(view, mind.hot, vector, 0.99)  # nothing but the pair's own vector is
-        assert [store.columns.id(row) for row in rows.tolist()] == [asked]
+        assert [view.columns.id(row) for row in rows.tolist()] == [asked]
 
 
 def test_turns_of_people_or_far_apart_are_no_pair(memory: Memory, clock: Any) -> None:

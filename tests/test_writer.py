@@ -16,6 +16,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Identity, MemoryRecord, Receipt, new_id
 from memory_core.remember.request import RememberRequest
 from memory_core.representation import index_text
+from tests.views import view_of
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -609,7 +610,8 @@ def test_vectors_come_later_for_what_was_written_without_a_model(
     parts = memory._runtime.parts()
     parts.maintenance.round()
     parts.store.catch_up()
-    row = parts.store.columns.row(id)
-    assert parts.store.vectors is not None
-    found = parts.store.vectors.wholes(np.array([row]))[0]
+    row = view_of(parts.store).columns.row(id)
+    vectors = view_of(parts.store).vectors
+    assert vectors is not None
+    found = vectors.wholes(np.array([row]))[0]
     assert found == pytest.approx(toy.query("Ana: The heron waits by the weir."), abs=2e-3)

@@ -22,12 +22,8 @@ from numpy.typing import NDArray
 from memory_core.errors import IncompatibleStore, MemoryCoreError, StorageError
 from memory_core.records import Change, Identity, MemoryRecord, content_hash
 from memory_core.storage.disk_reserve import DiskReserve
-from memory_core.storage.index.bm25 import LexicalIndex
-from memory_core.storage.index.columns import Columns
-from memory_core.storage.index.graph import Graph
 from memory_core.storage.index.indexes import Indexes
 from memory_core.storage.index.vector_source import VectorSource, put_vectors
-from memory_core.storage.index.vectors import VectorIndex
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.journal.replay import Batch, Replayer, Unusable
 from memory_core.storage.locks import RWLock
@@ -104,26 +100,6 @@ class MemoryStore:
         self._catching = threading.Lock()
 
     @property
-    def columns(self) -> Columns:
-        """What ranking and filtering know of every memory; like all indexes from catch_up on."""
-        return self._indexes.columns
-
-    @property
-    def lexical(self) -> LexicalIndex:
-        """The BM25 index."""
-        return self._indexes.lexical
-
-    @property
-    def graph(self) -> Graph:
-        """Links and entities."""
-        return self._indexes.graph
-
-    @property
-    def vectors(self) -> VectorIndex | None:
-        """The vector index; None while the store has no model."""
-        return self._indexes.vectors
-
-    @property
     def snapshot_problem(self) -> str:
         """Why the snapshot of the vectors was not used at start; "" when it was."""
         return self._source.snapshot_problem
@@ -188,7 +164,7 @@ class MemoryStore:
                 changes, reached = self._reader.next(self.applied, most)
                 if reached == self.applied:
                     break
-                searched = self.fingerprint if self.vectors is not None else ""
+                searched = self.fingerprint if self._indexes.vectors is not None else ""
                 part = self._reader.batch(changes, self._known, searched)
                 with self._lock.write():
                     self._apply(part)
@@ -238,11 +214,11 @@ class MemoryStore:
         return f"{changes[0].at!r} {changes[0].kind} {changes[0].target}"
 
     def _known(self, id: str) -> bool:
-        return self.columns.row(id) is not None
+        return self._indexes.columns.row(id) is not None
 
     @property
     def _vectors_ready(self) -> bool:
-        return self.vectors is not None or not self.fingerprint
+        return self._indexes.vectors is not None or not self.fingerprint
 
     def _apply(self, part: Batch) -> None:
         for id in part.gone:
@@ -252,8 +228,9 @@ class MemoryStore:
         for change in part.changes:
             self._indexes.change(change)
             self._track(change)
-        if self.vectors is not None:
-            put_vectors(self.vectors, part.vectors, self.columns.row, self.unusable)
+        vectors = self._indexes.vectors
+        if vectors is not None:
+            put_vectors(vectors, part.vectors, self._indexes.columns.row, self.unusable)
 
     def _track(self, change: Change) -> None:
         """Keep account of what the files that are derived from the journal have to follow."""
@@ -274,7 +251,8 @@ class MemoryStore:
             self._dimension = int(model["dimension"])
 
     def _load_vectors(self) -> None:
-        rows = {self.columns.id(row): row for row in np.flatnonzero(self.columns.live).tolist()}
+        columns = self._indexes.columns
+        rows = {columns.id(row): row for row in np.flatnonzero(columns.live).tolist()}
         index = self._source.load(self._dimension, self.fingerprint, rows, self.unsynced)
         with self._lock.write():
             self._indexes.vectors = index
@@ -320,7 +298,7 @@ class MemoryStore:
 
     def indexed(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """Those of *ids* that the indexes hold, by id, as the journal has them now."""
-        known = [id for id in ids if self.columns.row(id) is not None]
+        known = [id for id in ids if self._indexes.columns.row(id) is not None]
         found = self._reader.memories(known) if known else {}
         return {id: self.with_access(memory) for id, memory in found.items()}
 
@@ -337,7 +315,7 @@ class MemoryStore:
 
     def with_access(self, memory: MemoryRecord) -> MemoryRecord:
         """*memory* with the access count and time of the columns, which know them best."""
-        columns = self.columns
+        columns = self._indexes.columns
         row = columns.row(memory.id)
         if row is None:
             return memory
@@ -352,19 +330,20 @@ class MemoryStore:
 
     def whole_vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The whole vectors, shape (dimension,), of those of *ids* that have one, by id."""
-        with self.reading():
-            if self.vectors is None:
+        with self.reading() as view:
+            if view.vectors is None:
                 return {}
-            rows = [self.columns.row(id) for id in ids]
+            rows = [view.columns.row(id) for id in ids]
             places = np.array([-1 if row is None else row for row in rows], np.int64)
-            found = self.vectors.wholes(places)
+            found = view.vectors.wholes(places)
         known = np.flatnonzero(~np.isnan(found[:, 0])).tolist()
         return {ids[place]: found[place] for place in known}
 
     def table_complete(self, held: Iterable[str], applied: int) -> bool:
         """True when *held* are the ids that a table which reached *applied* has to hold."""
-        with self.reading():
-            live = {self.columns.id(row) for row in np.flatnonzero(self.columns.live).tolist()}
+        with self.reading() as view:
+            columns = view.columns
+            live = {columns.id(row) for row in np.flatnonzero(columns.live).tolist()}
             later = {id for id, seq in self.unsynced.items() if seq > applied}
         return not (live ^ set(held)) - later
 

@@ -34,6 +34,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from tests.views import view_of
 
 ME = Identity("me")
 PARTS = ("embed", "search", "fetch", "commit")
@@ -69,12 +70,12 @@ class Watch:
 def watched(memory: Memory, embedder: Prepared) -> Watch:
     watch = Watch()
     store = memory._runtime.parts().store
+    view = view_of(store)
     for method in ("documents", "query"):
         watch.around(embedder, method, "embed")
     for method in ("search", "similarities", "wholes"):
-        watch.around(store.vectors, method, "search")
-    for method in ("search", "scores", "ideal"):
-        watch.around(store.lexical, method, "search")
+        watch.around(view.vectors, method, "search")
+    watch.around(view.lexical, "match", "search")
     for method in ("indexed", "memories"):
         watch.around(store, method, "fetch")
     watch.around(store, "commit", "commit")
@@ -102,14 +103,15 @@ def measure(name: str, watch: Watch, call: Callable[[str], object], texts: Seque
 def index_search(memory: Memory, asked: Sequence[str], embedder: Prepared) -> None:
     """The three searches of a recall without the rest of it, the 50 best of each."""
     store = memory._runtime.parts().store
-    assert store.vectors is not None
+    view = view_of(store)
+    assert view.vectors is not None
     vectors = [embedder.query(text) for text in asked[:SEARCHES]]
     taken = []
     for text, vector in zip(asked, vectors, strict=False):
         started = time.perf_counter()
-        store.vectors.search(vector, DEPTH, part="whole")
-        store.vectors.search(vector, DEPTH, part="passage")
-        store.lexical.match(text)
+        view.vectors.search(vector, DEPTH, part="whole")
+        view.vectors.search(vector, DEPTH, part="passage")
+        view.lexical.match(text)
         taken.append(time.perf_counter() - started)
     p50, p99 = (1e3 * np.percentile(taken, share) for share in (50, 99))
     print(f"  index search alone (whole, passages, BM25) p50 {p50:.2f}  p99 {p99:.2f} ms")

@@ -102,7 +102,8 @@ class Asker:
 
     @contextmanager
     def _without(self, ids: set[str]) -> Iterator[None]:
-        columns, readable = self._store.columns, View.readable
+        with self._store.reading() as view:
+            columns, readable = view.columns, View.readable
         rows = np.array([columns.row(id) for id in ids], dtype=np.int64)
         away = [columns.neighbours_many(rows, offset) for offset in TAKEN_AWAY if offset]
         gone = np.concatenate([rows, *away])

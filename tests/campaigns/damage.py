@@ -113,8 +113,10 @@ def rebuild(folder: Path) -> float:
     assert parts.maintenance.problems == {}
     assert parts.store.table is not None
     assert parts.store.table.count() == LARGE
-    assert parts.store.vectors is not None
-    assert parts.store.vectors.rows_with_vectors == LARGE
+    with parts.store.reading() as view:
+        vectors = view.vectors
+    assert vectors is not None
+    assert vectors.rows_with_vectors == LARGE
     memory.close()
     return took
 

@@ -257,8 +257,10 @@ class Account:
         assert not parts.maintenance.erasing
         assert parts.store.table is not None
         assert set(parts.store.table.ids()) == ids
-        assert parts.store.vectors is not None
-        assert parts.store.vectors.rows_with_vectors == len(ids)
+        with parts.store.reading() as view:
+            vectors = view.vectors
+        assert vectors is not None
+        assert vectors.rows_with_vectors == len(ids)
         assert {record["id"] for record in memory.export(ME)} == ids
         assert parts.store.journal.check() == []
         report = memory.health(ME)

@@ -98,7 +98,8 @@ def kept(memory: Memory) -> int:
         for record in memory.export(WHO)
     )
     told = sum(len(json.dumps(record, ensure_ascii=False).encode()) for record in records)
-    vectors = memory._runtime.parts().store.vectors
+    with memory._runtime.parts().store.reading() as view:
+        vectors = view.vectors
     assert vectors is not None
     return told + 2 * DIMENSION * len(vectors)
 

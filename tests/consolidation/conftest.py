@@ -130,8 +130,8 @@ class World:
         return self.store.memories([id])[id]
 
     def ids(self) -> list[str]:
-        with self.store.reading():
-            columns = self.store.columns
+        with self.store.reading() as view:
+            columns = view.columns
             return [columns.id(row) for row in range(len(columns)) if columns.id(row)]
 
     def export(self) -> str:
@@ -140,12 +140,12 @@ class World:
         return json.dumps([_all_fields(fields) for fields in folded.values()], sort_keys=True)
 
     def links(self) -> set[tuple[str, str, str]]:
-        with self.store.reading():
-            columns = self.store.columns
+        with self.store.reading() as view:
+            columns = view.columns
             return {
                 (columns.id(row), columns.id(other), kind)
                 for row in range(len(columns))
-                for other, kind, _ in self.store.graph.neighbours(row)
+                for other, kind, _ in view.graph.neighbours(row)
                 if kind != "derived_from"
             }
 

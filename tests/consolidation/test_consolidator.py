@@ -223,10 +223,10 @@ def test_a_run_that_is_stopped_between_two_batches_of_vectors_leaves_nothing(
         world.run(progress=stop)
     assert world.export() == before
     report = world.run()
-    with world.store.reading():
-        rows = [world.store.columns.row(summary.id) for summary in report.summaries]
+    with world.store.reading() as view:
+        rows = [view.columns.row(summary.id) for summary in report.summaries]
         assert len(rows) > 2
-        vectors = world.store.vectors.wholes(np.array(rows))
+        vectors = view.vectors.wholes(np.array(rows))
     for summary, vector in zip(report.summaries, vectors, strict=True):
         assert vector == pytest.approx(world.bag.query(summary.text), abs=2e-3)
 

@@ -8,6 +8,7 @@ import pytest
 
 from memory_core.errors import NotFound
 from memory_core.records import Change, Identity
+from tests.views import view_of
 
 ME = Identity("me", "crew")
 OTHER = Identity("other", "crew")
@@ -32,10 +33,11 @@ def test_sleep_summarises_each_cluster_and_names_its_sources(world: Any) -> None
     assert summary.entities == ("Mara",)
     assert summary.occurred_at == world[boats[-1]].occurred_at
     assert all(sentence in " ".join(world.sailing) for sentence in summary.text.split(". "))
-    assert world.store.vectors is not None
-    row = world.store.columns.row(summary.id)
+    vectors = view_of(world.store).vectors
+    assert vectors is not None
+    row = view_of(world.store).columns.row(summary.id)
     assert row is not None
-    assert world.store.vectors.has(row)
+    assert vectors.has(row)
 
 
 def test_sources_stay_searchable_with_half_their_importance_once(world: Any) -> None:

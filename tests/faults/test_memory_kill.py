@@ -23,6 +23,7 @@ from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 from memory_core.runtime import Tuning
+from tests.views import view_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 
@@ -185,8 +186,9 @@ def verify(memory: Memory, log: Log) -> None:
     assert not parts.maintenance.erasing
     assert parts.store.table is not None
     assert sorted(parts.store.table.ids()) == sorted(records)
-    assert parts.store.vectors is not None
-    assert parts.store.vectors.rows_with_vectors == len(records)
+    vectors = view_of(parts.store).vectors
+    assert vectors is not None
+    assert vectors.rows_with_vectors == len(records)
     assert [record["id"] for record in memory.export(ME)] == list(records)
 
 

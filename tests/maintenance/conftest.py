@@ -14,6 +14,7 @@ from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.records import Change, MemoryRecord, content_hash, new_id, to_fields
 from memory_core.representation import embed, index_text
 from memory_core.storage.store import MemoryStore
+from tests.views import view_of
 
 START = 1_700_000_000.0
 
@@ -83,7 +84,8 @@ class Room:
         self.store.commit(lambda tx: tx.forget(Change("forget", id, body)))
 
     def embedded(self) -> int:
-        return 0 if self.store.vectors is None else self.store.vectors.rows_with_vectors
+        vectors = view_of(self.store).vectors
+        return 0 if vectors is None else vectors.rows_with_vectors
 
     def rounds(self, number: int = 4) -> None:
         for _ in range(number):

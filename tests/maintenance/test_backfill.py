@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from memory_core.maintenance.backfill import BACKFILL, RETRY_SECONDS
+from tests.views import view_of
 
 
 def test_memories_written_before_the_model_was_ready_get_their_vectors(house: Any) -> None:
@@ -20,10 +21,11 @@ def test_memories_written_before_the_model_was_ready_get_their_vectors(house: An
     room.model_comes()
     room.rounds()
     assert room.embedded() == len(ids)
-    assert room.store.vectors is not None
-    row = room.store.columns.row(ids[3])
+    view = view_of(room.store)
+    assert view.vectors is not None
+    row = view.columns.row(ids[3])
     wanted = house.toy.documents(["heron 3"]).astype(np.float16).astype(np.float32)
-    np.testing.assert_array_equal(room.store.vectors.wholes(np.array([row])), wanted)
+    np.testing.assert_array_equal(view.vectors.wholes(np.array([row])), wanted)
     again = house.room()
     assert again.embedded() == len(ids)
     asked = house.toy.asked

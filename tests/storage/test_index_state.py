@@ -16,6 +16,7 @@ from memory_core.storage.index import files, indexes
 from memory_core.storage.index.indexes import Indexes
 from memory_core.storage.journal.journal import Journal
 from memory_core.storage.store import MemoryStore
+from tests.views import view_of
 
 WORDS = ("heron", "weir", "mill", "5432", "Graz", "?")
 steps = st.lists(
@@ -40,21 +41,21 @@ def state_file(shop: Any) -> Path:
 
 def held(store: MemoryStore) -> dict[str, Any]:
     """Everything the indexes tell, with ids for rows and names for codes."""
-    columns, graph = store.columns, store.graph
+    columns, graph = view_of(store).columns, view_of(store).graph
     rows = np.flatnonzero(columns.live).tolist()
     state = columns.state(np.array(rows, np.int64))
     names = ("agent", "team", "session", "speaker")
     told: dict[str, Any] = {
         "links": sorted((columns.id(a), columns.id(b), k, w) for a, b, k, w in graph.links()),
         "entities": graph.entities(),
-        "ideal": [store.lexical.match(word).ideal for word in WORDS],
+        "ideal": [view_of(store).lexical.match(word).ideal for word in WORDS],
         "awaited": store._indexes._awaited,
         "behind": store.unsynced,
         "vectors": {id: v.tolist() for id, v in store.whole_vectors(state["ids"]).items()},
         "store": [getattr(store, name) for name in _OF_THE_STORE],
         "tags": {tag: [columns.id(r) for r in columns.tagged(tag).nonzero()[0]] for tag in WORDS},
     }
-    scores = store.lexical.match(" ".join(WORDS)).scores
+    scores = view_of(store).lexical.match(" ".join(WORDS)).scores
     for place, row in enumerate(rows):
         told[columns.id(row)] = {
             **{n: columns.name(int(getattr(columns, n)[row]), n) for n in names},
@@ -113,7 +114,7 @@ def renumber(store: MemoryStore) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Indexes, "sparse", True)
         assert store.compact_rows()
-    assert not store.columns.empty
+    assert not view_of(store).columns.empty
     assert held(store) == before
 
 
@@ -137,10 +138,10 @@ def test_rows_are_numbered_anew_when_most_are_empty(
     kept = shop.put(store, "the heron stays")
     for number in range(6):
         shop.forget(store, shop.put(store, f"heron {number}").id)
-        assert len(store.columns) == number + 2
+        assert len(view_of(store).columns) == number + 2
         upkeep.round()
-    assert store.columns.row(kept.id) == 0
-    assert len(store.columns) == 1
+    assert view_of(store).columns.row(kept.id) == 0
+    assert len(view_of(store).columns) == 1
     late = shop.put(store, "a late heron")
     assert shop.words(store, "late heron") == [late.text, kept.text]
 
@@ -159,7 +160,7 @@ def test_only_what_came_after_is_read(shop: Any, monkeypatch: pytest.MonkeyPatch
         lambda self, after, most: asked.append(after) or original(self, after, most),
     )
     again = shop.open()
-    assert again.columns.row(late.id) == 20
+    assert view_of(again).columns.row(late.id) == 20
     assert min(asked) >= 40  # a memory is two changes: its fields and its vectors
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from memory_core.records import Change, Identity, MemoryRecord, from_fields, to_fields
 from memory_core.storage.store import MemoryStore
+from tests.views import view_of
 
 ME = Identity("me")
 
@@ -124,8 +125,9 @@ def test_damaged_vectors_of_one_memory_leave_the_others_searchable(shop: Any) ->
     memories = [shop.put(store, f"heron {number}") for number in range(5)]
     damage(shop, f"UPDATE vectors SET data = zeroblob(16) WHERE memory = '{memories[2].id}'")
     again = shop.open()
-    assert again.vectors is not None
-    assert again.vectors.rows_with_vectors == 4
+    vectors = view_of(again).vectors
+    assert vectors is not None
+    assert vectors.rows_with_vectors == 4
     assert again.unusable.vectors == {memories[2].id}
     assert set(again.memories(m.id for m in memories)) == {m.id for m in memories}
 
@@ -139,8 +141,9 @@ def test_vectors_that_are_no_numbers_leave_the_others_searchable(shop: Any, valu
     shop.put(store, "a weir")
     for each in (store, other, shop.open()):
         each.catch_up()
-        assert each.vectors is not None
-        assert each.vectors.rows_with_vectors == 1
+        vectors = view_of(each).vectors
+        assert vectors is not None
+        assert vectors.rows_with_vectors == 1
         assert each.unusable.vectors == {heron.id}
     store.commit(lambda tx: tx.put_vectors(heron.id, "toy-1", [0], shop.vectors("a heron")))
     assert store.unusable.vectors == set()
@@ -160,6 +163,7 @@ def test_a_switch_of_the_model_takes_the_vectors_of_the_new_one(shop: Any) -> No
     for each in (store, other, shop.open(model=False)):
         each.catch_up()
         assert each.fingerprint == "wide-1"
-        assert each.vectors is not None
-        row = each.columns.row(heron.id)
-        np.testing.assert_array_equal(each.vectors.wholes(np.array([row]))[0], wide[0])
+        vectors = view_of(each).vectors
+        assert vectors is not None
+        row = view_of(each).columns.row(heron.id)
+        np.testing.assert_array_equal(vectors.wholes(np.array([row]))[0], wide[0])

@@ -34,6 +34,7 @@ from memory_core.storage.journal.group_commit import GroupCommit, PendingWrite
 from memory_core.storage.journal.journal import DamagedVectors, Journal
 from memory_core.storage.store import EMBEDDING, MemoryStore
 from memory_core.storage.view import View
+from tests.views import view_of
 
 LONG = 30.0
 A, B = "a" * 20, "b" * 20
@@ -320,7 +321,7 @@ def test_values_beyond_every_column_are_named_and_stop_nothing(shop: Any) -> Non
     store.commit(lambda tx: tx.put_vectors(odd["id"], "toy-1", [0], shop.vectors("odd")))
     store.commit(lambda tx: tx.append(Change("put", odd["id"], {"session": "t"})))
     assert shop.words(store, "heron") == ["a heron"]
-    assert store.graph.edges() == 0
+    assert view_of(store).graph.edges() == 0
 
 
 def test_a_source_that_was_never_there_or_is_no_longer_named_is_not_waited_for(shop: Any) -> None:
@@ -330,7 +331,7 @@ def test_a_source_that_was_never_there_or_is_no_longer_named_is_not_waited_for(s
     shop.forget(store, source.id)
     shop.change(store, one.id, derived_from=[])
     store.commit(lambda tx: tx.append(Change("put", late.id, to_fields(late))))
-    assert store.graph.edges() == 0
+    assert view_of(store).graph.edges() == 0
 
 
 def test_pairs_that_came_to_mind_together_are_bounded(
@@ -417,9 +418,9 @@ def test_a_model_that_another_process_chose_just_now_stays(
 def test_the_same_model_named_once_more_is_no_change_of_model(shop: Any) -> None:
     store = shop.open()
     shop.put(store, "a heron")
-    vectors, again = store.vectors, {"value": store.journal.meta(EMBEDDING)}
+    vectors, again = view_of(store).vectors, {"value": store.journal.meta(EMBEDDING)}
     store.commit(lambda tx: tx.append(Change("meta", EMBEDDING, again)))
-    assert store.vectors is vectors
+    assert view_of(store).vectors is vectors
     assert store.model_changed_at == 0
 
 

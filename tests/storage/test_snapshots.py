@@ -16,6 +16,7 @@ from memory_core.records import Change, to_fields
 from memory_core.storage.index.vector_source import SNAPSHOT
 from memory_core.storage.index.vectors import VectorIndex
 from memory_core.storage.store import MemoryStore
+from tests.views import view_of
 
 
 def filled(shop: Any, number: int = 12) -> tuple[MemoryStore, list[str]]:
@@ -40,17 +41,17 @@ def same_vectors(shop: Any, store: MemoryStore, ids: list[str]) -> None:
     for number, id in enumerate(ids):
         if id in held:
             oracle.put(number, *held[id])
-    index = store.vectors
+    index = view_of(store).vectors
     assert index is not None
     assert index.rows_with_vectors == len(held)
-    rows = np.array([store.columns.row(id) for id in ids], np.int64)
+    rows = np.array([view_of(store).columns.row(id) for id in ids], np.int64)
     wanted = oracle.wholes(np.arange(len(ids)))
     np.testing.assert_array_equal(index.wholes(rows), wanted)
     query = shop.vectors("a question")[0].astype(np.float32)
     for part in ("whole", "passage"):
         found, scores = index.search(query, 6, part=part)  # type: ignore[arg-type]
         best, cosines = oracle.search(query, 6, part=part)  # type: ignore[arg-type]
-        assert [store.columns.id(int(row)) for row in found] == [ids[row] for row in best]
+        assert [view_of(store).columns.id(int(row)) for row in found] == [ids[row] for row in best]
         np.testing.assert_allclose(scores, cosines, rtol=1e-6)
 
 
@@ -74,12 +75,13 @@ def test_a_snapshot_gives_what_the_journal_gives_though_rows_have_moved(
 ) -> None:
     store, ids = filled(shop)
     shop.snapshots(store).write()
-    rows = [store.columns.row(id) for id in ids]
+    rows = [view_of(store).columns.row(id) for id in ids]
     from_journal = loads(monkeypatch)
     again = shop.open()
     assert from_journal == []
     assert again.snapshot_problem == ""
-    assert [again.columns.row(id) for id in ids] != rows  # forgotten ones leave no row behind
+    # forgotten ones leave no row behind
+    assert [view_of(again).columns.row(id) for id in ids] != rows
     same_vectors(shop, again, ids)
 
 
@@ -172,11 +174,13 @@ def test_a_snapshot_of_another_model_is_not_used(shop: Any) -> None:
     store.commit(switch)
     again = shop.open()
     assert "toy-1" in again.snapshot_problem
-    assert again.vectors is not None
-    assert again.vectors.rows_with_vectors == 3
-    row = again.columns.row(ids[0])
+    vectors = view_of(again).vectors
+    assert vectors is not None
+    assert vectors.rows_with_vectors == 3
+    row = view_of(again).columns.row(ids[0])
     np.testing.assert_array_equal(
-        again.vectors.wholes(np.array([row])), shop.vectors(f"{ids[0]} anew").astype(np.float32)
+        vectors.wholes(np.array([row])),
+        shop.vectors(f"{ids[0]} anew").astype(np.float32),
     )
 
 
@@ -248,8 +252,9 @@ def test_without_vectors_there_is_none_and_an_empty_index_can_be_written(shop: A
     shop.snapshots(store).write()
     again = shop.open()
     assert again.snapshot_problem == ""
-    assert again.vectors is not None
-    assert len(again.vectors) == 0
+    vectors = view_of(again).vectors
+    assert vectors is not None
+    assert len(vectors) == 0
 
 
 def test_what_a_killed_holder_left_behind_is_tidied_up(shop: Any) -> None:

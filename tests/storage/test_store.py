@@ -13,6 +13,7 @@ from memory_core.errors import InvalidInput, StorageError
 from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.representation import index_text
 from memory_core.storage.store import BATCH, MemoryStore
+from tests.views import view_of
 
 
 def test_a_write_of_one_store_is_read_by_the_other_at_its_next_call(shop: Any) -> None:
@@ -41,7 +42,7 @@ def test_a_store_that_lags_many_slices_behind_catches_up_with_all_of_them(shop: 
     shop.change(busy, memories[1].id, speaker="Ana")
     late.catch_up()
     assert late.applied == busy.journal.last()
-    assert int(late.columns.live.sum()) == len(memories) - 1
+    assert int(view_of(late).columns.live.sum()) == len(memories) - 1
     assert late.memories([memories[1].id])[memories[1].id].speaker == "Ana"
 
 
@@ -64,8 +65,8 @@ def test_a_source_that_comes_back_is_linked_again_in_every_process(shop: Any) ->
     store.commit(lambda tx: tx.append(Change("put", source.id, to_fields(source))))
     for each in (store, other, shop.open()):
         each.catch_up()
-        rows = each.columns.row(summary.id), each.columns.row(source.id)
-        assert each.graph.targets(rows[0], "derived_from") == [rows[1]]
+        rows = view_of(each).columns.row(summary.id), view_of(each).columns.row(source.id)
+        assert view_of(each).graph.targets(rows[0], "derived_from") == [rows[1]]
 
 
 def test_a_source_that_is_no_longer_named_is_no_longer_linked(shop: Any) -> None:
@@ -73,7 +74,7 @@ def test_a_source_that_is_no_longer_named_is_no_longer_linked(shop: Any) -> None
     source = shop.put(store, "a heron")
     summary = shop.put(store, "birds", derived_from=(source.id,))
     shop.change(store, summary.id, derived_from=[])
-    assert store.graph.edges() == 0
+    assert view_of(store).graph.edges() == 0
 
 
 def test_an_access_count_set_by_a_put_is_not_undone_by_an_older_access(shop: Any) -> None:
@@ -109,8 +110,9 @@ def test_a_store_that_has_a_model_is_not_written_to_when_one_is_loaded(
     shop.opened.append(late)
     monkeypatch.setattr(late.journal, "write", lambda build: pytest.fail("written"))
     assert late.adopt("toy", "toy-1", 8) == "toy-1"
-    assert late.vectors is not None
-    assert late.vectors.rows_with_vectors == 1
+    vectors = view_of(late).vectors
+    assert vectors is not None
+    assert vectors.rows_with_vectors == 1
 
 
 def test_a_refused_transaction_leaves_nothing(shop: Any) -> None:
@@ -175,7 +177,7 @@ def test_writers_and_readers_of_two_stores_agree_in_the_end(shop: Any) -> None:
     assert wrong == []
     for store in stores:
         store.catch_up()
-        assert int(store.columns.live.sum()) == 6 * 10
+        assert int(view_of(store).columns.live.sum()) == 6 * 10
         assert store.applied == store.journal.last()
 
 

@@ -18,6 +18,7 @@ from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import Graph
 from memory_core.storage.index.vectors import VectorIndex
 from memory_core.storage.store import MemoryStore
+from tests.views import view_of
 
 ME = Identity("me")
 WORDS = ("heron", "weir", "mill", "5432", "likes", "not", "Graz", "Birch", "Lane", "?")
@@ -215,7 +216,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert store.with_access(memory) == as_memory(self.fields[id])
 
     def same_columns(self, store: MemoryStore, wanted: dict[str, MemoryRecord]) -> None:
-        fresh, held = Columns(), store.columns
+        fresh, held = Columns(), view_of(store).columns
         for memory in wanted.values():
             fresh.put(memory)
         assert int(held.live.sum()) == len(wanted)
@@ -240,19 +241,21 @@ class StoreMachine(RuleBasedStateMachine):
             fresh.put(row, index_text(memory))
         query = "heron mill 5432 graz may"
         scores = fresh.match(query).scores
-        rows = np.array([store.columns.row(id) for id in ids], np.int64)
-        np.testing.assert_allclose(store.lexical.match(query).scores[rows], scores, rtol=1e-5)
-        assert len(store.lexical) == len(ids)
+        rows = np.array([view_of(store).columns.row(id) for id in ids], np.int64)
+        np.testing.assert_allclose(
+            view_of(store).lexical.match(query).scores[rows], scores, rtol=1e-5
+        )
+        assert len(view_of(store).lexical) == len(ids)
 
     def same_graph(self, store: MemoryStore, wanted: dict[str, MemoryRecord]) -> None:
-        held: Graph = store.graph
+        held: Graph = view_of(store).graph
         links = set()
         for id, memory in wanted.items():
-            row = store.columns.row(id)
+            row = view_of(store).columns.row(id)
             assert row is not None
             for kind in ("updates", "derived_from"):
                 for other in held.targets(row, kind):
-                    links.add((id, store.columns.id(other), kind))
+                    links.add((id, view_of(store).columns.id(other), kind))
             for entity in memory.entities:
                 assert row in held.entity_rows(entity)
         expected = set(self.links) | {
@@ -265,7 +268,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert held.edges() == len(expected)
 
     def same_vectors(self, store: MemoryStore) -> None:
-        index = store.vectors
+        index = view_of(store).vectors
         if index is None:
             assert not self.vectors
             return
@@ -274,7 +277,7 @@ class StoreMachine(RuleBasedStateMachine):
         for number, id in enumerate(ids):
             fresh.put(number, *self.vectors[id])
         assert index.rows_with_vectors == len(ids)
-        rows = np.array([store.columns.row(id) for id in ids], np.int64)
+        rows = np.array([view_of(store).columns.row(id) for id in ids], np.int64)
         np.testing.assert_array_equal(index.wholes(rows), fresh.wholes(np.arange(len(ids))))
         query = self.shop.vectors("a question")[0].astype(np.float32)
         for part in ("whole", "passage"):
@@ -282,7 +285,9 @@ class StoreMachine(RuleBasedStateMachine):
             wanted, best = fresh.search(query, 5, part=part)  # type: ignore[arg-type]
             np.testing.assert_allclose(scores, best, rtol=1e-5)
             if len(set(best.tolist())) == len(best):
-                assert [store.columns.id(int(r)) for r in found] == [ids[r] for r in wanted]
+                assert [view_of(store).columns.id(int(r)) for r in found] == [
+                    ids[r] for r in wanted
+                ]
 
 
 def test_any_history_equals_a_dict(make_shop: Any) -> None:
