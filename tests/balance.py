@@ -21,7 +21,7 @@ LONGEST = (
 )
 """Files of few tests that take more than ten seconds."""
 
-TOGETHER = {"tests/evals/test_recall_quality.py": "tests/test_reader_recipe.py"}
+TOGETHER = {"tests/evals/test_recall_quality.py": "tests/recall/test_reader_recipe.py"}
 """Files of which one worker takes both: they embed the same dialogue."""
 
 APART = ("tests/faults/test_whole.py",)

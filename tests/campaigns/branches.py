@@ -28,8 +28,8 @@ MODULES = (
 
 TESTS = (
     *("tests/storage", "tests/maintenance", "tests/faults/test_damage.py"),
-    *("tests/faults/test_full_disk.py", "tests/faults/test_modes.py", "tests/test_engine.py"),
-    *("tests/test_reembedding.py", "tests/test_undoing.py", "tests/consolidation"),
+    *("tests/faults/test_full_disk.py", "tests/faults/test_modes.py", "tests/test_runtime.py"),
+    *("tests/maintenance/test_reembedding.py", "tests/test_history.py", "tests/consolidate"),
 )
 
 SETTINGS = r"""

@@ -28,7 +28,7 @@ from memory_core.storage.store import EMBEDDING
 from tests.views import view_of
 
 ME = Identity("me")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 BATCH = 8
 FAST = Tuning(maintenance=MaintenanceTuning(round_seconds=0.02))
 
@@ -494,7 +494,7 @@ def module(name, path):
     return made
 
 shared = module("conftest", "tests/conftest.py")
-here = module("here", "tests/test_reembedding.py")
+here = module("here", "tests/maintenance/test_reembedding.py")
 import memory_core.runtime
 import memory_core.maintenance.backfill
 memory_core.maintenance.backfill.BACKFILL = 8
