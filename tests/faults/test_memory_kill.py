@@ -6,6 +6,7 @@ snapshots at work behind them, and are killed at random moments.
 
 from __future__ import annotations
 
+import pickle
 import random
 import signal
 import subprocess
@@ -37,15 +38,13 @@ TUNING = Tuning(
 )
 
 WORKER = """
-import importlib.util, os, sys, threading
+import importlib.util, os, pickle, sys, threading
 from pathlib import Path
 from memory_core.config import Settings
-from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from memory_core.runtime import Tuning
 
 spec = importlib.util.spec_from_file_location("conftest", "tests/conftest.py")
 shared = importlib.util.module_from_spec(spec)
@@ -54,7 +53,7 @@ import faiss, lancedb
 
 ME = Identity("me")
 directory, seed = sys.argv[1:3]
-tuning = eval(sys.argv[3])
+tuning = pickle.loads(bytes.fromhex(sys.argv[3]))
 
 def say(*words):
     os.write(1, (" ".join(words) + chr(10)).encode())
@@ -117,7 +116,7 @@ class Writer:
     def __init__(self, directory: Path, seed: int, log: Log) -> None:
         self.log = log
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(directory), str(seed), repr(TUNING)],
+            [sys.executable, "-c", WORKER, str(directory), str(seed), pickle.dumps(TUNING).hex()],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
