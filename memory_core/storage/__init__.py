@@ -1,1 +1,1 @@
-"""Bytes, and the indexes over them; knows nothing of meaning."""
+"""The journal, the indexes and the table; nothing here interprets a text."""

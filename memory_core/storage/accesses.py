@@ -1,6 +1,6 @@
-"""What recall rehearsed and brought up together: noted at once, journalled later in one commit.
+"""Accesses and co-recalls of one process: recorded at once, journalled later in one commit.
 
-A kill may lose the last batch; a failure to write never fails a recall.
+A kill may lose the last batch. A failure to write never fails a recall.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
 CO_RECALL = "co_recall"
-"""The kind of the links between memories that one cue brought up; from the smaller id."""
+"""The kind of links between memories recalled by one query; from the smaller id."""
 
 MOST = 1000
-"""Memories noted, at most, before they are journalled ahead of time."""
+"""Accessed memories, and pairs, recorded before they are journalled ahead of time."""
 
 
 class Accesses:
-    """The accesses of one process that the journal does not know yet."""
+    """The accesses of one process that are not in the journal yet."""
 
     def __init__(self, store: MemoryStore, clock: Callable[[], float], seconds: float) -> None:
-        """Journal into *store* every *seconds* of *clock*."""
+        """Write to the journal of *store* every *seconds* of *clock*."""
         self._store = store
         self._clock = clock
         self._seconds = seconds
@@ -36,21 +36,21 @@ class Accesses:
         self._since = clock()
 
     def record(self, ids: Sequence[str]) -> None:
-        """One more access to each of *ids*, now."""
+        """Count one more access to each of *ids*, now."""
         now = self._clock()
         with self._lock:
             for id in ids:
                 self._recorded[id] = (self._recorded.get(id, (0, now))[0] + 1, now)
 
     def associate(self, ids: Sequence[str]) -> None:
-        """One query recalled *ids* together: the link of each pair becomes stronger."""
+        """Strengthen the link of each pair of *ids*, which one query recalled together."""
         with self._lock:
             for pair in combinations(sorted(set(ids)), 2):
                 if pair in self._together or len(self._together) < MOST:
                     self._together[pair] += 1
 
     def flush_if_due(self) -> None:
-        """Journal what was noted when it is time to. Raises as flush does."""
+        """Flush when *seconds* have passed or enough is recorded. Raises as flush does."""
         with self._lock:
             waited = elapsed(self._since, self._clock())
             noted = bool(self._recorded or self._together)
@@ -59,9 +59,9 @@ class Accesses:
             self.flush()
 
     def flush(self) -> None:
-        """Journal what was noted, with absolute counts; memories that are gone are left out.
+        """Journal what was recorded, with absolute counts; forgotten memories are skipped.
 
-        Raises Busy or a StorageError; what was noted is then kept for the next time.
+        Raises Busy or a StorageError; the recorded accesses are then kept for the next flush.
         """
         with self._lock:
             noted, self._recorded, self._since = self._recorded, {}, self._clock()

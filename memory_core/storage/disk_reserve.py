@@ -1,4 +1,4 @@
-"""Room on the disk for what makes room: forgetting and compaction need some to begin with."""
+"""The disk reserve: room for forgetting and compaction, which free space but need some first."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ BYTES = 8 * 2**20
 and for compacting the table of some thousand memories."""
 
 SPARE = 4
-"""The reserve is made anew once this many times its size is free."""
+"""The reserve is created again once this many times its size is free."""
 
 
 class DiskReserve:
-    """A file of BYTES bytes that means nothing, and goes when the disk is full."""
+    """A file of BYTES meaningless bytes, deleted when the disk is full."""
 
     def __init__(self, directory: Path) -> None:
-        """Look after the reserve in *directory*; nothing is written yet."""
+        """Manage the reserve in *directory*; writes nothing yet."""
         self._path = directory / FILE
 
     def ensure(self) -> None:
-        """Make the reserve if there is none and there is room enough. Raises StorageError."""
+        """Create the reserve unless it exists or there is too little room. Raises StorageError."""
         try:
             if self._size() == BYTES or shutil.disk_usage(self._path.parent).free < SPARE * BYTES:
                 return
@@ -52,7 +52,7 @@ class DiskReserve:
             raise from_os_error(error, "keep a reserve") from error
 
     def with_room(self, work: Callable[[], R]) -> R:
-        """The result of *work*, which is done once more without the reserve if it found no room.
+        """The result of *work*; on DiskFull the reserve is deleted and *work* runs once more.
 
         *work* must have changed nothing when it raises DiskFull.
         """
@@ -65,7 +65,7 @@ class DiskReserve:
         return work()
 
     def _release(self) -> bool:
-        """Give the room back to the disk; False when there was none."""
+        """Delete the reserve; False when there was none."""
         with suppress(OSError):
             self._path.unlink()
             return True
@@ -76,7 +76,7 @@ class DiskReserve:
 
 
 def _fill(file: int) -> None:
-    """Make *file* take its room on the disk: random, as some file systems store no zeros."""
+    """Fill *file* with random bytes: some file systems store no zeros."""
     os.ftruncate(file, 0)
     block = os.urandom(2**20)
     for _ in range(BYTES // len(block)):

@@ -1,8 +1,8 @@
 """Numbered folders: table/<n> and index/<n>.
 
-What is derived from the journal is never repaired in place: it is built anew beside the old one,
-under the next number. Which number is current stands in the journal (the caller keeps it), so a
-half-built folder is never taken for a whole one. Files only; no vendors here.
+Derived files are never repaired in place: they are built anew beside the old ones, under the next
+number. The journal holds the current number (the caller writes it), so a half-built folder is never
+used. Files only; no vendors here.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _SET_ASIDE = re.compile(r"([1-9][0-9]{0,8})\.damaged(-[1-9][0-9]*)?")
 class Generations:
     """The numbered folders under one *root*, such as table/.
 
-    Nothing is remembered between calls and one process changes them at a time, the holder of
-    maintenance.lock. Every method raises StorageError (DiskFull, ReadOnly) when the disk refuses.
+    Keeps no state between calls. One process changes them at a time, the holder of
+    maintenance.lock. Every method raises StorageError (DiskFull, ReadOnly) when the disk fails.
     """
 
     def __init__(self, root: Path) -> None:
-        """Take *root* as it is; it is created with the first generation."""
+        """Manage *root*; it is created with the first generation."""
         self._root = root
 
     def path(self, number: int) -> Path:
@@ -39,13 +39,13 @@ class Generations:
         return self._root / str(number)
 
     def numbers(self) -> list[int]:
-        """The generations on disk, lowest first; folders with other names are not ours."""
+        """The generations on disk, lowest first; folders with other names are ignored."""
         return sorted(int(name) for name in self._folders() if _NUMBER.fullmatch(name))
 
     def create(self) -> int:
-        """Make the next folder, empty and with mode 0700, and return its number.
+        """Create the next folder, empty and with mode 0700, and return its number.
 
-        Numbers rise and none is used twice while a folder of it exists, set aside or not, so a
+        Numbers rise, and none is used twice while a folder of it exists, quarantined or not, so a
         process that still has an old generation open never finds another one's files there.
         """
         taken = [*self.numbers(), *(int(name.split(".")[0]) for name in self._set_aside())]
@@ -59,10 +59,10 @@ class Generations:
         return number
 
     def quarantine(self, number: int) -> Path:
-        """Set a damaged generation aside as <number>.damaged, for people to look at; its new path.
+        """Rename a damaged generation to <number>.damaged, for people to inspect; its new path.
 
-        Renaming needs no space, so this works on a full disk. Raises StorageError when there is
-        no such generation.
+        Renaming needs no space, so this works on a full disk. Raises StorageError when there is no
+        such generation.
         """
         source = self.path(number)
         target = self._root / f"{number}.damaged"
@@ -73,10 +73,11 @@ class Generations:
             return source.rename(target)
 
     def make_private(self, number: int) -> None:
-        """Give everything in generation *number* the modes 0700 and 0600.
+        """Set the modes 0700 and 0600 on everything in generation *number*.
 
-        LanceDB and FAISS leave that to the umask, which belongs to the process and cannot be
-        changed safely in a thread. What vanishes meanwhile is passed over. Raises StorageError.
+        LanceDB and FAISS leave modes to the umask, which belongs to the process and cannot be
+        changed safely in a thread. Files that vanish during the walk are skipped. Raises
+        StorageError.
         """
         if os.name != "posix":
             return
@@ -88,23 +89,23 @@ class Generations:
                         path.chmod(wanted)
 
     def replace_quarantined(self, number: int) -> None:
-        """Set generation *number* aside in place of what was set aside before: one is enough.
+        """Quarantine generation *number* and delete the ones quarantined before: one is enough.
 
-        Nothing happens when there is no such generation. Raises StorageError.
+        Does nothing when there is no such generation. Raises StorageError.
         """
         if number in self.numbers():
             self.remove_others(number, set_aside=True)
             self.quarantine(number)
 
     def quarantined(self) -> list[Path]:
-        """The folders that were set aside, in order of name."""
+        """The quarantined folders, in order of name."""
         return [self._root / name for name in sorted(self._set_aside())]
 
     def remove_others(self, current: int | None, *, set_aside: bool = False) -> list[int]:
         """Delete every generation but *current*; with *set_aside* also the quarantined ones.
 
-        Returns the numbers that went. None as *current* keeps none. Erasure counts on this: after
-        a forget nothing old may stay, so a folder that cannot be deleted raises StorageError.
+        Returns the deleted numbers. None as *current* deletes all. Erasure relies on this: after a
+        forget nothing old may stay, so a folder that cannot be deleted raises StorageError.
         """
         gone = [number for number in self.numbers() if number != current]
         folders = [self.path(number) for number in gone]

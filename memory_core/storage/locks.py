@@ -20,9 +20,9 @@ else:
     import fcntl
 
 POLL_SECONDS = 0.0003
-"""How often one who waits looks again. Who waited in a blocking flock was given the lock before its
-process had the time, or the interpreter, to use it: five busy writers committed half as often, and
-one whose interpreter was held by an import held up all others for 1.4 s (measured)."""
+"""How often a waiting lock polls. With a blocking flock the next waiter owned the lock before its
+process, or its interpreter, could run: five busy writers committed half as often, and one whose
+interpreter was held by an import delayed all others for 1.4 s (measured)."""
 
 _TAKEN = frozenset({errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK})
 
@@ -30,9 +30,9 @@ _TAKEN = frozenset({errno.EWOULDBLOCK, errno.EACCES, errno.EAGAIN, errno.EDEADLK
 class FileLock:
     """An exclusive lock between processes, freed by the system when its holder dies.
 
-    flock on POSIX, LockFileEx on Windows; who waits looks again and again. The file stays, with
-    mode 0600; it holds a signature at most. Not re-entrant: one holder, also among the threads and
-    the FileLock objects of one process.
+    flock on POSIX, LockFileEx on Windows; a waiting lock polls. The file stays, with mode 0600, and
+    holds at most the id of a process. Not re-entrant: one holder, also among the threads and the
+    FileLock objects of one process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -59,16 +59,16 @@ class FileLock:
         return self._file is not None
 
     def release(self) -> None:
-        """Let the next one in. Does nothing when the lock is not held."""
+        """Free the lock. Does nothing when it is not held."""
         file, self._file = self._file, None
         if file is not None:
             _unlock(file)
             os.close(file)
 
     def record_owner(self) -> None:
-        """Write the number of this process into the file of the lock, which it holds.
+        """Write the id of this process into the file of the lock, which it holds.
 
-        For people to read; the lock is as good without it, so a full disk does not matter.
+        For people to read; the lock works without it, so a full disk does not matter.
         """
         assert self._file is not None
         with suppress(OSError):
@@ -76,7 +76,7 @@ class FileLock:
             os.write(self._file, f" {os.getpid():<20d}\n".encode())
 
     def owner(self) -> int:
-        """The process that last signed, which may have ended since; 0 when none did."""
+        """The process id of the last holder, which may have ended since; 0 when there was none."""
         try:
             with self._path.open("rb") as file:
                 file.seek(1)  # Windows locks the first byte for reading too
@@ -156,8 +156,8 @@ else:
 class RWLock:
     """Many readers or one writer, among the threads of one process.
 
-    A waiting writer goes before readers that come later, so a stream of recalls cannot starve a
-    write. Not re-entrant: a thread that holds it must not ask for it again.
+    A waiting writer goes before later readers, so a stream of recalls cannot starve a write. Not
+    re-entrant: a thread that holds it must not acquire it again.
     """
 
     def __init__(self) -> None:
@@ -184,7 +184,7 @@ class RWLock:
 
     @contextmanager
     def write(self) -> Iterator[None]:
-        """Have the lock alone for a block."""
+        """Hold the lock exclusively for a block."""
         with self._changed:
             self._waiting_writers += 1
             try:

@@ -1,4 +1,4 @@
-"""The heap of a process that runs for weeks with a dozen threads."""
+"""Settings of the C heap, for a process that runs for weeks with a dozen threads."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ _ARENAS = 2
 
 
 def limit_arenas() -> bool:
-    """Let all threads share two heaps instead of having one each; False where that is unknown.
+    """Limit malloc to two arenas shared by all threads; False where that is not possible.
 
-    What a thread frees is then used by the others. Measured on a server with 10,000 memories:
-    12 MiB less resident. Call it before the first thread starts.
+    One thread then reuses what another freed. Measured on a server with 10,000 memories: 12 MiB
+    less resident. Call it before the first thread starts.
     """
     adjust = _function("mallopt")
     return adjust is not None and bool(adjust(_M_ARENA_MAX, _ARENAS))
 
 
 def trim() -> bool:
-    """Give freed memory back to the system; False where nothing was, or that is unknown.
+    """Return freed memory to the system; False when there was none, or no way to.
 
-    For the end of a long piece of work. Measured with 10,000 memories: 15 to 30 MiB after the
-    table was compacted, 15 after a snapshot, 100 after a run of sleep. Takes milliseconds.
+    Call it after long work. Measured with 10,000 memories: 15 to 30 MiB after the table was
+    compacted, 15 after a snapshot, 100 after a run of consolidation. Takes milliseconds.
     """
     release = _function("malloc_trim")
     return release is not None and bool(release(0))

@@ -1,8 +1,8 @@
-"""MemoryStore: the one door for writes, and everything that is derived from the journal.
+"""MemoryStore: the only way to write, and the indexes and the table derived from the journal.
 
-A write goes to the journal and nowhere else. What answers questions (columns, BM25, vectors, graph,
-the LanceDB table) follows the journal through `catch_up`, in every process alike: a process learns
-of its own commit the way it learns of another's.
+A write goes to the journal alone. The derived structures (columns, BM25, vectors, graph, the
+LanceDB table) follow the journal through `catch_up`, in every process alike: a process applies its
+own commits the same way as those of others.
 """
 
 from __future__ import annotations
@@ -38,23 +38,22 @@ LOCK_SECONDS = 2.0
 """Wait for another process's commit; a commit takes 4 ms, p99 12 ms (measured)."""
 
 BATCH = 256
-"""Changes applied while the write side of the lock is held once: a reader waits for one slice."""
+"""Changes applied while the write side of the lock is held once: a reader waits for one batch."""
 
 FIRST_BATCH = 4096
-"""The same while the store opens and nobody reads."""
+"""The same while the store opens and has no readers."""
 
 EMBEDDING = "embedding"
-"""The meta key that names the store's active model: {"name", "fingerprint", "dimension"}."""
+"""The meta key of the store's active model: {"name", "fingerprint", "dimension"}."""
 
 REEMBEDDING = "reembedding"
-"""The meta key of a change to another model that is under way: the same about it, or null."""
+"""The meta key of a change to another model that is under way: the same fields, or null."""
 
 
 class MemoryStore:
     """Memories on disk and the indexes over them, shared by any number of threads and processes.
 
-    Rows are dense integers (columns.row(id)) that hold within one `reading()`; ids are what lasts.
-    It gives a consistent view of all indexes; nobody may write or wait for a model inside it.
+    Read the indexes through the View of `reading()`; write through `commit`.
     """
 
     def __init__(
@@ -82,16 +81,17 @@ class MemoryStore:
         self.fingerprint = ""
         self.table: Table | None = None
         self.table_problem = ""
-        """Why the table that served until now does not any more; "" when it does."""
+        """Why the table was detached; "" when it was not."""
         self.applied = 0
         self.applied_at: float | None = None
-        """When this process last applied something, by the clock; None before the first time."""
+        """When this process last applied a change, by the clock; None before the first time."""
         self.unsynced: dict[str, int] = {}
         """Ids whose latest change is newer than the table, with that change's sequence."""
         self.forgotten_at = 0
-        """Sequence of the newest forget change; files from before it have to go."""
+        """Sequence of the newest forget change; files written before it must be replaced."""
         self.model_changed_at = 0
-        """Sequence of the latest change of model; vectors in files from before it are another's."""
+        """Sequence of the latest change of model; vectors in files from before are of another
+        model."""
         self.reembedding = False
         """True while a change to another model is under way."""
         self._table_sequence = 0
@@ -107,12 +107,12 @@ class MemoryStore:
     # Writing
 
     def commit(self, build: Callable[[Transaction], R]) -> R:
-        """Run *build* in one durable transaction of the journal, then catch up; its result.
+        """Run *build* in one durable transaction of the journal, then catch up; returns its result.
 
-        The only way anything is changed. *build* may run while other writers' builds share the
+        The only way to change anything. *build* may run while other writers' builds share the
         transaction; it sees their effects and must not block. When this returns, the change is on
-        disk and visible to this process. Raises what *build* raises (nothing of it is kept) or a
-        StorageError (nothing was acknowledged).
+        disk and visible to this process. Raises what *build* raises (none of its changes is kept)
+        or a StorageError (nothing was acknowledged).
         """
         reached = 0
 
@@ -130,7 +130,7 @@ class MemoryStore:
         return result
 
     def adopt(self, name: str, fingerprint: str, dimension: int) -> str:
-        """The fingerprint that the store works with: its own, or *fingerprint* if it had none."""
+        """Set the store's model unless it has one; returns the fingerprint of the store's model."""
 
         def choose(tx: Transaction) -> None:
             if tx.meta(EMBEDDING) is None:
@@ -145,10 +145,10 @@ class MemoryStore:
     # Catching up: the one apply routine
 
     def catch_up(self) -> None:
-        """Apply what this and other processes have committed since; cheap when there is nothing.
+        """Apply what this and other processes have committed since; cheap when nothing is new.
 
-        Raises StorageError when the journal cannot be read. An entry that is damaged or that an
-        index cannot hold goes to `unusable` and stops nothing.
+        Raises StorageError when the journal cannot be read. A damaged entry, or one that an index
+        cannot hold, is added to `unusable` and skipped.
         """
         self._apply_up_to(self.journal.last())
 
@@ -159,7 +159,7 @@ class MemoryStore:
         with self._catching:
             if not self.applied:
                 self._resume()
-            while self.applied < last:  # what comes after it, whoever wrote it catches up with
+            while self.applied < last:  # the writer of a later change applies it
                 most = BATCH if self.applied else FIRST_BATCH
                 changes, reached = self._reader.next(self.applied, most)
                 if reached == self.applied:
@@ -173,7 +173,7 @@ class MemoryStore:
                 self._load_vectors()
 
     def _resume(self) -> None:
-        """Begin with what the last snapshot holds, if it is one of this journal."""
+        """Restore the indexes from the last snapshot, if it was written for this journal."""
         state, indexes = self._source.state(), self._new_indexes()
         if state is None or state["layout"] != indexes.layout:
             return
@@ -188,9 +188,10 @@ class MemoryStore:
             self.unsynced = dict.fromkeys(state["ids"], state["settled"]) | state["behind"]
 
     def state(self) -> dict[str, Any] | None:
-        """What a later start begins with, as of `applied`; call inside reading().
+        """The state of the indexes for a snapshot, as of `applied`; call inside reading().
 
-        None when something could not be used: a start then reads the journal and finds it again.
+        None when an entry could not be used: the next start then reads the journal and finds it
+        again.
         """
         anchor = self._anchor(self.applied)
         if self.unusable.count or not anchor:
@@ -207,7 +208,7 @@ class MemoryStore:
         }
 
     def _anchor(self, sequence: int) -> str:
-        """What tells this journal from another one that reached *sequence* too."""
+        """The change at *sequence* in words: tells this journal from another one of that length."""
         changes, reached = self._reader.next(sequence - 1, 1)
         if reached != sequence:
             return ""
@@ -233,7 +234,7 @@ class MemoryStore:
             put_vectors(vectors, part.vectors, self._indexes.columns.row, self.unusable)
 
     def _track(self, change: Change) -> None:
-        """Keep account of what the files that are derived from the journal have to follow."""
+        """Track what the table and the snapshots have to follow."""
         if change.kind in ("put", "forget", "vectors"):
             self.unsynced[change.target] = change.seq
         if change.kind == "forget" and (change.body or {}).get("erase", True):
@@ -258,9 +259,9 @@ class MemoryStore:
             self._indexes.vectors = index
 
     def compact_rows(self) -> bool:
-        """Number the rows anew where most are empty; True when that was due. Not for a call."""
+        """Renumber the rows when most are empty; True when that was due. Too slow for a call."""
         if sparse := self._indexes.sparse:
-            with self._catching:  # nothing is applied meanwhile
+            with self._catching:  # no change is applied meanwhile
                 fresh = self._indexes.renumbered()
                 with self._lock.write():
                     self._indexes = fresh.with_vectors_of(self._indexes)
@@ -270,7 +271,7 @@ class MemoryStore:
 
     @contextmanager
     def reading(self) -> Iterator[View]:
-        """Hold all indexes still. Short: no I/O other than rows, no model, no other lock inside."""
+        """Hold the read lock of all indexes. Keep it short: no write, no model, no other lock."""
         with self._lock.read():
             own = self._indexes
             yield View(
@@ -286,8 +287,8 @@ class MemoryStore:
     def memories(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
         """The memories of *ids* that exist, by id, as of the last catch_up.
 
-        From LanceDB where it has the newest state, else from the journal. Those that the journal
-        cannot tell any more are left out and noted in `unusable`.
+        Read from LanceDB where it is up to date, else from the journal. Those that the journal
+        cannot read are left out and added to `unusable`.
         """
         wanted = list(dict.fromkeys(ids))
         found = self._from_table([id for id in wanted if id not in self.unsynced])
@@ -297,7 +298,7 @@ class MemoryStore:
         return {id: self.with_access(found[id]) for id in wanted if id in found}
 
     def indexed(self, ids: Iterable[str]) -> dict[str, MemoryRecord]:
-        """Those of *ids* that the indexes hold, by id, as the journal has them now."""
+        """Those of *ids* that the indexes hold, by id, read from the journal."""
         known = [id for id in ids if self._indexes.columns.row(id) is not None]
         found = self._reader.memories(known) if known else {}
         return {id: self.with_access(memory) for id, memory in found.items()}
@@ -314,7 +315,7 @@ class MemoryStore:
         return {id: row for id, row in rows.items() if content_hash(row.text) == row.content_hash}
 
     def with_access(self, memory: MemoryRecord) -> MemoryRecord:
-        """*memory* with the access count and time of the columns, which know them best."""
+        """*memory* with the access count and time of the columns, which are the newest."""
         columns = self._indexes.columns
         row = columns.row(memory.id)
         if row is None:
@@ -340,7 +341,7 @@ class MemoryStore:
         return {ids[place]: found[place] for place in known}
 
     def table_complete(self, held: Iterable[str], applied: int) -> bool:
-        """True when *held* are the ids that a table which reached *applied* has to hold."""
+        """True when a table that has applied changes up to *applied* must hold just *held*."""
         with self.reading() as view:
             columns = view.columns
             live = {columns.id(row) for row in np.flatnonzero(columns.live).tolist()}
@@ -349,11 +350,11 @@ class MemoryStore:
 
     @property
     def table_sequence(self) -> int:
-        """Sequence up to which the table holds everything."""
+        """Sequence up to which the table holds every change."""
         return self._table_sequence
 
     def attach_table(self, table: Table | None, applied: int) -> None:
-        """Serve rows from *table*, which holds everything up to sequence *applied*."""
+        """Read rows from *table*, which holds every change up to *applied*; None: the journal."""
         with self._lock.write():
             self.table = table
             if table is not None:
@@ -361,18 +362,18 @@ class MemoryStore:
                 self.unsynced = {id: seq for id, seq in self.unsynced.items() if seq > applied}
 
     def detach_table(self, table: Table, problem: MemoryCoreError) -> None:
-        """Serve rows from the journal until maintenance has looked at *table*, which failed."""
+        """Read rows from the journal until maintenance has checked *table*, which failed."""
         if self.table is table:
             log.warning("rows come from the journal: %s", problem.problem)
             self.table, self.table_problem = None, problem.problem
 
     def oldest_unsynced(self, most: int) -> list[tuple[str, int]]:
-        """The ids that are behind and the sequence of their latest change, oldest first."""
+        """At most *most* unsynced ids and the sequences of their latest changes, oldest first."""
         with self.reading():
             return sorted(self.unsynced.items(), key=lambda item: item[1])[:most]
 
     def close(self) -> None:
-        """Close the files. Nothing is lost without it; later calls raise StorageError."""
+        """Close the files. Nothing is lost without this; later calls raise StorageError."""
         table, self.table = self.table, None
         if table is not None:
             table.close()

@@ -33,11 +33,11 @@ def passages(text: str, *, packed: bool, max_words: int = 80, most: int = 32) ->
     """The passages of *text* in order: a partition of it, white space between them dropped.
 
     Not *packed*: one a sentence; sentences of at most two words join the next one (the last joins
-    the one before). *packed*, or when there would be more than *most*: greedily, whole sentences
-    up to *max_words*. A sentence over *max_words* is cut between words. Two characters of Chinese,
+    the one before). *packed*, or when there would be more than *most*: greedily, whole sentences up
+    to *max_words*. A sentence over *max_words* is cut between words. Two characters of Chinese,
     Japanese or Korean count as a word and such runs may be cut anywhere. Never more than *most*:
-    for a text too long for that, *max_words* grows. A text of one passage comes back unchanged; a
-    blank one has none.
+    *max_words* grows for longer texts. A text of one passage is returned unchanged; a blank one has
+    none.
 
     Sentences end at ``. ! ? …`` before white space, at ``。！？`` and at line breaks, but not after
     abbreviations, initials and German ordinals ("Dr. Ott", "J. Smith", "am 3. März").

@@ -32,7 +32,7 @@ FUNCTION_WORDS = frozenset(
         would you your yours"""
     )
 )
-"""English words that say nothing alone, lower case: the index leaves them out."""
+"""English words without content, lower case: the index leaves them out."""
 
 STOPWORDS = FUNCTION_WORDS | frozenset(
     listed(
@@ -46,9 +46,9 @@ STOPWORDS = FUNCTION_WORDS | frozenset(
         gotta"""
     )
 )
-"""English words that carry no content of their own, lower case, straight apostrophes.
+"""English words with little content of their own, lower case, straight apostrophes.
 
-Those beyond FUNCTION_WORDS stay in the index: "back", "near" or "one" can be what is asked for.
+Those beyond FUNCTION_WORDS stay in the index: "back", "near" or "one" may be what is searched.
 """
 
 GERMAN_STOPWORDS = frozenset(

@@ -1,1 +1,1 @@
-"""Copies of a store, and what can be read from a broken one."""
+"""Backups of a store, and salvage of a damaged one."""

@@ -1,7 +1,7 @@
-"""Backups: a folder with a consistent copy of the journal and what it is checked by.
+"""Backups: a folder with a consistent copy of the journal and a manifest that verifies it.
 
-The journal is the whole memory; table, indexes and snapshots are made from it again. Tokens for
-HTTP and the model's weights are not part of a backup.
+The journal holds every memory; table, indexes and snapshots are rebuilt from it. Tokens for HTTP
+and the model's weights are not part of a backup.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DERIVED = ("table", "index")
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What a backup holds: *sequence* and live *memories* of its journal, *at* epoch seconds."""
+    """The manifest: *sequence* and live *memories* of the copied journal, *at* epoch seconds."""
 
     version: int
     at: float
@@ -38,15 +38,16 @@ class Backup:
     bytes: int
     sha256: str
     damaged: tuple[str, ...] = ()
-    """What the checksums of the journal found when it was copied; [] when all is well."""
+    """Problems that the checksums of the journal showed when it was copied; empty when there were
+    none."""
 
 
 def create(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
-    """Copy the memory in *source* to the new or empty folder *target* while others write to it.
+    """Copy the journal in *source* to the new or empty folder *target* while others write to it.
 
     The copy holds one moment of the journal, is read back and checked, and is complete once the
-    manifest is there. Raises InvalidInput when there is no memory in *source* or something in
-    *target*; DiskFull, ReadOnly or StorageError, and then nothing is left in *target*.
+    manifest exists. Raises InvalidInput when *source* has no journal or *target* is not empty;
+    DiskFull, ReadOnly or StorageError, and then nothing is left in *target*.
     """
     if not (source / files.FILE).exists():
         raise InvalidInput(f"there is no memory in {source}", "name its folder with --data-dir")
@@ -74,10 +75,10 @@ def create(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
 
 
 def restore(backup: Path, directory: Path) -> Backup:
-    """Make the memory of the folder *backup* the one in *directory*, which must not hold any.
+    """Restore the folder *backup* to *directory*, which must not hold a journal.
 
     The copy is compared with the manifest before it gets its name. Raises InvalidInput when
-    *backup* holds no complete backup or *directory* a memory, StorageError for a damaged backup.
+    *backup* is incomplete or *directory* holds a journal, StorageError for a damaged backup.
     """
     manifest = read_manifest(backup)
     taken = _taken(directory)
@@ -97,7 +98,7 @@ def restore(backup: Path, directory: Path) -> Backup:
                     f"the backup in {backup} is damaged (its checksum does not match)",
                     "use another backup; nothing was restored",
                 )
-            os.link(partial, target)  # unlike a rename it never replaces what came meanwhile
+            os.link(partial, target)  # unlike a rename, never replaces a newer file
         except FileExistsError:
             raise InvalidInput(
                 f"a memory was just created in {directory}", "stop its server and repeat"
@@ -111,7 +112,7 @@ def restore(backup: Path, directory: Path) -> Backup:
 
 
 def read_manifest(backup: Path) -> Backup:
-    """The manifest of the folder *backup*. Raises InvalidInput when there is none, or a bad one."""
+    """The manifest of the folder *backup*. Raises InvalidInput when it is missing or malformed."""
     try:
         data: Any = json.loads((backup / MANIFEST).read_text("utf-8"))
         version = data["version"]
@@ -131,7 +132,7 @@ def read_manifest(backup: Path) -> Backup:
 
 
 def _examined(folder: Path, at: float) -> Backup:
-    """What the finished copy in *folder* holds, read back from the disk."""
+    """The manifest of the finished copy in *folder*, read back from the disk."""
     copy = Journal.open(folder, clock=lambda: at, read_only=True)
     try:
         damaged, sequence, counts = copy.check(), copy.last(), copy.stats()
@@ -143,7 +144,7 @@ def _examined(folder: Path, at: float) -> Backup:
 
 
 def _taken(directory: Path) -> str:
-    """What of a memory there is in *directory*, or ""."""
+    """The name of a file of a store in *directory*, or ""."""
     if not directory.is_dir():
         return directory.name if directory.exists() else ""
     names = sorted(entry.name for entry in directory.iterdir())

@@ -1,8 +1,9 @@
-"""A journal whose pages are damaged: everything that still matches its checksum, in a new folder.
+"""Salvage: copies every entry of a damaged journal that matches its checksum to a new folder.
 
-Entries are looked for page by page, so no more is lost than what was on a damaged page. The damaged
-files are only read. What the other tables hold follows from the entries; lifted tombstones come
-back with them, and receipts of idempotency keys are taken as they are found.
+Entries are read page by page, so no more is lost than was on a damaged page; apsw ships none of
+SQLite's own recovery, and tests/storage/test_salvage.py compares what its queries find. The damaged
+files are only read. The other tables are derived from the entries; removed tombstones come back
+with them, and receipts of idempotency keys are taken as found.
 """
 
 from __future__ import annotations
@@ -22,24 +23,24 @@ from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.journal.replay import WRONG_VALUE
 
 _CHANGE, _VECTORS, _RECEIPT = 13, 8, 5
-"""Columns of the tables that are looked for."""
+"""Columns of the tables that are salvaged."""
 
 Stored = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was found: numbers of entries and of memories, and the entries that are missing."""
+    """Numbers of entries and memories that were found, and the gaps."""
 
     changes: int
     memories: int
     lost: tuple[tuple[int, int], ...]
-    """First and last sequence of every gap; what came after the last entry found is not known."""
+    """First and last sequence of every gap; entries after the last one found are unknown."""
 
 
 @dataclass
 class FoundRows:
-    """The rows that are whole, by their keys."""
+    """The intact rows, by sequence."""
 
     changes: dict[int, Stored] = field(default_factory=dict)
     vectors: dict[int, Stored] = field(default_factory=dict)
@@ -47,10 +48,10 @@ class FoundRows:
 
 
 def salvage(source: Path, target: Path, clock: Callable[[], float]) -> Salvaged:
-    """Copy what is whole of the journal in *source* to the new or empty folder *target*.
+    """Copy the intact entries of the journal in *source* to the new or empty folder *target*.
 
-    Nobody may have *source* open. Raises InvalidInput when there is no journal in *source* or
-    something in *target*, StorageError when nothing is whole or the disk refuses.
+    No process may have *source* open. Raises InvalidInput when *source* has no journal or *target*
+    is not empty, StorageError when no entry is intact or the disk fails.
     """
     journal = source / files.FILE
     if not journal.exists():
@@ -72,7 +73,7 @@ def salvage(source: Path, target: Path, clock: Callable[[], float]) -> Salvaged:
 
 
 def find(pages: Pages) -> FoundRows:
-    """The rows of *pages* that match their checksums; what was scrubbed once stays scrubbed."""
+    """The rows of *pages* that match their checksums; the scrubbed image of a row wins."""
     finds = FoundRows()
     for rowid, values in pages.rows():
         row = (rowid, *values[1:])
@@ -93,12 +94,12 @@ def _whole_change(row: Stored) -> bool:
 
 
 def _fill(tx: Transaction, finds: FoundRows) -> int:
-    """Write *finds* and what follows from them; how many memories live."""
+    """Write *finds* and the tables derived from them; returns the number of live memories."""
     state = _State()
     for seq in sorted(finds.changes):
         row = finds.changes[seq]
         row = (seq, float(row[1]), *row[2:])
-        texts = row[2:5] if row[11] else row[2:12]  # what was scrubbed is zeros and no text
+        texts = row[2:5] if row[11] else row[2:12]  # scrubbed texts are zero bytes
         tx.insert_row("changes", (seq, row[1], *map(_text, texts), *row[2 + len(texts) :]))
         state.apply(verified(row))
     state.write(tx)
@@ -114,7 +115,7 @@ def _fill(tx: Transaction, finds: FoundRows) -> int:
 
 
 class _State:
-    """Memories, tombstones and meta values as the changes left them."""
+    """Memories, tombstones and meta values, folded from changes."""
 
     def __init__(self) -> None:
         self.live: dict[str, dict[str, Any]] = {}
@@ -122,7 +123,7 @@ class _State:
         self.meta: dict[str, Any] = {}
 
     def apply(self, change: Change) -> None:
-        """Take *change* in."""
+        """Fold *change* in."""
         body: Mapping[str, Any] = change.body or {}
         if change.kind == "put" and (change.target in self.live or "text" in body):
             self.live.setdefault(change.target, {}).update(body)
@@ -139,13 +140,13 @@ class _State:
             self.meta[change.target] = body["value"]
 
     def write(self, tx: Transaction) -> None:
-        """Fill the tables that follow from the changes."""
+        """Fill the derived tables."""
         taken: set[str] = set()
         for id, fields in list(self.live.items()):
             try:
                 memory = from_fields({**fields, "id": id})
                 key = repeat_key(memory)
-            except WRONG_VALUE:  # written by another version; the indexes leave it out as well
+            except WRONG_VALUE:  # of another version; the indexes skip it too
                 del self.live[id]
                 continue
             free = key not in taken and not (memory.replaced and memory.superseded_by)
@@ -159,7 +160,7 @@ class _State:
 
 
 def _keep_receipt(tx: Transaction, row: Stored, live: Iterable[str]) -> None:
-    """Keep an answer under its key if it says something of a memory that lives."""
+    """Store a receipt if it names a live memory."""
     try:
         key, body = row[1].decode(), decode(row[2])
     except ValueError:

@@ -1,7 +1,7 @@
-"""Rows of an SQLite file read page by page, without its trees: what is left when they are broken.
+"""Rows of an SQLite file, read page by page without its trees, which may be broken.
 
-Written from the published file format (sqlite.org/fileformat2.html). Only leaf pages of tables are
-read; a page that makes no sense gives nothing and stops nothing. Newer images of a page lie in the
+Written from the published file format (sqlite.org/fileformat2.html). Reads leaf pages of tables
+only; a malformed page yields no rows and stops nothing. Newer images of a page are in the
 write-ahead log, in order.
 """
 
@@ -18,7 +18,7 @@ _FRAME, _LOG = 24, 32
 
 _WIDTHS = (0, 1, 2, 3, 4, 6, 8)
 _MOST = 2**26
-"""Bytes of a row; what claims more is damage."""
+"""Most bytes of a row; a larger length is damage."""
 
 _WRONG = (IndexError, struct.error, UnicodeDecodeError, ValueError, OverflowError)
 
@@ -34,7 +34,7 @@ class Pages:
     """The pages of a database file and of its log."""
 
     def __init__(self, database: Path, log: Path) -> None:
-        """Read both files; the page size comes from the log where the file has lost its own."""
+        """Read both files; the page size is the log's when the file has lost its own."""
         self._body = database.read_bytes()
         frames = log.read_bytes() if log.exists() else b""
         self.size = _page_size(self._body, frames)
@@ -97,7 +97,7 @@ def _page_size(body: bytes, frames: bytes) -> int:
 
 
 def _frames(log: bytes, size: int) -> Iterator[tuple[int, bytes]]:
-    """Page number and content of the frames that belong to this round of the log."""
+    """Page number and content of the frames of the log's current round."""
     salt = log[16:24]
     for start in range(_LOG, len(log) - _FRAME - size + 1, _FRAME + size):
         if log[start + 8 : start + 16] != salt:

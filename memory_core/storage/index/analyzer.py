@@ -28,7 +28,7 @@ import Stemmer
 from memory_core.text.words import CJK, CJK_CLASS, FUNCTION_WORDS
 
 STOPWORDS = FUNCTION_WORDS | {"both", "further"}
-"""What the index leaves out. Two words more than other rules on texts treat as empty."""
+"""Words that the index leaves out: two more than the other rules on texts."""
 
 _CJK_RUN = re.compile(f"[{CJK_CLASS}]+|[^{CJK_CLASS}]+")
 _VOICE_MARKS = "\u3099\u309a"
@@ -48,7 +48,7 @@ _CACHED_LENGTH = 40
 
 
 def index_terms(text: str) -> list[str]:
-    """The terms of *text* in order, with repeats; the module says by which rules. Thread-safe."""
+    """The index terms of *text* in order, with repeats. Thread-safe."""
     if text.isascii():
         return _terms_of(text.lower())
     folded = fold(text)
@@ -70,7 +70,7 @@ def fold(text: str) -> str:
 
 
 class _Cache(dict[str, tuple[str, ...]]):
-    """Chunk to terms. The rules run once for each distinct chunk; a lookup takes the rest."""
+    """Terms by chunk. The rules run once for each distinct chunk; later calls look it up."""
 
     def __init__(self) -> None:
         super().__init__()

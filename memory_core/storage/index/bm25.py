@@ -27,14 +27,14 @@ K1, B = 0.9, 0.4
 """Saturation and length normalisation; measured on LoCoMo and BEAM."""
 
 FEW_TERMS = 1000
-"""Terms that no text holds are not worth dropping before there are so many."""
+"""Unused terms are not dropped before there are so many."""
 
 MISSPELT = 0.6
-"""Share of its weight that a word has which no text holds, but one that is nearly like it, in its
-letters or in meaning. It would have the most of all, being the rarest."""
+"""Weight of a word that no text holds, as a share of its idf, when a word of similar spelling or
+meaning replaces it. Being the rarest, it would weigh most of all."""
 
 NEAR = 0.6
-"""Share of its weight that a word has where only a word near it in meaning stands, times how near.
+"""Weight of a word in a text that holds only a word near it in meaning, times how near.
 
 Measured over exact words: LoCoMo recall@1 / @10 50.1 / 85.4 to 50.4 / 85.6, the dialogue @1 / @5
 45.0 / 77.7 to 47.7 / 79.1 (docs/internals/recall.md).
@@ -46,7 +46,7 @@ Postings = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What the index says of one query; it stays as it is when the index changes.
+    """The scores of one query; they stay as they are when the index changes.
 
     *scores*: BM25 of every row, 0 where no term occurs. *ideal*: the score of a text of mean length
     that holds each term once, where a term that no text holds counts as the rarest possible; so
@@ -69,9 +69,9 @@ class Match:
         return self._table(rows, {term: number for number, term in enumerate(self.held)})
 
     def meant(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """As `terms`, each term where it or one near it adds most.
+        """As `terms`, with the most that each term or one near it adds.
 
-        After the terms that occur come those that occur only by what is near them.
+        The terms that occur are followed by those that occur only through near ones.
         """
         numbers = {
             term: number for number, term in enumerate(dict.fromkeys((*self.held, *self.near)))
@@ -93,7 +93,7 @@ class Match:
         return table
 
     def _places(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
-        """Where each row stands in *rows*; -1 for the others."""
+        """The place of each row in *rows*; -1 for the others."""
         place = np.full(self.scores.size, -1, np.int32)
         place[rows] = np.arange(rows.size, dtype=np.int32)
         return place
@@ -113,14 +113,14 @@ class LexicalIndex:
         self._size = 0
         self._total_length = 0
         self._emptied = 0
-        """How often a term was left without a text since unused ones were dropped."""
+        """How often a term lost its last text since unused terms were dropped."""
 
     def __len__(self) -> int:
         """Number of texts."""
         return len(self._terms)
 
     def put(self, row: int, text: str) -> None:
-        """Index *text* for *row* (from 0) instead of what it had."""
+        """Index *text* for *row* (from 0), replacing its former text."""
         self.remove(row)
         self._reserve(row + 1)
         terms = index_terms(text)
@@ -139,7 +139,7 @@ class LexicalIndex:
         self._total_length += len(terms)
 
     def remove(self, row: int) -> None:
-        """Forget the text of *row*; nothing happens when it has none."""
+        """Remove the text of *row*; does nothing when it has none."""
         for number in self._terms.pop(row, ()):
             place = bisect_left(self._rows[number], row)
             self._rows[number].pop(place)
@@ -162,10 +162,10 @@ class LexicalIndex:
         return np.array(() if number is None else self._rows[number], np.int64)
 
     def match(self, query: str, *, alone: Collection[str] | None = None) -> Match:
-        """How *query* fits every row up to the highest ever put, in all and term by term.
+        """The scores of *query* in every row up to the highest ever put, in all and term by term.
 
-        With *alone* words near those of the query are looked up too (Match.meant), but for the
-        terms in *alone*, such as names, which mean only themselves.
+        With *alone*, words near those of the query are searched too (Match.meant), but for the
+        terms in *alone*, such as names, which have no synonyms.
         """
         scores = np.zeros(self._size, np.float32)
         postings, ideal, held = [], 0.0, {}
@@ -191,7 +191,7 @@ class LexicalIndex:
         return Match(scores, ideal, tuple(postings), tuple(held), rarity, near)
 
     def _around(self, term: str, weight: float, alone: Collection[str]) -> Postings:
-        """Where the terms near *term*, which weighs *weight*, stand, and what they add for it."""
+        """Rows that hold terms near *term*, which weighs *weight*, and what they add for it."""
         known = [
             (self._numbers.get(word), share)
             for word, share in near_terms(term)
@@ -221,7 +221,7 @@ class LexicalIndex:
         return np.asarray(added, np.float32)
 
     def state(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        """What `restore` needs to have *rows*, all that have a text and rising, as its first ones.
+        """The state from which `restore` makes *rows* (all with a text, rising) the first ones.
 
         Arrays, and a list of the terms that occur.
         """
@@ -238,7 +238,7 @@ class LexicalIndex:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take *state* in; only when nothing has been put yet."""
+        """Restore *state*; only into an empty index."""
         postings, counts = (np.asarray(state[name], np.int32) for name in ("postings", "counts"))
         ends = np.asarray(state["ends"]).tolist()
         spans = list(pairwise([0, *ends]))
@@ -277,7 +277,7 @@ class LexicalIndex:
         return number
 
     def _drop_unused(self) -> None:
-        """Let go of the terms that no text holds any more, as numbers of old memories are."""
+        """Drop the terms that no text holds any more, such as numbers of forgotten memories."""
         used = [(term, number) for term, number in self._numbers.items() if self._rows[number]]
         renumbered = {number: place for place, (_, number) in enumerate(used)}
         self._numbers = {term: place for place, (term, _) in enumerate(used)}

@@ -1,9 +1,9 @@
-"""What ranking, filtering and counting need to know of every memory, as arrays.
+"""Columns: the values that ranking, filtering and counting read of every memory, as arrays.
 
 One row a memory, dense from 0 in order of arrival, never used twice; a forgotten memory leaves an
-empty row until the store numbers the rows anew. Arrays grow by doubling. Strings that are compared
-are kept as numbers (`code`). Views that a property gave are of the length of that moment and follow
-later changes only until the arrays grow: take them anew for each call.
+empty row until the store renumbers the rows. Arrays grow by doubling. Strings that are compared are
+stored as numbers (`code`). An array that a property returned has the length of that moment and
+follows later changes only until the arrays grow: read the property anew in each call.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 class _Column(Generic[T]):
-    """One column: its type, and the value of a row that holds nothing."""
+    """One column: its type, and the value of an empty row."""
 
     def __init__(self, kind: type[T], empty: float) -> None:
         self.kind = kind
@@ -63,7 +63,7 @@ class _Column(Generic[T]):
 
 
 class Columns:
-    """The ranking columns; each is a property that gives an array of `len(columns)` values.
+    """The ranking columns; each is a property that returns an array of `len(columns)` values.
 
     visibility, role, kind, trust and tier are places in the tuples of `records`; agent, team,
     session and speaker are codes (`code`), 0 where the memory has none; thread is -1 without a
@@ -112,10 +112,10 @@ class Columns:
         self._threads = Threads()
         self._lists: list[tuple[tuple[str, ...], ...]] = []
         self._tagged: dict[str, set[int]] | None = None
-        """Rows by tag, from the first time that it is asked for: most processes never do."""
+        """Rows by tag; built when first read, because most processes never read it."""
 
     def __len__(self) -> int:
-        """Number of rows ever given out, those of forgotten memories included."""
+        """Number of rows, those of forgotten memories included."""
         return len(self._ids)
 
     @property
@@ -124,7 +124,7 @@ class Columns:
         return len(self._ids) - len(self._rows)
 
     def put(self, memory: MemoryRecord) -> int:
-        """Take *memory* in, or its new values when its id is known; returns its row."""
+        """Insert *memory*, or update the row of its id; returns the row."""
         row = self._rows.get(memory.id)
         if row is None:
             row = self._new_row(memory.id)
@@ -156,7 +156,7 @@ class Columns:
         return self._ids[row]
 
     def code(self, name: str, column: str) -> int:
-        """The number that stands for *name* in *column*; -1 when there is none.
+        """The code of *name* in *column*; -1 when there is none.
 
         For agent, team, session, speaker: "" is 0, a name that no memory ever had is -1. For
         visibility, role, kind, trust, tier: the place in the tuple of `records`.
@@ -172,7 +172,7 @@ class Columns:
         return _CHOICES[column][code] if column in _CHOICES else self._names[column][code]
 
     def set_access(self, id: str, count: int, last: float | None) -> None:
-        """Set how often and when last the memory was recalled; nothing for an unknown id."""
+        """Set access count and last access of a memory; does nothing for an unknown id."""
         row = self._rows.get(id)
         if row is not None:
             self._data["access_count"][row] = count
@@ -204,7 +204,7 @@ class Columns:
         return self._lists[row][2]
 
     def derived_from(self, row: int) -> tuple[str, ...]:
-        """The ids that it rests on."""
+        """The ids that the memory is derived from."""
         return self._lists[row][3]
 
     def topic(self, row: int) -> str:
@@ -218,7 +218,7 @@ class Columns:
 
     def tagged(self, tag: str) -> NDArray[np.bool_]:
         """True for every row that has this *tag*."""
-        if self._tagged is None:  # set when it is whole: other readers may be here too
+        if self._tagged is None:  # assigned when complete: readers run concurrently
             rows: dict[str, set[int]] = {}
             for row, lists in enumerate(self._lists):
                 for each in lists[0]:
@@ -262,9 +262,9 @@ class Columns:
         return sorted(self.name(code, column) for code in codes.tolist() if code > 0)
 
     def state(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        """What `restore` needs to have *rows*, all live and rising, as its first ones.
+        """The state from which `restore` makes *rows* (all live and rising) the first ones.
 
-        Arrays, and lists that JSON can hold. Names that only other rows have are not in it.
+        Arrays, and lists that JSON can hold. Names that only other rows have are left out.
         """
         state: dict[str, Any] = {name: self._data[name][rows] for name in _COLUMNS}
         names = {name: self._names[name] for name in _NAMED}
@@ -278,7 +278,7 @@ class Columns:
         return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take *state* in; only when nothing has been put yet."""
+        """Restore *state*; only into empty columns."""
         self._ids = list(state["ids"])
         self._rows = {id: row for row, id in enumerate(self._ids)}
         self._reserve(len(self))
@@ -392,7 +392,7 @@ class Threads:
         self._after = np.empty(0, np.int64)
 
     def put(self, row: int, thread: int, position: int) -> None:
-        """Place *row* in *thread*; thread -1 takes it out of any."""
+        """Insert *row* in *thread*; thread -1 removes it from any."""
         self._reserve(row)
         if self._places.get(row) == (thread, position):
             return
@@ -407,7 +407,7 @@ class Threads:
         self._join(row, order[place + 1][1] if place + 1 < len(order) else _NONE)
 
     def remove(self, row: int) -> None:
-        """Take *row* out; its neighbours become each other's."""
+        """Remove *row* and join its neighbours."""
         if row not in self._places:
             return
         thread, position = self._places.pop(row)

@@ -1,7 +1,7 @@
 """FAISS: the vectors in half precision, and their sign bits to find candidates faster.
 
-The only import of faiss. Entries count from 0 in order of arrival. Every search takes a mask of
-the entries that may be found and uses one thread: spinning threads made 0.45 ms into 8.6.
+The only import of faiss. Entries count from 0 in order of arrival. Every search takes a mask of the
+allowed entries and uses one thread: spinning threads made 0.45 ms into 8.6.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 class Codes:
-    """The vectors in half precision: a snapshot, which never grows, then a part that does.
+    """The vectors in half precision: a snapshot, which never grows, and a part that does.
 
     Two parts, because adding to a mapped FAISS index aborts the process (measured, 1.15.1).
     """
@@ -60,10 +60,10 @@ class Codes:
         self._views[-1] = _code_view(self._indexes[-1])
 
     def map(self, folder: Path) -> None:
-        """Take the vectors that `write` left in *folder*; many are not read into memory.
+        """Load the vectors that `write` stored in *folder*; a large file is mapped, not read.
 
-        A mapped file that another program cuts short ends this one (SIGBUS), a file that was read
-        does not; mapping saves what is read only among several processes.
+        When another program cuts a mapped file short, this process ends (SIGBUS); a file that was
+        read is safe. Mapping saves memory only among several processes.
         """
         faiss = _faiss()
         with manifest.io_errors(folder):
@@ -101,7 +101,7 @@ class Codes:
     def scores(self, entries: NDArray[Any], point: NDArray[np.float32]) -> NDArray[np.float32]:
         """Exact similarity of each of *entries* to *point*.
 
-        Through a small index of their own: numpy converts half precision three times as slowly.
+        Uses a small FAISS index of them: numpy converts half precision three times as slowly.
         """
         index = _half_index(self._dimension)
         index.add_sa_codes(self._bytes(entries))
@@ -175,7 +175,7 @@ class Signs:
 
     @classmethod
     def read(cls, folder: Path) -> Signs:
-        """What `write` left in *folder*."""
+        """The scan that `write` stored in *folder*."""
         with manifest.io_errors(folder):
             saved = np.load(folder / _MEAN)
         signs = cls(saved[:-1])
@@ -204,7 +204,7 @@ def _half_index(dimension: int) -> Any:
 
 
 def _code_view(index: Any) -> NDArray[np.uint8]:
-    """The codes of *index* as (n, bytes) without a copy; void as soon as the index grows."""
+    """The codes of *index* as (n, bytes) without a copy; invalid as soon as the index grows."""
     if not index.ntotal:
         return np.empty((0, index.code_size), np.uint8)
     flat: NDArray[np.uint8] = _faiss().rev_swig_ptr(index.codes.data(), index.codes.size())

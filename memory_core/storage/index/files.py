@@ -1,7 +1,7 @@
-"""The indexes of a store as a file, so that a start reads them and replays only what came after.
+"""The indexes of a store as a file: a start reads it and replays only what came after.
 
-It lies in the folder of the vector snapshot, under the same manifest, and holds arrays and one JSON
-text. Measured with 10,000 memories: 0.1 s to read, 0.6 s to replay them from the journal.
+It is stored in the folder of the vector snapshot, under the same manifest, and holds arrays and one
+JSON text. Measured with 10,000 memories: 0.1 s to read, 0.6 s to replay them from the journal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memory_core.storage.journal.format import decode, encode
 
 FILE = "indexes.npz"
 LAYOUT = 1
-"""Raise it when the same memory comes to other values in a way that _PROBE does not show."""
+"""Raise it when the same memory gets other values in a way that _PROBE does not show."""
 
 _TEXT = "text"
 _PROBE = MemoryRecord(
@@ -42,7 +42,7 @@ _PROBE = MemoryRecord(
 
 
 def layout(index_text: Callable[[MemoryRecord], str]) -> str:
-    """What tells states apart that this program and another version of it would make."""
+    """A hash that is another one for a version of this program that indexes otherwise."""
     columns, lexical = Columns(), LexicalIndex()
     columns.put(_PROBE)
     lexical.put(0, index_text(_PROBE))
@@ -65,7 +65,7 @@ def write(folder: Path, state: Mapping[str, Any]) -> None:
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """What `write` was given, lists for tuples; None when the snapshot in *folder* has no state.
+    """The state that was written, lists for tuples; None when the snapshot has none.
 
     Raises StorageError when it is damaged.
     """
@@ -87,7 +87,7 @@ _REBUILD = "it is rebuilt from the journal"
 
 
 def begin(folder: Path) -> None:
-    """Make *folder* (mode 0700) and take a manifest of an earlier attempt away."""
+    """Create *folder* (mode 0700) and delete a manifest of an earlier attempt."""
     with io_errors(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         (folder / MANIFEST).unlink(missing_ok=True)
@@ -109,7 +109,7 @@ def finish(folder: Path, names: list[str], facts: Mapping[str, Any]) -> None:
 def check(
     folder: Path, *, fingerprint: str | None = None, only: str | None = None
 ) -> dict[str, Any]:
-    """The facts of the snapshot in *folder*, after every file was found to be whole.
+    """The facts of the snapshot in *folder*, after every file was verified.
 
     Reads every byte once (SHA-256, measured 1.8 GB/s), with *only* those of the file of that name.
     Raises StorageError when the manifest or a file is missing, damaged, of another format or not of

@@ -1,8 +1,8 @@
 """Links between memories, and the entities that they share.
 
-Nodes are rows. Links are what was found or noted (an update, a contradiction, a duplicate, a
-source, recalled together); shared entities are looked up when asked for and not stored as links,
-because most of them would never be walked.
+Nodes are rows. Links are what was detected or recorded (an update, a contradiction, a duplicate, a
+source, recalled together). Links over shared entities are computed on demand and not stored,
+because most of them would never be followed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 SYMMETRIC = frozenset({"co_recall", "duplicate_of", "contradicts"})
-"""Kinds without a direction; all others lead from the newer memory to the one it rests on."""
+"""Kinds without a direction; all others point from the newer memory to the older one or source."""
 
 COMMON_SHARE = 0.05
 COMMON_FLOOR = 12
-"""An entity found in more than this share of all rows with entities (and in more than the floor)
-says too little to link two memories: the user's own name occurs everywhere."""
+"""An entity in more than this share of all rows with entities (and in more than the floor) does not
+link two memories: the user's own name occurs everywhere."""
 
 _Key = tuple[int, int, str]
 
@@ -46,7 +46,7 @@ class Graph:
             self._entities[row] = tuple(keys)
 
     def remove(self, row: int) -> None:
-        """Take *row*, its entities and its links out."""
+        """Remove *row*, its entities and its links."""
         self._drop_entities(row)
         for key in list(self._links.get(row, ())):
             self._unlink(key)
@@ -65,7 +65,7 @@ class Graph:
             self._links.setdefault(row, {})[key] = None
 
     def links(self) -> list[tuple[int, int, str, float]]:
-        """Every link as (a, b, kind, weight), oldest first; `link` takes them in again."""
+        """Every link as (a, b, kind, weight), oldest first: arguments of `link`."""
         return [(*key, weight) for key, weight in self._weights.items()]
 
     def weight(self, a: int, b: int, kind: str) -> float:
@@ -81,11 +81,11 @@ class Graph:
         ]
 
     def targets(self, row: int, kind: str) -> list[int]:
-        """Where links of *kind* lead from *row*, such as the sources of a summary."""
+        """The rows that links of *kind* from *row* point to, such as the sources of a summary."""
         return [b for a, b, of in self._links.get(row, ()) if of == kind and a == row]
 
     def origins(self, row: int, kind: str) -> list[int]:
-        """Which rows lead to *row* by links of *kind*, such as the summaries of an episode."""
+        """The rows whose links of *kind* point to *row*, such as the summaries of an episode."""
         return [a for a, b, of in self._links.get(row, ()) if of == kind and b == row]
 
     def edges(self, among: NDArray[np.bool_] | None = None) -> int:

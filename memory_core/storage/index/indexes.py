@@ -1,8 +1,8 @@
-"""The indexes of one process, kept in step: columns, BM25, graph and vectors have the same rows.
+"""The indexes of one process; columns, BM25, graph and vectors have the same rows.
 
-Values come from a journal that other versions of this program may have written. One that an index
-cannot hold is taken as the nearest that it can; a memory that cannot be indexed at all is left out
-of all indexes and noted, and the others are not touched by it.
+The journal's values may have been written by other versions of this program. A value that an index
+cannot hold is replaced by the nearest that it can; a memory that cannot be indexed at all is left
+out of all indexes and reported in `unusable`, without affecting the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memory_core.storage.journal.replay import WRONG_VALUE, Unusable
 DERIVED_FROM = "derived_from"
 
 FEW_EMPTY = 2000
-"""Empty rows are kept up to so many, or as many as there are others; each takes 150 bytes."""
+"""Empty rows are tolerated up to so many, or as many as there are others; each takes 150 bytes."""
 
 _COUNTED = frozenset({"access_count", "last_accessed"})
 _MOST = 2**31 - 1
@@ -36,14 +36,14 @@ _CHOICES = {
     "trust": (TRUSTS, TRUSTS[-1]),
     "tier": (TIERS, "long_term"),
 }
-"""What is known, and what an unknown word of a newer version counts as: the most cautious."""
+"""Known values, and the most cautious one, which replaces an unknown value of a newer version."""
 
 
 class Indexes:
-    """What is searched. Nothing here locks; the store keeps readers and writers apart."""
+    """The indexes that are searched. They do not lock; the store separates readers and writers."""
 
     def __init__(self, index_text: Callable[[MemoryRecord], str], unusable: Unusable) -> None:
-        """Start empty; *index_text* gives what the lexical index holds of a memory."""
+        """Start empty; *index_text* returns the text of a memory for the lexical index."""
         self.columns = Columns()
         self.lexical = LexicalIndex()
         self.graph = Graph()
@@ -51,10 +51,10 @@ class Indexes:
         self._index_text = index_text
         self._unusable = unusable
         self._awaited: dict[str, set[str]] = {}
-        """Ids that are not there, and the memories that are derived from them."""
+        """Missing ids, and the memories that are derived from them."""
 
     def put(self, memory: MemoryRecord) -> None:
-        """Take *memory* in, or its new values."""
+        """Insert *memory*, or its new values."""
         try:
             row = self.columns.row(memory.id)
             sources = () if row is None else self.columns.derived_from(row)
@@ -67,7 +67,7 @@ class Indexes:
             self._unusable.add(memory.id, problem)
 
     def remove(self, id: str) -> None:
-        """Take the memory *id* out of every index; nothing happens when it is not there."""
+        """Remove the memory *id* from every index; does nothing when it is not there."""
         row = self.columns.row(id)
         if row is None:
             return
@@ -86,7 +86,7 @@ class Indexes:
         self.columns.remove(id)
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs to hold the same without the vectors; rows are numbered anew."""
+        """The state for `restore`, without the vectors; rows are numbered anew."""
         rows = np.flatnonzero(self.columns.live).astype(np.int64)
         place = np.full(len(self.columns), -1, np.int64)
         place[rows] = np.arange(rows.size)
@@ -101,7 +101,7 @@ class Indexes:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Hold what *state*, one of the same layout, says; only when still empty."""
+        """Restore *state*, which has the same layout; only into empty indexes."""
         self.columns.restore(state)
         self.lexical.restore(state)
         kinds, weights = state["link kinds"], state["link weights"]
@@ -115,18 +115,18 @@ class Indexes:
 
     @property
     def sparse(self) -> bool:
-        """True when so many rows are empty that it is time to number them anew."""
+        """True when so many rows are empty that they should be renumbered."""
         empty = self.columns.empty
         return empty > max(FEW_EMPTY, len(self.columns) - empty)
 
     def renumbered(self) -> Indexes:
-        """New ones without empty rows, which hold the same; the vectors are still to be taken."""
+        """A copy without empty rows and without vectors; `with_vectors_of` adds these."""
         fresh = Indexes(self._index_text, self._unusable)
         fresh.restore(self.state())
         return fresh
 
     def with_vectors_of(self, before: Indexes) -> Indexes:
-        """These, with the vectors of those that they are `renumbered` from, under their rows."""
+        """Add the vectors of the indexes that these are a `renumbered` copy of."""
         self.vectors = before.vectors
         if self.vectors is not None:
             self.vectors.renumber(np.cumsum(before.columns.live, dtype=np.int64) - 1)
@@ -134,11 +134,11 @@ class Indexes:
 
     @cached_property
     def layout(self) -> str:
-        """What `state` is written by; another version of this program may do it otherwise."""
+        """The layout of `state`; a version of this program that indexes otherwise has another."""
         return files.layout(self._index_text)
 
     def change(self, change: Change) -> None:
-        """Apply what a change says beyond the fields of one memory: accesses and links."""
+        """Apply what a change holds beyond the fields of one memory: accesses and links."""
         if change.body is None:
             return
         try:

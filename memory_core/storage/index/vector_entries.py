@@ -1,8 +1,8 @@
-"""Which memory and which part of it each vector of the index belongs to.
+"""Entries: which memory, and which part of it, each vector of the index belongs to.
 
 Entries count from 0 in order of arrival and are never moved; a removed one stays as a tombstone
 until the vector index is rebuilt. Each row (memory) chains its entries, newest first, so that its
-vectors are found without a search and without one Python object a row.
+vectors are found without a search and without a Python object for each row.
 """
 
 from __future__ import annotations

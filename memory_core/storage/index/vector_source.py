@@ -1,4 +1,4 @@
-"""What a start takes from the snapshot that fits; the rest of the vectors from the journal."""
+"""Loads the vector index at start: from the snapshot if it fits, the rest from the journal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INDEX = "index"
 """The folder that holds the generations of snapshots."""
 
 BATCH = 1000
-"""Memories whose vectors are read at once when one of them is damaged."""
+"""Memories whose vectors are read at once after one was found damaged."""
 
 
 class VectorSource:
@@ -47,7 +47,7 @@ class VectorSource:
         """Why the snapshot was not used at the last load; "" when it was, or when there is none."""
 
     def state(self) -> dict[str, Any] | None:
-        """What the snapshot holds of the other indexes; None when there is none that fits."""
+        """The state of the other indexes in the snapshot; None when no snapshot fits."""
         meta = self._journal.meta(SNAPSHOT)
         if meta is None:
             return None
@@ -67,8 +67,8 @@ class VectorSource:
     ) -> VectorIndex:
         """The index of all *rows* (id -> row) that the model *fingerprint* has embedded.
 
-        *changed*: sequence of the latest change of every memory that changed since the snapshot.
-        A snapshot that does not fit is not an error. Raises StorageError when the journal fails.
+        *changed*: sequence of the latest change of every memory that changed since the snapshot. A
+        snapshot that does not fit is skipped. Raises StorageError when the journal fails.
         """
         index = self._from_snapshot(fingerprint, rows, changed)
         return self._from_journal(dimension, fingerprint, rows) if index is None else index
@@ -93,7 +93,7 @@ class VectorSource:
             self.snapshot_problem = problem.problem
             return None
         late = [id for id, seq in changed.items() if seq > sequence and id in rows]
-        for id in late:  # what came back after a clear may have no vectors, or others
+        for id in late:  # imported again after a clear, it may have no vectors, or others
             index.remove(rows[id])
         missing = [id for id, row in rows.items() if not index.has(row)]
         self._add(index, missing, fingerprint, rows)
@@ -109,7 +109,7 @@ class VectorSource:
                 known = found >= 0
                 index.put_many(found[known], np.asarray(parts, np.int64)[known], data[known])
             return index
-        except StorageError as problem:  # if it is the disk that fails, reading them singly raises
+        except StorageError as problem:  # a failing disk raises again below
             log.warning("vectors are read with care: %s", problem.problem)
         index = self._empty(dimension)
         ids = list(rows)
@@ -137,7 +137,7 @@ def put_vectors(
     row: Callable[[str], int | None],
     unusable: Unusable,
 ) -> None:
-    """Give *index* the *vectors* by memory id; those that it cannot hold are left out and noted."""
+    """Put *vectors*, by memory id, into *index*; those that it cannot hold go to *unusable*."""
     for id, (parts, data) in vectors.items():
         place = row(id)
         if place is None:

@@ -1,10 +1,10 @@
 """Nearest vectors by cosine: exact at first, by sign bits when there are many.
 
-Vectors are held once, in half precision; they lie in a mapped snapshot
-and in memory for what came later. Above EXACT_LIMIT a scan picks candidates, which are then
-ranked by their exact similarity; a scan that misses too much on the store's own vectors is not
-used (`fallback` says why). Nothing here locks: FAISS crashes when one thread adds while another
-searches, so the store keeps writers and readers apart.
+Vectors are stored once, in half precision: in a mapped snapshot, and in memory for later ones.
+Above EXACT_LIMIT a scan picks candidates, which are then ranked by their exact similarity; a scan
+that misses too much on the store's own vectors is not used (`fallback` holds the reason). Nothing
+here locks: FAISS crashes when one thread adds while another searches, so the store separates
+writers and readers.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GROWTH = 2.0
 """Recall is checked again when the index has grown by this factor."""
 _AVERAGING = 4_000
 _SUBSET = 5_000
-"""So few wanted vectors are compared exactly: reading scattered vectors takes 0.2 us each."""
+"""Up to so many allowed vectors are compared exactly: a scattered vector takes 0.2 us to read."""
 _DEAD_SHARE = 0.3
 _FEW_DEAD = 64
 _ENTRIES, _IDS = "entries.npy", "ids.txt"
@@ -64,7 +64,7 @@ class VectorIndex:
 
     @property
     def method(self) -> str:
-        """How searches are done now: exact or binary."""
+        """The current search method: exact or binary."""
         return self._scan.method if self._scan else "exact"
 
     def has(self, row: int) -> bool:
@@ -72,10 +72,10 @@ class VectorIndex:
         return self._entries.has(row)
 
     def put(self, row: int, parts: Sequence[int], vectors: NDArray[Any]) -> None:
-        """Give *row* these *vectors* (n, dimension), unit length, instead of what it had.
+        """Set the *vectors* (n, dimension) of *row*, unit length, replacing its former ones.
 
-        A text of one passage brings part 0 only, which then is its passage too. Raises StorageError
-        for another dimension and for values that are not finite.
+        A text of one passage has part 0 only, which is its passage too. Raises StorageError for
+        another dimension and for values that are not finite.
         """
         rows = np.full(len(parts), row, np.int64)
         if not parts:
@@ -97,12 +97,12 @@ class VectorIndex:
         self._maintain()
 
     def remove(self, row: int) -> None:
-        """Take *row* out of every answer; its bytes go at the next rebuild (over 30 % dead)."""
+        """Remove *row*; its bytes are freed by the next rebuild (over 30 % removed)."""
         self._entries.drop(np.array([row]))
         self._maintain()
 
     def renumber(self, place: NDArray[np.int64]) -> None:
-        """Call what was row n from now on *place*[n]; rows without a vector may have any place."""
+        """Renumber row n to *place*[n]; rows without a vector may have any place."""
         entries, self._entries = self._entries, Entries()
         rows = np.where(entries.alive(), place[entries.rows], -1)
         self._entries.append(rows, entries.parts.astype(np.int64))
@@ -161,10 +161,9 @@ class VectorIndex:
     ) -> None:
         """Write the live vectors to *folder*, as of journal *sequence* and embedder *fingerprint*.
 
-        *ids* names every row: rows are numbers of this process only, ids are what lasts. Nothing
-        that was removed is written, and nothing changes in memory. *beside* names files in *folder*
-        that belong to the same snapshot. Raises StorageError (DiskFull, ReadOnly) when the disk
-        refuses.
+        *ids* names every row: rows are numbers of this process, ids are permanent. Removed vectors
+        are not written, and nothing changes in memory. *beside* names files in *folder* that belong
+        to the same snapshot. Raises StorageError (DiskFull, ReadOnly) when the disk fails.
         """
         files.begin(folder)
         kept = np.flatnonzero(self._entries.alive())
@@ -197,11 +196,11 @@ class VectorIndex:
         exact_limit: int = EXACT_LIMIT,
         row: Callable[[str], int | None] = int,
     ) -> tuple[VectorIndex, int]:
-        """The index of the snapshot in *folder*, vectors mapped, and the sequence it stands for.
+        """The index of the snapshot in *folder*, vectors mapped, and its journal sequence.
 
-        *row* gives the row of an id as of now, None when it is gone: its vectors are then left
-        out. (The default fits a snapshot that was saved without ids.) Raises StorageError when it
-        is missing, damaged or of another *fingerprint*: rebuild then.
+        *row* returns the row of an id, None when it was forgotten: its vectors are then left out.
+        (The default fits a snapshot that was saved without ids.) Raises StorageError when it is
+        missing, damaged or of another *fingerprint*: rebuild then.
         """
         facts = files.check(folder, fingerprint=fingerprint)
         index = cls(int(facts["dimension"]), exact_limit=exact_limit)
@@ -251,7 +250,7 @@ class VectorIndex:
         return candidates[best], scores[best]
 
     def _maintain(self) -> None:
-        """After a change: drop tombstones, choose the method, check its recall; all when due."""
+        """Drop tombstones, choose the method and check its recall, each when due."""
         entries = self._entries
         if entries.dead > 64 and entries.dead > _DEAD_SHARE * entries.total:
             self._rebuild()
@@ -261,7 +260,7 @@ class VectorIndex:
             self._choose()
 
     def _choose(self) -> None:
-        """Build the scan and keep it if it finds what exact search finds."""
+        """Build the scan; use it only if it finds what exact search finds."""
         self._scan, self._checked, self.fallback = self._built(), self._entries.total, ""
         recall = self._recall()
         while recall < RECALL_FLOOR and self._scan.widen():

@@ -1,7 +1,8 @@
-"""Which known word a misspelt one was meant to be.
+"""Vocabulary: the known word that a misspelt one stands for, and words near in meaning.
 
 Trigrams shortlist, the edit distance decides. Words are learnt when the first unknown one is looked
-up, not while a store opens. Anything with a digit is left alone: port 5433 is no misspelt 5432.
+up, not while a store opens. Terms with a digit are never corrected: port 5433 is no misspelt 5432.
+Near words come from a table that is shipped.
 """
 
 from __future__ import annotations
@@ -18,25 +19,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST = 4
-"""Letters a word has at least; a shorter one is near to too many others."""
+"""Fewest letters of a word that is corrected; shorter ones are near to too many others."""
 
 TWO_EDITS = 8
-"""From that many letters on two edits are forgiven; under 6 only letters that changed places."""
+"""From that many letters on two edits are allowed; under 6 only swapped letters."""
 
 SHORTLIST = 12
 
 
 class Spelling:
-    """Finds words by what they nearly are; safe for readers at the same time."""
+    """Finds the known word nearest to a misspelt one; safe for concurrent readers."""
 
     def __init__(self) -> None:
-        """Know no word."""
+        """Start empty."""
         self._holders: dict[str, list[str]] = {}
         self._learnt = 0
         self._lock = threading.Lock()
 
     def nearest(self, word: str, known: Collection[str], frequency: Callable[[str], int]) -> str:
-        """Of the *known* words that occur (*frequency* above 0) the one that *word* meant, or "".
+        """The word among *known* that *word* misspells, or ""; its *frequency* must be above 0.
 
         Fewest edits first, then the most frequent. *known* has an order and only grows at its end.
         """
@@ -97,7 +98,7 @@ TABLE = Path(__file__).parents[1] / "data" / "near_words.npz"
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Terms by place; those near the term at a place stand from ends[place - 1] to ends[place]."""
+    """Terms by place; near the term at a place are those from ends[place - 1] to ends[place]."""
 
     terms: Sequence[str]
     places: dict[str, int]

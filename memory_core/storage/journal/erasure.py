@@ -1,10 +1,9 @@
-"""Erasing a memory from the journal: what it said is overwritten, that it was there remains.
+"""Erases a memory from the journal: its content is overwritten, its place in the order remains.
 
-Everything is overwritten in place, with as many zero bytes or spaces. A row that is deleted or
-becomes shorter makes SQLite merge pages, and a cell that moves can leave a copy behind that
-secure_delete does not reach (measured: 2 of 21,600 vectors forgotten by DELETE were still found in
-the file). Rows of changes, vectors and receipts are only ever appended and never change their size,
-so none of them moves.
+Everything is overwritten in place, with as many zero bytes or spaces. A deleted or shorter row
+makes SQLite merge pages, and a cell that moves can leave a copy behind that secure_delete does not
+reach (measured: 2 of 21,600 vectors forgotten by DELETE were still in the file). Rows of changes,
+vectors and receipts are only appended and never change their size, so none of them moves.
 """
 
 from __future__ import annotations
@@ -53,10 +52,10 @@ WHERE seq = ?
 
 
 def erase(connection: Connection, id: str) -> None:
-    """Take every trace of what the memory *id* said out of the journal's tables.
+    """Overwrite everything that the journal's tables hold of the memory *id*.
 
-    A link or access change that names it and is damaged is scrubbed whole. Older pages in the
-    write-ahead log go with the next truncating checkpoint.
+    A damaged link or access change that names it is scrubbed whole. Older pages in the write-ahead
+    log are dropped by the next truncating checkpoint.
     """
     born = int(first(connection, "SELECT min(seq) FROM changes WHERE target = ?", (id,)) or 0)
     for row in connection.execute(_OWN, (id,)).fetchall():

@@ -40,12 +40,12 @@ def from_sqlite(code: int, number: int, doing: str, reason: str) -> MemoryCoreEr
 
 
 def closed() -> StorageError:
-    """What a call on a closed journal gets."""
+    """The error of a call on a closed journal."""
     return StorageError("the journal is closed", "open it again")
 
 
 def unwritable() -> ReadOnly:
-    """What a change gets where only reading is possible."""
+    """The error of a write where only reading is possible."""
     return ReadOnly(
         "the data directory cannot be written",
         "give this user write access to it, or choose another",

@@ -1,4 +1,4 @@
-"""The journal's files: where they lie, who may read them, how to open what cannot be written."""
+"""The journal's files: names, modes, formats, and how to open them without write access."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Signature: TypeAlias = tuple[tuple[int, int, int], ...]
 def prepare(directory: Path) -> None:
     """Create *directory* (0700), its missing parents (0700) and an empty journal (0600).
 
-    What is there keeps its mode, except that a journal readable by others is closed to them. A
-    directory that cannot be written is left alone. Raises ReadOnly, DiskFull or StorageError.
+    Existing files keep their modes, but a journal readable by others gets 0600. A directory that
+    cannot be written is left alone. Raises ReadOnly, DiskFull or StorageError.
     """
     try:
         make_private(directory.absolute())
@@ -81,7 +81,7 @@ def writable(directory: Path) -> bool:
 
 @contextmanager
 def partial(target: Path) -> Iterator[Path]:
-    """A new private file to fill; it gets the name *target* at the end, or goes when that fails.
+    """A new private file to fill; it is renamed to *target* at the end, or deleted on failure.
 
     Raises ReadOnly, DiskFull or StorageError.
     """
@@ -106,15 +106,15 @@ class Source(NamedTuple):
     alone: bool
     """True: no shared memory, so the log is indexed in this process (locking_mode EXCLUSIVE)."""
     live: bool
-    """True: SQLite itself sees what writers do; False: look at the signature before each read."""
+    """True: SQLite sees what writers do; False: compare the signature before each read."""
 
 
 def reading_source(journal: Path) -> Source:
     """How to read *journal* without writing anything, and without missing what its log holds.
 
-    The log needs an index in shared memory. While a writer lives that exists and can be shared.
-    Without it, and with a log, the index is built in memory. Without a log the file is complete
-    and may be read as it is.
+    The log needs an index in shared memory. While a writer is open, its index is shared. Without a
+    writer, but with a log, the index is built in memory. Without a log the file is complete and is
+    read as it is.
     """
     uri = journal.absolute().as_uri()
     shared = journal.with_name(f"{journal.name}-shm")
@@ -156,7 +156,7 @@ _CLAIM = """
 SELECT (SELECT application_id FROM pragma_application_id),
     (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)
 """
-"""One statement, so one moment: another process may be creating the tables just now."""
+"""One statement reads one moment: another process may be creating the tables just now."""
 
 
 def claimed(connection: Connection) -> bool:
@@ -183,8 +183,8 @@ def claimed(connection: Connection) -> bool:
 def require_format(connection: Connection) -> None:
     """Raise unless the open journal has the format of this program.
 
-    IncompatibleStore for a newer one, to which another program has brought it; ReadOnly for an
-    older one that cannot be migrated.
+    IncompatibleStore when another program has migrated it to a newer one; ReadOnly for an older one
+    that cannot be migrated.
     """
     version = version_of(connection)
     if version > FORMAT:
@@ -208,9 +208,9 @@ def ready(connection: Connection) -> bool:
 
 
 def create_tables(connection: Connection) -> None:
-    """Give the file a write-ahead log and, all of them or none, its tables; under the write lock.
+    """Create the write-ahead log and, in one transaction, the tables; under the write lock.
 
-    A restored backup has the tables already, and no log; an older journal is migrated.
+    A restored backup has the tables already and no log; an older journal is migrated.
     """
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute("BEGIN IMMEDIATE")
@@ -223,7 +223,7 @@ def create_tables(connection: Connection) -> None:
 Step = Callable[[Connection], None]
 
 STEPS: Mapping[int, Step] = {}
-"""From each older format the way to the next one. There is one format so far, so none."""
+"""Migrations from each older format to the next. There is one format so far, so none."""
 
 
 def version_of(connection: Connection) -> int:
@@ -232,9 +232,9 @@ def version_of(connection: Connection) -> int:
 
 
 def migrate(connection: Connection, steps: Mapping[int, Step] = STEPS, to: int = FORMAT) -> int:
-    """Bring the open journal to format *to* inside the caller's transaction.
+    """Migrate the open journal to format *to* inside the caller's transaction.
 
-    An empty file and one of that format are left alone. Returns how many steps were taken.
+    An empty file and one of that format are left alone. Returns the number of migrations.
     """
     taken = 0
     while 0 < (version := version_of(connection)) < to:

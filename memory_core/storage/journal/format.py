@@ -109,7 +109,7 @@ _header = struct.Struct(">qdqB8i").pack
 
 
 class DamagedChange(StorageError):
-    """An entry of the journal does not match its checksum; *seq* says which."""
+    """An entry of the journal does not match its checksum; *seq* is its sequence."""
 
     def __init__(self, seq: int) -> None:
         """Name the damaged entry."""
@@ -133,14 +133,14 @@ class DamagedVectors(StorageError):
 
 
 class Cursor(Protocol):
-    """What is used of a vendor's cursor."""
+    """The methods used of apsw's cursor."""
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """All remaining rows; the statement is then finished."""
 
 
 class Connection(Protocol):
-    """What is used of a vendor's connection; its statements end when their rows are fetched."""
+    """The methods used of apsw's connection; a statement ends when its rows are fetched."""
 
     def execute(self, statements: str, bindings: Sequence[Any] | None = None, /) -> Cursor:
         """Run *statements*."""
@@ -225,7 +225,7 @@ def verified(row: Sequence[Any]) -> Change:
 def vectors_checksum(
     memory: bytes, fingerprint: bytes, parts: bytes, dimension: int, data: bytes
 ) -> bytes:
-    """Eight bytes of BLAKE2b over vectors and whose they are; NUL ends each of the first four."""
+    """Eight bytes of BLAKE2b over vectors and their key; NUL ends each of the first four."""
     head = b"%b\0%b\0%b\0%d\0" % (memory, fingerprint, parts, dimension)
     return hashlib.blake2b(head + data, digest_size=8).digest()
 

@@ -13,15 +13,15 @@ from memory_core.errors import MemoryCoreError, StorageError
 R = TypeVar("R")
 
 PAUSE_SECONDS = 0.0005
-"""Between releasing the lock and asking for it again: longer than others who wait for it sleep, so
-that each of them gets a turn."""
+"""Between releasing the lock and acquiring it again: longer than a waiting lock sleeps between
+polls, so that every waiter gets a turn."""
 
 
 class PendingWrite:
-    """One caller's piece of work in the queue, and what became of it."""
+    """One caller's write in the queue, with its result or error."""
 
     def __init__(self, build: Callable[[Any], Any], deadline: float) -> None:
-        """Queue *build*; *deadline* is when waiting for the lock ends (monotonic seconds)."""
+        """Queue *build*; *deadline* ends waiting for the lock (monotonic seconds)."""
         self.build = build
         self.deadline = deadline
         self.result: Any = None
@@ -29,15 +29,14 @@ class PendingWrite:
         self.done = False
         """True once `result` or `error` is final."""
         self.woken = threading.Event()
-        """Set when the entry is settled or has become the leader."""
+        """Set when the write is done or has become the leader."""
 
 
 class GroupCommit:
-    """A queue in which one caller at a time leads: it commits everything that is queued.
+    """A queue in which one caller at a time leads and commits everything that is queued.
 
-    *exclusive(deadline)* holds the locks that a commit needs; *commit(entries)* runs each build,
-    sets `result` or `error` of each, and returns when all of it is durable, or raises and then
-    none of it is.
+    *exclusive(deadline)* holds the locks that a commit needs. *commit(entries)* runs each build,
+    sets its `result` or `error`, and returns when all are durable; when it raises, none is.
     """
 
     def __init__(
@@ -54,10 +53,10 @@ class GroupCommit:
         self._committing: int | None = None
 
     def run(self, build: Callable[[Any], R], seconds: float) -> R:
-        """The result of *build* once it is durable; its exception when it raised one.
+        """The result of *build* once it is durable; raises what *build* raised.
 
-        Raises Busy when the locks were not free within *seconds*, RuntimeError when a build asks
-        for a commit of its own, which it would wait for for ever.
+        Raises Busy when the locks were not free within *seconds*, RuntimeError when a build starts
+        a commit of its own, which could never end.
         """
         if self._committing == threading.get_ident():
             raise RuntimeError("a transaction cannot start another one")
@@ -124,7 +123,7 @@ class GroupCommit:
 
 
 def _copy(error: BaseException) -> MemoryCoreError:
-    """An exception of its own for each caller: a traceback must not be shared between threads."""
+    """A copy of *error* for each caller: a traceback must not be shared between threads."""
     if isinstance(error, MemoryCoreError):
         copy = type(error).__new__(type(error), *error.args)
         copy.__dict__.update(error.__dict__)

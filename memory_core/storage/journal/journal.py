@@ -1,7 +1,7 @@
 """The journal: every change, in order, durable before it is acknowledged. SQLite through apsw.
 
-Nothing here opens journal.db or its companions by other means than SQLite: closing such a handle
-would drop the locks that SQLite holds for the whole process.
+Only SQLite may open journal.db and its companions: closing another handle on them would drop the
+locks that SQLite holds for the whole process.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ PRAGMA trusted_schema = OFF;
 """
 
 _TRUNCATE_WAIT_MS = 50
-"""How long a truncating checkpoint waits for readers; writers of all processes wait with it."""
+"""How long a truncating checkpoint waits for readers; writers of all processes wait too."""
 
 _ALONE = (apsw.ConstraintError, apsw.MismatchError, apsw.SQLError, apsw.TooBigError)
-"""Errors of one statement that leave the rest of the transaction whole."""
+"""Errors of one statement after which the rest of the transaction is still valid."""
 
 
 class Journal(Queries):
@@ -136,11 +136,11 @@ class Journal(Queries):
         return reader
 
     def _sync_recovered(self, writer: apsw.Connection) -> None:
-        """Make durable what a killed process left in the log without having synced it.
+        """Sync what a killed process left in the log without having synced it.
 
-        Recovery takes such a commit for committed; nobody was told so, but a repeated call would
-        be, on the word of what is found here. Copying the log syncs it. Skipped while another
-        process is busy writing: then it was not this one that recovered.
+        SQLite's recovery accepts such a commit. It was never acknowledged, but a repeated call
+        would be, because its idempotency key is found. Copying the log syncs it. Skipped while
+        another process is writing: it has recovered the log itself.
         """
         if files.size(files.log_of(self._path)) and self._lock.acquire(self._lock_seconds):
             try:
@@ -151,7 +151,7 @@ class Journal(Queries):
                 self._lock.release()
 
     def _open_unwritable(self) -> tuple[apsw.Connection, files.Signature | None]:
-        """A reading connection, and what to compare with if SQLite does not see changes itself."""
+        """A reading connection, and a signature to compare if SQLite does not see changes."""
         seen = files.signature(self._path)
         source = files.reading_source(self._path)
         reader = self._connect(source)
@@ -179,12 +179,12 @@ class Journal(Queries):
     # Writing
 
     def write(self, build: Callable[[Transaction], R]) -> R:
-        """What *build* returned, once its changes are durable; concurrent callers share a commit.
+        """The result of *build*, once its changes are durable; concurrent callers share a commit.
 
         *build* gets a Transaction, runs in any thread that is writing at that moment, and must be
-        short: no embedding, no model, no other lock. When it raises, its changes alone are undone
-        and the exception comes out here. Raises Busy (lock), DiskFull, ReadOnly, StorageError; then
-        nothing was acknowledged to anybody in that commit.
+        short: no embedding, no model, no other lock. When it raises, only its changes are undone
+        and the exception is raised here. Raises Busy (lock), DiskFull, ReadOnly, StorageError; then
+        nothing of that commit was acknowledged.
         """
         if self.read_only:
             raise unwritable()
@@ -246,8 +246,8 @@ class Journal(Queries):
     def _reopen_writer(self) -> apsw.Connection:
         """A new writing connection after a failure, under both locks.
 
-        Copying the log makes room in it on a full disk. After a failed sync it is needed: the log
-        may end in frames that look committed to a later recovery and are not on the disk.
+        Copying the log makes room in it on a full disk. It is required after a failed sync: the log
+        may end in frames that a later recovery would accept although they are not on the disk.
         """
         writer = self._connect()
         with _or_close(writer, "check the journal after a failed write"):
@@ -296,13 +296,13 @@ class Journal(Queries):
         finally:
             extra.close(force=True)
 
-    # Upkeep
+    # Maintenance
 
     def checkpoint(self, *, truncate: bool = False) -> bool:
-        """Copy the write-ahead log into the database; False while a reader or writer is in the way.
+        """Copy the write-ahead log into the database; False while a reader or writer prevents it.
 
-        With *truncate* the log is also emptied, which makes what was forgotten unreadable.
-        Raises DiskFull, ReadOnly or StorageError.
+        With *truncate* the log is also emptied, which makes forgotten content unreadable. Raises
+        DiskFull, ReadOnly or StorageError.
         """
         if self.read_only:
             raise unwritable()
@@ -326,7 +326,7 @@ class Journal(Queries):
         return frames == copied
 
     def backup(self, target: Path) -> None:
-        """Write a consistent copy to the file *target* (mode 0600) while writers go on.
+        """Write a consistent copy to the file *target* (mode 0600) while others write.
 
         Raises InvalidInput when *target* exists; DiskFull, ReadOnly or StorageError.
         """
@@ -341,9 +341,9 @@ class Journal(Queries):
             copy.close()
 
     def check(self) -> list[str]:
-        """What quick_check and the checksums of all changes and vectors find; [] when all is well.
+        """Problems that quick_check and the checksums of all changes and vectors show; [] for none.
 
-        Reads everything, on a connection of its own, so that nobody waits for it.
+        Reads everything, on a connection of its own, so that no call waits for it.
         """
         with self._extra_reader() as reader:
             try:

@@ -126,7 +126,7 @@ class Queries:
         return None if text is None else decode(text)
 
     def receipt(self, key: str) -> dict[str, Any] | None:
-        """The answer stored under an idempotency key, or None."""
+        """The receipt stored under an idempotency key, or None."""
         text = self._first("SELECT body FROM receipts WHERE key = ? AND gone = 0", (key,))
         return None if text is None else dict(decode(text))
 
@@ -154,7 +154,7 @@ class Queries:
         """All vectors of one model: memory and part of each, vectors (n, d), ordered by memory.
 
         *batch* is in memories. Each batch is one statement, so that no read transaction outlives
-        it; what is written meanwhile may be seen or not. Raises DamagedVectors.
+        it; concurrent writes may be included or not. Raises DamagedVectors.
         """
         sql = _VECTORS + "AND memory > ? AND fingerprint = ? ORDER BY memory LIMIT ?"
         memory = ""
@@ -211,7 +211,7 @@ class Queries:
             )
 
     def problems(self) -> list[str]:
-        """What PRAGMA quick_check and the checksums find, in words; empty when all is well."""
+        """Problems that PRAGMA quick_check and the checksums show, in words; [] for none."""
         found = [str(row[0]) for row in self._rows("PRAGMA quick_check") if row[0] != "ok"]
         sql = f"SELECT {STORED} FROM changes AS c WHERE seq > ? ORDER BY seq LIMIT 1024"
         for row in self._every(sql, 0):

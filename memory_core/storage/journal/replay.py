@@ -1,7 +1,7 @@
-"""What a slice of the journal comes to: read before any lock is taken, applied in one go after.
+"""Replay: the net effect of a batch of changes, read before any lock is taken.
 
-Only the outcome counts. A memory that was put, changed and forgotten within the slice is gone; one
-that was forgotten and came back (an import after a clear) is there.
+A memory that was put, changed and forgotten within the batch is forgotten; one that was forgotten
+and put again (an import after a clear) lives.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from memory_core.storage.table.rows import FIELDS, Sort
 log = logging.getLogger(__name__)
 
 WRONG_VALUE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, MemoryCoreError)
-"""What a value that is not as this program writes it may raise, far from where it came in."""
+"""What a value of an unexpected form may raise, far from where it was read."""
 
 Vectors = dict[str, tuple[list[int], NDArray[np.float16]]]
 
 
 @dataclass
 class Unusable:
-    """What the journal holds and cannot be used, by memory id or change, with the reason.
+    """Entries of the journal that cannot be used, by memory id or change, with the reason.
 
-    One bad entry must not take all others with it; it is left out and health names it.
+    One bad entry must not affect the others: it is skipped, and health names it.
     """
 
     entries: dict[str, str] = field(default_factory=dict)
     vectors: set[str] = field(default_factory=set)
-    """Memories whose stored vectors cannot be used; embedding them again mends it."""
+    """Memories whose stored vectors cannot be used; embedding them again repairs that."""
 
     @property
     def count(self) -> int:
-        """How many entries and vectors cannot be used."""
+        """Number of entries and vectors that cannot be used."""
         return len(self.entries) + len(self.vectors)
 
     def add(self, what: str, why: object) -> None:
-        """Remember that *what* cannot be used; logged once."""
+        """Add *what* with the reason; logged once."""
         if what not in self.entries:
             log.warning("%s cannot be used: %s", what, why)
         self.entries[what] = str(why)
@@ -52,28 +52,29 @@ class Unusable:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The outcome of consecutive changes."""
+    """The net effect of consecutive changes."""
 
     changes: Sequence[Change]
     gone: tuple[str, ...]
-    """Memories that were forgotten somewhere in the slice; their old rows go first."""
+    """Memories that were forgotten somewhere in the batch; their old rows are removed first."""
     memories: tuple[MemoryRecord, ...]
-    """Memories that were put and are still there, in the order of their first put."""
+    """Memories that were put and still live, in the order of their first put."""
     vectors: Vectors
 
 
 class Replayer:
-    """Reads slices of one journal."""
+    """Reads batches of one journal and skips what is damaged."""
 
     def __init__(self, journal: Journal, unusable: Unusable) -> None:
-        """Read *journal*; what cannot be used goes to *unusable*."""
+        """Read *journal*; add what cannot be used to *unusable*."""
         self._journal = journal
         self._unusable = unusable
 
     def next(self, after: int, limit: int) -> tuple[Sequence[Change], int]:
-        """At most *limit* changes after sequence *after* and the sequence that they lead to.
+        """At most *limit* changes after sequence *after* and the sequence that they reach.
 
-        A damaged change is passed over. No changes and *after* itself: there is nothing new.
+        A damaged change is skipped. Returns no changes and *after* itself when there is nothing
+        new.
         """
         while True:
             try:
@@ -86,14 +87,14 @@ class Replayer:
     def batch(
         self, changes: Sequence[Change], known: Callable[[str], bool], fingerprint: str
     ) -> Batch:
-        """What *changes* come to; vectors of the model *fingerprint*, none when that is "".
+        """The net effect of *changes*; vectors of the model *fingerprint*, none when that is "".
 
-        *known* tells whether an id was there before the slice.
+        *known* returns whether an id existed before the batch.
         """
-        folded: dict[str, dict[str, Any] | None] = {}  # None: only the journal has all of it
+        folded: dict[str, dict[str, Any] | None] = {}  # None: the journal has the rest
         gone: dict[str, None] = {}
         for change in changes:
-            if change.kind == "forget":  # what it had was scrubbed with it, and has no body now
+            if change.kind == "forget":  # its own changes are scrubbed and have no body
                 gone[change.target] = None
             elif change.kind == "put" and change.body is not None:
                 before = folded.get(change.target, {})
@@ -114,7 +115,7 @@ class Replayer:
         return Batch(changes, tuple(gone), tuple(m for m in memories if m is not None), vectors)
 
     def memory(self, id: str, fields: dict[str, Any]) -> MemoryRecord | None:
-        """The memory of *fields*; None when there are none (it is forgotten by now) or bad ones."""
+        """The memory of *fields*; None when they are empty (it was forgotten since) or unusable."""
         try:
             _require_types(fields)
             return from_fields({"id": id} | fields) if fields else None
@@ -123,7 +124,7 @@ class Replayer:
             return None
 
     def fold(self, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Journal.fold without those of *ids* that rest on a damaged change."""
+        """Journal.fold without those of *ids* that have a damaged change."""
         try:
             return self._journal.fold(ids)
         except DamagedChange:
@@ -134,7 +135,7 @@ class Replayer:
             return {}
 
     def memories(self, ids: Sequence[str]) -> dict[str, MemoryRecord]:
-        """The memories of *ids* as the journal has them, by id, without what it cannot tell."""
+        """The memories of *ids* in the journal, by id, without unusable ones."""
         found = ((id, self.memory(id, fields)) for id, fields in self.fold(ids).items())
         return {id: memory for id, memory in found if memory is not None}
 
@@ -168,7 +169,7 @@ _TEXT = _TYPES["text"]
 
 
 def _require_types(fields: Mapping[str, Any]) -> None:
-    """Raise TypeError where a field holds what no index and no column can take."""
+    """Raise TypeError when a field holds a value that no index and no column can hold."""
     for name, value in fields.items():
         kind = type(value)
         if kind not in _ALLOWED.get(name, (kind,)):

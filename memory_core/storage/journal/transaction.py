@@ -1,4 +1,4 @@
-"""What a writer can read and change inside one transaction of the journal."""
+"""Transaction: what a writer reads and changes inside one transaction of the journal."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ WHERE target = ?1 AND kind = 'link' AND scrubbed = 0 AND CASE WHEN json_valid(bo
     THEN json_extract(body, '$.b') = ?2 AND json_extract(body, '$.kind') = ?3 END
 ORDER BY seq DESC LIMIT 1
 """
-"""A memory that is recalled often has thousands of links in its history; the newest are near."""
+"""A memory that is recalled often has thousands of links in its history; search from the newest."""
 
 _HEAD = """
 INSERT INTO heads(id, repeat, thread, position, access_count, last_accessed) VALUES(?,?,?,?,?,?)
@@ -70,8 +70,9 @@ ON CONFLICT(id) DO UPDATE SET repeat = excluded.repeat, thread = excluded.thread
 class Transaction(Queries):
     """One caller's changes; all of them become durable together, or none does.
 
-    Given to the function passed to Journal.write and valid only while that runs. Its queries see
-    what it and earlier transactions of the same commit wrote. *now* is the time of its changes.
+    Passed to the function given to Journal.write and valid only while that runs. Its queries see
+    its own changes and those of earlier transactions of the same commit. *now* is the time of its
+    changes.
     """
 
     def __init__(self, connection: Connection, now: float) -> None:
@@ -130,13 +131,13 @@ class Transaction(Queries):
     # Changes
 
     def append(self, change: Change) -> int:
-        """Add a change; returns its sequence number.
+        """Append a change; returns its sequence number.
 
-        The journal sets seq, at, format and checksum; those of *change* are ignored. An access or
-        link change about memories that are gone is reduced to those that live; 0 is returned when
-        nothing is left of it. Raises NotFound for a partial put to a memory that does not live,
-        InvalidInput for an unknown kind, for vectors and forget (they have their own methods) and
-        for a new memory whose repeat key is taken.
+        The journal sets seq, at, format and checksum; those of *change* are ignored. Forgotten
+        memories are left out of an access or link change; when none is left, nothing is written and
+        0 returned. Raises NotFound for a partial put to a memory that does not live, InvalidInput
+        for an unknown kind, for vectors and forget (they have their own methods) and for a new
+        memory whose repeat key is taken.
         """
         if change.kind in _OWN_METHOD or change.kind not in KINDS:
             way = _OWN_METHOD.get(change.kind)
@@ -161,10 +162,10 @@ class Transaction(Queries):
     def put_vectors(
         self, id: str, fingerprint: str, parts: Sequence[int], vectors: NDArray[np.float16]
     ) -> int:
-        """Store the vectors of a memory and append the change that says so; returns its sequence.
+        """Store the vectors of a memory and append a change that names them; its sequence.
 
-        *vectors* is (n, d) float16, a row for each of *parts*; it replaces what the same model
-        (*fingerprint*) had given. Raises NotFound when the memory does not live (any more).
+        *vectors* is (n, d) float16, a row for each of *parts*; they replace those of the same model
+        (*fingerprint*). Raises NotFound when the memory does not live.
         """
         fits = vectors.ndim == 2 and 0 < len(vectors) == len(parts)
         if not fits or vectors.dtype != np.float16:
@@ -188,7 +189,7 @@ class Transaction(Queries):
         return seq
 
     def save_receipt(self, key: str, receipt: Mapping[str, Any], ids: Sequence[str]) -> None:
-        """Keep an answer under an idempotency key; it goes when one of the memories *ids* goes.
+        """Store an answer under an idempotency key; it is erased with any of the memories *ids*.
 
         Raises InvalidInput when the key has an answer already.
         """
@@ -202,10 +203,10 @@ class Transaction(Queries):
     def forget(self, change: Change) -> int:
         """Erase a memory and append *change*, whose body is {"digests": [...], "reason": str}.
 
-        Its changes lose body, before-image and source and get the mark `scrubbed`; its head is
-        deleted, its vectors and receipts are overwritten; access and link changes no longer name
-        it; the digests become tombstones. Returns the sequence number. Raises NotFound when the
-        memory does not live.
+        Its changes lose body, before-image and source and are marked `scrubbed`; its head is
+        deleted, its vectors and receipts are overwritten; it is left out of access and link
+        changes; the digests become tombstones. Returns the sequence number. Raises NotFound when
+        the memory does not live.
         """
         if not self.accesses([change.target]):
             raise NotFound(f"no memory {change.target}", "it may be forgotten already")
@@ -221,15 +222,15 @@ class Transaction(Queries):
     ) -> None:
         """Empty a text field in the history of all memories where *matches*(memory id, value).
 
-        *known* are the changes up to *after* that Journal.puts_where found, without the lock. For a
-        value that was taken from the text of another memory, which is being forgotten. It
-        announces nothing: append a put for the memories whose value of today it is.
+        *known* are the changes up to *after* that Journal.puts_where found before the lock was
+        taken. For a value that was derived from the text of a memory that is being forgotten.
+        Appends no change: append a put for the memories whose current value it is.
         """
         for seq in (*known, *self.puts_where(field, matches, after)):
             erasure.blank(self._db, field, matches, seq)
 
     def insert_row(self, table: str, row: Sequence[Any]) -> None:
-        """Put a stored *row* of another journal into *table* as it is; for salvage alone."""
+        """Insert a stored *row* of another journal into *table* unchanged; for salvage alone."""
         names = _COLUMNS[table]
         marks = ", ".join("?" for _ in row)
         self._db.execute(f"INSERT INTO {table}({names}) VALUES({marks})", row)
@@ -243,7 +244,7 @@ class Transaction(Queries):
         self._db.execute("DELETE FROM tombstones WHERE id = ?", (tombstone_id,))
         return True
 
-    # How
+    # Rows
 
     def _insert(self, change: Change, body: Mapping[str, Any]) -> int:
         seq = self._seq + 1
@@ -266,7 +267,7 @@ class Transaction(Queries):
         return seq
 
     def _put_head(self, id: str, body: Mapping[str, Any]) -> None:
-        """Bring the head row in line with a put that is about to be appended."""
+        """Update the head row for a put that is about to be appended."""
         new = not self.accesses([id])
         if new and "text" not in body:
             raise NotFound(f"no memory {id}", "it may be forgotten; drop what was to be changed")
@@ -279,7 +280,7 @@ class Transaction(Queries):
         self._db.execute(_HEAD, (id, *row))
 
     def _free_repeat_key(self, memory: MemoryRecord, *, new: bool) -> str | None:
-        """The key that the memory holds; None when it was replaced or another one has it."""
+        """The repeat key of *memory*; None when it was replaced or another memory has the key."""
         if memory.replaced and memory.superseded_by:
             return None
         key = repeat_key(memory)

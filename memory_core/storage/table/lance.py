@@ -1,4 +1,4 @@
-"""LanceDB's errors as ours. No import of the vendor: its errors are told apart by what they say."""
+"""LanceDB's errors as ours. Does not import the vendor: its errors are recognised by their text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PANICS = frozenset({"PanicException", "RustPanic"})
 
 
 class DamagedTable(StorageError):
-    """The table cannot be used as it is. What it holds is derived, so there is one remedy."""
+    """The table cannot be used as it is; it is rebuilt from the journal."""
 
 
 def damaged(problem: str) -> DamagedTable:
@@ -30,8 +30,8 @@ def lance_errors(doing: str) -> Iterator[None]:
     """Raise DiskFull, ReadOnly or StorageError in place of what LanceDB or pyarrow raise inside.
 
     *doing* begins the message ("merging into the table"). A panic in native code arrives as a
-    class that only its name tells, a BaseException among them, and becomes a StorageError too
-    (measured: one flipped bit in a data file is enough).
+    BaseException that only its name identifies, and becomes a StorageError too (measured: one
+    flipped bit in a data file is enough).
     """
     try:
         yield
@@ -56,16 +56,16 @@ def _translated(doing: str, problem: BaseException) -> StorageError:
 
 
 REST_CLIENT = "lance_namespace_urllib3_client"
-"""The client of a catalogue over REST: lancedb wants its data models and gets the calls as well."""
+"""The client of a REST catalogue: lancedb needs its data models and imports its calls as well."""
 
 
 def leave_out_rest_client() -> None:
-    """Let the modules of REST_CLIENT be imported one by one, without all that its front door loads.
+    """Make the modules of REST_CLIENT importable one by one, without running its `__init__`.
 
     Call before lancedb is imported for the first time. Measured with lancedb 0.40.0: its import
-    takes half the time and 14 MiB less (tests/bench/table.py). The
-    models that lancedb asks for are the real ones; only names that are read from the package
-    itself are missing, and they serve connections to a REST catalogue.
+    takes half the time and 14 MiB less (tests/bench/table.py). The models that lancedb uses are the
+    real ones; only names exported by the package itself are missing, and they serve connections to
+    a REST catalogue.
     """
     spec = None if REST_CLIENT in sys.modules else find_spec(REST_CLIENT)
     if spec is not None:

@@ -1,8 +1,8 @@
 """One memory as the plain values of one table row, and back, with a checksum over all of them.
 
 No vendor here: table.py turns these values into Arrow columns. The checksum exists because LanceDB
-keeps none over its data files: a block that was lost by the disk reads back as zeros, not as an
-error (measured), and a wrong text is worse than a missing one.
+keeps none over its data files: a block that the disk lost reads back as zeros, not as an error
+(measured), and a wrong text is worse than a missing one.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ FIELDS: Mapping[str, Sort] = {
 """Every field of MemoryRecord and what it holds; a moment is a time that may be unset (None)."""
 
 DERIVED = ("live", "labels", "occurred", "recorded")
-"""The columns that follow from the fields: for filters, and for people's own tools."""
+"""The derived columns: for filters, and for users' own tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which memories; every field that is set must hold. Filter() holds for all of them.
+    """A filter: every field that is set must match. Filter() matches all.
 
     *reader*: what this identity may read (its own private ones, its team's, all shared ones).
-    *entity* and *tag* are exact members of the memory's list, the other texts exact values.
-    *since* and *until*: occurred_at in seconds, both inclusive. *live*: neither retired nor
-    replaced on purpose.
+    *entity* and *tag* are exact members of the memory's list, the other texts exact values. *since*
+    and *until*: occurred_at in seconds, both inclusive. *live*: neither retired nor replaced on
+    purpose.
     """
 
     reader: Identity | None = None
@@ -120,8 +120,8 @@ def to_row(memory: MemoryRecord) -> dict[str, Any]:
 
     Derived: ``live`` (neither retired nor replaced on purpose), ``labels`` (tags and entities as
     one text, because lancedb.expr has no test for membership in a list), ``occurred`` and
-    ``recorded`` (the times in whole microseconds, for people's own tools; None outside the years
-    1 to 9999) and ``checksum``. Raises InvalidInput for a value that a column cannot hold.
+    ``recorded`` (the times in whole microseconds, for users' own tools; None outside the years 1 to
+    9999) and ``checksum``. Raises InvalidInput for a value that a column cannot hold.
     """
     row = {name: _plain(name, sort, getattr(memory, name)) for name, sort in FIELDS.items()}
     row["checksum"] = _checksum(row)

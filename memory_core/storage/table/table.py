@@ -1,6 +1,6 @@
 """LanceDB: one table, ``memories``, with all metadata of a memory and its whole vector.
 
-The only file that imports lancedb and pyarrow, at first use: that takes a second. All that is here
+The only file that imports lancedb and pyarrow, at first use: that takes a second. Everything here
 is derived from the journal and can be rebuilt; the store decides when. LanceDB never calls fsync on
 a local disk (measured): damage is expected, reported as StorageError, never repaired in place.
 """
@@ -39,8 +39,8 @@ _VERSION_KEY = b"anamnesis.schema"
 _ROW = [*FIELDS, "checksum"]
 _WHOLE_ROW = [*_ROW, *DERIVED]
 _IDS_A_QUERY = 1000
-_SHORTEST_GRACE = 0.001  # seconds; at 0 LanceDB warns about what the caller decided knowingly
-_CACHE_BYTES = 8 * 2**20  # of indexes, and of metadata; LanceDB's own are 6 and 1 GiB and just grow
+_SHORTEST_GRACE = 0.001  # seconds; at 0 LanceDB logs a warning
+_CACHE_BYTES = 8 * 2**20  # for indexes, and for metadata; LanceDB's defaults are 6 and 1 GiB
 _EQUAL = ("visibility", "agent", "team", "session", "kind", "topic", "speaker")
 
 
@@ -62,9 +62,9 @@ class Table:
     def create(cls, folder: Path, *, dimension: int) -> Table:
         """A new empty table in *folder*, which must be missing or empty; its applied sequence is 0.
 
-        The folder gets mode 0700. That protects the files in it, whatever the umask makes of
-        their own modes: a umask belongs to the process and cannot be changed safely in a thread.
-        Raises StorageError when something is there already, DiskFull, ReadOnly.
+        The folder gets mode 0700, which protects its files under any umask: a umask belongs to the
+        process and cannot be changed safely in a thread. Raises StorageError when something is
+        there already, DiskFull, ReadOnly.
         """
         with lance_errors(f"creating the table in {folder.name}"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -160,7 +160,7 @@ class Table:
         return int(rows[0]["applied"])
 
     def count(self) -> int:
-        """How many memories the table holds."""
+        """Number of memories in the table."""
         with lance_errors("counting the table"):
             rows = int(self._open.count_rows())
         if rows < 1:
@@ -226,12 +226,12 @@ class Table:
             self._open.optimize(cleanup_older_than=grace)
 
     def versions(self) -> int:
-        """How many versions lie on disk; each commit adds one, compact removes old ones."""
+        """Number of versions on disk; each commit adds one, compact removes old ones."""
         with lance_errors("reading the versions of the table"):
             return len(self._open.list_versions())
 
     def close(self) -> None:
-        """Let go of the files; every later call raises StorageError. May be called twice."""
+        """Close the files; every later call raises StorageError. May be called twice."""
         self._inner = None
 
     @property
@@ -266,7 +266,7 @@ def _connect(folder: Path) -> Any:
     import lancedb
     from pyarrow import set_memory_pool, system_memory_pool
 
-    set_memory_pool(system_memory_pool())  # Arrow's own keeps what a merge needed: 8 MiB
+    set_memory_pool(system_memory_pool())  # Arrow's own never returns the 8 MiB of a merge
     return lancedb.connect(
         folder,
         read_consistency_interval=timedelta(0),
