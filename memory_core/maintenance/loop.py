@@ -278,8 +278,8 @@ class Maintenance:
             self._store.catch_up()
             self.table_sync.rebuild()
             self.snapshots.write()
-            self.table_sync.tidy(set_aside=True)
-            self.snapshots.tidy(set_aside=True)
+            self.table_sync.tidy(quarantined=True)
+            self.snapshots.tidy(quarantined=True)
             self.inspection.run()
             for past in (self.refused, self.problems, self._failures):
                 past.clear()
@@ -321,8 +321,8 @@ class Maintenance:
             return
         if (self.table_sync.since or 0) < forgotten or self.snapshots.stale:
             return  # a new generation is still to be built
-        self.table_sync.tidy(set_aside=True)
-        self.snapshots.tidy(set_aside=True)
+        self.table_sync.tidy(quarantined=True)
+        self.snapshots.tidy(quarantined=True)
         if not self._store.journal.checkpoint(truncate=True):
             raise Busy("a reader prevents emptying the write-ahead log", "it is tried again")
         value = {"sequence": forgotten}

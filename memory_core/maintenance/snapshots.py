@@ -67,7 +67,7 @@ class Snapshots:
         finally:
             if not generation:
                 with suppress(StorageError):
-                    self._folders.remove_others(self._current(), set_aside=True)
+                    self._folders.remove_others(self._current(), quarantined=True)
         self._replaced = True
         self._folders.remove_others(generation)
         process_memory.trim()
@@ -94,12 +94,12 @@ class Snapshots:
 
         self._store.commit(switch)
 
-    def tidy(self, *, set_aside: bool = False) -> None:
+    def tidy(self, *, quarantined: bool = False) -> None:
         """Remove generations that a killed holder left behind. Raises StorageError.
 
-        With *set_aside* also damaged ones that were kept: they may hold forgotten text.
+        With *quarantined* also damaged ones that were kept: they may hold forgotten text.
         """
-        self._folders.remove_others(self._current(), set_aside=set_aside)
+        self._folders.remove_others(self._current(), quarantined=quarantined)
 
     def _current(self) -> int | None:
         meta = self._meta()

@@ -200,7 +200,7 @@ class TableSync:
         finally:
             if meta is None:
                 with suppress(StorageError):
-                    self._folders.remove_others(self._current(), set_aside=True)
+                    self._folders.remove_others(self._current(), quarantined=True)
         if meta is not None:
             self._open(meta)
             self._folders.remove_others(meta["generation"])
@@ -243,14 +243,14 @@ class TableSync:
             self._store.reserve.with_room(lambda: table.compact(grace_seconds=GRACE_SECONDS))
         except DiskFull:  # a new table is smaller: the next round builds it
             self._store.attach_table(None, 0)
-            self._folders.remove_others(None, set_aside=True)
+            self._folders.remove_others(None, quarantined=True)
             raise
         self._commits = 0
         process_memory.trim()
 
-    def tidy(self, *, set_aside: bool = False) -> None:
+    def tidy(self, *, quarantined: bool = False) -> None:
         """Remove generations that a killed holder left behind. Raises StorageError.
 
-        With *set_aside* also damaged ones that were kept: they may hold forgotten text.
+        With *quarantined* also damaged ones that were kept: they may hold forgotten text.
         """
-        self._folders.remove_others(self._current(), set_aside=set_aside)
+        self._folders.remove_others(self._current(), quarantined=quarantined)

@@ -162,7 +162,7 @@ def ask(
         mind,
         embedded.vector,
         embedded.own,
-        view.lexical.match(query.text, alone=names),
+        view.lexical.match(query.text, literal=names),
         named,
         names,
         days,

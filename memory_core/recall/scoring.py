@@ -45,7 +45,7 @@ def _fused(view: View, cues: Cues, rows: Rows) -> Candidates:
     whole = view.similarities(cues.vector, rows, part="whole")
     lexical = cues.words.scores[rows].astype(np.float64)
     exact = activation.nearby_words(cues.words.terms(rows), neighbours)
-    nearby = activation.nearby_words(cues.words.meant(rows), neighbours)
+    nearby = activation.nearby_words(cues.words.expanded_terms(rows), neighbours)
     trust = _trust(cues, exact)
     fused = fusion.fuse(
         [

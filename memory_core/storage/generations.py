@@ -18,7 +18,7 @@ from pathlib import Path
 from memory_core.errors import DiskFull, ReadOnly, StorageError
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-_SET_ASIDE = re.compile(r"([1-9][0-9]{0,8})\.damaged(-[1-9][0-9]*)?")
+_QUARANTINED = re.compile(r"([1-9][0-9]{0,8})\.damaged(-[1-9][0-9]*)?")
 
 
 class Generations:
@@ -48,7 +48,7 @@ class Generations:
         Numbers rise, and none is used twice while a folder of it exists, quarantined or not, so a
         process that still has an old generation open never finds another one's files there.
         """
-        taken = [*self.numbers(), *(int(name.split(".")[0]) for name in self._set_aside())]
+        taken = [*self.numbers(), *(int(name.split(".")[0]) for name in self._quarantined_names())]
         number = max(taken, default=0) + 1
         with _disk(f"creating generation {number} in {self._root.name}"):
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -94,22 +94,22 @@ class Generations:
         Does nothing when there is no such generation. Raises StorageError.
         """
         if number in self.numbers():
-            self.remove_others(number, set_aside=True)
+            self.remove_others(number, quarantined=True)
             self.quarantine(number)
 
     def quarantined(self) -> list[Path]:
         """The quarantined folders, in order of name."""
-        return [self._root / name for name in sorted(self._set_aside())]
+        return [self._root / name for name in sorted(self._quarantined_names())]
 
-    def remove_others(self, current: int | None, *, set_aside: bool = False) -> list[int]:
-        """Delete every generation but *current*; with *set_aside* also the quarantined ones.
+    def remove_others(self, current: int | None, *, quarantined: bool = False) -> list[int]:
+        """Delete every generation but *current*; with *quarantined* also the quarantined ones.
 
         Returns the deleted numbers. None as *current* deletes all. Erasure relies on this: after a
         forget nothing old may stay, so a folder that cannot be deleted raises StorageError.
         """
         gone = [number for number in self.numbers() if number != current]
         folders = [self.path(number) for number in gone]
-        folders += self.quarantined() if set_aside else []
+        folders += self.quarantined() if quarantined else []
         for folder in folders:
             with _disk(f"removing {folder.name} in {self._root.name}"):
                 shutil.rmtree(folder)
@@ -121,8 +121,8 @@ class Generations:
                 return []
             return [entry.name for entry in self._root.iterdir() if entry.is_dir()]
 
-    def _set_aside(self) -> list[str]:
-        return [name for name in self._folders() if _SET_ASIDE.fullmatch(name)]
+    def _quarantined_names(self) -> list[str]:
+        return [name for name in self._folders() if _QUARANTINED.fullmatch(name)]
 
 
 @contextmanager

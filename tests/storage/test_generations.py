@@ -99,7 +99,7 @@ def test_quarantined_folders_go_only_when_asked_for(generations: Generations) ->
     current = generations.create()
     assert generations.remove_others(current) == []
     assert len(generations.quarantined()) == 1
-    assert generations.remove_others(current, set_aside=True) == []
+    assert generations.remove_others(current, quarantined=True) == []
     assert generations.quarantined() == []
     assert generations.numbers() == [current]
 

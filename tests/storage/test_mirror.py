@@ -163,7 +163,7 @@ def test_what_a_killed_holder_left_behind_is_tidied_up(holder: Any) -> None:
         shutil.copytree(holder.folder / "1", holder.folder / name)
     holder.table_sync.tidy()
     assert holder.generations() == ["1", "3.damaged"]
-    holder.table_sync.tidy(set_aside=True)
+    holder.table_sync.tidy(quarantined=True)
     assert holder.generations() == ["1"]
     holder.level()
 

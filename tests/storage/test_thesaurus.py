@@ -68,15 +68,15 @@ def test_what_is_near_is_found_for_less() -> None:
     for row, text in enumerate(texts):
         index.put(row, text)
     rows = np.arange(len(texts))
-    match = index.match("dog", alone=())
-    puppy, dog, *others = match.meant(rows)[0].tolist()
+    match = index.match("dog", literal=())
+    puppy, dog, *others = match.expanded_terms(rows)[0].tolist()
     share = dict(near_terms("dog"))["puppi"]
     assert dog == pytest.approx(float(match.terms(rows)[0, 1]))
     assert puppy == pytest.approx(NEAR * share * dog, rel=1e-5)  # as long, so as dense
     assert others == [0.0, 0.0]
     np.testing.assert_array_equal(match.scores, match.terms(rows)[0])  # words alone stay exact
-    assert not index.match("dog", alone={"dog"}).near
-    assert not index.match("dog", alone={"puppi"}).near
+    assert not index.match("dog", literal={"dog"}).near
+    assert not index.match("dog", literal={"puppi"}).near
     assert not index.match("dog").near
 
 
@@ -84,8 +84,8 @@ def test_a_word_that_no_text_holds_is_found_by_what_is_near_it() -> None:
     index = LexicalIndex()
     for row, text in enumerate(["the puppy slept", "the oven was cold", "the roof was wet"]):
         index.put(row, text)
-    match = index.match("roof dog", alone=())
-    table = match.meant(np.array([2, 0]))
+    match = index.match("roof dog", literal=())
+    table = match.expanded_terms(np.array([2, 0]))
     assert match.held == ("roof",)
     share, idf = dict(near_terms("dog"))["puppi"], np.log1p(3.5 / 0.5)
     assert table[0].tolist() == [match.scores[2], 0.0]
@@ -98,7 +98,7 @@ def test_the_best_of_several_near_words_counts_once() -> None:
     index = LexicalIndex()
     for row, text in enumerate(["puppy hound", "puppy puppy", "roof tile"]):
         index.put(row, text)
-    both, twice, none = index.match("dog", alone=()).meant(np.arange(3))[0].tolist()
+    both, twice, none = index.match("dog", literal=()).expanded_terms(np.arange(3))[0].tolist()
     shares = dict(near_terms("dog"))
     best = max(shares["puppi"], shares["hound"])
     idf = NEAR * MISSPELT * np.log1p(3.5 / 0.5)

@@ -68,7 +68,7 @@ class Match:
         """What each term adds in each of the different *rows*: (terms that occur, len(rows))."""
         return self._table(rows, {term: number for number, term in enumerate(self.held)})
 
-    def meant(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    def expanded_terms(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """As `terms`, with the most that each term or one near it adds.
 
         The terms that occur are followed by those that occur only through near ones.
@@ -161,11 +161,11 @@ class LexicalIndex:
         number = self._numbers.get(term)
         return np.array(() if number is None else self._rows[number], np.int64)
 
-    def match(self, query: str, *, alone: Collection[str] | None = None) -> Match:
+    def match(self, query: str, *, literal: Collection[str] | None = None) -> Match:
         """The scores of *query* in every row up to the highest ever put, in all and term by term.
 
-        With *alone*, words near those of the query are searched too (Match.meant), but for the
-        terms in *alone*, such as names, which have no synonyms.
+        With *literal*, words near those of the query are searched too (Match.expanded_terms), but
+        for the terms in *literal*, such as names, which have no synonyms.
         """
         scores = np.zeros(self._size, np.float32)
         postings, ideal, held = [], 0.0, {}
@@ -176,9 +176,9 @@ class LexicalIndex:
             rows = np.array(() if number is None else self._rows[number], np.int32)
             idf = self._idf(rows.size)
             ideal += idf
-            if alone is not None and term not in alone:
+            if literal is not None and term not in literal:
                 weight = idf if rows.size else MISSPELT * idf
-                around = self._around(term, weight, alone)
+                around = self._around(term, weight, literal)
                 near |= {term: around} if around[0].size else {}
             if number is None or not rows.size:
                 continue
@@ -190,12 +190,12 @@ class LexicalIndex:
         rarity = np.array(list(held.values()), np.float32)
         return Match(scores, ideal, tuple(postings), tuple(held), rarity, near)
 
-    def _around(self, term: str, weight: float, alone: Collection[str]) -> Postings:
+    def _around(self, term: str, weight: float, literal: Collection[str]) -> Postings:
         """Rows that hold terms near *term*, which weighs *weight*, and what they add for it."""
         known = [
             (self._numbers.get(word), share)
             for word, share in near_terms(term)
-            if word not in alone
+            if word not in literal
         ]
         found = [(number, share) for number, share in known if number is not None]
         rows = _joined(self._rows[number] for number, _ in found)
