@@ -123,12 +123,14 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
 
 def successors(view: View, row: int, *kinds: str) -> list[int]:
     """The rows that update *row* or put it in doubt, by a link of *kinds* that still holds."""
-    graph = view.graph
+    links = view.graph.incoming(row)
+    if not links:  # as most rows: this is asked of every candidate
+        return []
     return [
         origin
         for kind in kinds or duplicates.NEWER
-        for origin in graph.origins(row, kind)
-        if graph.weight(origin, row, kind) >= 0.5
+        for origin, of in links
+        if of == kind and view.graph.weight(origin, row, kind) >= 0.5
     ]
 
 

@@ -88,6 +88,10 @@ class Graph:
         """The rows whose links of *kind* point to *row*, such as the summaries of an episode."""
         return [a for a, b, of in self._links.get(row, ()) if of == kind and b == row]
 
+    def incoming(self, row: int) -> list[tuple[int, str]]:
+        """The links that point to *row*: (from which row, kind), in the order of their creation."""
+        return [(a, kind) for a, b, kind in self._links.get(row, ()) if b == row]
+
     def edges(self, among: NDArray[np.bool_] | None = None) -> int:
         """Number of links; with *among*, one value for each row, of those between such rows."""
         if among is None:
