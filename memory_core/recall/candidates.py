@@ -115,9 +115,9 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
     found += [
         rows for signal in signals if (rows := signal.candidates(view, cues, allowed)) is not None
     ]
-    rows = np.unique(np.concatenate(found))
+    rows = np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
     newer = [origin for row in rows.tolist() for origin in successors(view, row)]
-    rows = np.union1d(rows, np.array(newer, np.int64))
+    rows = np.union1d(rows, np.array(newer, np.int64)) if newer else rows
     return rows[allowed.rows[rows]]
 
 
