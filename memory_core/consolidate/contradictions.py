@@ -81,7 +81,8 @@ def _by_closeness(
     for i, j, _ in clusters.near_pairs(work.matrix(everyone), work.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
         found = _conflict(work, older, newer)
-        if found is not None and change(older.text, newer.text, _any_word):
+        changed = None if found is None else change(older.text, newer.text, _any_word)
+        if found is not None and changed is not None and changed.worded:
             _resolve(work, older, newer, found, resolved)
         elif found is not None and _one_value_apart(work, older, newer):
             _doubt(work, older, newer, found.relation, found.detail, resolved)

@@ -1,0 +1,359 @@
+"""How people say that something changed, holds for a while, or is only thought of; two languages.
+
+English and German, lower case, straight apostrophes. `change` decides what counts, and when.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
+
+# Words of change
+
+STRONG = listed(
+    """now nowadays currently anymore moved relocated settled switched changed replaced replaces
+    replacing renamed rebranded retitled rechristened postpone postpones postponed slipped
+    reschedule rescheduled delayed deferred shifted instead dropping quitting cancelled canceled
+    closed sold traded swapped exchanged upgraded downgraded raised lowered lifted slashed increased
+    decreased risen fallen climbed shrunk shrank grew tripled extended shortened reduced bumped
+    upped doubled halved trimmed narrowed widened retired resigned divorced separated split died
+    outgrown outgrew actually correction rewritten rewrote reworked redesigned ported enrolled tired
+    became migrated emigrated returned hired promoted demoted transferred fired sacked expired
+    lapsed renewed abandoned ditched dumped scrapped axed killed shelved binned discarded removed
+    deleted uninstalled disabled decommissioned deactivated terminated dissolved disbanded merged
+    converted succeeded succeeds successor inherits inherited appointed elected deprecated
+    discontinued unsubscribed adopted prefers favours favors relaunched reorganised reorganized
+    consolidated resettled uprooted rerouted reassigned delegated assigned outsourced revoked
+    reversed withdrawn withdrew restored reinstated adjusted revised updated amended corrected
+    overhauled refactored repainted repurposed remarried engaged graduated transitioned onboarded
+    offboarded superseded superseding supersedes replacement moves switches obsolete outdated
+    finished completed resolved fixed wrapped launched reopened arrived discharged recovered donated
+    gifted rehomed vacated evicted sublet scratch misspoke formerly previously henceforth hereafter
+    weaned swore
+
+    jetzt nun inzwischen mittlerweile nunmehr neuerdings seitdem seither verschoben verschieben
+    verlegt verlegen gelegt vorverlegt vorgezogen umgezogen gezogen weggezogen ausgezogen eingezogen
+    hingezogen gewandert gewechselt wechselt wechsle umgestiegen umgestellt umgeschwenkt umgesattelt
+    umgeschult ausgestiegen ausgetreten beigetreten abgeschaltet stillgelegt verkauft verschenkt
+    weggegeben entsorgt ausgemustert gekündigt entlassen verlassen aufgehört erhöht gestiegen
+    gesenkt gesunken angehoben gekürzt reduziert verdoppelt halbiert verlängert fristverlängerung
+    verkürzt erneuert statt anstatt anstelle stattdessen abgeschafft angeschafft zugelegt ersetzt
+    ausgetauscht getauscht umbenannt umgetauft geändert künftig zukünftig fortan eigentlich
+    korrektur beendet abgebrochen gestorben verstorben getrennt geschieden verlobt geheiratet
+    verheiratet übernommen übernimmt übergeben abgegeben abgeholt nachfolger eingestellt
+    nachfolgerin abbestellt abgemeldet angefangen begonnen geworden lieber angepasst aktualisiert
+    zurückgekehrt zurückgezogen pensioniert befördert versetzt abgelöst aufgelöst umgebaut umgeräumt
+    geräumt umgeschrieben gestrichen aufgegeben verworfen storniert abgesagt umgebucht umgemeldet
+    umentschieden umdisponiert gelöscht entfernt erledigt abgeschlossen abgelaufen ausgelaufen
+    behoben hinfällig überholt rückgängig zugemacht dichtgemacht vorbei ehemalige ehemaliger"""
+)
+WEAK = listed(
+    """went gone picked found born booked taken taking again new newer latest settled brought given
+    passed left started starts starting begun began changing change stopped stop stopping quit
+    dropped drop closes finally push pushed cut become becomes joined turned switching switch moving
+    ended ends decided handed put gave got lost bought stepped pulled ran dead rather over
+
+    mehr doch wieder erst neu neue neuer neues neuen neuem sondern gekauft fertig früher"""
+)
+"""Words that as often say nothing of a change."""
+
+NOW = frozenset(
+    listed(
+        """now nowadays currently finally again already jetzt nun inzwischen mittlerweile nunmehr
+        neuerdings seitdem seither wieder doch erst"""
+    )
+)
+"""Those that only say when."""
+
+_DAY = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july"
+    r"|august|september|october|november|december|spring|summer|autumn|fall|winter|christmas"
+    r"|easter|montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|januar|februar|märz|mai"
+    r"|juni|juli|oktober|dezember|frühjahr|frühling|sommer|herbst)"
+)
+_FROM_WHEN = (
+    r"(?:(?:next|this|last) (?:week|month|year|quarter|term|season|sprint)|(?:next|this|last)"
+    rf" {_DAY}|the (?:first|start|beginning|end|\d\w*|{_DAY})|\d[\w.]*(?: {_DAY})?"
+    rf"|tomorrow|today|now|then|{_DAY})"
+)
+_AB_WANN = rf"(?:(?:dem|der|diese\w*|nächste\w*|letzte\w*) \w+|\d[\w.]*|{_DAY})"
+_FEW = r"(?:[\w'-]+ ){0,4}?"
+
+PHRASES = re.compile(
+    r"\b(?:no more|no longer|any (?:longer|more)(?=\W*$|[,;])|not any ?more|these days|used to be"
+    r"|from (?:now|here) on(?:wards?)?|going forward|for good|after all|at last|instead$|instead of"
+    r"|in place of|in favou?r of|as opposed to|would rather|'d rather|rather have|rather not"
+    r"|(?:bored|sick|tired) of|fed up|was wrong|were wrong|i meant|scratch that|strike that"
+    r"|(?:is|are|'s|has|have) gone|is over|(?:is|are) (?:now )?done|not true any ?more"
+    r"|new (?:convention|rule|policy|owner)|turns out|turned out|fell through"
+    r"|t[ao]k(?:e|es|ing|en) over|took over|t[ao]ken? (?:on|up)|took (?:on|up)|in charge|on leave"
+    r"|off \w+'s hands|hand(?:ed)? (?:over|in|back)|notice at|laid off|let go|made redundant"
+    r"|stepp?(?:ed|ing) down|signed (?:up|off)|(?:dropped|pulled|backed|moved|cut) out"
+    r"|g[ai]ve[ns]? up|giving up|rid of|packed (?:in|it in|up)|clea(?:r|n)ed out"
+    r"|br(?:oke|eaking|oken) up|split up|part(?:ed)? ways|passed away|moved (?:in|on|up)"
+    r"|go(?:es|ing)? by|(?:went|gone) (?:up|down|live)|went from|down to|up to|brought forward"
+    r"|called off|phased out|wound down|shuts? down|(?:switched|turned) off|r[au]n out|worn out"
+    r"|swapped out|back (?:to|in|at|on|with|from)"
+    rf"|let {_FEW}go|(?:pulled|took|taken|moved?) {_FEW}(?:off|out of|away from)"
+    rf"|(?:haven't|hasn't) {_FEW}since|without a \w+ (?:for|since)|stopped \w+ing"
+    rf"|(?:as of|effective|starting|beginning|commencing) (?:from )?{_FROM_WHEN}"
+    rf"|(?:from|since) {_FROM_WHEN}(?: on(?:wards?)?)?(?! (?:to|until|till|through)\b|[-–])"
+    r"|since the \w+"
+    r"|after the (?:\w+ )?(?:update|upgrade|move|migration|switch|change|reorg\w*|merger|rewrite)"
+    r"|ab sofort|von nun an|in zukunft|ab jetzt|nicht mehr|nicht länger|kein\w{0,2} (?:\w+ )?mehr"
+    r"|war (?:ein)?mal|das war's mit|anstelle von|an stelle|heißt (?:nun|jetzt)|gibt es nicht"
+    rf"|(?:ab|seit) {_AB_WANN}(?! bis\b)|(?:ist|sind) weg|losgeworden|hinter mir|schluss mit"
+    r"|aus dem kopf|in (?:rente|elternzeit)|stimmt nicht)\b"
+)
+
+OUTRIGHT = re.compile(
+    r"^(?:instead|rather|actually|correction|anymore|prefers|favou?rs|henceforth|formerly"
+    r"|previously|obsolete|outdated|lieber|künftig|zukünftig|fortan|statt|anstatt|stattdessen"
+    r"|sondern|eigentlich|korrektur|mehr|früher|hinfällig)$"
+    r"|^(?:not|no|any|from now|from here|in charge|in favou?r|would|'d|rather|instead|in place"
+    r"|as opposed|after all|going forward|used to|new \w+|was wrong|were wrong|i meant|scratch"
+    r"|strike|turns|on leave|is over|for good|is gone|are gone|has gone|back|without|ab sofort"
+    r"|ab jetzt|von nun|in zukunft|nicht|kein\w*|anstelle|an stelle|war|das war|aus dem kopf"
+    r"|stimmt)(?: |$)"
+)
+"""Of those, what says that something else held before, whatever its object."""
+
+SINCE = re.compile(r"^(?:since|from|as of|starting|effective|ab|seit) |^these days$")
+"""Of those, what only says since when."""
+
+NEGATED = re.compile(
+    r"\b(?:not|no|nicht|kein\w{0,2}) (?:the |in |at |on |im |am )?([^\W\d_]\w+)"
+    r"|\b([^\W\d_]\w+) (?:was|were|war|waren)(?:n't| not| too| zu| nicht)\b"
+)
+"""A word that is denied, or of which something is said that is over: "the shed was too damp"."""
+
+ADDS = re.compile(
+    r"\b(?:also|too(?=\W*$)|as well|another|an? (?:second|third)|additional(?:ly)?|in addition"
+    r"|besides|one more|auch|ebenfalls|zusätzlich|außerdem|noch ein\w*|weitere[rsnm]?"
+    r"|ein\w* zweite[rsnm]?)\b"
+)
+"""Of what comes on top of the rest, and ends nothing."""
+
+# What is no change, or no lasting one
+
+_WEEKDAY = r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
+_WOCHENTAG = r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)"
+_UNTIL = r"until (?!further|(?:\w+ )?20\d\d)\w+"
+
+TEMPORARY = re.compile(
+    r"\b(?:today|tonight|tomorrow|this (?:once|time|week|weekend|morning|afternoon|evening|month)"
+    rf"|this {_WEEKDAY}|(?:next|on) {_WEEKDAY} only|only (?:today|tomorrow|this|on|for)|{_UNTIL}"
+    r"|for now|for the (?:moment|time being|night|day|week|weekend)|temporar\w+|exceptionally"
+    r"|for once|as an exception|one-off|during \w+|in the meantime|meanwhile|while \w+"
+    r"|for (?:a|one|two|three|the next) (?:days?|weeks?|months?|few \w+)"
+    r"|heute|morgen|ausnahmsweise|vorübergehend|diese (?:woche|nacht)|dieses (?:wochenende|mal)"
+    rf"|diesmal|diesen (?:monat|{_WOCHENTAG})|bis (?:morgen|zum \w+|{_WOCHENTAG})|fürs erste"
+    r"|zurzeit|momentan|solange|während|einmalig|bis auf weiteres|vertretungsweise)\b"
+)
+BRIEF = re.compile(
+    rf"\b(?:just|only|exceptionally|temporar\w+|{_UNTIL}|while|for now|once|during|nur|bis|während"
+    r"|ausnahmsweise|einmalig|vorübergehend|diesmal)\b"
+)
+"""Words that limit even a change that is complete."""
+
+LASTING = re.compile(
+    r"\b(?:as of|since|from|starting|effective|ab|seit) (?:today|this|heute|diese\w*)\b"
+)
+UNSURE = re.compile(
+    r"\?|\b(?:if|would(?! rather| prefer| like)|might|maybe|perhaps|could|thinking (?:of|about)"
+    r"|considering|wonder\w*|wish|hope|hoping|plan(?:ning)? to|wants? to|going to try|wenn|falls"
+    r"|vielleicht|könnte\w*|würde\w*|überlege\w*|möglicherweise|eventuell)\b"
+)
+UNCHANGED = re.compile(
+    r"\b(?:won't|will not|not|don't|never|can't|didn't|wouldn't)(?: \w+){0,2}"
+    r" (?:quit|giv\w+|stop\w*|chang\w+|drop\w*|mov\w+|left|leave|switch\w*|clos\w+|sold|end)\b"
+)
+COURTESY = re.compile(
+    r"^(?:thanks|thank you|wow|hey|hi|hello|yeah|yep|absolutely|sure|oh|aww?|that's|glad|bye"
+    r"|good luck|congrat\w*|no worries|great|awesome|cool|you're|you|keep|haha|that sounds?|sounds"
+    r"|it's (?:been|so|great|awesome|amazing)|take care|gonna|woah|oof|can't wait|let's|danke"
+    r"|hallo)\b"
+)
+PAST = re.compile(
+    r"\b(?:was|were|used to|last (?:week|month|year|night|summer|winter|spring|autumn)|yesterday"
+    r"|ago|in (?:19|20)\d\d|former|formerly|back then|war|waren|wurde|wurden|gestern|letzte[sn]?"
+    r"|damals|früher)\b"
+)
+REPORTS = frozenset(
+    listed(
+        """bought ran met saw went visited reviewed interviewed weighed arrived lasted won lost
+        finished watched attended paid wrote cooked baked planted flew drove told asked sent called
+        received found celebrated fixed shipped released reached scored hiked climbed made lent
+        borrowed ate drank spent took gave repaired replaced swam cycled rode slept woke had did
+        tried taught brought built broke cleaned ordered booked deployed merged tested presented
+        kaufte traf las sah ging besuchte kam gewann verlor bezahlte schrieb rief fuhr flog aß trank
+        gekauft getroffen gelesen gesehen gegangen besucht gekommen gewonnen bezahlt geschrieben
+        gelaufen geliehen gestrichen gebracht gegessen"""
+    )
+)
+"""Verbs of what happened once: nothing that comes later ends it."""
+
+BE = frozenset(
+    listed("is are am be been being get gets ist sind bin wird werden i'm we're it's he's she's")
+)
+"""What makes a verb of REPORTS a state: "is called"."""
+
+AUXILIARY = BE | frozenset(listed("has have had was were hat haben hatte will must should can"))
+
+# What a sentence is about
+
+NO_SUBJECT = frozenset(
+    listed(
+        """day days week weeks month months year years hour hours minute minutes euro euros dollar
+        dollars pound pounds percent clock uhr tag tage tagen woche wochen monat monate jahr jahre
+        stunde stunden minuten user users nutzer nutzerin people thing things time times
+        monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
+        freitag samstag sonntag january february march april may june july august september october
+        november december januar februar märz mai juni juli oktober dezember morning afternoon
+        evening night weekend today please bitte always only really very much many lot one two
+        help helping helps love loves loving like likes liking enjoy enjoys hate hates make makes
+        making feel feels feeling keep keeps keeping look looks looking think thinking know knowing
+        see seeing want wants wanted need needs try trying tried share sharing support supporting
+        supportive inspire inspired inspiring inspiration journey dream dreams passion passionate
+        challenge challenges tough hard rewarding important special fun awesome amazing positive
+        motivated motivation excited exciting proud powerful beautiful nice good great best better
+        perfect life world stuff everything something anything someone everyone way ways bit self
+        step steps effort chance success hope thought thoughts idea ideas advice talk talking
+        community experience moment moments sense long little big small first able ready recently
+        lately since soon finally usually often sometimes ever never already still yet maybe last
+        next own whole such used use uses using gut super ganz immer meist meistens oft manchmal
+        gerade schon heute"""
+    )
+)
+"""Words that say when, how much or how well, or what everybody does, not of what."""
+
+STOP = (
+    STOPWORDS
+    | GERMAN_STOPWORDS
+    | FILLER_WORDS
+    | frozenset(
+        listed(
+            """its it's i'm i've we've they've his her their ours dich meinem meinen meiner meines
+            unser unsere unseren unserem unserer seinen ihre ihren hatten bist waren wurde wurden
+            worden können muss müssen soll will möchte zur zum beim unter durch kein keine keinen
+            keinem selbst hier dort jeden jede jeder jedes dieses etwa"""
+        )
+    )
+)
+
+COMPARING = frozenset(listed("over than before after above below als vor nach to from"))
+"""Words of which the two sides are not the same when they are exchanged."""
+
+OBJECT_END = re.compile(
+    r"[,;:.!?()–—]|\b(?:in|on|at|of|for|to|from|with|by|into|onto|over|under|after|before|since"
+    r"|until|than|as|while|because|so|that|and|but|or|when|where|which|who|about|due|through|per"
+    r"|und|oder|für|mit|bei|beim|von|vom|zu|zum|zur|aus|auf|an|am|im|ins|nach|seit|als|wegen"
+    r"|statt|um|ab|bis|dass|weil|wenn|durch)\b"
+)
+"""Where the object of a verb ends."""
+
+LEAVING = re.compile(r"\b(?:from|off|von|aus) (?:the |my |our |der |dem )?([^\W\d_]\w+)")
+"""What is left when the object moves: "moved our accounts from ING"."""
+
+CARRIERS = frozenset(
+    listed(
+        """account accounts contract subscription membership plan lease licence license lesson
+        lessons class classes course courses company team firm job role app abroad away together
+        back off abo vertrag konto mitgliedschaft kurs firma stelle"""
+    )
+)
+"""Objects that stand for what they are with: "the contract with ...", "my ... account"."""
+
+WISHES = re.compile(
+    r"\b(?:likes?|prefers?|wants?|loves?|rather|favou?rites?|please|mag|möchte|bevorzugt?|lieber"
+    r"|am liebsten|bitte)\b"
+)
+DAY_PARTS = frozenset(
+    listed(
+        """morning afternoon evening night weekday weekend morgen mittag abend nacht vormittag
+        nachmittag"""
+    )
+)
+NUMERALS = frozenset(
+    listed(
+        """two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
+        zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig"""
+    )
+)
+
+# Attributes of which there is one value at a time
+
+_IS = r"(?:is|are|will be|ist|sind|wird)"
+_HOUR = (
+    rf"(?:{_DAY}|\d[\d.:]*|noon|midnight|half|quarter|mittag|mitternacht|halb|viertel"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)"
+)
+VALUES = {
+    "name": re.compile(
+        rf"\b(?:{_IS} (?:now )?(?:called|named)|goes by|heißt|heißen) (?P<value>[\w-]+)"
+    ),
+    "time": re.compile(
+        rf"\b(?:{_IS}|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt|endet)"
+        r" (?:now |due |scheduled |planned |jetzt |erst )?(?:on|at|by|for|in|um|am|ab) (?:the )?"
+        rf"(?P<value>{_HOUR})\b"
+    ),
+    "number": re.compile(
+        rf"\b(?:costs?|weighs?|kostet|beträgt|wiegt|{_IS}|has|have|hat) (?:now |about |set to "
+        r"|up to |jetzt |auf )?(?P<value>[£$€]?\d[\d.,:/]*)(?![\w-])"
+    ),
+    "place": re.compile(
+        rf"\b(?:{_IS}|takes? place|sits?|hangs?|lies?|meets?|sleeps?|lives?|hängt|liegt|steht"
+        r"|schläft|wohnt) (?:now |located |kept |stored |hosted |deployed |based |jetzt )?"
+        r"(?:in|at|on|under|behind|to|im|am|auf|unter|hinter|bei) "
+        r"(?:the |my |our |a |der |die |dem |den |dr\. )?(?P<value>[^\W\d_][\w-]+)"
+    ),
+}
+"""How a sentence says which place, time, number or name its subject has."""
+
+_HOME = r"(?:home|house|flat|apartment|place|cottage|room|studio)"
+_LIVES = r"(?:live|lives|living|wohnen?|wohnt|leben?|lebt)"
+_PARTNER = r"girlfriend|boyfriend|partner|fiancée?|engaged|married|single|verlobt"
+
+SPEAKER = re.compile(
+    r"^(?:[\w']+,? ){0,3}(?:i|i'm|i've|we|we're|we've|ich|wir|bin|sind|user|nutzer(?:in)?"
+    rf"|(?:my|our) (?:new )?(?:{_HOME}|job)|(?:meine|unsere) (?:neue )?(?:wohnung|stelle))\b(?!'s)"
+)
+"""A sentence whose subject is the speaker, or where they live or work."""
+
+MATTERS = (
+    (
+        re.compile(
+            rf"\b(?:{_LIVES}|resides?|based|zu ?hause) (?:[\w'-]+ ){{0,5}}?"
+            r"(?:in|near|at|on|bei|im)\b"
+            rf"|\b(?:my|our) (?:\w+ ){{0,2}}{_HOME} is\b|\bmeine wohnung\b"
+        ),
+        re.compile(
+            r"\b(?:moved|resettled) (?:back )?(?:to|into|in|out)\b|\brelocated\b"
+            rf"|\bsettled (?:in|down)\b|\bnew (?:\w+ ){{0,2}}(?:{_HOME}|address)\b"
+            r"|\b(?:um|weg|hin|aus|ein)gezogen\b|\b(?:nach|in|aus)\b.{0,40} gezogen\b"
+            rf"|\b{_LIVES}\b"
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(?:work|works|working|employed|arbeite[nt]?|job|angestellt|jobbe)"
+            r" (?:\w+ )?(?:at|for|as|in|is|bei|beim|als|im)\b"
+        ),
+        re.compile(
+            r"\b(?:new (?:job|employer|role|position)|laid off|let go|redundant|notice|resigned"
+            r"|freelanc\w+|self-employed|unemployed|quit (?:my|the|his|her|their)|fired|sacked"
+            r"|neue\w? (?:job|stelle|arbeit)|gekündigt|selbst?ständig|arbeitslos|in rente"
+            r"|(?:work|works|working|arbeite[nt]?) (?:\w+ )?(?:at|for|as|bei|als))\b"
+        ),
+    ),
+    (
+        re.compile(rf"\b(?:dating|seeing|{_PARTNER}|freundin?|verheiratet|ledig|zusammen mit)\b"),
+        re.compile(
+            rf"\b(?:{_PARTNER}|br(?:oke|oken) up|split up|separated|divorced?|ex-\w+|getrennt"
+            r"|geschieden|geheiratet|schluss gemacht)\b"
+        ),
+    ),
+)
+"""What a speaker has one of: how it is said that it is so, and that it changed."""
