@@ -252,7 +252,7 @@ class VectorIndex:
     def _maintain(self) -> None:
         """Drop tombstones, choose the method and check its recall, each when due."""
         entries = self._entries
-        if entries.dead > 64 and entries.dead > _DEAD_SHARE * entries.total:
+        if entries.dead > _FEW_DEAD and entries.dead > _DEAD_SHARE * entries.total:
             self._rebuild()
         if entries.live <= self._limit:
             self._scan, self._checked, self.fallback = None, 0, ""
