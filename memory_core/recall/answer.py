@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from memory_core.lifecycle.working_memory import Activation
-from memory_core.recall.candidates import successors
+from memory_core.recall.candidates import newer
 from memory_core.recall.query import Query
 from memory_core.records import Hit, Identity, MemoryRecord, Neighbour, Recollection
 from memory_core.relations import duplicates
@@ -111,8 +111,10 @@ def _doubt(view: View, row: int, as_of: float | None) -> tuple[str, float] | Non
     columns = view.columns
     known = [
         origin
-        for origin in successors(view, row, duplicates.DOUBTS)
-        if not columns.replaced[origin] and (as_of is None or columns.recorded_at[origin] <= as_of)
+        for origin, kind in newer(view, row)
+        if kind == duplicates.DOUBTS
+        and not columns.replaced[origin]
+        and (as_of is None or columns.recorded_at[origin] <= as_of)
     ]
     if not known or columns.superseded[row]:
         return None

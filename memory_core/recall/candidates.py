@@ -116,21 +116,18 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
         rows for signal in signals if (rows := signal.candidates(view, cues, allowed)) is not None
     ]
     rows = np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
-    newer = [origin for row in rows.tolist() for origin in successors(view, row)]
-    rows = np.union1d(rows, np.array(newer, np.int64)) if newer else rows
     return rows[allowed.rows[rows]]
 
 
-def successors(view: View, row: int, *kinds: str) -> list[int]:
-    """The rows that update *row* or put it in doubt, by a link of *kinds* that still holds."""
+def newer(view: View, row: int) -> list[tuple[int, str]]:
+    """The rows that update *row* or put it in doubt, each with the kind of its link."""
     links = view.graph.incoming(row)
     if not links:  # as most rows: this is asked of every candidate
         return []
     return [
-        origin
-        for kind in kinds or duplicates.NEWER
-        for origin, of in links
-        if of == kind and view.graph.weight(origin, row, kind) >= 0.5
+        (origin, kind)
+        for origin, kind in links
+        if kind in duplicates.NEWER and view.graph.weight(origin, row, kind) >= 0.5
     ]
 
 
