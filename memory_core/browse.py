@@ -12,8 +12,11 @@ import numpy as np
 
 from memory_core.errors import StorageError
 from memory_core.lifecycle import topics
-from memory_core.records import DERIVED, KINDS, Identity, Link, MemoryRecord
+from memory_core.lifecycle.doubts import Doubts
+from memory_core.records import DERIVED, KINDS, DoubtfulPair, Identity, Link, MemoryRecord
 from memory_core.relations import duplicates
+from memory_core.relations.change import change
+from memory_core.relations.duplicates import HOLDS
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.graph import SYMMETRIC
 from memory_core.storage.index.indexes import DERIVED_FROM
@@ -31,6 +34,8 @@ CHANGES = 1_000
 
 _DERIVED = [KINDS.index(kind) for kind in DERIVED]
 _EPISODE = KINDS.index("episode")
+_MARKS = {duplicates.DOUBTS, duplicates.KEPT_BOTH}
+"""Links that change what is shown of a memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ def _fates(view: View, mask: Mask) -> dict[str, int]:
     columns, graph = view.columns, view.graph
     retired = mask & np.isfinite(columns.retired_at)
     merged = sum(
-        any(kind == duplicates.DUPLICATE_OF and w >= 0.5 for _, kind, w in graph.neighbours(row))
+        any(kind == duplicates.DUPLICATE_OF and w >= HOLDS for _, kind, w in graph.neighbours(row))
         for row in np.flatnonzero(retired).tolist()
     )
     faded = int((retired & ~columns.superseded).sum()) - merged
@@ -197,8 +202,10 @@ def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:
         return Changed(problem.seq)
     store.catch_up()
     gone = {c.target for c in found if c.kind == "forget" and c.actor == who.agent}
-    touched = {c.target for c in found if c.kind == "put"} - gone
-    seen = store.memories(id for id in sorted(touched) if store.may_read(who, id))
+    touched = {c.target for c in found if c.kind == "put"}
+    marked = [c for c in found if c.kind == "link" and (c.body or {}).get("kind") in _MARKS]
+    touched |= {id for c in marked for id in (c.target, (c.body or {})["b"])}
+    seen = store.memories(id for id in sorted(touched - gone) if store.may_read(who, id))
     return Changed(found[-1].seq if found else last, tuple(seen.values()), tuple(sorted(gone)))
 
 
@@ -220,6 +227,38 @@ def links(store: MemoryStore, who: Identity, id: str) -> list[Link]:
                 ends = (id, columns.id(other)) if leads else (columns.id(other), id)
                 found.append(Link(*ends, kind, weight))
     return sorted(found, key=lambda link: (-link.weight, link.kind, link.a, link.b))
+
+
+def doubts(store: MemoryStore, who: Identity) -> list[DoubtfulPair]:
+    """The pairs of which the later one puts the earlier one in doubt, that said last first.
+
+    Only pairs whose both ends *who* may read.
+    """
+    store.catch_up()
+    with store.reading() as view:
+        found = list(Doubts(view, store.journal).pairs(view.readable(who)))
+        ids = [(view.columns.id(older), view.columns.id(newer)) for older, newer in found]
+    memories = store.memories(dict.fromkeys(id for pair in ids for id in pair))
+    pairs = [
+        DoubtfulPair(memories[older], memories[newer], _reason(memories[older], memories[newer]))
+        for older, newer in ids
+        if older in memories and newer in memories
+    ]
+    return sorted(pairs, key=lambda pair: (-pair.newer.occurred_at, pair.newer.id, pair.older.id))
+
+
+def _reason(older: MemoryRecord, newer: MemoryRecord) -> str:
+    """The words of change; "" when the pair was found by something else."""
+    found = change(older.text, newer.text, lambda _: True)
+    return "" if found is None else found.reason
+
+
+def doubted(store: MemoryStore, who: Identity, ids: Iterable[str]) -> dict[str, tuple[str, float]]:
+    """Of those of *ids* that may be out of date: the newest memory that says so, and since when."""
+    with store.reading() as view:
+        found, readable = Doubts(view, store.journal), view.readable(who)
+        rows = {id: row for id in ids if (row := view.columns.row(id)) is not None}
+        return {id: by for id, row in rows.items() if (by := found.newest(row, readable))}
 
 
 def owned(store: MemoryStore, who: Identity) -> list[str]:

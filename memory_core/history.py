@@ -95,7 +95,8 @@ def _restore(tx: Transaction, who: Identity, change: Change, body: Mapping[str, 
 def _links(tx: Transaction, change: Change, body: Mapping[str, Any]) -> list[Change]:
     """The links written with *change*: of a merge, or of what superseded the memory."""
     newer = str(body.get("superseded_by", ""))
-    mine = [c for c in tx.history(change.target) if c.kind == "link"] if change.run else []
+    own = [c for c in tx.history(change.target) if c.kind == "link"]
+    mine = [c for c in own if change.run or (c.at, c.source) == (change.at, change.source)]
     theirs = [c for c in tx.history(newer) if c.kind == "link"] if newer else []
     return [
         link

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from memory_core.enrichment.worker import EncodeReport, Progress
 from memory_core.gist.base import GistEncoder
 from memory_core.interchange import jsonl
 from memory_core.lifecycle import topics
+from memory_core.lifecycle.doubts import DECISIONS, resolve
 from memory_core.lifecycle.tiers import Swept
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.maintenance.reembedding import Reembedding
@@ -24,6 +25,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import (
     KINDS,
     Change,
+    DoubtfulPair,
     ForgetReport,
     HealthReport,
     Identity,
@@ -260,6 +262,37 @@ class Memory:
         parts = self._runtime.parts()
         parts.maintenance.accesses.flush()
         return parts.tiers.sweep(who)
+
+    # Doubts
+
+    def doubts(self, who: Identity) -> list[DoubtfulPair]:
+        """The pairs of which a later memory may put an earlier one out of date, newest first.
+
+        Only pairs that *who* may read and that nobody has decided yet.
+        """
+        return browse.doubts(self._runtime.parts().store, who)
+
+    def doubted(self, who: Identity, ids: Iterable[str]) -> dict[str, tuple[str, float]]:
+        """Of those of *ids* in doubt: the id of the newest memory that says so, and since when.
+
+        That is when it was said, in epoch seconds.
+        """
+        return browse.doubted(self._runtime.parts().store, who, ids)
+
+    def resolve(self, who: Identity, older: str, newer: str, decision: str) -> str:
+        """Decide a pair of doubts() as one of DECISIONS; returns what was done, in words.
+
+        newer-holds and older-holds replace the other one, keep-both ends the doubt for good, merge
+        retires the older one as a duplicate. One journalled change that undo_change can undo.
+        Raises NotFound for a pair that is not in doubt, ScopeDenied for another agent's.
+        """
+        older = validation.reference(older, "older")
+        newer = validation.reference(newer, "newer")
+        if not validation.one_of(decision, "decision", tuple(DECISIONS)):
+            raise validation.invalid(
+                "decision", "it is empty", f"use one of {', '.join(DECISIONS)}"
+            )
+        return resolve(self._runtime.parts().store, who, older, newer, decision)
 
     # Looking up
 

@@ -234,7 +234,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An association: co_recall, duplicate_of, updates, contradicts, extends, pair."""
+    """An association; docs/internals/journal-format.md lists the kinds."""
 
     a: str
     b: str
@@ -309,6 +309,15 @@ class Recollection:
     partial: tuple[Hit, ...] = ()
     note: str = ""
     rejected: tuple[Hit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtfulPair:
+    """A memory, the later one that may put it out of date, and by which words; "" if unknown."""
+
+    older: MemoryRecord
+    newer: MemoryRecord
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

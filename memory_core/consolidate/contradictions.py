@@ -37,11 +37,10 @@ def contradictions(work: Workspace) -> None:
         _resolve(work, older, newer, found, resolved)
     if work.profile is None:
         work.plan.details["contradictions"] = f"{NO_MODEL}: compared by their words alone"
-        return
-    near = work.embedded(everyone)
-    if near:
+    elif near := work.embedded(everyone):
         _by_closeness(work, near, resolved)
         _unclear(work, near, resolved)
+    _undecided(work)
 
 
 # By what is stated
@@ -173,7 +172,8 @@ def _unclear(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozen
     pairs: list[tuple[float, MemoryRecord, MemoryRecord]] = []
     for place, nearest, cosine in clusters.nearest_before(work.matrix(everyone), unresolved):
         older, newer = everyone[nearest], everyone[place]
-        if cosine >= work.profile.related and _about_one(older, newer):
+        kept = frozenset((older.id, newer.id)) in work.kept_both
+        if cosine >= work.profile.related and _about_one(older, newer) and not kept:
             pairs.append((cosine, older, newer))
     for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:UNCLEAR_MOST]:
         _judge(work, older, newer, "the later one sounds like a correction", resolved)
@@ -192,8 +192,18 @@ def _judge(
         _resolve(work, older, newer, Correction(relation, detail or "judged by a model"), resolved)
     elif relation == duplicates.EXTENDS:
         _link(work, older, newer, duplicates.EXTENDS)
-    elif not relation:
+    elif not relation and (older.id, newer.id) not in work.doubtful:
         _report(work, older, newer, UNCLEAR, why)
+
+
+def _undecided(work: Workspace) -> None:
+    """Report the doubts that nobody has decided, so that an assistant can ask its user."""
+    known = work.plan.memories
+    pairs = [(known[a], known[b]) for a, b in work.doubtful if {a, b} <= known.keys()]
+    for older, newer in sorted(pairs, key=lambda pair: _when(pair[1]), reverse=True):
+        if not older.superseded_by and not newer.superseded_by:
+            found = change(older.text, newer.text, _any_word)
+            _report(work, older, newer, duplicates.DOUBTS, found.reason if found else "")
 
 
 def _about_one(older: MemoryRecord, newer: MemoryRecord) -> bool:
@@ -214,7 +224,9 @@ def _resolve(
 ) -> None:
     """Mark *older* as *found* says; a pair that is not the caller's, or not clear, is reported."""
     plan, pair = work.plan, frozenset((older.id, newer.id))
-    if pair in resolved or not {older.id, newer.id} & plan.memories.keys():
+    if pair in resolved or pair in work.kept_both:
+        return
+    if not {older.id, newer.id} & plan.memories.keys():
         return
     if older.id in plan.memories and plan.memories[older.id].superseded_by:
         return  # a newer one supersedes it already

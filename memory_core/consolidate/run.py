@@ -8,7 +8,7 @@ only what the caller owns.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from memory_core.consolidate.run_log import RunLog, RunRequest
 from memory_core.consolidate.steps import ConsolidationTuning, Relate, Summarise, Workspace
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
+from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.tiers import TierTuning, moves, open_rows
 from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id, owner_of
 from memory_core.relations import corrections, duplicates
@@ -28,6 +29,7 @@ from memory_core.representation import embed
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage import process_memory
 from memory_core.storage.index.indexes import DERIVED_FROM
+from memory_core.storage.journal.journal import Journal
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 
@@ -248,7 +250,9 @@ class Consolidator:
             ids = [view.columns.id(int(row)) for row in rows]
             vectors = _vectors(view, ids, rows) if embedder is not None else {}
             moved = self._moves(view, who, readable, now) if "settle" in MODES[mode] else {}
-            related = _related(view, rows)
+            related = _linked(view, rows, duplicates.KNOWN)
+            kept_both = _linked(view, rows, {duplicates.KEPT_BOTH}, duplicates.HOLDS)
+            doubtful = _doubtful(view, self._store.journal, readable)
         if session and not ids:
             raise NotFound(
                 f"no session {session[:40]!r}", "recall to see what the sessions are called"
@@ -264,6 +268,8 @@ class Consolidator:
             moves=moved,
             others=[memory for memory in found if memory.agent != who.agent],
             related=related,
+            kept_both=kept_both,
+            doubtful=doubtful,
             demoted=lambda id: self._log.set_by_run(id, "importance"),
             silence_s=steps.SESSION_ENDED_S if mode == "sleep" else 0.0,
             age_s=call.age_s,
@@ -297,15 +303,23 @@ def _vectors(view: View, ids: list[str], rows: Rows) -> dict[str, NDArray[np.flo
     return {id: vector for id, vector in found if not np.isnan(vector[0])}
 
 
-def _related(view: View, rows: Rows) -> set[frozenset[str]]:
-    """Pairs of ids whose relation an earlier run, or the write of the later one, has found."""
+def _linked(
+    view: View, rows: Rows, kinds: Collection[str], least: float = 0.0
+) -> set[frozenset[str]]:
+    """Pairs of ids, one of *rows* at least, with a link of *kinds* that weighs *least*."""
     columns, graph = view.columns, view.graph
     return {
         frozenset((columns.id(int(row)), columns.id(other)))
         for row in rows
-        for other, kind, _ in graph.neighbours(int(row))
-        if kind in duplicates.KNOWN
+        for other, kind, weight in graph.neighbours(int(row))
+        if kind in kinds and weight >= least
     }
+
+
+def _doubtful(view: View, journal: Journal, readable: Mask) -> list[tuple[str, str]]:
+    """(older, newer) ids of the doubts that nobody has decided, between *readable* rows."""
+    pairs, id = Doubts(view, journal).pairs(readable), view.columns.id
+    return [(id(older), id(newer)) for older, newer in pairs]
 
 
 def resumed(report: RunReport, earlier: Sequence[Change]) -> RunReport:

@@ -83,10 +83,11 @@ class Workspace:
     agents. *vectors* are whole vectors by id, of the memories that have one; *profile* is None and
     *vectors* empty while no model is ready. *moves* are the memories that change their tier, with
     the move (scoring.tiers). *related* are pairs that are linked as updating, extending,
-    contradicting or repeating each other. *demoted* is True for an id whose importance was last set
-    by a run. A conversation is summarised after *silence_s* seconds without a turn, an episode at
-    the age of *age_s*. *excluded* are ids that this run does not change, because a run that changed
-    them was undone.
+    contradicting or repeating each other, *kept_both* those of which somebody decided that both
+    hold, *doubtful* (older, newer) those that nobody has decided yet. *demoted* is True for an id
+    whose importance was last set by a run. A conversation is summarised after *silence_s* seconds
+    without a turn, an episode at the age of *age_s*. *excluded* are ids that this run does not
+    change, because a run that changed them was undone.
     """
 
     plan: Plan
@@ -97,6 +98,8 @@ class Workspace:
     moves: Mapping[str, int]
     others: list[MemoryRecord]
     related: set[frozenset[str]]
+    kept_both: set[frozenset[str]]
+    doubtful: list[tuple[str, str]]
     demoted: Callable[[str], bool]
     silence_s: float
     age_s: float

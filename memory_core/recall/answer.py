@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.working_memory import Activation
-from memory_core.recall.candidates import newer
 from memory_core.recall.query import Query
 from memory_core.records import Hit, Identity, MemoryRecord, Neighbour, Recollection
-from memory_core.relations import duplicates
 from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.columns import Columns
+from memory_core.storage.journal.journal import Journal
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 
@@ -80,12 +80,15 @@ class Located:
     """Of the hits that may be out of date, the id that says so and when it was said."""
 
 
-def locate(view: View, who: Identity, query: Query, chosen: Chosen, valid: Mask) -> Located:
+def locate(
+    view: View, who: Identity, query: Query, chosen: Chosen, valid: Mask, journal: Journal
+) -> Located:
     """The ids of what answers; neighbours and recent turns are *valid* rows only.
 
     The recent turns are those that *who* has in the session of *query*.
     """
-    columns = view.columns
+    columns, readable = view.columns, view.readable(who)
+    doubts = Doubts(view, journal, query.as_of)
     recent: list[str] = []
     if query.session:
         mine = columns.agent == columns.code(who.agent, "agent")
@@ -99,27 +102,8 @@ def locate(view: View, who: Identity, query: Query, chosen: Chosen, valid: Mask)
         [_along(columns, row, 1, query.context, valid) for row in chosen.rows],
         recent,
         [columns.id(each.row) for each in chosen.rejected],
-        {columns.id(row): by for row in chosen.rows if (by := _doubt(view, row, query.as_of))},
+        {columns.id(row): by for row in chosen.rows if (by := doubts.newest(row, readable))},
     )
-
-
-def _doubt(view: View, row: int, as_of: float | None) -> tuple[str, float] | None:
-    """The newest memory that puts *row* in doubt, its id and when it was said; None for none.
-
-    What was replaced or forgotten doubts nothing, nor what was not known at *as_of*.
-    """
-    columns = view.columns
-    known = [
-        origin
-        for origin, kind in newer(view, row)
-        if kind == duplicates.DOUBTS
-        and not columns.replaced[origin]
-        and (as_of is None or columns.recorded_at[origin] <= as_of)
-    ]
-    if not known or columns.superseded[row]:
-        return None
-    newest = max(known, key=lambda origin: float(columns.occurred_at[origin]))
-    return columns.id(newest), float(columns.occurred_at[newest])
 
 
 def _along(columns: Columns, row: int, step: int, most: int, valid: Mask) -> list[str]:
@@ -142,10 +126,12 @@ def attach(
     *,
     lexical_only: bool,
     replaced: bool,
+    as_of: float | None,
 ) -> Recollection:
     """The answer: the memories of *chosen* with their neighbours, and how sure it is.
 
-    With *replaced* False, memories that were replaced since they were located are left out.
+    With *replaced* False, memories that were replaced since they were located are left out. What
+    superseded a memory later than *as_of* is not shown.
     """
     around = [id for ids in (*located.before, *located.after) for id in ids]
     memories = store.indexed([*located.hits, *around, *located.recent, *located.rejected])
@@ -157,7 +143,7 @@ def attach(
     memories = {id: m for id, m in memories.items() if replaced or not m.replaced}
     hits = tuple(
         Hit(
-            memories[id],
+            _as_known(memories[id], as_of),
             round(chosen.scores[place], 4),
             _neighbours(memories, located.before[place]),
             _neighbours(memories, located.after[place]),
@@ -170,6 +156,13 @@ def attach(
     recollection = _recollection(hits, chosen.confidence, rejected)
     note = LEXICAL_ONLY if lexical_only else ""
     return replace(recollection, recent=_neighbours(memories, located.recent), note=note)
+
+
+def _as_known(memory: MemoryRecord, as_of: float | None) -> MemoryRecord:
+    """*memory* as it was before what was decided later than *as_of*."""
+    if as_of is None or memory.superseded_at is None or memory.superseded_at <= as_of:
+        return memory
+    return replace(memory, superseded_by="", superseded_at=None, replaced=False)
 
 
 def _recollection(

@@ -120,14 +120,19 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
 
 
 def newer(view: View, row: int) -> list[tuple[int, str]]:
-    """The rows that update *row* or put it in doubt, each with the kind of its link."""
-    links = view.graph.incoming(row)
+    """The rows that update *row* or put it in doubt, each with the kind of its link.
+
+    None of which somebody decided that both hold.
+    """
+    graph, links = view.graph, view.graph.incoming(row)
     if not links:  # as most rows: this is asked of every candidate
         return []
     return [
         (origin, kind)
         for origin, kind in links
-        if kind in duplicates.NEWER and view.graph.weight(origin, row, kind) >= 0.5
+        if kind in duplicates.NEWER
+        and graph.weight(origin, row, kind) >= duplicates.HOLDS
+        and graph.weight(origin, row, duplicates.KEPT_BOTH) < duplicates.HOLDS
     ]
 
 

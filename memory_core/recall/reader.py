@@ -83,7 +83,7 @@ class Reader:
             chosen, searched = self._choose(view, cues, mask(view, cues))
             if query.explain:
                 chosen = self._with_outsiders(view, cues, chosen, cues.readable & ~searched)
-            located = answer.locate(view, who, query, chosen, cues.valid)
+            located = answer.locate(view, who, query, chosen, cues.valid, self._store.journal)
             similar = rehearsal.similarities(view, cues.mind.working, cues.vector)
         recollection = answer.attach(
             self._store,
@@ -91,6 +91,7 @@ class Reader:
             located,
             lexical_only=cues.vector is None,
             replaced=query.as_of is not None,
+            as_of=query.as_of,
         )
         if query.rehearse:
             self._sessions.answered(who, query.session, chosen.active, similar)
@@ -112,9 +113,9 @@ class Reader:
             why: list[Why] = [{"id": 1.0}] if query.explain else []
             chosen = Chosen([row], [1.0], why, confidence=1.0)
             current = readable & valid(view.columns, query.as_of)
-            located = answer.locate(view, who, query, chosen, current)
+            located = answer.locate(view, who, query, chosen, current, self._store.journal)
         recollection = answer.attach(
-            self._store, chosen, located, lexical_only=False, replaced=True
+            self._store, chosen, located, lexical_only=False, replaced=True, as_of=query.as_of
         )
         if not recollection.hits:  # forgotten by another process at this moment
             raise validation.unknown(id)

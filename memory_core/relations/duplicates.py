@@ -24,6 +24,8 @@ DOUBTS_PART = "doubts_part"
 """The same of one statement among several: recall ranks the later one first and marks nothing."""
 KEPT_BOTH = "kept_both"
 """The link between two memories of which somebody decided that both hold."""
+HOLDS = 0.5
+"""The weight from which a link counts; one that was undone stays with less."""
 NEWER = (UPDATES, DOUBTS, DOUBTS_PART)
 """Links by which recall ranks the later of two memories first."""
 RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -31,6 +32,15 @@ CROSS JOIN changes AS c ON c.target = h.id
 WHERE c.kind = 'put' AND c.scrubbed = 0
 ORDER BY c.seq
 """
+
+_WEIGHT = """
+SELECT json_extract(body, '$.weight') FROM changes
+WHERE target = ?1 AND kind = 'link' AND scrubbed = 0 AND CASE WHEN json_valid(body)
+    THEN json_extract(body, '$.b') = ?2 AND json_extract(body, '$.kind') = ?3 END
+    AND at <= ?4
+ORDER BY seq DESC LIMIT 1
+"""
+"""A memory that is recalled often has thousands of links in its history; search from the newest."""
 
 _VECTORS = """
 SELECT CAST(memory AS BLOB), CAST(fingerprint AS BLOB), CAST(parts AS BLOB), dimension, data,
@@ -119,6 +129,10 @@ class Queries:
             if accessed is not None or "last_accessed" in fields:
                 fields["last_accessed"] = accessed
         return {each: folded[each] for each in ids if each in folded}
+
+    def weight(self, a: str, b: str, kind: str, at: float = math.inf) -> float:
+        """The weight that the link from *a* to *b* has *at* a moment; 0 when there is none."""
+        return float(self._first(_WEIGHT, (a, b, kind, at)) or 0.0)
 
     def meta(self, key: str) -> Any | None:
         """The latest value of a meta change, or None."""

@@ -51,14 +51,6 @@ _COLUMNS = {
     "meta": "key, value",
 }
 
-_WEIGHT = """
-SELECT json_extract(body, '$.weight') FROM changes
-WHERE target = ?1 AND kind = 'link' AND scrubbed = 0 AND CASE WHEN json_valid(body)
-    THEN json_extract(body, '$.b') = ?2 AND json_extract(body, '$.kind') = ?3 END
-ORDER BY seq DESC LIMIT 1
-"""
-"""A memory that is recalled often has thousands of links in its history; search from the newest."""
-
 _HEAD = """
 INSERT INTO heads(id, repeat, thread, position, access_count, last_accessed) VALUES(?,?,?,?,?,?)
 ON CONFLICT(id) DO UPDATE SET repeat = excluded.repeat, thread = excluded.thread,
@@ -116,10 +108,6 @@ class Transaction(Queries):
         )
         rows = self._rows(sql, (encode(list(ids)),))
         return {id: (count, last) for id, count, last in rows}
-
-    def weight(self, a: str, b: str, kind: str) -> float:
-        """The weight of the link from *a* to *b*, 0 when there is none."""
-        return float(self._first(_WEIGHT, (a, b, kind)) or 0.0)
 
     def latest_writer(self, id: str, field: str) -> str:
         """The run ("" for none) of the latest put that set *field* of that memory."""

@@ -1,0 +1,192 @@
+"""Doubts: which memories may put another out of date, and the decision of such a pair.
+
+A doubt is a link (duplicates.DOUBTS) from a later memory to an earlier one, found by a rule. It
+hides nothing and holds until the earlier one is superseded, one of the two is forgotten, or
+somebody decides. A later memory that was itself superseded passes its doubt on to its successor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from memory_core.errors import NotFound, ScopeDenied
+from memory_core.records import Change, Identity, MemoryRecord, from_fields, owner_of
+from memory_core.relations.duplicates import DOUBTS, DUPLICATE_OF, HOLDS, KEPT_BOTH
+from memory_core.scoring.arrays import Mask
+from memory_core.storage.journal.journal import Journal, Transaction
+from memory_core.storage.store import MemoryStore
+from memory_core.storage.view import View
+
+SOURCE = "review: "
+"""The source of a decision's changes, followed by the decision, in the history of a memory."""
+
+Changes = list[tuple[str, MemoryRecord, dict[str, Any]]]
+"""Kind, target and body of each."""
+
+Decided = tuple[str, Changes]
+"""What was done, in words, and how."""
+
+# Which memories are in doubt
+
+
+class Doubts:
+    """The doubts that hold in one view; with *as_of*, those that held at that moment."""
+
+    def __init__(self, view: View, journal: Journal, as_of: float | None = None) -> None:
+        """Read links from *view*; their past weights, which it does not have, from *journal*."""
+        self._view = view
+        self._journal = journal
+        self._as_of = as_of
+
+    def of(self, row: int, readable: Mask) -> list[int]:
+        """The *readable* rows that put *row* in doubt, the one that was said last first."""
+        if self._superseded(row):
+            return []
+        said = self._view.columns.occurred_at
+        found: set[int] = set()
+        for origin in self._view.graph.origins(row, DOUBTS):
+            if not self._known(origin) or not self._holds(origin, row, DOUBTS):
+                continue
+            newer = self._successor(origin)
+            if newer is None or newer == row or not readable[newer]:
+                continue
+            follows = newer == origin or said[newer] >= said[row]
+            if follows and not any(self._decided(each, row) for each in (origin, newer)):
+                found.add(newer)
+        return sorted(found, key=lambda newer: float(said[newer]), reverse=True)
+
+    def newest(self, row: int, readable: Mask) -> tuple[str, float] | None:
+        """The id of the first of these and when it was said, in epoch seconds; None for none."""
+        columns = self._view.columns
+        for newer in self.of(row, readable):
+            return columns.id(newer), float(columns.occurred_at[newer])
+        return None
+
+    def pairs(self, readable: Mask) -> Iterator[tuple[int, int]]:
+        """(older, newer) of every doubt between *readable* rows."""
+        graph = self._view.graph
+        for row in dict.fromkeys(b for _, b, kind, _ in graph.links() if kind == DOUBTS):
+            if readable[row]:
+                yield from ((row, newer) for newer in self.of(row, readable))
+
+    def _decided(self, newer: int, older: int) -> bool:
+        """True when somebody kept both, or when they were merged."""
+        return self._holds(newer, older, KEPT_BOTH) or self._holds(older, newer, DUPLICATE_OF)
+
+    def _holds(self, a: int, b: int, kind: str) -> bool:
+        weight = self._view.graph.weight(a, b, kind)
+        if self._as_of is not None and weight:
+            ids = self._view.columns.id(a), self._view.columns.id(b)
+            weight = self._journal.weight(*ids, kind, self._as_of)
+        return weight >= HOLDS
+
+    def _known(self, row: int) -> bool:
+        return self._as_of is None or bool(self._view.columns.recorded_at[row] <= self._as_of)
+
+    def _superseded(self, row: int) -> bool:
+        columns, at = self._view.columns, np.inf if self._as_of is None else self._as_of
+        return bool(columns.superseded[row]) and not columns.superseded_at[row] > at
+
+    def _successor(self, row: int) -> int | None:
+        """*row*, or the last of those that superseded it one after the other; None if forgotten."""
+        seen = {row}
+        while self._superseded(row):
+            memory = self._view.memories(np.array([row])).get(row)
+            after = None if memory is None else self._view.columns.row(memory.superseded_by)
+            if after is None or after in seen:
+                return None
+            row = after
+            seen.add(row)
+        return row
+
+
+# Deciding
+
+
+def resolve(store: MemoryStore, who: Identity, older: str, newer: str, decision: str) -> str:
+    """Write one of DECISIONS about a doubtful pair; what was done, in words.
+
+    Raises NotFound for a pair that is not in doubt or that *who* may not read, ScopeDenied for
+    another agent's.
+    """
+    store.catch_up()
+    with store.reading() as view:
+        rows, readable = view.rows([older, newer]), view.readable(who)
+        doubts = Doubts(view, store.journal)
+        known = len(rows) == 2 and readable[rows].all()
+        if not known or rows[1] not in doubts.of(int(rows[0]), readable):
+            raise _unknown(older, newer)
+    if not who.admin and any(m.agent != who.agent for m in store.indexed([older, newer]).values()):
+        raise ScopeDenied(f"{older} or {newer} is another agent's", "ask its owner or an admin")
+    return store.commit(partial(_decide, who=who, older=older, newer=newer, decision=decision))
+
+
+def _decide(tx: Transaction, who: Identity, older: str, newer: str, decision: str) -> str:
+    fields = tx.fold([older, newer])
+    if len(fields) < 2 or any(each.get("superseded_by") for each in fields.values()):
+        raise _unknown(older, newer)
+    memories = [from_fields(fields[id]) for id in (older, newer)]
+    done, changes = DECISIONS[decision](tx.now, *memories)
+    for kind, target, body in changes:
+        tx.append(
+            Change(
+                kind,
+                target.id,
+                body,
+                actor=who.agent,
+                source=f"{SOURCE}{decision}",
+                scope=owner_of(target),
+            )
+        )
+    return done
+
+
+def _newer_holds(now: float, older: MemoryRecord, newer: MemoryRecord) -> Decided:
+    """Replace the older one, as `replaces` of remember does: recall no longer returns it.
+
+    A replaced memory is no repeat of a later one, so its text can become true again.
+    """
+    until = newer.occurred_at if older.valid_until is None else older.valid_until
+    body = {**_replaced(newer, now), "valid_until": until}
+    return f"{older.id} is replaced by {newer.id}", [("put", older, body)]
+
+
+def _older_holds(now: float, older: MemoryRecord, newer: MemoryRecord) -> Decided:
+    """Replace the newer one, which never held."""
+    return f"{newer.id} is replaced by {older.id}", [("put", newer, _replaced(older, now))]
+
+
+def _replaced(by: MemoryRecord, now: float) -> dict[str, Any]:
+    return {"superseded_by": by.id, "superseded_at": now, "replaced": True}
+
+
+def _keep_both(_now: float, older: MemoryRecord, newer: MemoryRecord) -> Decided:
+    """Link the pair, whose doubt stays stored: undoing the link is all that brings it back."""
+    link = {"b": older.id, "kind": KEPT_BOTH, "weight": 1.0}
+    return f"{older.id} and {newer.id} both hold", [("link", newer, link)]
+
+
+def _merge(now: float, older: MemoryRecord, newer: MemoryRecord) -> Decided:
+    """Retire the older one as a run does with a repetition; each keeps its own accesses."""
+    link = {"b": newer.id, "kind": DUPLICATE_OF, "weight": 1.0}
+    changes: Changes = [("link", older, link), ("put", older, {"retired_at": now})]
+    return f"{older.id} is retired as a duplicate of {newer.id}", changes
+
+
+DECISIONS = {
+    "newer-holds": _newer_holds,
+    "older-holds": _older_holds,
+    "keep-both": _keep_both,
+    "merge": _merge,
+}
+
+
+def _unknown(older: str, newer: str) -> NotFound:
+    return NotFound(
+        f"{newer} puts no memory {older} in doubt that you may read",
+        "list the pairs with `anamnesis review`; the older id stands first",
+    )

@@ -1,0 +1,282 @@
+"""Pairs of which the later one may put the earlier one out of date: shown, listed, decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_core.errors import InvalidInput, NotFound, ScopeDenied
+from memory_core.lifecycle.doubts import DECISIONS
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Hit, Identity
+from memory_core.remember.request import RememberRequest
+
+ME = Identity("me", "crew", frozenset({"read", "write"}))
+OTHER = Identity("other", "crew", frozenset({"read", "write"}))
+ADMIN = Identity("chief", "crew", frozenset({"read", "write", "admin"}))
+OLD = "The standup of the harbour team is at nine."
+NEW = "The standup of the harbour team moved to ten."
+LATER = "The standup of the harbour team moved to eleven instead."
+DAY = 86_400.0
+
+
+@pytest.fixture
+def pair(memory: Memory, clock: Any) -> tuple[str, str]:
+    """The ids of OLD and of NEW, which was said a day later and puts it in doubt."""
+    return tell(memory, clock, OLD, scope="team"), tell(memory, clock, NEW, scope="team")
+
+
+def tell(memory: Memory, clock: Any, text: str, **more: Any) -> str:
+    clock.pass_by(DAY)
+    return memory.remember(ME, RememberRequest(text, **more)).id
+
+
+def listed(memory: Memory, who: Identity = ME) -> list[tuple[str, str]]:
+    return [(pair.older.id, pair.newer.id) for pair in memory.doubts(who)]
+
+
+def hit(memory: Memory, id: str, as_of: str = "") -> Hit:
+    return memory.recall(ME, RecallRequest(id, as_of=as_of)).hits[0]
+
+
+def shown(memory: Memory, as_of: str = "") -> dict[str, str]:
+    """The ids that a recall returns, best first, and by which each is doubted."""
+    found = memory.recall(ME, RecallRequest("when is the standup of the harbour team", as_of=as_of))
+    return {each.memory.id: each.doubted_by for each in found.hits}
+
+
+def decision_of(memory: Memory, id: str) -> int:
+    """The number of the last change of *id* that a decision made."""
+    decided = [each for each in memory.history(ME, id) if each.source.startswith("review: ")]
+    return decided[-1].seq
+
+
+def test_the_older_is_marked_with_the_newer_and_its_date(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    marked = hit(memory, old)
+    assert (marked.doubted_by, marked.doubtful_since) == (new, clock.now)
+    assert (hit(memory, new).doubted_by, hit(memory, new).doubtful_since) == ("", None)
+    assert shown(memory) == {new: "", old: new}
+    assert memory.doubted(ME, [old, new, "0" * 20]) == {old: (new, clock.now)}
+
+
+def test_a_pair_is_listed_with_texts_dates_and_words_of_change(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    (found,) = memory.doubts(ME)
+    assert (found.older.id, found.newer.id) == pair
+    assert (found.older.text, found.newer.text) == (OLD, NEW)
+    assert found.newer.occurred_at - found.older.occurred_at == DAY
+    assert "moved" in found.reason
+
+
+def test_pairs_are_listed_newest_first(memory: Memory, clock: Any, pair: tuple[str, str]) -> None:
+    latest = tell(memory, clock, LATER, scope="team")
+    pairs = listed(memory)
+    assert [newer for _, newer in pairs] == [latest] * (len(pairs) - 1) + [pair[1]]
+    assert (pair[0], latest) in pairs
+
+
+def test_newer_holds_replaces_the_older_and_is_undone(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    assert memory.resolve(ME, old, new, "newer-holds") == f"{old} is replaced by {new}"
+    record = memory.get(ME, old)
+    assert (record.superseded_by, record.replaced) == (new, True)
+    assert (record.superseded_at, record.valid_until) == (clock.now, clock.now)
+    assert (listed(memory), shown(memory)) == ([], {new: ""})
+    change = memory.history(ME, old)[-1]
+    assert (change.source, change.actor) == ("review: newer-holds", "me")
+    memory.undo_change(ME, old, change.seq)
+    back = memory.get(ME, old)
+    assert (back.superseded_by, back.replaced, back.valid_until) == ("", False, None)
+    assert (listed(memory), shown(memory)) == ([pair], {new: "", old: new})
+
+
+def test_what_was_replaced_by_a_decision_can_become_true_again(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    memory.resolve(ME, *pair, "newer-holds")
+    again = memory.remember(ME, RememberRequest(OLD, scope="team"))
+    assert again.status == "stored"
+    assert again.id not in pair
+
+
+def test_older_holds_replaces_the_newer_and_is_undone(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    memory.resolve(ME, old, new, "older-holds")
+    record = memory.get(ME, new)
+    assert (record.superseded_by, record.replaced, record.valid_until) == (old, True, None)
+    assert (listed(memory), shown(memory)) == ([], {old: ""})
+    memory.undo_change(ME, new, decision_of(memory, new))
+    assert (listed(memory), shown(memory)) == ([pair], {new: "", old: new})
+
+
+def test_keep_both_ends_the_doubt_for_good_and_is_undone(
+    memory: Memory, open_memory: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    memory.resolve(ME, old, new, "keep-both")
+    assert listed(memory) == []
+    assert shown(memory) == dict.fromkeys(pair, "")
+    report = memory.consolidate(ME)
+    assert report.contradictions == ()
+    assert memory.get(ME, old).superseded_by == ""
+    assert listed(memory) == []
+    memory.close()
+    again = open_memory()
+    assert (listed(again), hit(again, old).doubted_by) == ([], "")
+    again.undo_change(ME, new, decision_of(again, new))
+    assert listed(again) == [pair]
+
+
+def test_kept_both_stays_so_when_it_is_imported_elsewhere(
+    memory: Memory, open_memory: Any, pair: tuple[str, str]
+) -> None:
+    memory.resolve(ME, *pair, "keep-both")
+    elsewhere = open_memory("elsewhere")
+    for record in reversed(list(memory.export(ME))):
+        elsewhere.bring_in(ME, record)
+    for record in memory.export(ME):
+        elsewhere.bring_in(ME, record)
+    assert {m.id for m in elsewhere.listing(ME)} == set(pair)
+    assert listed(elsewhere) == []
+
+
+def test_merge_retires_the_older_and_is_undone_with_its_link(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    memory.resolve(ME, old, new, "merge")
+    assert memory.get(ME, old).retired_at == clock.now
+    assert ("duplicate_of", 1.0) in {(each.kind, each.weight) for each in memory.links(ME, old)}
+    assert (listed(memory), hit(memory, old).doubted_by) == ([], "")
+    assert memory.stats(ME)["merged"] == 1
+    memory.undo_change(ME, old, decision_of(memory, old))
+    assert memory.get(ME, old).retired_at is None
+    assert (listed(memory), memory.stats(ME)["merged"]) == ([pair], 0)
+
+
+def test_what_a_doubt_or_a_decision_marks_counts_as_changed(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    reached = memory.changed(ME).reached
+    memory.resolve(ME, *pair, "keep-both")
+    found = memory.changed(ME, reached)
+    assert {each.id for each in found.memories} == set(pair)
+    latest = tell(memory, clock, LATER, scope="team")
+    assert memory.doubted(ME, pair)[pair[0]][0] == latest
+    assert {pair[0], latest} <= {each.id for each in memory.changed(ME, found.reached).memories}
+
+
+def test_each_run_reports_the_pairs_that_nobody_has_decided(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    for _ in range(2):
+        (found,) = memory.consolidate(ME, mode="contradictions").contradictions
+        assert (found.older, found.newer, found.relation) == (*pair, "doubts")
+        assert "moved" in found.detail
+    memory.resolve(ME, *pair, "newer-holds")
+    assert memory.consolidate(ME, mode="contradictions").contradictions == ()
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_decision_is_made_once(memory: Memory, pair: tuple[str, str], decision: str) -> None:
+    memory.resolve(ADMIN, *pair, decision)
+    before = memory._runtime.parts().store.journal.last()
+    for other in DECISIONS:
+        with pytest.raises(NotFound):
+            memory.resolve(ME, *pair, other)
+    assert memory._runtime.parts().store.journal.last() == before
+
+
+def test_only_the_owner_or_an_admin_decides(memory: Memory, pair: tuple[str, str]) -> None:
+    assert listed(memory, OTHER) == [pair]
+    with pytest.raises(ScopeDenied):
+        memory.resolve(OTHER, *pair, "newer-holds")
+    assert listed(memory) == [pair]
+
+
+def test_nobody_sees_a_pair_that_they_may_not_read(memory: Memory, clock: Any) -> None:
+    private = tell(memory, clock, OLD), tell(memory, clock, NEW)
+    assert listed(memory) == [private]
+    assert listed(memory, OTHER) == []
+    with pytest.raises(NotFound):
+        memory.resolve(OTHER, *private, "keep-both")
+
+
+def test_what_is_no_doubtful_pair_or_no_decision_is_refused(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    alone = tell(memory, clock, "The canteen serves soup.")
+    for ids in ((new, old), (old, old), (old, alone), (old, "0" * 20)):
+        with pytest.raises(NotFound, match="older id"):
+            memory.resolve(ME, *ids, "keep-both")
+    for decision in ("", "both", "Keep-Both"):
+        with pytest.raises(InvalidInput, match="newer-holds"):
+            memory.resolve(ME, old, new, decision)
+    with pytest.raises(InvalidInput):
+        memory.resolve(ME, "the standup", new, "keep-both")
+
+
+def test_what_is_forgotten_or_replaced_doubts_nothing(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    memory.forget(ME, ids=[new], confirm=True)
+    assert (listed(memory), hit(memory, old).doubted_by) == ([], "")
+    second = tell(memory, clock, LATER, scope="team")
+    assert listed(memory) == [(old, second)]
+    memory.remember(ME, RememberRequest("It is at eight.", replaces=old, scope="team"))
+    assert (listed(memory), hit(memory, old).doubted_by) == ([], "")
+
+
+def test_a_doubt_passes_to_what_replaces_the_memory_that_doubts(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    fixed = tell(memory, clock, "Standup: half past ten, harbour.", replaces=new, scope="team")
+    assert hit(memory, old).doubted_by == fixed
+    assert listed(memory) == [(old, fixed)]
+    memory.resolve(ME, old, fixed, "keep-both")
+    assert (listed(memory), hit(memory, old).doubted_by) == ([], "")
+    memory.undo_change(ME, new, memory.history(ME, new)[-1].seq)
+    assert listed(memory) == [pair]
+
+
+def test_as_of_shows_the_doubts_of_that_day(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair  # said on 2 and 3 June 2024
+    clock.pass_by(DAY)
+    memory.resolve(ME, old, new, "keep-both")
+    assert shown(memory, as_of="2024-06-02") == {old: ""}
+    assert shown(memory, as_of="2024-06-03")[old] == new
+    assert shown(memory, as_of="2024-06-04") == dict.fromkeys(pair, "")
+    assert hit(memory, old, as_of="2024-06-03").doubted_by == new
+    assert hit(memory, old).doubted_by == ""
+
+
+def test_a_replacement_decided_later_does_not_count_before(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    clock.pass_by(DAY)
+    memory.resolve(ME, old, new, "newer-holds")
+    assert shown(memory, as_of="2024-06-02") == {old: ""}
+    assert shown(memory, as_of="2024-06-03") == {new: "", old: new}
+    assert shown(memory, as_of="2024-06-04") == {new: ""}
+    before, after = (hit(memory, old, as_of=day).memory for day in ("2024-06-03", "2024-06-04"))
+    assert (before.superseded_by, before.superseded_at, before.replaced) == ("", None, False)
+    assert (after.superseded_by, after.replaced) == (new, True)
+    clock.pass_by(DAY)
+    memory.undo_change(ME, old, decision_of(memory, old))
+    assert shown(memory) == {new: "", old: new}
