@@ -174,7 +174,7 @@ def _speaker(item: Mapping[str, Any]) -> str:
 
 
 def _hit(hit: Mapping[str, Any], *, explain: bool) -> str:
-    """The text of a memory between its neighbours, then its id, kind, scope, tags and reasons."""
+    """The text of a memory between its neighbours, then what is known of it, a line each."""
     lines = [
         *(f"  before: {_speaker(turn)} {turn['text']}".rstrip() for turn in hit.get("before", ())),
         hit["text"],
@@ -182,6 +182,8 @@ def _hit(hit: Mapping[str, Any], *, explain: bool) -> str:
     ]
     facts = [hit["id"], hit.get("kind", ""), hit.get("scope", ""), *hit.get("tags", [])]
     lines.append(" · ".join(fact for fact in facts if fact))
+    if mark := rendering.out_of_date(hit):
+        lines.append(mark)
     if explain and hit.get("why"):
         lines.append("why: " + ", ".join(f"{name} {value}" for name, value in hit["why"].items()))
     return "\n".join(lines)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from memory_core.errors import MemoryCoreError
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Hit, Identity, Recollection
+from memory_core.records import Identity, Recollection
 from memory_core.remember.request import ConversationTurn
 from memory_core.text import secrets
 from memory_core.validation import QUERY_CHARS
@@ -161,8 +161,8 @@ class Hooks:
         others = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, but=TAG)
         chosen = [*own, *others][:BRIEFED]
         by_time = sorted(chosen, key=lambda record: record.occurred_at)
-        hits = tuple(Hit(record, 0.0) for record in by_time)
-        return self._fenced(Recollection(bool(hits), 1.0, "high", hits), BRIEFED)
+        doubted = self._memory.doubted(who, [record.id for record in by_time])
+        return self._fenced(structure.unranked(by_time, doubted), BRIEFED)
 
     def _fenced(self, found: Recollection, most: int) -> str:
         """*found* as fenced text of at most MOST_CHARS characters, with as many hits as fit."""

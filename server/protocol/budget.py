@@ -35,6 +35,8 @@ _LESSER = (
     "session",
     "speaker",
     "source",
+    "doubtful_since",
+    "doubted_by",
     "superseded_by",
 )
 _LONG_TEXTS = (

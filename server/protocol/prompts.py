@@ -17,7 +17,7 @@ from pydantic import Field
 
 from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Hit, Identity, Recollection
+from memory_core.records import Identity, Recollection
 from server.gate import Gate
 from server.identity import caller
 from server.protocol import rendering, structure
@@ -73,8 +73,8 @@ def add_prompts(
                 return memory.recall(who, RecallRequest(about, k=HITS, tags=tags, session=session))
             newest = memory.listing(who, limit=HITS * 4 if tag else HITS, session=session)
             fitting = [record for record in newest if not tag or tag in record.tags][:HITS]
-            hits = tuple(Hit(record, 0.0) for record in fitting)
-            return Recollection(bool(hits), 1.0, "high" if hits else "none", hits)
+            doubted = memory.doubted(who, [record.id for record in fitting])
+            return structure.unranked(fitting, doubted)
 
         async def answered() -> Recollection:
             who = caller(owner, "read")

@@ -144,6 +144,19 @@ def fenced(body: Iterable[str], notice: str, boundary: Boundary = draw_boundary)
     return [notice, *block] if notice else block
 
 
+def out_of_date(memory: Mapping[str, Any]) -> str:
+    """That a memory is out of date, or may be, and the id of the one to see; "" for a current one.
+
+    What was superseded is no longer in doubt.
+    """
+    if memory.get("superseded_by"):
+        return f"out of date, see {memory['superseded_by']}"
+    if not memory.get("doubted_by"):
+        return ""
+    since = f" since {memory['doubtful_since']}" if memory.get("doubtful_since") else ""
+    return f"may be out of date{since}, see {memory['doubted_by']}"
+
+
 def iso(moment: float | None) -> str:
     """*moment* (seconds since the epoch) as ISO 8601 in UTC, to the second; "" when unset."""
     if moment is None:
@@ -173,7 +186,7 @@ def age(moment: float, now: float | None = None) -> str:
 
 
 def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
-    facts = [f"{label} {memory['id']}"]
+    facts = [f"{label} {memory['id']}", *filter(None, [out_of_date(memory)])]
     for name in ("kind", "scope"):
         if memory.get(name):
             facts.append(str(memory[name]))
@@ -190,8 +203,6 @@ def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
             facts.append(f"{name} {', '.join(quoted(item) for item in memory[name])}")
     if memory.get("affect"):
         facts.append(line(memory["affect"]))
-    if memory.get("superseded_by"):
-        facts.append(f"superseded_by {memory['superseded_by']}")
     if memory.get("derived_from"):
         facts.append(f"derived_from {', '.join(memory['derived_from'])}")
     if memory.get("why"):

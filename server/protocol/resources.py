@@ -1,4 +1,4 @@
-"""The resources recent, item, session, entity, topic and health; and completions of names.
+"""The resources recent, review, item, session, entity, topic, health; and completions of names.
 
 Each resource is JSON. As in the tools, `notice` marks recalled text as data.
 """
@@ -42,6 +42,10 @@ LISTED_CHARS = 600
 LINKS = 50
 CHANGES = 50
 COMPLETIONS = 100
+_ASK = (
+    "ask the user which one holds; correct the older one with remember and replaces, "
+    "or let the user decide with `anamnesis review`"
+)
 _LATE = "read it again; if it stays slow, read memory://health"
 
 # Names are never used as paths, so ".." or a leading "/" in them is harmless.
@@ -57,7 +61,7 @@ def add_resources(
     gate: Gate,
     clock: Callable[[], float],
 ) -> None:
-    """Register the six resources."""
+    """Register the seven resources."""
     reading = _Reading(memory, owner, gate, clock)
 
     def add(uri: str, title: str, about: str, priority: float) -> Callable[[Any], Any]:
@@ -75,6 +79,12 @@ def add_resources(
     add("memory://recent", "Recent memories", f"The {RECENT} newest memories you may read.", 0.8)(
         reading.recent
     )
+    add(
+        "memory://review",
+        "What may be out of date",
+        "Pairs of which the later one may put the earlier one out of date.",
+        0.4,
+    )(reading.review)
     add("memory://health", "Memory health", "The state of every part of the memory.", 0.2)(
         reading.health
     )
@@ -108,13 +118,21 @@ class _Reading:
 
     async def recent(self) -> str:
         found = await self._read(lambda who: self._memory.listing(who, limit=RECENT))
-        return _json(self._listing(found))
+        return _json(await self._listing(found))
+
+    async def review(self) -> str:
+        pairs = await self._read(lambda who: self._memory.doubts(who))
+        shown = structure.doubtful_pairs(pairs[:LISTED], self._clock())
+        for entry in (pair[name] for pair in shown for name in ("older", "newer")):
+            entry["text"] = budget.clip(entry["text"], LISTED_CHARS, entry["id"])
+        return _json({"notice": schemas.NOTICE, "pairs": shown, "count": len(pairs), "next": _ASK})
 
     async def item(self, id: str) -> str:
         record = await self._read(lambda who: self._memory.get(who, id))
         history = await self._read(lambda who: self._memory.history(who, id))
         links = await self._read(lambda who: self._memory.links(who, id))
-        shown = item(record, self._clock(), history)
+        doubted = await self._read(lambda who: self._memory.doubted(who, [id]))
+        shown = item(record, self._clock(), history, doubted.get(id, ("", None)))
         return _json({**shown, "links": [asdict(link) for link in links[:LINKS]]})
 
     async def session(self, id: str) -> str:
@@ -122,18 +140,18 @@ class _Reading:
         mind = await self._read(lambda who: self._memory.in_mind(who, id))
         known = [(each, mind.explain(each)) for each in mind.hot]
         in_mind = [{"id": each, **facts} for each, facts in known if facts]
-        shown = self._listing(_some(found, "session")[::-1])
+        shown = await self._listing(_some(found, "session")[::-1])
         return _json({**shown, **({"in_mind": in_mind} if in_mind else {})})
 
     async def entity(self, name: str) -> str:
         found = await self._read(lambda who: self._memory.listing(who, limit=LISTED, entity=name))
-        return _json(self._listing(_some(found, "entity")))
+        return _json(await self._listing(_some(found, "entity")))
 
     async def topic(self, name: str) -> str:
         found = await self._read(lambda who: self._memory.listing(who, limit=LISTED, topic=name))
         edges = await self._read(lambda who: self._memory.topic_edges(who))
         near = {a if b == name else b: weight for (a, b), weight in edges.items() if name in (a, b)}
-        shown = self._listing(_some(found, "topic"))
+        shown = await self._listing(_some(found, "topic"))
         return _json({**shown, **({"recalled_with": near} if near else {})})
 
     async def health(self) -> str:
@@ -150,18 +168,24 @@ class _Reading:
         except Exception as problem:  # a read ends here
             raise ResourceError(str(as_known_error(problem, "a resource"))) from None
 
-    def _listing(self, found: Sequence[MemoryRecord]) -> dict[str, Any]:
-        now = self._clock()
-        shown = [schemas.compact(structure.recalled(record, now)) for record in found]
+    async def _listing(self, found: Sequence[MemoryRecord]) -> dict[str, Any]:
+        now, ids = self._clock(), [record.id for record in found]
+        doubted = await self._read(lambda who: self._memory.doubted(who, ids))
+        shown = [
+            schemas.compact(structure.recalled(record, now, doubted.get(record.id, ("", None))))
+            for record in found
+        ]
         for entry in shown:
             del entry["score"]
             entry["text"] = budget.clip(entry["text"], LISTED_CHARS, entry["id"])
         return {"notice": schemas.NOTICE, "memories": shown}
 
 
-def item(record: MemoryRecord, now: float, history: Sequence[Any]) -> dict[str, Any]:
-    """One memory: its whole text, provenance and history."""
-    shown = schemas.compact(structure.recalled(record, now))
+def item(
+    record: MemoryRecord, now: float, history: Sequence[Any], doubted: tuple[str, float | None]
+) -> dict[str, Any]:
+    """One memory: its whole text, provenance and history; for *doubted* see structure.recalled."""
+    shown = schemas.compact(structure.recalled(record, now, doubted))
     for name in ("score", "derived_from", "source", "trust", "superseded_by"):
         shown.pop(name, None)
     provenance = {

@@ -118,6 +118,8 @@ class Recalled(Result):
     before: list[NearbyTurn] = []
     after: list[NearbyTurn] = []
     superseded_by: str = ""
+    doubted_by: str = ""
+    doubtful_since: str = ""
     derived_from: list[str]
     why: dict[str, float | str] = {}
 

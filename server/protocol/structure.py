@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from memory_core.records import (
+    DoubtfulPair,
     ForgetReport,
     HealthReport,
     Hit,
@@ -36,8 +37,13 @@ COUNTED = 20
 """Agents, or other names, that a health report lists with a count each."""
 
 
-def recalled(record: MemoryRecord, now: float) -> schemas.Recalled:
-    """*record* as recall shows it, without score, neighbours and reasons."""
+def recalled(
+    record: MemoryRecord, now: float, doubted: tuple[str, float | None] = ("", None)
+) -> schemas.Recalled:
+    """*record* as recall shows it, without score, neighbours and reasons.
+
+    *doubted*: the id of the memory that may put it out of date, and when that was said.
+    """
     strong = record.arousal > STRONG
     return schemas.Recalled(
         id=record.id,
@@ -59,8 +65,18 @@ def recalled(record: MemoryRecord, now: float) -> schemas.Recalled:
         affect=f"valence {record.valence:+.2f}, arousal {record.arousal:.2f}" if strong else "",
         agent="" if record.visibility == "private" else record.agent,
         superseded_by=record.superseded_by,
+        doubted_by=doubted[0],
+        doubtful_since=rendering.iso(doubted[1]),
         derived_from=list(record.derived_from),
     )
+
+
+def unranked(
+    records: Sequence[MemoryRecord], doubted: Mapping[str, tuple[str, float]]
+) -> Recollection:
+    """A recollection of *records* in their order, with what is *doubted* of them by id."""
+    hits = tuple(Hit(each, 0.0, (), (), {}, *doubted.get(each.id, ("", None))) for each in records)
+    return Recollection(bool(hits), 1.0, "high" if hits else "none", hits)
 
 
 def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
@@ -155,6 +171,22 @@ def run_report(done: RunReport) -> Structure:
     return fit_lists(schemas.compact(answer), lists, rendering.consolidate)
 
 
+def doubtful_pairs(pairs: Sequence[DoubtfulPair], now: float) -> list[Structure]:
+    """The pairs of a review: both memories as recall shows them, and the words of change."""
+    return [
+        {"older": _listed(pair.older, now), "newer": _listed(pair.newer, now)}
+        | ({"reason": pair.reason} if pair.reason else {})
+        for pair in pairs
+    ]
+
+
+def _listed(record: MemoryRecord, now: float) -> Structure:
+    """*record* without what only a recall has."""
+    shown = schemas.compact(recalled(record, now))
+    del shown["score"]
+    return shown
+
+
 def forget_report(done: ForgetReport) -> Structure:
     """The structure of a forget answer, at most DEFAULT_CHARS in each channel."""
     answer = schemas.ForgetResult(
@@ -201,7 +233,7 @@ def _largest(counts: Any) -> Any:
 
 
 def _hit(hit: Hit, now: float) -> schemas.Recalled:
-    shown = recalled(hit.memory, now)
+    shown = recalled(hit.memory, now, (hit.doubted_by, hit.doubtful_since))
     shown.score = round(hit.score, 3)
     shown.before = [_turn(turn) for turn in hit.before]
     shown.after = [_turn(turn) for turn in hit.after]

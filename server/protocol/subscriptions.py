@@ -201,6 +201,7 @@ def changed_uris(memories: tuple[MemoryRecord, ...], gone: tuple[str, ...]) -> I
     Each name is given percent-encoded and plain, for clients that do not encode.
     """
     yield "memory://recent"
+    yield "memory://review"
     yield "memory://health"
     for id in gone:
         yield f"memory://item/{id}"

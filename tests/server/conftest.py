@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from typing import Any
@@ -20,6 +20,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import (
     Change,
     Check,
+    DoubtfulPair,
     ForgetReport,
     HealthReport,
     Hit,
@@ -52,6 +53,8 @@ class FakeMemory:
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.before: Callable[[str], None] = lambda name: None
         self.lock = threading.Lock()
+        self.doubtful: dict[str, str] = {}
+        """By the id of a memory, the id of the one that puts it in doubt."""
 
     def _called(self, call: str, **arguments: Any) -> None:
         self.calls.append((call, arguments))
@@ -118,7 +121,11 @@ class FakeMemory:
         if query in self.memories:
             scored = [(1, self.memories[query])]
         best = sorted(((s, m) for s, m in scored if s), key=lambda pair: -pair[0])
-        hits = tuple(Hit(m, float(s), why={"words": float(s)}) for s, m in best[:k])
+        marks = self.doubted(who, [m.id for _, m in best])
+        hits = tuple(
+            Hit(m, float(s), (), (), {"words": float(s)}, *marks.get(m.id, ("", None)))
+            for s, m in best[:k]
+        )
         left = best[k:] if request.explain else ()
         rejected = tuple(Hit(m, float(s), why={"rejected": "below_k"}) for s, m in left)
         sure, feeling = (0.8, "high") if hits else (0.1, "none")
@@ -191,6 +198,23 @@ class FakeMemory:
 
     def links(self, who: Identity, id: str) -> list[Link]:
         return [Link(id, "1" * 20, "co_recall", 2.0)]
+
+    def doubts(self, who: Identity) -> list[DoubtfulPair]:
+        self._called("doubts", who=who)
+        seen = {m.id: m for m in self.readable(who)}
+        pairs = [(old, new) for old, new in self.doubtful.items() if {old, new} <= seen.keys()]
+        return [DoubtfulPair(seen[old], seen[new], "moved") for old, new in pairs]
+
+    def doubted(self, who: Identity, ids: Iterable[str]) -> dict[str, tuple[str, float]]:
+        by = {id: self.doubtful[id] for id in ids if id in self.doubtful}
+        return {id: (new, self.memories[new].occurred_at) for id, new in by.items()}
+
+    def resolve(self, who: Identity, older: str, newer: str, decision: str) -> str:
+        self._called("resolve", who=who, older=older, newer=newer, decision=decision)
+        if self.doubtful.get(older) != newer:
+            raise NotFound(f"no doubtful pair {older}", "list the pairs")
+        del self.doubtful[older]
+        return f"decided: {decision}"
 
     def in_mind(self, who: Identity, session: str) -> Mind:
         hot = [memory.id for memory in self.memories.values() if memory.session == session]

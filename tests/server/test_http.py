@@ -415,6 +415,7 @@ async def test_rights_are_checked_for_every_tool_resource_and_prompt(
     assert {tool for tool, _ in calls.values()} == set(DESCRIPTIONS)
     resources = {
         "memory://recent": "memory://recent",
+        "memory://review": "memory://review",
         "memory://health": "memory://health",
         "memory://item/{id}": f"memory://item/{memory.id}",
         "memory://session/{id}": "memory://session/s",

@@ -33,7 +33,7 @@ async def test_resources_and_templates_are_listed(connect: Any) -> None:
         assert each.description
         assert each.annotations.audience == ["user", "assistant"]
         assert 0 < each.annotations.priority < 1
-    assert static == {"memory://recent", "memory://health"}
+    assert static == {"memory://recent", "memory://review", "memory://health"}
     assert {t.uri_template for t in templates} == {
         "memory://item/{id}",
         "memory://session/{id}",

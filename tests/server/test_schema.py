@@ -68,7 +68,8 @@ ANSWERS = {
 }
 RECALLED = (
     "id text gist kind speaker session when age score scope source trust tags importance topic "
-    "entities emotions affect agent before after superseded_by derived_from why"
+    "entities emotions affect agent before after superseded_by doubted_by "
+    "doubtful_since derived_from why"
 )
 
 
@@ -169,7 +170,7 @@ async def test_the_icon_is_a_picture_that_costs_little_and_fetches_nothing(conne
             *(icon for each in (await client.list_resources()).resources for icon in each.icons),
         ]
         answer = await client.call_tool("health", {})
-    assert len(icons) == 5
+    assert len(icons) == 6
     for icon in icons:
         kind, _, picture = icon.src.partition(",")
         assert kind == "data:image/svg+xml"

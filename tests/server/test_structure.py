@@ -48,6 +48,9 @@ def neighbours(draw: st.DrawFn) -> tuple[Neighbour, ...]:
     return tuple(Neighbour(new_id(NOW), draw(labels), text, NOW) for text in texts)
 
 
+doubts = st.sampled_from([("", None), (new_id(NOW), NOW - 60)])
+
+
 @st.composite
 def hits(draw: st.DrawFn) -> Hit:
     memory = MemoryRecord(
@@ -67,7 +70,8 @@ def hits(draw: st.DrawFn) -> Hit:
         importance=draw(st.floats(0, 1)),
     )
     score = draw(st.floats(-5, 5))
-    return Hit(memory, score, draw(neighbours()), draw(neighbours()), {"dense": score})
+    doubt = ("", None) if memory.superseded_by else draw(doubts)
+    return Hit(memory, score, draw(neighbours()), draw(neighbours()), {"dense": score}, *doubt)
 
 
 anything = st.text(max_size=300).map(lambda text: text * 8) | words

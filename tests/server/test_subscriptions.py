@@ -173,6 +173,7 @@ def test_a_changed_memory_touches_the_resources_that_show_it() -> None:
     memory = MemoryRecord(id="0" * 20, text="x", session="a/b", topic="", entities=("Ann",))
     assert set(subscriptions.changed_uris((memory,), ("1" * 20,))) == {
         "memory://recent",
+        "memory://review",
         "memory://health",
         f"memory://item/{'0' * 20}",
         f"memory://item/{'1' * 20}",

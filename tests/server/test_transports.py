@@ -191,7 +191,7 @@ async def test_a_whole_session(target: Any, transport: str, version: str) -> Non
 async def offers_resources(client: Client, id: str, text: str, where: str) -> None:
     """Lists, reads, misses and completes; the memory *id* with *text* is of session *where*."""
     listed = [str(resource.uri) for resource in (await client.list_resources()).resources]
-    assert listed == ["memory://recent", "memory://health"]
+    assert listed == ["memory://recent", "memory://review", "memory://health"]
     templates = (await client.list_resource_templates()).resource_templates
     assert [template.name for template in templates] == ["item", "session", "entity", "topic"]
     contents = (await client.read_resource(f"memory://item/{id}")).contents
