@@ -45,6 +45,9 @@ NOT_RUN = {
     ".venv/bin/pip install '.[sentence-transformers]'": NETWORK,
     "anamnesis encode": MODEL,
     "anamnesis encode --since 2024-01-01": MODEL,
+    "anamnesis review 06h0105d4r04pq8fyv7f 06h2m3ft1g9xk0w8c5qz --decide newer-holds": (
+        "tests/server/test_review.py decides a pair"
+    ),
     "anamnesis demo": "tests/server/test_demo.py plays it",
     "anamnesis evaluate": "takes a minute; tests/evaluation measures on small conversations",
     "anamnesis evaluate locomo10.json": "the user's own copy of LoCoMo",

@@ -15,7 +15,7 @@ import click
 
 from memory_core.errors import MemoryCoreError
 from server import __version__
-from server.cli import admin, capture, commands, doctor, evaluate, import_export, install
+from server.cli import admin, capture, commands, doctor, evaluate, import_export, install, review
 from server.cli.console import Outcome
 from server.cli.demo import demo
 from server.cli.grammar import SectionedGroup, command, setting
@@ -77,6 +77,7 @@ SECTIONS = {
     ),
     "More on memories": (
         commands.history,
+        review.review,
         commands.stats,
         commands.encode,
         capture.observe,

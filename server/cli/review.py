@@ -1,0 +1,120 @@
+"""The command `review`: lists what may be out of date, asks about it, and writes the decision."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memory_core.errors import InvalidInput
+from memory_core.records import DoubtfulPair, Identity
+from server.cli import console
+from server.cli.console import Outcome
+from server.cli.grammar import command, with_memory
+from server.cli.invocation import Invocation
+from server.protocol import structure
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory
+
+KEYS = {"n": "newer-holds", "o": "older-holds", "b": "keep-both", "m": "merge"}
+"""What a key at the question decides; s leaves a pair as it is, q ends. The names are those of
+Memory.resolve."""
+
+DECISIONS = tuple(KEYS.values())
+
+_QUESTION = "(n)ewer holds, (o)lder holds, (b)oth hold, (m)erge, (s)kip, (q)uit"
+_HOW = f"decide with: anamnesis review OLDER NEWER --decide {'|'.join(DECISIONS)}"
+
+
+@command("review", example="anamnesis review")
+@click.argument("older", default="")
+@click.argument("newer", default="")
+@click.option("--decide", type=click.Choice(DECISIONS), help="What holds of OLDER and NEWER.")
+@with_memory(ready=False)
+def review(memory: Memory, who: Identity, older: str, newer: str, decide: str | None) -> Outcome:
+    """List memories that may be out of date, and decide.
+
+    Each pair is a memory and the later one that puts it in doubt. On a terminal the command asks
+    about one pair after the other; with OLDER, NEWER and --decide it decides that pair.
+    """
+    if older or newer or decide:
+        if not (older and newer and decide):
+            raise InvalidInput(
+                "a decision needs two ids and --decide", "list the pairs with `anamnesis review`"
+            )
+        decided = _decide(memory, who, older, newer, decide)
+        return Outcome(decided, decided["done"])
+    return _ask(memory, who) if _on_a_terminal() else _listing(memory.doubts(who))
+
+
+def _on_a_terminal() -> bool:
+    call = click.get_current_context().find_object(Invocation)
+    as_json = call is not None and call.as_json
+    return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _listing(pairs: Sequence[DoubtfulPair]) -> Outcome:
+    shown = structure.doubtful_pairs(pairs, time.time())
+    if not shown:
+        return Outcome(shown, "nothing is in doubt")
+    rows = [row for number, pair in enumerate(shown, 1) for row in _rows(str(number), pair)]
+    return Outcome(shown, f"{console.table(_COLUMNS, rows)}\n{_HOW}")
+
+
+_COLUMNS = ("", "", "when", "speaker", "memory")
+
+
+def _rows(number: str, pair: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The older memory, and the newer one with the reason."""
+    reason = f"\nbecause: {pair['reason']}" if pair.get("reason") else ""
+    return [
+        (label, name, each.get("when", "")[:10], each.get("speaker", ""), f"{text}\n{each['id']}")
+        for label, name, each, text in (
+            (number, "older", pair["older"], pair["older"]["text"]),
+            ("", "newer", pair["newer"], pair["newer"]["text"] + reason),
+        )
+    ]
+
+
+def _ask(memory: Memory, who: Identity) -> Outcome:
+    """Ask on stderr about one pair after the other; each decision is written at once."""
+    decided: list[dict[str, str]] = []
+    asked: list[tuple[str, str]] = []
+    while pair := _next(memory, who, asked):
+        shown = structure.doubtful_pairs([pair], time.time())[0]
+        asked.append((pair.older.id, pair.newer.id))
+        click.echo(console.table(_COLUMNS, _rows(str(len(asked)), shown)), err=True)
+        key = _key()
+        if key == "q":
+            break
+        if key in KEYS:
+            decided.append(_decide(memory, who, *asked[-1], KEYS[key]))
+            click.echo(decided[-1]["done"], err=True)
+    return Outcome(decided, f"decided: {len(decided)}, left: {len(memory.doubts(who))}")
+
+
+def _next(memory: Memory, who: Identity, asked: Sequence[tuple[str, str]]) -> DoubtfulPair | None:
+    """The first pair of the agent's own that was not *asked* about: a decision settles others."""
+    for pair in memory.doubts(who):
+        own = pair.older.agent == pair.newer.agent == who.agent
+        if own and (pair.older.id, pair.newer.id) not in asked:
+            return pair
+    return None
+
+
+def _key() -> str:
+    """The key that the user presses; q also where the input ends."""
+    try:
+        keys = click.Choice([*KEYS, "s", "q"])
+        return str(click.prompt(_QUESTION, type=keys, show_choices=False, err=True))
+    except click.Abort:
+        return "q"
+
+
+def _decide(memory: Memory, who: Identity, older: str, newer: str, decision: str) -> dict[str, str]:
+    done = memory.resolve(who, older, newer, decision)
+    return {"older": older, "newer": newer, "decision": decision, "done": done}

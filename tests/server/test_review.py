@@ -1,0 +1,283 @@
+"""What may be out of date, as the command, hooks, prompts, resources and tools show it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+
+from memory_core.errors import InvalidInput, NotFound
+from memory_core.lifecycle import doubts
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
+from server.cli import invocation, main, review
+from server.cli.console import Outcome
+from server.cli.invocation import Invocation
+from server.hooks.hooks import Hooks
+from server.protocol import rendering, schemas
+
+ME = Identity("me")
+DAY = 86_400.0
+PAIRS = [
+    (
+        "Standup of the harbour crew is at nine.",
+        "Standup of the harbour crew moved to ten.",
+    ),
+    ("The spare key is under the flowerpot.", "The spare key is in the drawer now."),
+]
+
+
+@pytest.fixture
+def pairs(memory: Memory, clock: Any) -> list[tuple[str, str]]:
+    """The ids of PAIRS, each text said a day after the one before."""
+    found = []
+    for texts in PAIRS:
+        ids = []
+        for text in texts:
+            clock.pass_by(DAY)
+            ids.append(memory.remember(ME, RememberRequest(text, speaker="Ann")).id)
+        found.append((ids[0], ids[1]))
+    return found
+
+
+@pytest.fixture
+def run(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    """Run a command over *memory*, as the agent `me`."""
+    monkeypatch.setattr("os.environ", {})
+    monkeypatch.setattr(invocation, "open_memory", lambda settings: nullcontext(memory))
+    return lambda *words: main.run(words, Invocation())
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def answer(run: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Run `review` on a terminal where somebody presses *keys*; the outcome and what was asked."""
+
+    def answered(*keys: str) -> tuple[Outcome, str]:
+        shown = Terminal()
+        monkeypatch.setattr("sys.stdin", Terminal("".join(f"{key}\n" for key in keys)))
+        monkeypatch.setattr("sys.stdout", Terminal())
+        monkeypatch.setattr("sys.stderr", shown)
+        return run("review"), shown.getvalue()
+
+    return answered
+
+
+# The command
+
+
+def test_the_pairs_are_listed_newest_first_with_ids_dates_and_reason(
+    run: Callable[..., Outcome], pairs: list[tuple[str, str]]
+) -> None:
+    shown = run("review")
+    assert [(p["older"]["id"], p["newer"]["id"]) for p in shown.data] == pairs[::-1]
+    first = shown.data[0]
+    assert (first["older"]["text"], first["newer"]["text"]) == PAIRS[1]
+    assert (first["older"]["when"][:10], first["newer"]["when"][:10]) == (
+        "2024-06-04",
+        "2024-06-05",
+    )
+    assert (first["older"]["speaker"], first["reason"]) == ("Ann", "now")
+    for text in (*PAIRS[0], *pairs[0], "2024-06-04", "Ann", "because: now", "1", "2"):
+        assert text in shown.text
+    assert shown.text.endswith(
+        "anamnesis review OLDER NEWER --decide newer-holds|older-holds|keep-both|merge"
+    )
+
+
+def test_nothing_in_doubt_says_so(run: Callable[..., Outcome]) -> None:
+    assert (run("review").data, run("review").text) == ([], "nothing is in doubt")
+
+
+def test_the_decisions_of_the_command_are_those_of_the_memory() -> None:
+    assert tuple(doubts.DECISIONS) == review.DECISIONS
+
+
+def test_a_pair_is_decided_by_its_ids(
+    memory: Memory, run: Callable[..., Outcome], pairs: list[tuple[str, str]]
+) -> None:
+    old, new = pairs[0]
+    done = run("review", old, new, "--decide", "newer-holds")
+    assert done.text == done.data["done"] == f"{old} is replaced by {new}"
+    assert (done.data["older"], done.data["newer"]) == (old, new)
+    assert [pair["older"]["id"] for pair in run("review").data] == [pairs[1][0]]
+    last = run("history", old).data[-1]
+    assert (last["how"], last["who"]) == ("review: newer-holds", "me")
+    run("history", old, "--undo", str(last["change"]))
+    assert len(run("review").data) == 2
+
+
+def test_kept_both_is_in_the_history_of_the_newer(
+    run: Callable[..., Outcome], pairs: list[tuple[str, str]]
+) -> None:
+    old, new = pairs[0]
+    run("review", old, new, "--decide", "keep-both")
+    last = run("history", new).data[-1]
+    assert (last["what"], last["how"]) == (f"kept_both {old}", "review: keep-both")
+
+
+def test_half_a_decision_is_wrong_usage(
+    run: Callable[..., Outcome], pairs: list[tuple[str, str]]
+) -> None:
+    old, new = pairs[0]
+    for words in ((old,), (old, new), ("--decide", "merge"), (old, "--decide", "merge")):
+        with pytest.raises(InvalidInput):
+            run("review", *words)
+    with pytest.raises(NotFound):
+        run("review", new, old, "--decide", "merge")
+
+
+def test_a_terminal_is_asked_about_one_pair_after_the_other(
+    memory: Memory, answer: Callable[..., Any], pairs: list[tuple[str, str]]
+) -> None:
+    done, asked = answer("s", "x", "o")
+    assert done.data == [
+        {
+            "older": pairs[0][0],
+            "newer": pairs[0][1],
+            "decision": "older-holds",
+            "done": f"{pairs[0][1]} is replaced by {pairs[0][0]}",
+        }
+    ]
+    assert done.text == "decided: 1, left: 1"
+    assert asked.index(PAIRS[1][0]) < asked.index(PAIRS[0][0])
+    assert memory.get(ME, pairs[0][1]).superseded_by == pairs[0][0]
+
+
+@pytest.mark.parametrize("keys", [("q",), ("s", "q"), ()])
+def test_quitting_and_the_end_of_the_input_decide_nothing(
+    memory: Memory, answer: Callable[..., Any], pairs: list[tuple[str, str]], keys: tuple[str, ...]
+) -> None:
+    done, _ = answer(*keys)
+    assert (done.data, done.text) == ([], "decided: 0, left: 2")
+    assert len(memory.doubts(ME)) == 2
+
+
+@pytest.mark.parametrize("words", [("review",), ("review", "--json")])
+def test_nobody_is_asked_without_a_terminal_or_for_json(
+    run: Callable[..., Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+    pairs: list[tuple[str, str]],
+    words: tuple[str, ...],
+) -> None:
+    reader: io.StringIO = Terminal("n\n") if "--json" in words else io.StringIO("n\n")
+    monkeypatch.setattr("sys.stdin", reader)
+    monkeypatch.setattr("sys.stdout", Terminal())
+    assert len(run(*words).data) == 2
+    assert reader.tell() == 0
+
+
+def test_recall_marks_the_older_in_its_table(
+    run: Callable[..., Outcome], pairs: list[tuple[str, str]]
+) -> None:
+    shown = run("recall", "when is the standup of the harbour crew", "--context", "0")
+    by = {hit["id"]: hit.get("doubted_by") for hit in shown.data["memories"]}
+    assert (by[pairs[0][0]], by[pairs[0][1]]) == (pairs[0][1], None)
+    assert shown.text.count("may be out of date since 2024-06-03T00:00:00Z, see") == 1
+
+
+# Hooks
+
+
+def test_a_hook_marks_what_may_be_out_of_date(
+    memory: Memory, clock: Any, pairs: list[tuple[str, str]]
+) -> None:
+    hooks, mark = (
+        Hooks(memory, clock),
+        f"may be out of date since 2024-06-03T00:00:00Z, see {pairs[0][1]}",
+    )
+    for payload in (
+        {"hook_event_name": "SessionStart", "session_id": "one"},
+        {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "one",
+            "prompt": "When is the standup of the harbour crew?",
+        },
+    ):
+        added = hooks.answer(ME, payload)["hookSpecificOutput"]["additionalContext"]
+        lines = [line for line in added.split("\n") if mark in line]
+        assert len(lines) == 1
+        assert pairs[0][0] in lines[0]
+
+
+# Tools, resources and prompts, over the fake
+
+
+@pytest.fixture
+def doubted(fake: Any) -> tuple[Any, Any]:
+    older, newer = fake.add("the tea is in the tin", session="s"), fake.add("the tea is gone now")
+    fake.doubtful[older.id] = newer.id
+    return older, newer
+
+
+async def read(client: Any, uri: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((await client.read_resource(uri)).contents[0].text)
+    return found
+
+
+@pytest.mark.anyio
+async def test_both_channels_of_recall_mark_the_older(connect: Any, doubted: Any) -> None:
+    older, newer = doubted
+    async with connect() as client:
+        found = await client.call_tool("recall", {"query": "the tea"})
+    hits = {hit["id"]: hit for hit in found.structured_content["memories"]}
+    since = "2024-05-31T00:00:00Z"
+    assert (hits[older.id]["doubted_by"], hits[older.id]["doubtful_since"]) == (newer.id, since)
+    assert not {"doubted_by", "doubtful_since"} & hits[newer.id].keys()
+    text = found.content[0].text
+    assert f"{older.id} | may be out of date since {since}, see {newer.id} | " in text
+    assert text.count("out of date") == 1
+
+
+@pytest.mark.anyio
+async def test_lists_items_and_the_briefing_mark_the_older(connect: Any, doubted: Any) -> None:
+    older, newer = doubted
+    async with connect() as client:
+        item = await read(client, f"memory://item/{older.id}")
+        listed = [await read(client, uri) for uri in ("memory://recent", "memory://session/s")]
+        briefing = await client.get_prompt("briefing", {})
+    marked = [each for found in listed for each in found["memories"] if "doubted_by" in each]
+    for each in (item, *marked):
+        assert (each["id"], each["doubted_by"]) == (older.id, newer.id)
+    assert len(marked) == 2
+    assert f"see {newer.id}" in briefing.messages[0].content.text
+
+
+@pytest.mark.anyio
+async def test_the_review_lists_the_pairs_as_data(connect: Any, fake: Any, doubted: Any) -> None:
+    older, newer = doubted
+    async with connect() as client:
+        found = await read(client, "memory://review")
+        long = fake.add("y" * 5_000)
+        fake.doubtful = {long.id: newer.id}
+        clipped = await read(client, "memory://review")
+        fake.doubtful = {}
+        empty = await read(client, "memory://review")
+    assert found["notice"] == schemas.NOTICE
+    (pair,) = found["pairs"]
+    assert (pair["older"]["id"], pair["newer"]["id"]) == (older.id, newer.id)
+    assert (pair["older"]["text"], pair["reason"]) == (older.text, "moved")
+    assert "score" not in pair["older"]
+    assert "`anamnesis review`" in found["next"]
+    assert clipped["pairs"][0]["older"]["text"].endswith(f"[clipped: {long.id}]")
+    assert len(clipped["pairs"][0]["older"]["text"]) < 700
+    assert (empty["pairs"], empty["count"]) == ([], 0)
+
+
+# The mark
+
+
+def test_a_superseded_memory_is_out_of_date_and_no_longer_in_doubt() -> None:
+    memory = {"superseded_by": "1" * 20, "doubted_by": "2" * 20, "doubtful_since": "2024-06-01"}
+    assert rendering.out_of_date(memory) == f"out of date, see {'1' * 20}"
+    assert rendering.out_of_date({"doubted_by": "2" * 20}) == f"may be out of date, see {'2' * 20}"
+    assert rendering.out_of_date({"id": "3" * 20}) == ""
