@@ -180,6 +180,7 @@ class VectorIndex:
             "fingerprint": fingerprint,
             "dimension": self.dimension,
             "entries": int(kept.size),
+            "mode": "auto",  # what the format holds; earlier programs read it
             "limit": self._limit,
             "method": self.method,
             "fallback": self.fallback,
