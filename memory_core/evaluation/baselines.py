@@ -10,14 +10,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation, dated_text, labelled_text
-from memory_core.scoring.arrays import Scores
 from memory_core.storage.index.bm25 import LexicalIndex
 
 if TYPE_CHECKING:
     from memory_core.embedding.base import Embedder
+
+Scores = NDArray[np.float64]
 
 
 BASELINES = {"dense": True, "bm25": False, "rrf": True}

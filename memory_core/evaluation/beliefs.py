@@ -17,7 +17,6 @@ from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
 from memory_core.remember.request import RememberRequest
-from memory_core.text.time.timestamps import iso
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
@@ -163,7 +162,7 @@ class _Play:
         return who
 
     def _remember(self, who: Identity, text: str, days: float, kind: str = "") -> str:
-        request = RememberRequest(text, kind=kind, when=iso(self._now - days * DAY))
+        request = RememberRequest(text, kind=kind, when=self._now - days * DAY)
         return self._memory.remember(who, request).id
 
     def _recall(self, who: Identity, question: str) -> list[Hit]:
