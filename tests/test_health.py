@@ -191,7 +191,7 @@ def test_a_journal_that_cannot_be_read_is_reported_and_not_raised(
     def fails(*_: object) -> None:
         raise DiskFull("input/output error", "look at the disk")
 
-    monkeypatch.setattr(Journal, "_read", fails)
+    monkeypatch.setattr(Journal, "_current_reader", fails)
     report = memory.health(ME)
     assert report.status == "failing"
     assert report.counts == {"problem": "input/output error"}
