@@ -23,8 +23,12 @@ KINDS = ("episode", *FACT_KINDS, *DERIVED)
 VISIBILITIES = ("private", "team", "shared")
 ROLES = ("", "user", "assistant", "system", "tool")
 TIERS = ("active", "recent", "long_term")
-TRUSTS = ("user", "agent", "import", "web")
-"""Highest first. A summary carries the lowest trust of its sources."""
+TRUSTS = ("user", "agent", "import", "web", "quoted")
+"""Highest first. A summary carries the lowest trust of its sources.
+
+quoted is what somebody pasted or quoted in a conversation: of the web the address is known, of this
+not even who wrote it.
+"""
 
 JOBS = ("importance-judge", "gist", "extract")
 """What a model does for one memory, by name; a job is called `gist:ID`."""

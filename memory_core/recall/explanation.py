@@ -17,11 +17,15 @@ from memory_core.recall.answer import MOST_REJECTED, Chosen, Rejected, Why
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.recall.selection import Selection
+from memory_core.recall.signals.preferences import Preferences
 from memory_core.scoring import activation, decay
 from memory_core.storage.view import View
 
 RECENCY_HALF_LIFE_DAYS = 30.0
 """Of the recency that is shown; ranking does not use it."""
+
+SELDOM = (Preferences.name,)
+"""Columns that are shown only where they add something: 0.0 would read as a weak preference."""
 
 MOST_OUTSIDE = 3
 """Rejected memories that are shown although a filter, or their age, kept them out of the search."""
@@ -60,7 +64,11 @@ class Explainer:
             "lexical": found.lexical[place],
             "nearby": found.nearby[place],
             "fused": found.fused[place],
-            **{name: values[place] for name, values in found.added.items()},
+            **{
+                name: values[place]
+                for name, values in found.added.items()
+                if values[place] or name not in SELDOM
+            },
             "recency": 0.5 ** (age / decay.DAY / RECENCY_HALF_LIFE_DAYS),
             "retention": retention.of_rows(columns, row, self._cues.decay, now)[0],
             "importance": columns.importance[row[0]],

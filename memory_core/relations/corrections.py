@@ -10,14 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from memory_core.records import MemoryRecord
+from memory_core.records import TRUSTS, MemoryRecord
 from memory_core.relations import duplicates
 from memory_core.relations.english import SELF, Statement, corrects, statements, verdict
+from memory_core.text import quoted
 from memory_core.text.time import validity
 from memory_core.text.time.timestamps import iso
 from memory_core.text.words import content_words
 
-__all__ = ["Correction", "Said", "correction", "corrects", "extends", "said"]
+__all__ = ["Correction", "Said", "correction", "corrects", "extends", "may_change", "said"]
 
 _THINGS = frozenset({"number", "day", "date", "name"})
 """Attributes of things: "the meeting" of May need not be that of June."""
@@ -48,8 +49,17 @@ class Said:
 
 
 def said(memory: MemoryRecord) -> Said:
-    """*memory* with its statements."""
-    return Said(memory, *_parsed(memory.text, memory.speaker))
+    """*memory* with its statements; what it quotes, or an assistant says, states nothing."""
+    return Said(memory, *_parsed(quoted.claimed(memory), memory.speaker))
+
+
+def may_change(older: MemoryRecord, newer: MemoryRecord) -> bool:
+    """True when *newer* is trusted as much as *older*, so that it can put it out of date.
+
+    What an assistant or a tool says changes nothing that a user said, and the other way round.
+    """
+    one, other = (memory.role in quoted.SPEAKING for memory in (older, newer))
+    return one == other and TRUSTS.index(newer.trust) <= TRUSTS.index(older.trust)
 
 
 def clear_cache() -> None:
@@ -63,7 +73,9 @@ def _parsed(text: str, speaker: str) -> tuple[tuple[Statement, ...], int]:
 
 
 def correction(older: Said, newer: Said) -> Correction | None:
-    """How *newer* changes *older* by their statements; None when it does not."""
+    """How *newer* changes *older* by their statements; None when it does not, or may not."""
+    if not may_change(older.memory, newer.memory):
+        return None
     before = {statement.key: statement for statement in older.statements}
     found = [
         (before[now.key], now, what)

@@ -9,6 +9,7 @@ from memory_core import validation
 from memory_core.config import LimitSettings
 from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, MemoryRecord
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.text import quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
         importance=validation.number(request.importance, "importance", 0.0, 1.0),
         occurred_at=validation.when(request.when, "when", now),
         source=validation.text(request.source, "source", validation.SOURCE_CHARS),
-        trust=validation.one_of(request.trust, "trust", TRUSTS) or "agent",
+        trust=_web(request) or validation.one_of(request.trust, "trust", TRUSTS) or "agent",
         client=validation.text(request.client, "client", validation.LABEL_CHARS),
     )
     return Draft(
@@ -59,9 +60,17 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
     )
 
 
+def _web(request: RememberRequest) -> str:
+    """web for what an agent has from a page, by its source; else ""."""
+    paged = request.trust in ("", "agent") and request.source.startswith(_ADDRESSES)
+    return "web" if paged else ""
+
+
+_ADDRESSES = ("http://", "https://", "www.")
+
+
 def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: float) -> Draft:
     """The draft of a *turn* of a conversation. Raises as of_request does."""
-    by_user = turn.role in ("", "user")
     request = RememberRequest(
         turn.content,
         tags=turn.tags,
@@ -71,10 +80,17 @@ def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: f
         scope=turn.scope,
         source=turn.source,
         role=turn.role,
-        trust=turn.trust or ("user" if by_user else "agent"),
+        trust=turn.trust or _trust_of(turn),
         client=turn.client,
     )
     return of_request(who, request, limits, now)
+
+
+def _trust_of(turn: ConversationTurn) -> str:
+    """The trust of a captured *turn*: what it quotes and pastes is no statement of the user."""
+    if turn.role not in quoted.SPEAKING:
+        return "agent"
+    return "quoted" if quoted.is_content(turn.content) else "user"
 
 
 def imported(who: Identity, memory: MemoryRecord, limits: LimitSettings) -> MemoryRecord:
@@ -87,7 +103,7 @@ def imported(who: Identity, memory: MemoryRecord, limits: LimitSettings) -> Memo
     if not (own or (who.admin and memory.agent)):
         memory = replace(memory, agent=who.agent, team=who.team)
     validation.write_scope(replace(who, team=memory.team), memory.visibility)
-    return replace(memory, trust=memory.trust if memory.trust == "web" else "import")
+    return replace(memory, trust=max(memory.trust, "import", key=TRUSTS.index))
 
 
 def links(given: Any) -> list[Link]:

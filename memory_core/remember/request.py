@@ -41,8 +41,8 @@ class ConversationTurn:
     """One turn of a conversation, to be stored when it passes the relevance gate.
 
     `role` is one of ROLES, `speaker` a name ("Mara"). `timestamp` is when it was said, None now.
-    `trust` "" is user, or agent for what an assistant or a tool said. The others are those of
-    RememberRequest.
+    `trust` "" is agent for what an assistant or a tool said, quoted for a text that its speaker
+    only quotes or pastes, else user. The others are those of RememberRequest.
     """
 
     role: str

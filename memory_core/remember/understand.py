@@ -13,6 +13,7 @@ from memory_core.gist.base import InputTurn
 from memory_core.gist.passthrough import PassthroughEncoder
 from memory_core.lifecycle import model_work
 from memory_core.records import NEVER, MemoryRecord, content_hash
+from memory_core.text import quoted
 from memory_core.text.importance import NORMAL
 from memory_core.text.names.entities import MOST
 from memory_core.text.sentiment import sentiment
@@ -35,7 +36,8 @@ def understand(
     importance; without it the importance is that of the wording alone. *encode* False: no model
     may see the memory.
     """
-    (gist,) = _rules.encode([InputTurn(memory.text, memory.speaker, memory.role)]).gists
+    role = "tool" if memory.trust in quoted.UNTRUSTED else memory.role  # content instructs nobody
+    (gist,) = _rules.encode([InputTurn(memory.text, memory.speaker, role)]).gists
     wording = NORMAL if gist.importance is None else gist.importance
     feeling = sentiment(memory.text)
     start, end = memory.valid_from, memory.valid_until

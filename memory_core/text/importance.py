@@ -6,7 +6,9 @@ import re
 from typing import Protocol
 
 from memory_core.records import MemoryRecord
-from memory_core.text.words import FILLER_WORDS, STOPWORDS, words
+from memory_core.text import quoted
+from memory_core.text.passages import sentences
+from memory_core.text.words import FILLER_WORDS, STOPWORDS, count_words, words
 
 NOVEL = 0.75
 """Importance of something plain that nothing in the store is like."""
@@ -162,15 +164,14 @@ def salience(text: str, role: str = "") -> tuple[float, str]:
     """How important *text* is by its wording, and the name of the rule that says so.
 
     correction and instruction 1.0; decision, rule, deadline, technical 0.85; normal 0.5; filler
-    0.15. What an assistant or a tool says corrects and
-    instructs nobody: with *role* assistant, system or tool those two do not apply. Novelty is the
-    caller's to judge.
+    0.15. What an assistant or a tool says, or a user quotes or pastes, corrects and instructs
+    nobody. Novelty is the caller's to judge.
     """
-    head = text[:2000]  # a rule that matters stands early; the bound keeps long pastes cheap
-    spoken = role not in ("assistant", "system", "tool")
-    if spoken and _corrects(head):
+    head = text[:MOST_CHARS]
+    own = quoted.own_words(text)[:MOST_CHARS] if role in quoted.SPEAKING else ""
+    if _corrects(own):
         return CORRECTION, "correction"
-    if spoken and _INSTRUCTION.search(head):
+    if _instructs(own):
         return INSTRUCTION, "instruction"
     if _is_filler(text):
         return FILLER, "filler"
@@ -181,6 +182,22 @@ def salience(text: str, role: str = "") -> tuple[float, str]:
     if not asks and _TECHNICAL_VERB.search(head) and _TECHNICAL_NOUN.search(head):
         return DECISION, "technical"
     return NORMAL, "normal"
+
+
+MOST_CHARS = 2_000
+"""Of a text that is judged: a rule that matters stands early, and long pastes stay cheap."""
+
+DIRECTIVE_WORDS = 40
+"""A longer sentence is a story or a specification, and no standing wish."""
+
+
+def _instructs(text: str) -> bool:
+    if not _INSTRUCTION.search(text):
+        return False
+    return any(
+        count_words(sentence) <= DIRECTIVE_WORDS and _INSTRUCTION.search(sentence)
+        for sentence in sentences(text)
+    )
 
 
 def _corrects(text: str) -> bool:

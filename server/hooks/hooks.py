@@ -124,9 +124,14 @@ class Hooks:
             return
         tags = [tag] if (tag := project_tag(payload)) else []
         try:
-            for part in self._parts(text):
+            for place, part in enumerate(self._parts(text)):
                 turn = ConversationTurn(
-                    role, part, session=_session(payload), tags=tags, client="hook"
+                    role,
+                    part,
+                    session=_session(payload),
+                    tags=tags,
+                    trust="quoted" if place and role == "user" else "",  # so much is pasted
+                    client="hook",
                 )
                 self._memory.observe(who, turn)
         except MemoryCoreError as problem:

@@ -63,6 +63,18 @@ def test_help_comes_with_what_the_user_always_wants(workshop: Memory) -> None:
     assert not any(others)
 
 
+def test_a_preference_that_is_only_quoted_is_none(workshop: Memory) -> None:
+    text = 'The catalogue says "we prefer nails to glue when we join two boards", nonsense.'
+    workshop.remember(ME, RememberRequest(text, role="user", session="wishes"))
+    pasted = RememberRequest("I prefer staples for boards.", role="user", trust="quoted")
+    workshop.remember(ME, pasted)
+    found = workshop.recall(ME, RecallRequest(HELP, k=10, explain=True))
+    why = {hit.memory.text: hit.why for hit in (*found.hits, *found.rejected)}
+    assert {text, pasted.text} <= set(why)
+    assert all("standing" not in why[each] for each in (text, pasted.text))
+    assert why[PREFERS]["standing"] == 2.0
+
+
 def test_what_was_done_is_not_answered_with_wishes(workshop: Memory) -> None:
     found = workshop.recall(ME, RecallRequest(PAST, k=8, explain=True))
     assert found.hits

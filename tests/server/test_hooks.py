@@ -138,6 +138,14 @@ def test_what_is_longer_than_a_memory_is_captured_in_parts(open_memory: Any) -> 
     assert [line for each in kept for line in each.text.strip().split("\n")] == lines
 
 
+def test_what_follows_the_first_part_of_a_long_prompt_is_pasted(open_memory: Any) -> None:
+    memory = open_memory(limits=LimitSettings(text_chars=300))
+    lines = [f"Paragraph {number} tells what the tide did that day." for number in range(12)]
+    Hooks(memory, lambda: NOW).answer(ME, event("UserPromptSubmit", "one", prompt="\n".join(lines)))
+    kept = sorted(memory.listing(ME, session="one"), key=lambda each: each.position)
+    assert [each.trust for each in kept] == ["user", "quoted"]
+
+
 @given(st.text(max_size=300), st.integers(2, 40))
 def test_parts_lose_nothing_and_keep_to_the_length(text: str, most: int) -> None:
     found = list(hooks.parts(text, most))

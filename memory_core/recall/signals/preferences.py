@@ -11,11 +11,13 @@ import numpy as np
 
 from memory_core.recall.candidates import Allowed, Candidates, Signal, with_neighbours
 from memory_core.recall.query import Cues
-from memory_core.records import ROLES
+from memory_core.records import ROLES, TRUSTS
 from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.view import View
+from memory_core.text import quoted
 from memory_core.text.importance import INSTRUCTION
 from memory_core.text.question import asks_for_help
+from memory_core.text.words import words
 
 STANDING = 2.0
 """What a standing preference ("always show units", "I prefer short answers") gains when help is
@@ -28,7 +30,8 @@ MOST = 10
 PREFERS = ("prefer", "bevorzug")
 """Terms, as the index has them, that mark a preference."""
 
-_HEARD = [ROLES.index(role) for role in ("assistant", "system", "tool")]
+_HEARD = [place for place, role in enumerate(ROLES) if role not in quoted.SPEAKING]
+_CONTENT = [TRUSTS.index(trust) for trust in quoted.UNTRUSTED]
 
 
 class Preferences(Signal):
@@ -49,17 +52,33 @@ class Preferences(Signal):
         """The gain of each candidate; None where no help is asked for."""
         if not asks_for_help(cues.query.text):
             return None
-        return STANDING * _preferences(view, cues)[found.rows].astype(np.float64)
+        standing = _preferences(view, cues)[found.rows]
+        standing &= ~_quoting(view, found.rows, standing)
+        return STANDING * standing.astype(np.float64)
 
 
 def _preferences(view: View, cues: Cues) -> Mask:
     """The valid rows that instruct, by their importance, or prefer, by their words.
 
-    What an assistant or a tool says is neither.
+    What an assistant or a tool says, or a user pastes, is neither.
     """
     columns = view.columns
     wanted = columns.importance >= INSTRUCTION
     for term in PREFERS:
         wanted[view.lexical.holders(term)] = True
-    found: Mask = cues.valid & wanted & ~np.isin(columns.role, _HEARD)
+    foreign = np.isin(columns.role, _HEARD) | np.isin(columns.trust, _CONTENT)
+    found: Mask = cues.valid & wanted & ~foreign
     return found
+
+
+def _quoting(view: View, rows: Rows, standing: Mask) -> Mask:
+    """True for those of *rows* that are *standing* by a word that they only quote."""
+    by_word = np.flatnonzero(standing & (view.columns.importance[rows] < INSTRUCTION))
+    memories = view.memories(rows[by_word])
+    quoting = np.zeros(len(rows), dtype=np.bool_)
+    for place in by_word.tolist():
+        memory = memories.get(int(rows[place]))
+        quoting[place] = memory is None or not any(
+            word.startswith(PREFERS) for word in words(quoted.claimed(memory))
+        )
+    return quoting
