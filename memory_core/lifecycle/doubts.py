@@ -126,12 +126,8 @@ def resolve(store: MemoryStore, who: Identity, older: str, newer: str, decision:
 
 
 def _decide(tx: Transaction, who: Identity, older: str, newer: str, decision: str) -> str:
-    """Write a decision, unless one of the two was forgotten or the pair was decided just now."""
     fields = tx.fold([older, newer])
-    decided = any(each.get("superseded_by") for each in fields.values())
-    decided |= tx.weight(newer, older, KEPT_BOTH) >= HOLDS
-    decided |= tx.weight(older, newer, DUPLICATE_OF) >= HOLDS
-    if decided or len(fields) < 2:
+    if len(fields) < 2 or any(each.get("superseded_by") for each in fields.values()):
         raise _unknown(older, newer)
     memories = [from_fields(fields[id]) for id in (older, newer)]
     done, changes = DECISIONS[decision](tx.now, *memories)

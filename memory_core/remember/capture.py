@@ -67,7 +67,7 @@ class Capture:
         text = relevance.without_recalled(said)
         if normalise.is_blank(text):
             return _skipped(said, ECHO)
-        if reason := relevance.gate(text):
+        if reason := relevance.gate(text, draft.memory.role):
             return _skipped(said, reason)
         if source := self._echoed(who, text):
             return _skipped(said, ECHO, source)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from memory_core.text import quoted, speech_acts
 from memory_core.text.passages import sentences
 from memory_core.text.words import content_words, count_words, is_plain, listed, words
 
@@ -32,12 +33,18 @@ _LOG = re.compile(
 _CODED = re.compile(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
 
 
-def gate(text: str) -> str:
-    """The reason not to capture *text*, "" when there is none.
+CONTENT_WORDS = 20
+"""So many words of another's text are worth keeping beside a request about them."""
+
+
+def gate(text: str, role: str = "") -> str:
+    """The reason not to capture *text*, said in *role*; "" when there is none.
 
     One of "too short", "only stopwords", "interruption", "system reminder", "stack trace", "log
-    lines", "encoded data", "structured data". Noise counts when it makes up most of the text: a
-    question about a stack trace passes.
+    lines", "encoded data", "structured data". Noise counts when it makes up most of the text. Or
+    the act of a text that states nothing (speech_acts): "question", "request", "courtesy", "offer",
+    "error message"; "supposition" when it only supposes. A question about CONTENT_WORDS of pasted
+    text, such as a stack trace, passes.
     """
     rest = text[:20_000]
     for name, stripped in (
@@ -54,7 +61,16 @@ def gate(text: str) -> str:
         return "too short"
     if not content_words(rest) or all(is_plain(word) for word in found):
         return "only stopwords"
-    return ""
+    return _says_nothing(rest, role)
+
+
+def _says_nothing(text: str, role: str) -> str:
+    """The act of the first sentence of *text* where none states anything, else ""."""
+    found = speech_acts.acts(quoted.own_words(text), role)
+    if speech_acts.STATEMENT in found or quoted.content_size(text) >= CONTENT_WORDS:
+        return ""
+    telling = [what for what in found if what != speech_acts.COURTESY]
+    return (telling or found or ["supposition"])[0]
 
 
 def _without_blocks(text: str) -> str:

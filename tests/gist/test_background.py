@@ -19,7 +19,7 @@ from memory_core import config
 from memory_core.enrichment.queue import EnrichmentTuning
 from memory_core.errors import DiskFull
 from memory_core.memory import Memory
-from memory_core.records import JOBS, Identity
+from memory_core.records import JOBS, Change, Identity
 from memory_core.remember import commit
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.runtime import Tuning
@@ -93,6 +93,14 @@ def says(memory: Memory, text: str) -> str:
     return receipt.id
 
 
+def says_little(memory: Memory) -> str:
+    """A turn that is captured and was judged to be of little importance."""
+    id = says(memory, "The radio plays in the kitchen.")
+    body = {"importance": 0.2}
+    memory._runtime.parts().store.commit(lambda tx: tx.append(Change("put", id, body)))
+    return id
+
+
 def talk(memory: Memory, count: int) -> list[str]:
     return [says(memory, f"Note {n} on the apple tree, the one by the gate.") for n in range(count)]
 
@@ -100,7 +108,7 @@ def talk(memory: Memory, count: int) -> list[str]:
 def test_late_importance_reaches_what_has_moved_on(opened: Opened, server: Any) -> None:
     """A judge that comes late finds the memory wherever it is."""
     memory = opened(batch_turns=50)
-    unkept, kept = says(memory, "Good morning Jonas, how are you?"), says(memory, "The pump hums.")
+    unkept, kept = says_little(memory), says(memory, "The pump hums.")
     talk(memory, 21)
     memory.sweep(ME)
     assert memory.get(ME, unkept).retired_at is not None
@@ -114,7 +122,7 @@ def test_late_importance_reaches_what_has_moved_on(opened: Opened, server: Any) 
 
 def test_late_importance_below_the_bound_brings_nothing_back(opened: Opened, server: Any) -> None:
     memory = opened(batch_turns=50)
-    unkept = says(memory, "Good morning Jonas, how are you?")
+    unkept = says_little(memory)
     talk(memory, 21)
     memory.sweep(ME)
     server.say = lambda data: answer(data, importance=0.4)

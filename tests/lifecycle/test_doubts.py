@@ -10,8 +10,7 @@ from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.lifecycle.doubts import DECISIONS
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Change, Hit, Identity
-from memory_core.relations.duplicates import DOUBTS
+from memory_core.records import Hit, Identity
 from memory_core.remember.request import RememberRequest
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
@@ -46,10 +45,6 @@ def shown(memory: Memory, as_of: str = "") -> dict[str, str]:
     """The ids that a recall returns, best first, and by which each is doubted."""
     found = memory.recall(ME, RecallRequest("when is the standup of the harbour team", as_of=as_of))
     return {each.memory.id: each.doubted_by for each in found.hits}
-
-
-def write(memory: Memory, change: Change) -> None:
-    memory._runtime.parts().store.commit(lambda tx: tx.append(change))
 
 
 def decision_of(memory: Memory, id: str) -> int:
@@ -142,14 +137,6 @@ def test_keep_both_ends_the_doubt_for_good_and_is_undone(
     assert listed(again) == [pair]
 
 
-def test_the_newer_comes_first_until_both_are_kept(memory: Memory, pair: tuple[str, str]) -> None:
-    old, new = pair
-    question = RecallRequest(OLD)
-    assert [each.memory.id for each in memory.recall(ME, question).hits] == [new, old]
-    memory.resolve(ME, old, new, "keep-both")
-    assert [each.memory.id for each in memory.recall(ME, question).hits] == [old, new]
-
-
 def test_kept_both_stays_so_when_it_is_imported_elsewhere(
     memory: Memory, open_memory: Any, pair: tuple[str, str]
 ) -> None:
@@ -210,25 +197,6 @@ def test_a_decision_is_made_once(memory: Memory, pair: tuple[str, str], decision
     assert memory._runtime.parts().store.journal.last() == before
 
 
-@pytest.mark.parametrize("first", DECISIONS)
-def test_of_two_decisions_at_once_one_is_written(
-    memory: Memory, pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch, first: str
-) -> None:
-    store = memory._runtime.parts().store
-    commit = store.commit
-
-    def after_another(build: Any) -> Any:
-        monkeypatch.setattr(store, "commit", commit)
-        memory.resolve(ME, *pair, first)
-        return commit(build)
-
-    monkeypatch.setattr(store, "commit", after_another)
-    with pytest.raises(NotFound):
-        memory.resolve(ME, *pair, "older-holds" if first == "newer-holds" else "newer-holds")
-    sources = [each.source for id in pair for each in memory.history(ME, id)]
-    assert {each for each in sources if each.startswith("review: ")} == {f"review: {first}"}
-
-
 def test_only_the_owner_or_an_admin_decides(memory: Memory, pair: tuple[str, str]) -> None:
     assert listed(memory, OTHER) == [pair]
     with pytest.raises(ScopeDenied):
@@ -282,25 +250,6 @@ def test_a_doubt_passes_to_what_replaces_the_memory_that_doubts(
     assert (listed(memory), hit(memory, old).doubted_by) == ([], "")
     memory.undo_change(ME, new, memory.history(ME, new)[-1].seq)
     assert listed(memory) == [pair]
-
-
-def test_a_doubt_does_not_pass_to_what_was_said_before(
-    memory: Memory, clock: Any, pair: tuple[str, str]
-) -> None:
-    old, new = pair
-    said_before = memory.remember(ME, RememberRequest("Standup at eight.", when="2024-05-01")).id
-    write(memory, Change("put", new, {"superseded_by": said_before, "superseded_at": clock.now}))
-    assert (listed(memory), hit(memory, old).doubted_by) == ([], "")
-
-
-def test_no_mark_names_a_memory_that_the_reader_may_not_read(memory: Memory, clock: Any) -> None:
-    shared = tell(memory, clock, "The canteen serves soup.", scope="team")
-    private = tell(memory, clock, "The canteen closed.")
-    write(memory, Change("link", private, {"b": shared, "kind": DOUBTS, "weight": 1.0}))
-    assert memory.doubted(ME, [shared])[shared][0] == private
-    assert memory.doubted(OTHER, [shared]) == {}
-    assert memory.recall(OTHER, RecallRequest(shared)).hits[0].doubted_by == ""
-    assert listed(memory, OTHER) == []
 
 
 def test_as_of_shows_the_doubts_of_that_day(

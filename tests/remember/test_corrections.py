@@ -27,6 +27,35 @@ def test_a_correction_in_speech_marks_what_it_corrects(memory: Memory) -> None:
     assert (last.actor, last.source) == ("me", "correction")
 
 
+MOVED = "Actually Mara lives in Linz now."
+
+
+@pytest.mark.parametrize(
+    ("text", "role", "trust"),
+    [
+        (MOVED, "", "agent"),  # an assistant that remembers by the tool
+        (MOVED, "assistant", "agent"),
+        (MOVED, "user", "quoted"),
+        ('Her sister wrote "actually Mara lives in Linz now", is that so.', "user", "user"),
+    ],
+)
+def test_only_a_user_corrects_what_a_user_said(
+    memory: Memory, text: str, role: str, trust: str
+) -> None:
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz.", role="user", trust="user")).id
+    memory.remember(ME, RememberRequest(text, role=role, trust=trust))
+    assert memory.get(ME, old).superseded_by == ""
+    own = "No, actually Mara lives in Linz."
+    new = memory.remember(ME, RememberRequest(own, role="user", trust="user")).id
+    assert memory.get(ME, old).superseded_by == new
+
+
+def test_a_user_corrects_what_an_agent_remembered(memory: Memory) -> None:
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz.")).id
+    new = memory.remember(ME, RememberRequest(MOVED, role="user", trust="user")).id
+    assert memory.get(ME, old).superseded_by == new
+
+
 def test_the_newest_valid_one_comes_first_and_the_older_one_with_as_of(
     memory: Memory, clock: Any
 ) -> None:
