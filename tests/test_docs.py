@@ -54,6 +54,13 @@ NOT_RUN = {
     "anamnesis evaluate beam_chats/ --format beam": "the user's own copy of BEAM",
     "anamnesis evaluate longmemeval_s.json --no-baselines": "the user's own copy of LongMemEval",
     "anamnesis evaluate locomo10.json --pooled --misses 20": "the user's own copy of LoCoMo",
+    **dict.fromkeys(
+        (
+            "anamnesis evaluate tests/evals/data/beliefs.json --format beliefs",
+            "anamnesis evaluate tests/evals/data/beliefs_held.json --format beliefs",
+        ),
+        "takes half a minute; tests/evals/test_beliefs.py plays a quarter of it",
+    ),
 }
 """Commands that no test here runs, and why. Prefixes of clients and scripts are below."""
 NOT_RUN_PREFIXES = {

@@ -199,7 +199,7 @@ def _read(text: str) -> Sentence:
         frozenset(cues),
         frozenset(match[1] or match[2] for match in lexicon.NEGATED.finditer(lowered)),
         asserts=not (lexicon.COURTESY.search(lowered) or lexicon.UNSURE.search(lowered)),
-        reports=not cues and _reports(lowered, tokens),
+        reports=cues <= lexicon.REPORTS and _reports(lowered, tokens),
         value=_value(lowered),
     )
 
@@ -334,9 +334,16 @@ def _turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
         return False
     if _passive(then) != _passive(now):
         return False
+    if len(kept) == 2 and _adjacent(then, kept) != _adjacent(now, held):
+        return False
     if len(kept) > 2 and _is_rotated(kept, held) and not _compares(then, now):
         return False
     return any(not same_word(a, b) for a, b in zip(kept, held, strict=True))
+
+
+def _adjacent(sentence: Sentence, pair: Sequence[str]) -> bool:
+    """True for "the Kahoot account", which is no reversal of "the account at Kahoot"."""
+    return tuple(pair) in set(itertools.pairwise(sentence.tokens))
 
 
 def _compares(then: Sentence, now: Sentence) -> bool:

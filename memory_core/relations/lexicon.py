@@ -129,7 +129,7 @@ NEGATED = re.compile(
 """A word that is denied, or of which something is said that is over: "the shed was too damp"."""
 
 ADDS = re.compile(
-    r"\b(?:also|too(?=\W*$)|as well|another|an? (?:second|third)|additional(?:ly)?|in addition"
+    r"\b(?:also|too(?! \w)|as well|another|an? (?:second|third)|additional(?:ly)?|in addition"
     r"|besides|one more|auch|ebenfalls|zusätzlich|außerdem|noch ein\w*|weitere[rsnm]?"
     r"|ein\w* zweite[rsnm]?)\b"
 )

@@ -1,7 +1,12 @@
-"""The command `evaluate`: measures recall on labelled conversations and prints the figures."""
+"""The command `evaluate`: measures recall on labelled conversations and prints the figures.
+
+It also measures what the memory believes, on a file of corrections, true pairs and poisonings.
+"""
 
 from __future__ import annotations
 
+import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +63,7 @@ def _moved(name: str, script: str, **more: Any) -> Callable[[Decorated], Decorat
     default="auto",
     show_default=True,
     metavar="NAME",
-    help="auto, locomo, beam, longmemeval, dialogue or pairs.",
+    help="auto, locomo, beam, longmemeval, dialogue, pairs or beliefs.",
 )
 @click.option("--pooled", is_flag=True, help="All conversations in one store.")
 @click.option(
@@ -95,8 +100,11 @@ def evaluate(
 
     FILE is a labelled conversation, a BEAM folder or a list of questions; by default the project's
     own dialogue. Fresh stores are measured; your own memories are asked only with --own-store.
+    With --format beliefs, FILE holds cases of what is out of date and what still holds.
     """
     paths = [Path(name) for name in files]
+    if layout == "beliefs":
+        return _beliefs(call.settings, paths, misses)
     if own_store:
         report = _own_store(call, paths, top, seed)
     else:
@@ -148,10 +156,7 @@ def _fresh_stores(
     embedder = choose(settings)
 
     def open_store(folder: Path) -> Memory:
-        # no run may begin while questions are asked, and no labelled set is sent to a model
-        still = settings.consolidation.model_copy(update={"automatic": False})
-        own = {"data_dir": folder, "encoder": "passthrough", "consolidation": still}
-        return Memory(settings.model_copy(update=own), embedder=embedder)
+        return Memory(_unattended(settings, folder), embedder=embedder)
 
     with console.progress("evaluate") as move:
         return runner.evaluate(
@@ -163,6 +168,49 @@ def _fresh_stores(
             progress=move,
             seed=seed,
         )
+
+
+def _unattended(settings: Settings, folder: Path) -> Settings:
+    """*settings* for a store in *folder* where no run begins by itself and no model reads."""
+    still = settings.consolidation.model_copy(update={"automatic": False})
+    own = {"data_dir": folder, "encoder": "passthrough", "consolidation": still}
+    return settings.model_copy(update=own)
+
+
+def _beliefs(settings: Settings, files: Sequence[Path], misses: int) -> Outcome:
+    """Play the cases of the one file to a fresh store, with the server's answers to hooks."""
+    from memory_core.evaluation import beliefs
+    from memory_core.memory import Memory
+    from server.hooks.hooks import Hooks
+
+    if len(files) != 1:
+        raise InvalidInput("--format beliefs reads one file", "name one file of cases")
+    cases = beliefs.read(files[0])
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Memory(_unattended(settings, Path(folder))) as memory,
+        console.progress("evaluate") as move,
+    ):
+        memory.wait_ready(READY_SECONDS)
+        hooks = Hooks(memory, time.time)
+        score = beliefs.evaluate(cases, memory, hooks.answer, time.time(), move)
+    data = score.to_dict(misses)
+    return Outcome(data, _believed(data))
+
+
+def _believed(data: Mapping[str, Any]) -> str:
+    """A row for every figure, then the cases that it missed, where they were asked for."""
+    rows = [
+        (name, each["share"], f"{each['held']}/{each['of']}")
+        if "share" in each
+        else (name, each["mean"], f"mean of {each['of']}")
+        for name, each in data.items()
+    ]
+    parts = [console.table(("figure", "share", "held"), rows)]
+    for name, each in data.items():
+        if each.get("missed"):
+            parts.append("\n".join([f"missed ({name})", *(f"  {case}" for case in each["missed"])]))
+    return "\n\n".join(parts)
 
 
 def _own_store(call: Invocation, files: Sequence[Path], k: int, seed: int) -> Report:

@@ -132,6 +132,43 @@ def test_the_own_store_answers_and_keeps_nothing(settings: Settings, tmp_path: P
         measured("--own-store")
 
 
+BELIEFS = {
+    "background": ["My aunt keeps bees."],
+    "corrections": [
+        {
+            "kind": "sold", "old": "I drive a Volvo.", "new": "I sold the Volvo and drive a Saab.",
+            "old_days": 90, "new_days": 5, "question": "Which car do I drive?",
+        }
+    ],
+    "capture": [{"by": "user", "text": "go on", "keep": True}],
+    "hooks": {
+        "corpus": [{"text": "The boiler code is 27.", "days": 9}],
+        "prompts": [{"prompt": "what is the boiler code?", "relevant": ["The boiler code is 27."]}],
+    },
+}  # fmt: skip
+
+
+def test_cases_of_beliefs_are_played_to_a_fresh_store(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "cases.json"
+    file.write_text(json.dumps(BELIEFS), encoding="utf-8")
+    outcome = measured(str(file), "--format", "beliefs", "--misses", "3")
+    for stage in ("at write", "after sleep"):
+        figure = outcome.data[f"corrections: current first, {stage}"]
+        assert figure == {"share": 1.0, "held": 1, "of": 1, "missed": []}
+    assert outcome.data["capture: recall"]["missed"] == ["go on"]
+    assert outcome.data["hooks: characters where something is told"]["of"] == 1
+    first, *_ = [line for line in outcome.text.splitlines() if "current first" in line]
+    assert first.split()[-2:] == ["1.000", "1/1"]
+    assert "missed (capture: recall)\n  go on" in outcome.text
+    assert not settings.data_dir.exists()
+
+
+@pytest.mark.parametrize("names", [(), ("a.json", "b.json"), ("absent.json",)])
+def test_beliefs_need_one_file_of_cases(names: tuple[str, ...], tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"one file|no JSON file"):
+        measured("--format", "beliefs", *(str(tmp_path / name) for name in names))
+
+
 @pytest.mark.parametrize(
     ("words", "script"),
     [
