@@ -135,7 +135,9 @@ class Found:
 
 def signals_change(text: str) -> bool:
     """True when *text* holds a word of change or a value; the rest need not be compared."""
-    return any(each.cues or each.denied or each.value for each in _sentences(text))
+    return any(
+        each.cues or each.denied or each.value or _measures(each) for each in _sentences(text)
+    )
 
 
 def change(older: str, newer: str, rare: Rare) -> Found | None:
@@ -161,10 +163,15 @@ def repeats(a: str, b: str) -> bool:
     A word of change in only one of them, another order, or other words in the same places.
     """
     one, two = _sentences(a), _sentences(b)
-    cues, others = ({cue for each in some for cue in each.cues} for some in (one, two))
-    if cues != others or turned_round(a, b):
+    if _cues(one) != _cues(two) or turned_round(a, b):
         return False
     return not any(_substituted(then, now) for then in one for now in two)
+
+
+def _cues(some: Iterable[Sentence]) -> set[str]:
+    """The words of change of *some*; "has been moved" counts as "moved"."""
+    cues = {cue for each in some for cue in each.cues}
+    return {cue for cue in cues if not cues.intersection(cue.split()) - {cue}}
 
 
 def turned_round(older: str, newer: str) -> bool:
@@ -189,7 +196,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
 def _read(text: str) -> Sentence:
     lowered = text.casefold().replace("’", "'").strip()
     tokens = tuple(word.removesuffix("'s") for word in words(lowered))
-    cues = {word for word in tokens if word in _CHANGE}
+    cues = {word for word in tokens if word in _CHANGE or _is_again(word)}
     cues |= {match.group() for match in lexicon.PHRASES.finditer(lowered)}
     content = {word for word in tokens if _says_what(word)} | {*_VERSION.findall(lowered)}
     return Sentence(
@@ -204,9 +211,16 @@ def _read(text: str) -> Sentence:
     )
 
 
+def _is_again(word: str) -> bool:
+    """True for "relicensed" and "umgestellt", which no list holds all of."""
+    return lexicon.AGAIN.fullmatch(word) is not None and word not in lexicon.NOT_AGAIN
+
+
 def _says_what(word: str) -> bool:
     """True for a word that can name a thing: no function word, no time, no plain number."""
     if len(word) < 2 or word in lexicon.STOP or word in _CHANGE or word in lexicon.NO_SUBJECT:
+        return False
+    if _is_again(word):
         return False
     return not word[0].isdigit() or "." in word or any(char.isalpha() for char in word)
 
@@ -242,7 +256,7 @@ def _compared(then: Sentence, now: Sentence, rare: Rare, *, long: bool) -> str:
     fresh = (now.cues | _denied(then, now)) - then.cues
     if long:
         fresh -= _WEAK_ONLY
-    revalued = _revalued(then, now)
+    revalued = _revalued(then, now) or _remeasured(then, now, shared)
     if not fresh and not revalued:
         return ""
     known = [pair for pair in shared if rare(pair[0]) and rare(pair[1])]
@@ -398,6 +412,29 @@ def _revalued(then: Sentence, now: Sentence) -> bool:
     return not _adds(then, now) and not lexicon.PAST.search(then.lowered)
 
 
+def _remeasured(then: Sentence, now: Sentence, shared: Pairs) -> bool:
+    """True when *now* repeats what *then* is about, with another number of the same unit."""
+    if len({word for word, _ in shared}) < len(then.content) or then.reports or _adds(then, now):
+        return False
+    if _days(then) != _days(now) or _different_things(then, now, shared):
+        return False
+    one, two = _measures(then), _measures(now)
+    return any(two.get(unit, number) != number for unit, number in one.items())
+
+
+def _measures(sentence: Sentence) -> dict[str, str]:
+    """The numbers of a sentence, by the word that follows each."""
+    return {
+        unit: number
+        for number, unit in itertools.pairwise(sentence.tokens)
+        if number[0].isdigit() and unit[0].isalpha() and unit not in lexicon.STOP | _DAYS
+    }
+
+
+def _days(sentence: Sentence) -> set[str]:
+    return {word.rstrip("s") for word in sentence.tokens} & _DAYS
+
+
 def _shared(then: Sentence, now: Sentence) -> Pairs:
     """The content words of *then*, each with its form in *now*."""
     return [
@@ -449,6 +486,12 @@ def _only_modifies(sentence: Sentence, word: str, known: Collection[str]) -> boo
     if owned:
         return not _held(set(words(rest)[:2]), known)
     tokens = (*sentence.tokens, "", "")
+    if any(
+        prefix in ("of", "von") and head in sentence.content and not _held({head}, known)
+        for head, prefix, *rest in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
+        if word in rest
+    ):
+        return True
     return any(
         token == word
         and head in sentence.content
@@ -467,7 +510,13 @@ def _same_verb(then: Sentence, now: Sentence) -> bool:
 
 
 def _same_sort(then: Sentence, now: Sentence) -> bool:
-    """True when both hold a day, a part of the day or a number, and not the same."""
+    """True when both hold a day, a part of the day, a number or a place, and not the same."""
+    there, here = (
+        {place for place in _PLACE.findall(each.lowered) if _says_what(place)}
+        for each in (then, now)
+    )
+    if there and here and not _held(there, now.tokens) and not _held(here, then.tokens):
+        return True
     for sort in (_DAYS, lexicon.DAY_PARTS):
         one, two = ({word.rstrip("s") for word in each.tokens} & sort for each in (then, now))
         if one and two and one != two:

@@ -29,8 +29,8 @@ STRONG = listed(
     overhauled refactored repainted repurposed remarried engaged graduated transitioned onboarded
     offboarded superseded superseding supersedes replacement moves switches obsolete outdated
     finished completed resolved fixed wrapped launched reopened arrived discharged recovered donated
-    gifted rehomed vacated evicted sublet scratch misspoke formerly previously henceforth hereafter
-    weaned swore
+    gifted rehomed married repaired cured healed squashed hiked vacated evicted sublet scratch
+    misspoke formerly previously henceforth hereafter weaned swore
 
     jetzt nun inzwischen mittlerweile nunmehr neuerdings seitdem seither verschoben verschieben
     verlegt verlegen gelegt vorverlegt vorgezogen umgezogen gezogen weggezogen ausgezogen eingezogen
@@ -46,17 +46,31 @@ STRONG = listed(
     zurückgekehrt zurückgezogen pensioniert befördert versetzt abgelöst aufgelöst umgebaut umgeräumt
     geräumt umgeschrieben gestrichen aufgegeben verworfen storniert abgesagt umgebucht umgemeldet
     umentschieden umdisponiert gelöscht entfernt erledigt abgeschlossen abgelaufen ausgelaufen
-    behoben hinfällig überholt rückgängig zugemacht dichtgemacht vorbei ehemalige ehemaliger"""
+    behoben repariert geheilt gesperrt gewachsen geschrumpft hinfällig überholt rückgängig zugemacht
+    dichtgemacht vorbei ehemalige ehemaliger"""
 )
 WEAK = listed(
     """went gone picked found born booked taken taking again new newer latest settled brought given
     passed left started starts starting begun began changing change stopped stop stopping quit
     dropped drop closes finally push pushed cut become becomes joined turned switching switch moving
-    ended ends decided handed put gave got lost bought stepped pulled ran dead rather over
+    ended ends decided handed put gave got lost bought stepped pulled dead rather over different
 
-    mehr doch wieder erst neu neue neuer neues neuen neuem sondern gekauft fertig früher"""
+    mehr doch wieder erst neu neue neuer neues neuen neuem sondern gekauft fertig früher gestellt
+    gehängt gebracht gekommen gegangen"""
 )
 """Words that as often say nothing of a change."""
+
+AGAIN = re.compile(r"re[a-z]{4,}ed|(?:um|weg)ge[a-zäöüß]{3,}(?:t|en)")
+"""Verbs that say that something was done anew or away, as a whole word: "relicensed"."""
+
+NOT_AGAIN = frozenset(
+    listed(
+        """received required related reported released reached remembered recommended requested
+        reviewed repeated rejected refused regarded relaxed remained reserved respected responded
+        resulted retained revealed rewarded recorded referred rendered rented reminded resembled
+        realised realized regretted relieved resented reacted"""
+    )
+)
 
 NOW = frozenset(
     listed(
@@ -86,7 +100,7 @@ PHRASES = re.compile(
     r"|in place of|in favou?r of|as opposed to|would rather|'d rather|rather have|rather not"
     r"|(?:bored|sick|tired) of|fed up|was wrong|were wrong|i meant|scratch that|strike that"
     r"|(?:is|are|'s|has|have) gone|is over|(?:is|are) (?:now )?done|not true any ?more"
-    r"|new (?:convention|rule|policy|owner)|turns out|turned out|fell through"
+    r"|new (?:convention|rule|policy|owner)|an extension|turns out|turned out|fell through|got over"
     r"|t[ao]k(?:e|es|ing|en) over|took over|t[ao]ken? (?:on|up)|took (?:on|up)|in charge|on leave"
     r"|off \w+'s hands|hand(?:ed)? (?:over|in|back)|notice at|laid off|let go|made redundant"
     r"|stepp?(?:ed|ing) down|signed (?:up|off)|(?:dropped|pulled|backed|moved|cut) out"
@@ -94,6 +108,7 @@ PHRASES = re.compile(
     r"|br(?:oke|eaking|oken) up|split up|part(?:ed)? ways|passed away|moved (?:in|on|up)"
     r"|go(?:es|ing)? by|(?:went|gone) (?:up|down|live)|went from|down to|up to|brought forward"
     r"|called off|phased out|wound down|shuts? down|(?:switched|turned) off|r[au]n out|worn out"
+    r"|(?:has|have) been \w+(?:ed|en|set|put|cut|sold|built)|nur noch"
     r"|swapped out|back (?:to|in|at|on|with|from)"
     rf"|let {_FEW}go|(?:pulled|took|taken|moved?) {_FEW}(?:off|out of|away from)"
     rf"|(?:haven't|hasn't) {_FEW}since|without a \w+ (?:for|since)|stopped \w+ing"
@@ -123,7 +138,8 @@ SINCE = re.compile(r"^(?:since|from|as of|starting|effective|ab|seit) |^these da
 """Of those, what only says since when."""
 
 NEGATED = re.compile(
-    r"\b(?:not|no|nicht|kein\w{0,2}) (?:the |in |at |on |im |am )?([^\W\d_]\w+)"
+    r"(?:\b(?:not|no|nicht|kein\w{0,2})|n't) (?:the |in |at |on |im |am |any |need |have |use |eat"
+    r" |drink |want )?([^\W\d_]\w+)"
     r"|\b([^\W\d_]\w+) (?:was|were|war|waren)(?:n't| not| too| zu| nicht)\b"
 )
 """A word that is denied, or of which something is said that is over: "the shed was too damp"."""
@@ -145,20 +161,21 @@ TEMPORARY = re.compile(
     r"\b(?:today|tonight|tomorrow|this (?:once|time|week|weekend|morning|afternoon|evening|month)"
     rf"|this {_WEEKDAY}|(?:next|on) {_WEEKDAY} only|only (?:today|tomorrow|this|on|for)|{_UNTIL}"
     r"|for now|for the (?:moment|time being|night|day|week|weekend)|temporar\w+|exceptionally"
-    r"|for once|as an exception|one-off|during \w+|in the meantime|meanwhile|while \w+"
+    r"|for once|as an exception|one-off|during \w+|in the meantime|meanwhile|(?<!\ba )while \w+"
     r"|for (?:a|one|two|three|the next) (?:days?|weeks?|months?|few \w+)"
     r"|heute|morgen|ausnahmsweise|vorübergehend|diese (?:woche|nacht)|dieses (?:wochenende|mal)"
     rf"|diesmal|diesen (?:monat|{_WOCHENTAG})|bis (?:morgen|zum \w+|{_WOCHENTAG})|fürs erste"
     r"|zurzeit|momentan|solange|während|einmalig|bis auf weiteres|vertretungsweise)\b"
 )
 BRIEF = re.compile(
-    rf"\b(?:just|only|exceptionally|temporar\w+|{_UNTIL}|while|for now|once|during|nur|bis|während"
-    r"|ausnahmsweise|einmalig|vorübergehend|diesmal)\b"
+    rf"\b(?:just|only|exceptionally|temporar\w+|{_UNTIL}|(?<!\ba )while|for now|once|during"
+    r"|nur|bis|während|ausnahmsweise|einmalig|vorübergehend|diesmal)\b"
 )
 """Words that limit even a change that is complete."""
 
 LASTING = re.compile(
     r"\b(?:as of|since|from|starting|effective|ab|seit) (?:today|this|heute|diese\w*)\b"
+    r"|\b(?:exten(?:ded|sion)|renew(?:ed|al)|(?:frist)?verlänger(?:t|ung))\b"
 )
 UNSURE = re.compile(
     r"\?|\b(?:if|would(?! rather| prefer| like)|might|maybe|perhaps|could|thinking (?:of|about)"
@@ -207,14 +224,14 @@ NO_SUBJECT = frozenset(
     listed(
         """day days week weeks month months year years hour hours minute minutes euro euros dollar
         dollars pound pounds percent clock uhr tag tage tagen woche wochen monat monate jahr jahre
-        stunde stunden minuten user users nutzer nutzerin people thing things time times
-        monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
+        stunde stunden minuten user users nutzer nutzerin people thing things time times monday
+        tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
         freitag samstag sonntag january february march april may june july august september october
         november december januar februar märz mai juni juli oktober dezember morning afternoon
-        evening night weekend today please bitte always only really very much many lot one two
-        help helping helps love loves loving like likes liking enjoy enjoys hate hates make makes
-        making feel feels feeling keep keeps keeping look looks looking think thinking know knowing
-        see seeing want wants wanted need needs try trying tried share sharing support supporting
+        evening night weekend today please bitte always only really very much many lot one two help
+        helping helps love loves loving like likes liking enjoy enjoys hate hates make makes making
+        feel feels feeling keep keeps keeping look looks looking think thinking know knowing see
+        seeing want wants wanted need needs try trying tried share sharing support supporting
         supportive inspire inspired inspiring inspiration journey dream dreams passion passionate
         challenge challenges tough hard rewarding important special fun awesome amazing positive
         motivated motivation excited exciting proud powerful beautiful nice good great best better
@@ -237,7 +254,7 @@ STOP = (
             """its it's i'm i've we've they've his her their ours dich meinem meinen meiner meines
             unser unsere unseren unserem unserer seinen ihre ihren hatten bist waren wurde wurden
             worden können muss müssen soll will möchte zur zum beim unter durch kein keine keinen
-            keinem selbst hier dort jeden jede jeder jedes dieses etwa"""
+            keinem selbst hier dort jeden jede jeder jedes dieses etwa ins ans aufs"""
         )
     )
 )
@@ -259,8 +276,8 @@ LEAVING = re.compile(r"\b(?:from|off|von|aus) (?:the |my |our |der |dem )?([^\W\
 CARRIERS = frozenset(
     listed(
         """account accounts contract subscription membership plan lease licence license lesson
-        lessons class classes course courses company team firm job role app abroad away together
-        back off abo vertrag konto mitgliedschaft kurs firma stelle"""
+        lessons class classes course courses company team firm job role position post app abroad
+        away together back off abo vertrag konto mitgliedschaft kurs firma stelle"""
     )
 )
 """Objects that stand for what they are with: "the contract with ...", "my ... account"."""
@@ -277,8 +294,8 @@ DAY_PARTS = frozenset(
 )
 NUMERALS = frozenset(
     listed(
-        """two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
-        zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig"""
+        """two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty zwei
+        drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig"""
     )
 )
 

@@ -37,6 +37,10 @@ CHANGED = [
     ("The choir meets in the crypt.", "The choir will be in the town hall.", VALUE),
     ("The ferry leaves at 9:30.", "The ferry leaves at 10:15.", VALUE),
     ("The parrot is called Kim.", "The parrot is called Pip.", VALUE),
+    ("The queue holds 40 jobs.", "We let the queue hold 60 jobs.", VALUE),
+    # verbs that no list holds all of
+    ("The tool is licensed under the GPL.", "The tool got relicensed under the MIT terms.", "got"),
+    ("The lamp in the hall flickers.", "The lamp in the hall has been fixed.", "has been fixed"),
     # the same words, turned round
     ("Lena mentors Max.", "Max mentors Lena.", ORDER),
     ("User prefers mail over phone calls.", "User prefers phone calls over mail.", ORDER),
@@ -55,6 +59,7 @@ def test_a_change_is_found_and_named(older: str, newer: str, reason: str) -> Non
 BOTH_TRUE = [
     # another thing
     ("Invoice 17 is open.", "Invoice 18 was cancelled."),
+    ("Meter reading in May: 40 kWh.", "Meter reading in June: 60 kWh."),
     ("The upper hinge is loose.", "The lower hinge was replaced."),
     ("My sister Eva lives in Kiel.", "My cousin Eva moved to Bonn."),
     # a part of the thing, or what belongs to it
@@ -62,6 +67,7 @@ BOTH_TRUE = [
     ("The release is on Monday.", "The release notes are finished."),
     ("My wife is called Ada.", "My wife's mother moved in with us."),
     ("Our office is in Lyon.", "Our office got new chairs."),
+    ("The report is due on 5 March.", "The first draft of the report is done."),
     # another attribute
     ("The API uses OAuth.", "The API returns JSON now."),
     ("Wir haben eine Katze.", "Die Katze frisst jetzt anderes Futter."),
@@ -127,6 +133,7 @@ def test_in_long_texts_a_weak_word_is_not_enough() -> None:
     [
         ("I take tea with milk.", "I take my tea with milk.", True),
         ("I take tea with milk.", "I no longer take tea with milk.", False),
+        ("The lamp was fixed.", "The lamp has been fixed.", True),
         ("The key is in the top drawer.", "The key is in the bottom drawer.", False),
         ("Lena mentors Max.", "Max mentors Lena.", False),
     ],
