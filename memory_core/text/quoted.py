@@ -75,7 +75,7 @@ def own_words(text: str) -> str:
 
 
 def _without_content(text: str) -> str:
-    if not _MAY_QUOTE.search(text):
+    if not _MAY_QUOTE.search(text) and not _REWORKING.search(text[:_REQUEST_CHARS]):
         return text
     kept = "\n".join(_own_lines(text))
     kept = _without_quotations(kept)
@@ -99,6 +99,7 @@ _FORWARDED = re.compile(
     r"|Weitergeleitete Nachricht)",
     re.IGNORECASE,
 )
+_ANSWERED = re.compile(r"\s*(?:Re|RE|Fwd?|FW|FWD|AW|WG): ")
 _ATTRIBUTION = re.compile(r"\s*(?:On|Am) [^\n]{3,150}\b(?:wrote|schrieb\b[^\n]{0,80}):\s*$")
 _LETTER = re.compile(
     r"\s*(?:(?:kind|best|warm) (?:regards|wishes)|regards|yours (?:sincerely|truly|faithfully)"
@@ -179,7 +180,7 @@ def _is_pasted(line: str) -> bool:
 def _pasted_from(lines: list[str]) -> int:
     """The place of the first line of a mail, or of a page under its address; else their number."""
     for place, line in enumerate(lines):
-        if _FORWARDED.match(line):
+        if _FORWARDED.match(line) or (_ANSWERED.match(line) and len(lines) > 1):
             return place
         if _HEADER.match(line) and any(map(_MAIL_ONLY.match, lines[place : place + 6])):
             return place
@@ -266,8 +267,10 @@ _JUDGES = re.compile(
 _BROUGHT = re.compile(
     rf"\b(?:(?:here(?:'s| is| are| comes?)|this is|below is|got|received|see|from|according to|hier"
     rf" (?:ist|sind|kommt)|das ist|bekommen|laut)\b[^\n]{{0,100}}?\b{_TEXT}"
-    rf"|(?:got|received|bekommen|found|read|wrote|gefunden|gelesen"
-    rf"|geschrieben)\b[^\n]{{0,100}}?\b(?:{_TEXT}|this|following"
+    rf"|(?:got|received|sent|forwarded|shared|posted|copied|pasted|found|read|wrote|bekommen"
+    rf"|gefunden"
+    rf"|gelesen|geschrieben|geschickt|weitergeleitet|gepostet"
+    rf"|kopiert)\b[^\n]{{0,100}}?\b(?:{_TEXT}|this|following"
     rf"|dies\w{{0,2}}|folgend\w*)|for example|e\.g|zum beispiel|z\.b)\b",
     re.IGNORECASE,
 )
@@ -280,7 +283,8 @@ _OF_ONES_OWN = re.compile(
 )
 _SAYS = re.compile(
     r"\b(?:says?|said|states?|stated|reads?|wrote|writes|claims?|claimed|told (?:me|you|us)|replied"
-    r"|answered|asked|sagt|sagte|schreibt|schrieb|steht|meint|meinte|antwortete|behauptet)"
+    r"|answered|asked|sagt|sagte|schreibt|schrieb|meint|meinte|antwortete|behauptet"
+    r"|(?:hier|da|dort|darin|es) steht|steht(?= (?:hier|da|dort|darin)$))"
     r"(?: (?:here|there|me|that|this|earlier|before|hier|da|dort|mir|uns|darin))*$",
     re.IGNORECASE,
 )
@@ -314,7 +318,17 @@ def _before_content(line: str) -> str:
             continue  # the quotation marks tell how far it goes
         if following and _introduces(_lead(line, found.start())):
             return line[: found.start()]
-    return line[:cut]
+    return line[: _reworked_from(line[:cut])]
+
+
+def _reworked_from(line: str) -> int:
+    """Where the text starts that the first sentences of *line* ask to rework; else its length."""
+    for found in itertools.islice(_LAST_SENTENCE.finditer(line, 0, _REQUEST_CHARS), _COLONS):
+        asked = _lead(line, found.start() + 1)
+        about = _NAMES_TEXT.search(asked) or _POINTS.search(asked)
+        if about and _REWORKING.search(asked) and _asks(asked, speech_acts.REQUEST):
+            return found.end()
+    return len(line)
 
 
 _OPENING_MARKS = tuple('"“„«')
@@ -438,7 +452,8 @@ _SUPPOSES = re.compile(
     r"(?:^|[.!?:;,\n] ?|\b(?:and|so|but|und|also) )(?:(?:ok|okay|so|now|well|let's|let us|just|hey"
     r"|also|nun|mal|please|and)[, ]+){0,3}"
     r"(?:suppose|supposing|imagine|assume|assuming|pretend|hypothetically|say (?:i|we|my|our)\b"
-    r"|what if|if (?:i|we|my|our|he|she|they|the)\b[^.!?\n]{0,80}\b(?:were|would|could|had|moved"
+    r"|what if|(?:for|as) a thought experiment|in a hypothetical|gedankenexperiment|if (?:i|we"
+    r"|my|our|he|she|they|the)\b[^.!?\n]{0,80}\b(?:were|would|could|had|moved"
     r"|switched|changed|\w{2,20}ed)\b[^.!?\n]{0,200}\b(?:would|could|might|should)\b|let's say"
     r"|let's (?:pretend|imagine|assume|suppose)|for the sake of argument|in (?:this|a) scenario"
     r"|in (?:a|my) dream|role-?play|act as|angenommen|stell dir vor|nehmen wir an|gesetzt den fall"

@@ -136,7 +136,8 @@ _COURTESIES = re.compile(
     r"|(?:i )?(?:hope|trust) (?:this|that|it|everything|you)\b"
     r"|(?:have|enjoy) (?:a|an|the|your) (?:\w+ )?(?:day|evening|weekend|night|one|morning|trip)\b"
     r"|how (?:are|have) you\b|how('s| is) it going|nice to (?:meet|see)\b|good (?:luck|night)\b"
-    r"|you're (?:welcome|right|absolutely)\b|talk (?:to you )?(?:soon|later|tomorrow)"
+    r"|you're (?:welcome|right|all set|good to go|absolutely)\b|talk (?:to you )?(?:soon|later"
+    r"|tomorrow)"
     r"|see you\b|no (?:problem|worries|rush)|never ?mind|don't worry|take your time"
     r"|that('s| is| was|'ll be) (?:all|it|great|perfect|fine|good|right|helpful|enough|what i)\b"
     r"|that's not what i (?:asked|wanted|meant|had in mind)\b"
@@ -278,7 +279,10 @@ _STANDING = re.compile(
     r"|in (?:the )?future|henceforth|as a rule|in general|until further notice|at all times"
     r"|for (?:every|all|each|any) (?:new )?\w+s?\b.{0,30}\b(?:use|write|run|add)|remember\b"
     r"|remind me|keep in mind|bear in mind|note that|please note|make sure|call me|i prefer"
-    r"|(?:don't|do not) (?:ever|forget)|unless i|without asking"
+    r"|(?:follow|obey|apply|respect|observe|stick to|use|adopt)\b.{0,40}\b(?:rules?|guidelines?"
+    r"|conventions?|preferences?|style)|(?:my|our|house) (?:rules?|conventions?|preferences?)"
+    r"|(?:befolge|halte? dich an|beachte|nutze)\b.{0,40}\b(?:regeln?|vorgaben|konventionen)"
+    r"|stop \w+ing\b|(?:don't|do not) (?:ever|forget)|unless i|without asking"
     r"|immer|nie|niemals|jedes mal|ab (?:jetzt|sofort|heute)|von nun an|künftig|grundsätzlich"
     r"|in zukunft|standardmäßig|merk dir|merke dir|vergiss nicht|denk(?:e)? daran|erinner\w* mich"
     r"|nenn\w* mich|beachte|generell|solange|stets)\b"
@@ -426,7 +430,7 @@ def _requests(plain: Sequence[str], line: str, clause: Sequence[str]) -> bool:
         return _is_imperative(rest) and rest[1:2] not in (["me"], ["us"])
     if plain[0] in ("don't", "not") or line.startswith("do not "):
         return plain[-1] == "this" or not _NOT_YET.isdisjoint(plain[1:])
-    if _is_german_infinitive(plain, clause):
+    if _is_german_infinitive(plain, clause) or _is_bare_wish(plain, clause):
         return True
     return _is_imperative(plain)
 
@@ -436,6 +440,7 @@ _NOT_YET = frozenset(("that", "it", "yet", "now", "again"))
 
 def _is_imperative(plain: Sequence[str]) -> bool:
     verb, following = plain[0], plain[1] if len(plain) > 1 else ""
+    verb = verb if verb == "let's" else verb.removesuffix("'s")  # German "probier's"
     if verb in _MANNERS and following and following not in _AT_HAND:
         return verb in _VERBS and (following in _FOLLOWING or not _says_how(plain))
     if verb in _VERBS:
@@ -454,6 +459,16 @@ def _says_how(plain: Sequence[str]) -> bool:
         word in ("in", "with", "without", "as", "like", "auf", "ohne", "mit", "als")
         for word in plain[2:]
     )
+
+
+def _is_bare_wish(plain: Sequence[str], clause: Sequence[str]) -> bool:
+    """True for "the German version please": something asked for at once, without a verb."""
+    asks = not _ASKING_FOR.isdisjoint(clause) and plain[0] not in ("no", "kein", "keine", "keinen")
+    return asks and len(plain) <= _BARE_WORDS and not _declares(plain)
+
+
+_ASKING_FOR = frozenset(("please", "pls", "bitte"))
+_BARE_WORDS = 6
 
 
 def _is_german_infinitive(plain: Sequence[str], clause: Sequence[str]) -> bool:
@@ -497,6 +512,9 @@ _LABELLED = re.compile(
     r"(?:[\w.]{0,40} ){0,3}(?:[Ee]rror|ERROR|[Ee]xception|[Ff]ailure|FATAL|[Ff]atal|[Ff]ehler"
     r"|[Ww]arning|WARN)(?: \d{1,5}| \([^)]{1,40}\)| \[[^\]]{1,40}\])?:(?:\s|$)"
 )
+_TOOL_FAILS = re.compile(
+    r"[a-z][\w./-]{0,30}(?: [\w./-]{1,30}){0,3} (?:failed|crashed|exited with code \d+)\W*$"
+)
 _SYSTEM_FAILS = re.compile(
     r"(?:(?:an? )?(?:unknown|unexpected|internal|network|connection|request|server|service|api|http"
     r"|socket|stream|gateway|dns|ssl|tls|certificate|permission|access|rate|quota|usage|token"
@@ -528,7 +546,7 @@ def _is_error(sentence: str) -> bool:
     lowered = " ".join(words(sentence))
     if _OF_PEOPLE.search(lowered):
         return False
-    if _STATUS.match(sentence) or _LABELLED.match(sentence):
+    if _TOOL_FAILS.match(sentence) or _STATUS.match(sentence) or _LABELLED.match(sentence):
         return True
     short = lowered.count(" ") < _ERROR_WORDS
     return (
