@@ -157,6 +157,11 @@ def change(older: str, newer: str, rare: Rare) -> Found | None:
     return None
 
 
+def passes(text: str) -> bool:
+    """True when a sentence of *text* holds for today or this week alone."""
+    return any(_for_a_while(each, each.cues) for each in _sentences(text))
+
+
 def repeats(a: str, b: str) -> bool:
     """False when the words of two texts set them apart, however near their vectors are.
 

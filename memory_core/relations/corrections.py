@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from memory_core.records import TRUSTS, MemoryRecord
 from memory_core.relations import duplicates
+from memory_core.relations.change import passes
 from memory_core.relations.english import SELF, Statement, corrects, statements, verdict
 from memory_core.text import quoted
 from memory_core.text.time import validity
@@ -93,7 +94,8 @@ def correction(older: Said, newer: Said) -> Correction | None:
     elif partial:
         detail = f"in part: {detail}"
     relation = duplicates.CONTRADICTS if what == "flips" else duplicates.UPDATES
-    return Correction(relation, detail, partial, until, _is_clear(old, newer.memory))
+    clear = _is_clear(old, newer.memory) and (until is not None or not passes(newer.memory.text))
+    return Correction(relation, detail, partial, until, clear)
 
 
 def extends(older: MemoryRecord, newer: MemoryRecord) -> bool:

@@ -33,8 +33,9 @@ LEAST = {
         f"reversals: the new one holds, {stage}": 0.75
         for stage in ("at write", "deduplicate", "sleep")
     },
+    **{f"poisoning: safe, {stage}": 0.8 for stage in STAGES},
     "capture: recall": 0.9,
-    "capture: precision": 0.5,
+    "capture: precision": 0.85,
     "hooks: rightly quiet": 0.9,
     "hooks: no noise, of all": 0.9,
 }

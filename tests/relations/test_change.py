@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.relations.change import ORDER, VALUE, change, rare_in, repeats, signals_change
+from memory_core.relations.change import (
+    ORDER,
+    VALUE,
+    change,
+    passes,
+    rare_in,
+    repeats,
+    signals_change,
+)
 
 
 def any_word(_: str) -> bool:
@@ -112,6 +120,21 @@ def test_what_the_newer_text_does_not_touch_still_holds(
     found = change(older, newer, any_word)
     assert found is not None
     assert found.partial == partial
+
+
+@pytest.mark.parametrize(
+    ("text", "brief"),
+    [
+        ("This week the choir meets on Monday.", True),
+        ("Nur heute treffen wir uns um acht.", True),
+        ("The choir meets on Monday.", False),
+        ("As of today the choir meets on Monday.", False),
+        ("The choir was moved to Monday today.", False),
+        ("The lease was extended until December.", False),
+    ],
+)
+def test_what_holds_for_a_while_is_known(text: str, brief: bool) -> None:
+    assert passes(text) == brief
 
 
 def test_only_a_rare_word_says_what_a_text_is_about() -> None:
