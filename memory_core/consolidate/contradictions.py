@@ -11,13 +11,21 @@ from collections.abc import Iterator
 
 from memory_core.consolidate.plan import Plan
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
-from memory_core.records import DERIVED, Contradiction, MemoryRecord, scope
+from memory_core.records import DERIVED, TRUSTS, Contradiction, MemoryRecord, scope
 from memory_core.relations import duplicates
 from memory_core.relations.change import change, repeats
 from memory_core.relations.claims import NEGATIONS, opposed
-from memory_core.relations.corrections import Correction, Said, correction, extends, said
+from memory_core.relations.corrections import (
+    Correction,
+    Said,
+    correction,
+    extends,
+    may_change,
+    said,
+)
 from memory_core.relations.english import corrects
 from memory_core.scoring import clusters
+from memory_core.text.quoted import claimed
 from memory_core.text.time.lexicon import WEEKDAYS
 
 UNCLEAR = "unclear"
@@ -56,7 +64,7 @@ def _by_statement(
     latest: dict[tuple[str, str, str], dict[object, Said]] = {}
     for memory in everyone:
         newer = said(memory)
-        line = (scope(memory), memory.speaker)
+        line = (scope(memory), memory.speaker, memory.role, memory.trust)
         for statement in newer.statements:
             known = latest.setdefault(statement.key, {})
             for older in known.values():
@@ -80,7 +88,7 @@ def _by_closeness(
     for i, j, _ in clusters.near_pairs(work.matrix(everyone), work.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
         found = _conflict(work, older, newer)
-        changed = None if found is None else change(older.text, newer.text, _any_word)
+        changed = None if found is None else change(claimed(older), claimed(newer), _any_word)
         if found is not None and changed is not None and changed.worded:
             _resolve(work, older, newer, found, resolved)
         elif found is not None and _one_value_apart(work, older, newer):
@@ -104,7 +112,7 @@ def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Corr
     Two named speakers each speak of themselves. A number in one text only adds to the other text.
     Events of different days are different events.
     """
-    if _different_speakers(older, newer):
+    if _different_speakers(older, newer) or not may_change(older, newer):
         return None
     a, b = work.claims_of(older), work.claims_of(newer)
     difference = opposed(a, b)
@@ -167,7 +175,7 @@ def _unclear(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozen
     unresolved = [
         place
         for place, memory in enumerate(everyone)
-        if place and memory.id in left and corrects(memory.text)
+        if place and memory.id in left and corrects(claimed(memory))
     ]
     pairs: list[tuple[float, MemoryRecord, MemoryRecord]] = []
     for place, nearest, cosine in clusters.nearest_before(work.matrix(everyone), unresolved):
@@ -202,12 +210,12 @@ def _undecided(work: Workspace) -> None:
     pairs = [(known[a], known[b]) for a, b in work.doubtful if {a, b} <= known.keys()]
     for older, newer in sorted(pairs, key=lambda pair: _when(pair[1]), reverse=True):
         if not older.superseded_by and not newer.superseded_by:
-            found = change(older.text, newer.text, _any_word)
+            found = change(claimed(older), claimed(newer), _any_word)
             _report(work, older, newer, duplicates.DOUBTS, found.reason if found else "")
 
 
 def _about_one(older: MemoryRecord, newer: MemoryRecord) -> bool:
-    return _same_speaker(older, newer) and bool(
+    return (may_change(older, newer) and _same_speaker(older, newer)) and bool(
         set(older.entities) & set(newer.entities) or (older.topic and older.topic == newer.topic)
     )
 
@@ -331,12 +339,13 @@ def near_duplicates(work: Workspace) -> None:
 
 def _speaker_and_kind(memory: MemoryRecord) -> tuple[object, ...]:
     """What repetitions share. A fact that a model extracted never replaces what was said."""
-    return scope(memory), memory.speaker, memory.extracted
+    return scope(memory), memory.speaker, memory.role, memory.extracted
 
 
 def _merge(plan: Plan, a: MemoryRecord, b: MemoryRecord, cosine: float) -> None:
     stays, goes = sorted(
-        (a, b), key=lambda m: (-m.importance, -m.access_count, m.recorded_at, m.id)
+        (a, b),
+        key=lambda m: (TRUSTS.index(m.trust), -m.importance, -m.access_count, m.recorded_at, m.id),
     )
     action = plan.begin("duplicates", [stays.id, goes.id])
     plan.link(action, goes.id, stays.id, duplicates.DUPLICATE_OF, cosine)

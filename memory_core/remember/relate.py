@@ -17,7 +17,6 @@ from memory_core.records import (
     DERIVED,
     KINDS,
     ROLES,
-    TRUSTS,
     VISIBILITIES,
     Identity,
     MemoryRecord,
@@ -33,6 +32,7 @@ from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
+from memory_core.text import quoted
 from memory_core.text.importance import ImportanceScorer
 
 SIMILAR_MOST = 5
@@ -167,7 +167,7 @@ def _earlier(
     Those of *related*, and the newest that hold a name of *memory*. None unless its text has words
     of correction ("no longer", "moved to").
     """
-    if not corrections.corrects(memory.text):
+    if not corrections.corrects(quoted.claimed(memory)):
         return []
     columns = view.columns
     own = columns.agent == columns.code(who.agent, "agent")
@@ -220,9 +220,9 @@ def _doubts(
         newer, older = (memory, other)
         if not live and other.occurred_at > memory.occurred_at:
             newer, older = other, memory
-        if id in corrected or TRUSTS.index(newer.trust) < TRUSTS.index(older.trust):
+        if id in corrected or not corrections.may_change(older, newer):
             continue
-        if found_change := change.change(older.text, newer.text, rare):
+        if found_change := change.change(quoted.claimed(older), quoted.claimed(newer), rare):
             found.append(Doubt(id, found_change, by_new=newer is memory))
     return found
 
@@ -233,11 +233,12 @@ def _comparable(view: View, prepared: Prepared, *, live: bool) -> list[str]:
     Of a text without words of change only near-duplicates are looked at, which may turn it round.
     """
     memory, columns = prepared.memory, view.columns
-    signals = change.signals_change(memory.text) or not live
+    signals = change.signals_change(quoted.claimed(memory)) or not live
     own = columns.agent == columns.code(memory.agent, "agent")
     own &= columns.speaker == columns.code(memory.speaker, "speaker")
     own &= columns.visibility == VISIBILITIES.index(memory.visibility)
-    own &= columns.role == ROLES.index(memory.role)
+    roles = quoted.SPEAKING if memory.role in quoted.SPEAKING else (memory.role,)
+    own &= np.isin(columns.role, [ROLES.index(role) for role in roles])
     own &= columns.live & ~columns.superseded & ~np.isin(columns.kind, _DERIVED)
     if memory.visibility == "team":
         own &= columns.team == columns.code(memory.team, "team")
@@ -249,7 +250,7 @@ def _comparable(view: View, prepared: Prepared, *, live: bool) -> list[str]:
         )
         rows += near[cosines >= (COMPARED_COSINE if signals else TURNED_COSINE)].tolist()
     if signals:
-        scores = view.lexical.match(memory.text[:MATCHED_CHARS]).scores
+        scores = view.lexical.match(quoted.claimed(memory)[:MATCHED_CHARS]).scores
         rows += bm25.best(scores, COMPARED_MOST, own)[0].tolist()
     return [columns.id(row) for row in dict.fromkeys(rows)]
 
