@@ -2,37 +2,64 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise, starmap
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memory_core.errors import StorageError
-from memory_core.lifecycle import topics
+from memory_core.errors import InvalidInput, StorageError
+from memory_core.interchange import jsonl
+from memory_core.lifecycle import places, topics
 from memory_core.lifecycle.doubts import Doubts
-from memory_core.records import DERIVED, KINDS, DoubtfulPair, Identity, Link, MemoryRecord
+from memory_core.lifecycle.stamps import stamps
+from memory_core.records import (
+    DERIVED,
+    KINDS,
+    PROJECT,
+    ROLES,
+    TRUSTS,
+    Change,
+    DoubtfulPair,
+    Identity,
+    Link,
+    MemoryRecord,
+    is_prefix,
+)
 from memory_core.relations import duplicates
 from memory_core.relations.change import change
 from memory_core.relations.duplicates import HOLDS
-from memory_core.scoring.arrays import Mask
+from memory_core.scoring.arrays import Mask, Rows
+from memory_core.storage.index.analyzer import index_terms
+from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import SYMMETRIC
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table.table import Filter
 from memory_core.storage.view import View
-from memory_core.text.importance import BANDS, band
+from memory_core.text.importance import BANDS, INSTRUCTION
+from memory_core.text.quoted import SPEAKING, UNTRUSTED
 
 BATCH = 500
 """Memories read at once by an iteration over all of them."""
 
 CHANGES = 1_000
 """Journal changes that one call of `changed` covers."""
+NEWS = 20
+"""Times that, of one call of `news`."""
 
 _DERIVED = [KINDS.index(kind) for kind in DERIVED]
+_SUMMARY, _PREFERENCE = KINDS.index("summary"), KINDS.index("preference")
+_FACTS = [KINDS.index(kind) for kind in ("fact", "relationship")]
+_HEARD = [place for place, role in enumerate(ROLES) if role not in SPEAKING]
+_CONTENT = [TRUSTS.index(trust) for trust in UNTRUSTED]
+_OF_ONESELF = re.compile(
+    r"(?:the )?(?:user|i|i'm|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.IGNORECASE
+)
 _EPISODE = KINDS.index("episode")
 _MARKS = {duplicates.DOUBTS, duplicates.KEPT_BOTH}
 """Links that change what is shown of a memory."""
@@ -42,12 +69,26 @@ _MARKS = {duplicates.DOUBTS, duplicates.KEPT_BOTH}
 class Changed:
     """What changed for one reader, up to journal sequence *reached*.
 
-    *gone* are ids that the reader itself removed; *memories* are as they are now.
+    *gone* are ids that the reader itself removed; *memories* are as they are now, in the order in
+    which they changed.
     """
 
     reached: int
     memories: tuple[MemoryRecord, ...] = ()
     gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """The ids of what changed for one reader, as Changed; *place* is where the next news begin.
+
+    *more* is True when there may be more already.
+    """
+
+    place: str
+    memories: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +102,28 @@ class Wanted:
     topic: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Weighty:
-    """The filters of `weightiest`; "" filters nothing."""
+BRIEFED = 12
+"""Memories of each part of a brief, at most."""
+LOOKED_AT = 400
+"""Newest memories of which a brief gives the texts."""
 
-    limit: int
-    among: int
-    tag: str = ""
-    but: str = ""
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What the start of a conversation may need to know; see `brief`."""
+
+    wishes: tuple[MemoryRecord, ...] = ()
+    """Standing instructions and preferences of the user, the weightiest first."""
+    profile: tuple[MemoryRecord, ...] = ()
+    """What the user said about themselves, outside of projects, likewise."""
+    due: tuple[tuple[str, MemoryRecord], ...] = ()
+    """What names a day of the span, with the first such day, the nearest first."""
+    last: tuple[MemoryRecord, ...] = ()
+    """The last conversation of the project: its summary, or its first and its last turn."""
+    recent: tuple[MemoryRecord, ...] = ()
+    """What the user stated lately, the newest first."""
+    doubts: tuple[DoubtfulPair, ...] = ()
+    """The first pairs in doubt, that said last first."""
 
 
 def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[MemoryRecord]:
@@ -98,6 +153,9 @@ def _newest(view: View, who: Identity, wanted: Wanted) -> list[str]:
     if wanted.entity:
         named = [wanted.entity in columns.entities(int(row)) for row in rows]
         rows = rows[np.array(named, dtype=np.bool_)]
+    said = columns.occurred_at[rows]
+    if rows.size > wanted.limit > 0:
+        rows = rows[said >= np.partition(said, rows.size - wanted.limit)[rows.size - wanted.limit]]
     ids = np.array([columns.id(int(row)) for row in rows])
     order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
     return [str(id) for id in ids[order]]
@@ -130,28 +188,93 @@ def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, 
     return {memory.id: store.with_access(memory) for memory in listed}
 
 
-def weightiest(store: MemoryStore, who: Identity, wanted: Weighty) -> list[MemoryRecord]:
-    """The most important of the newest memories that are *wanted*; see Memory.weightiest.
+def brief(
+    store: MemoryStore, who: Identity, tag: str, session: str, days: tuple[str, str]
+) -> Brief:
+    """What a conversation *session* in the project of *tag* may need to know when it begins.
 
-    Chosen by the columns alone, because it delays the start of a conversation.
+    Only what is the project's own or belongs to no project; nothing of the conversation itself.
+    *days* are the first and the last day of the span in which something is due, ISO 8601.
     """
     store.catch_up()
     with store.reading() as view:
-        columns, mask = view.columns, _current(view, who)
-        if wanted.tag:
-            mask &= columns.tagged(wanted.tag)
-        rows = np.flatnonzero(mask)
-        newest = rows[np.argsort(-columns.occurred_at[rows], kind="stable")].tolist()
-        fitting = (row for row in newest if not _begins(columns.tags(row), wanted.but))
-        among = np.array(list(islice(fitting, wanted.among)), dtype=np.int64)
-        order = np.argsort(-columns.importance[among], kind="stable")[: wanted.limit]
-        ids = [columns.id(int(row)) for row in among[order]]
-    found = store.indexed(ids)
-    return [found[id] for id in ids if id in found]
+        columns, mask = view.columns, _briefed(view, who, tag, session)
+        own = columns.tagged(tag) if tag else np.zeros(len(columns), np.bool_)
+        source = mask & ~np.isin(columns.kind, _DERIVED)
+        foreign = np.isin(columns.role, _HEARD) | np.isin(columns.trust, _CONTENT)
+        stated = source & ~foreign
+        wished = (columns.importance >= INSTRUCTION) | (columns.kind == _PREFERENCE)
+        told = np.isin(columns.kind, _FACTS) & ~own & ~wished
+        newest = np.flatnonzero(stated)
+        newest = newest[np.argsort(-columns.occurred_at[newest], kind="stable")][:LOOKED_AT]
+        parts = (
+            _weighed(columns, stated & wished, own)[:BRIEFED],
+            _weighed(columns, stated & told, own),
+            _last(view, mask & own if tag else mask),
+            newest,
+        )
+        chosen = [[columns.id(row) for row in rows.tolist()] for rows in parts]
+        due = [(day, columns.id(row)) for day, row in _due(columns, source, days)]
+        doubtful = _in_doubt(store, view, mask)[:BRIEFED]
+    held = store.indexed({id for ids in chosen for id in ids} | {id for _, id in due})
+    wishes, profile, last, recent = (tuple(held[i] for i in ids if i in held) for ids in chosen)
+    return Brief(
+        wishes,
+        tuple(each for each in profile if _OF_ONESELF.match(each.text))[:BRIEFED],
+        tuple((day, held[id]) for day, id in due if id in held),
+        last,
+        recent,
+        tuple(_pairs(store, doubtful)),
+    )
 
 
-def _begins(tags: Iterable[str], prefix: str) -> bool:
-    return bool(prefix) and any(tag.startswith(prefix) for tag in tags)
+def _briefed(view: View, who: Identity, tag: str, session: str) -> Mask:
+    """What *who* may be told of at the start of *session* in the project of *tag*."""
+    columns, mask = view.columns, _current(view, who)
+    code = columns.code(session, "session") if session else -1
+    mask &= columns.session != code
+    mask &= columns.tagged(tag) | ~columns.tagged_as(lambda each: each.startswith(PROJECT))
+    if code > 0:
+        for row in np.flatnonzero(mask & np.isin(columns.kind, _DERIVED)).tolist():
+            sources = view.graph.targets(row, DERIVED_FROM)
+            mask[row] = not any(columns.session[source] == code for source in sources)
+    return mask
+
+
+def _weighed(columns: Columns, mask: Mask, own: Mask) -> Rows:
+    """The rows of *mask*, the weightiest first; of equal ones the project's *own*, the newest."""
+    rows = np.flatnonzero(mask)
+    order = np.lexsort((-columns.occurred_at[rows], ~own[rows], -columns.importance[rows]))
+    first: Rows = rows[order][:LOOKED_AT]
+    return first
+
+
+def _due(columns: Columns, mask: Mask, days: tuple[str, str]) -> list[tuple[str, int]]:
+    """The first day within *days* that each row of *mask* names, the nearest ones first."""
+    first, last = days
+
+    def inside(day: str) -> bool:
+        return len(day) == 10 and first <= day <= last
+
+    rows = np.flatnonzero(mask & columns.dated(inside)).tolist()
+    return sorted((min(filter(inside, columns.dates(row))), row) for row in rows)[:BRIEFED]
+
+
+def _last(view: View, mask: Mask) -> Rows:
+    """The last conversation of *mask*: its summary, else its first and its last turn."""
+    columns = view.columns
+    talks = np.flatnonzero(mask & (columns.session > 0))
+    if not len(talks):
+        return talks
+    newest = talks[np.argmax(columns.occurred_at[talks])]
+    turns = talks[columns.session[talks] == columns.session[newest]]
+    turns = turns[np.lexsort((columns.position[turns], columns.occurred_at[turns]))]
+    made = [o for turn in turns.tolist() for o in view.graph.origins(turn, DERIVED_FROM) if mask[o]]
+    made = [row for row in made if columns.kind[row] == _SUMMARY]
+    if made:
+        return np.array([max(made, key=made.count)], np.int64)
+    ends: Rows = turns[[0, -1]] if len(turns) > 1 else turns
+    return ends
 
 
 def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
@@ -160,10 +283,18 @@ def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
     with store.reading() as view:
         columns, mask = view.columns, view.readable(who)
         counted = {**columns.counts(mask), "edges": view.graph.edges(mask)}
-        found = Counter(band(value) for value in columns.importance[mask & columns.live].tolist())
-        counted["by_importance"] = {name: found[name] for name, _ in BANDS}
+        counted["by_importance"] = _bands(columns.importance[mask & columns.live])
         held = mask & ~np.isin(columns.kind, _DERIVED) & np.isinf(columns.retired_at)
         return counted | _fates(view, mask) | topics.sizes(columns, held)
+
+
+def _bands(importance: NDArray[np.float32]) -> dict[str, int]:
+    """How many values each band of `text.importance` holds."""
+    counted, above = {}, 0
+    for name, least in BANDS:
+        from_it_on = int(np.count_nonzero(importance.astype(np.float64) >= least))
+        counted[name], above = from_it_on - above, from_it_on
+    return counted
 
 
 def _fates(view: View, mask: Mask) -> dict[str, int]:
@@ -176,8 +307,10 @@ def _fates(view: View, mask: Mask) -> dict[str, int]:
     )
     faded = int((retired & ~columns.superseded).sum()) - merged
     waiting = mask & ~retired & (columns.kind == _EPISODE)
-    alone = [row for row in np.flatnonzero(waiting) if not graph.origins(int(row), DERIVED_FROM)]
-    return {"merged": merged, "pruned": max(0, faded), "unconsolidated": len(alone)}
+    for row in columns.derived():
+        waiting[graph.targets(row, DERIVED_FROM)] = False
+    alone = int(np.count_nonzero(waiting))
+    return {"merged": merged, "pruned": max(0, faded), "unconsolidated": alone}
 
 
 def names(store: MemoryStore, who: Identity, column: str) -> list[str]:
@@ -185,6 +318,21 @@ def names(store: MemoryStore, who: Identity, column: str) -> list[str]:
     store.catch_up()
     with store.reading() as view:
         return view.columns.names(column, view.readable(who))
+
+
+def holders(store: MemoryStore, who: Identity, text: str) -> tuple[dict[str, int], int]:
+    """For each index term of *text* how many memories hold it, and how many memories there are.
+
+    Of what *who* may read.
+    """
+    store.catch_up()
+    with store.reading() as view:
+        readable = view.readable(who)
+        match = view.lexical.match(text, among=view.among(readable))
+        held = dict.fromkeys(index_terms(text), 0)
+        for term, (rows, _) in zip(match.held, match.postings, strict=True):
+            held[term] = int(readable[rows].sum())
+        return held, int(readable.sum())
 
 
 def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:
@@ -202,11 +350,38 @@ def changed(store: MemoryStore, who: Identity, after: int | None) -> Changed:
         return Changed(problem.seq)
     store.catch_up()
     gone = {c.target for c in found if c.kind == "forget" and c.actor == who.agent}
-    touched = {c.target for c in found if c.kind == "put"}
-    marked = [c for c in found if c.kind == "link" and (c.body or {}).get("kind") in _MARKS]
-    touched |= {id for c in marked for id in (c.target, (c.body or {})["b"])}
-    seen = store.memories(id for id in sorted(touched - gone) if store.may_read(who, id))
+    touched = dict.fromkeys(id for c in found for id in _touched(c) if id not in gone)
+    seen = store.memories(id for id in touched if store.may_read(who, id))
     return Changed(found[-1].seq if found else last, tuple(seen.values()), tuple(sorted(gone)))
+
+
+def _touched(change: Change) -> tuple[str, ...]:
+    """The ids of the memories whose texts or marks *change* sets."""
+    if change.kind == "put":
+        return (change.target,)
+    body = change.body or {}
+    marks = change.kind == "link" and body.get("kind") in _MARKS
+    return (change.target, body["b"]) if marks else ()
+
+
+def news(store: MemoryStore, who: Identity, place: str | None) -> News:
+    """What changed after the sealed *place* in what *who* may read; see Memory.news."""
+    key = places.secret(store)
+    if place is None:
+        return News(places.sealed(key, who.agent, store.journal.last()))
+    reached = places.opened(key, who.agent, place) if place else 0
+    end = store.journal.last()
+    memories: dict[str, None] = {}
+    gone: dict[str, None] = {}
+    for _ in range(NEWS):
+        if reached >= end:
+            break
+        new = changed(store, who, reached)
+        memories |= {each.id: None for each in new.memories}
+        gone |= dict.fromkeys(new.gone)
+        reached = new.reached
+    live = tuple(id for id in memories if id not in gone)
+    return News(places.sealed(key, who.agent, reached), live, tuple(gone), more=reached < end)
 
 
 def links(store: MemoryStore, who: Identity, id: str) -> list[Link]:
@@ -229,28 +404,67 @@ def links(store: MemoryStore, who: Identity, id: str) -> list[Link]:
     return sorted(found, key=lambda link: (-link.weight, link.kind, link.a, link.b))
 
 
+def topic_edges(store: MemoryStore, who: Identity) -> dict[tuple[str, str], float]:
+    """Edges between topics that *who* may read; see topics.edges."""
+    store.catch_up()
+    with store.reading() as view:
+        return topics.edges(view, view.readable(who))
+
+
+def derived(store: MemoryStore, who: Identity, id: str) -> list[MemoryRecord]:
+    """What was derived from the memory *id* and *who* may read, in the order of arrival."""
+    store.catch_up()
+    with store.reading() as view:
+        row, seen = view.columns.row(id), view.readable(who)
+        rows = [] if row is None else view.graph.origins(row, DERIVED_FROM)
+        ids = [view.columns.id(each) for each in rows if seen[each]]
+    return list(store.memories(ids).values())
+
+
 def doubts(store: MemoryStore, who: Identity) -> list[DoubtfulPair]:
     """The pairs of which the later one puts the earlier one in doubt, that said last first.
 
-    Only pairs whose both ends *who* may read.
+    Wholly or in part. Only pairs whose both ends *who* may read.
     """
     store.catch_up()
     with store.reading() as view:
-        found = list(Doubts(view, store.journal).pairs(view.readable(who)))
-        ids = [(view.columns.id(older), view.columns.id(newer)) for older, newer in found]
-    memories = store.memories(dict.fromkeys(id for pair in ids for id in pair))
-    pairs = [
-        DoubtfulPair(memories[older], memories[newer], _reason(memories[older], memories[newer]))
-        for older, newer in ids
+        found = _in_doubt(store, view, view.readable(who))
+    return _pairs(store, found)
+
+
+_InDoubt = tuple[str, str, str]
+"""The ids of the newer and of the older one of a pair, and the kind of the doubt."""
+
+
+def _in_doubt(store: MemoryStore, view: View, mask: Mask) -> list[_InDoubt]:
+    """What is in doubt between the rows of *mask*, that said last first."""
+    columns, known = view.columns, Doubts(view, store.journal)
+    kinds = {
+        pair: kind
+        for kind in (duplicates.DOUBTS_PART, duplicates.DOUBTS)
+        for pair in known.pairs(mask, kind)
+    }
+    newest = sorted(
+        (-float(columns.occurred_at[newer]), columns.id(newer), columns.id(older), kind)
+        for (older, newer), kind in kinds.items()
+    )
+    return [(newer, older, kind) for _, newer, older, kind in newest]
+
+
+def _pairs(store: MemoryStore, found: Sequence[_InDoubt]) -> list[DoubtfulPair]:
+    memories = store.memories(dict.fromkeys(id for *ids, _ in found for id in ids))
+    return [
+        _doubtful(memories[older], memories[newer], kind)
+        for newer, older, kind in found
         if older in memories and newer in memories
     ]
-    return sorted(pairs, key=lambda pair: (-pair.newer.occurred_at, pair.newer.id, pair.older.id))
 
 
-def _reason(older: MemoryRecord, newer: MemoryRecord) -> str:
-    """The words of change; "" when the pair was found by something else."""
+def _doubtful(older: MemoryRecord, newer: MemoryRecord, kind: str) -> DoubtfulPair:
+    """The pair, with the reason; "" when it was found by something else than the words."""
     found = change(older.text, newer.text, lambda _: True)
-    return "" if found is None else found.reason
+    part = "" if kind == duplicates.DOUBTS else (found.part if found else "") or older.text
+    return DoubtfulPair(older, newer, "" if found is None else found.reason, part)
 
 
 def doubted(store: MemoryStore, who: Identity, ids: Iterable[str]) -> dict[str, tuple[str, float]]:
@@ -259,6 +473,69 @@ def doubted(store: MemoryStore, who: Identity, ids: Iterable[str]) -> dict[str, 
         found, readable = Doubts(view, store.journal), view.readable(who)
         rows = {id: row for id in ids if (row := view.columns.row(id)) is not None}
         return {id: by for id, row in rows.items() if (by := found.newest(row, readable))}
+
+
+SHORTEST = 8
+"""Characters of an id that people are shown at least: a quarter of a second in time, so what is
+stored later will hardly begin with them."""
+_NAMED = 5
+"""Ids that the error about an ambiguous prefix names."""
+
+
+def whole_id(store: MemoryStore, who: Identity, given: str) -> str:
+    """The id that begins with *given* among those that *who* may read; *given* if none does.
+
+    Raises InvalidInput when several do.
+    """
+    store.catch_up()
+    with store.reading() as view:
+        return _begun(given, _ids(view, who))
+
+
+def whole_run(store: MemoryStore, who: Identity, given: str) -> str:
+    """The id of a run of *who* that begins with *given*, as whole_id."""
+    return _begun(given, (run.target for run in store.journal.runs() if run.actor == who.agent))
+
+
+def _begun(given: str, ids: Iterable[str]) -> str:
+    if not is_prefix(given):
+        return given
+    found = [id for id in ids if id.startswith(given)]
+    if len(found) > 1:
+        some = ", ".join(sorted(found)[:_NAMED]) + ", ..." * (len(found) > _NAMED)
+        raise InvalidInput(
+            f"{given} is the beginning of {len(found)} ids: {some}", "give more characters of it"
+        )
+    return found[0] if found else given
+
+
+def short_ids(store: MemoryStore, who: Identity, ids: Iterable[str]) -> dict[str, str]:
+    """Of each of *ids* that *who* may read the shortest beginning that no other one has.
+
+    SHORTEST characters at least.
+    """
+    ids = list(ids)
+    store.catch_up()
+    with store.reading() as view:
+        near: dict[str, list[str]] = {id[:SHORTEST]: [] for id in ids}
+        for id in _ids(view, who):
+            if id[:SHORTEST] in near:
+                near[id[:SHORTEST]].append(id)
+    shortest: dict[str, str] = {}
+    for alike in near.values():
+        between = [0, *starmap(_shared, pairwise(sorted(alike))), 0]
+        for place, id in enumerate(sorted(alike)):
+            shortest[id] = id[: max(SHORTEST, between[place] + 1, between[place + 1] + 1)]
+    return {id: shortest.get(id, id) for id in ids}
+
+
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b), len(one))
+
+
+def _ids(view: View, who: Identity) -> Iterator[str]:
+    return (view.columns.id(int(row)) for row in np.flatnonzero(view.readable(who)))
 
 
 def owned(store: MemoryStore, who: Identity) -> list[str]:
@@ -274,6 +551,16 @@ def of_source(store: MemoryStore, who: Identity, source: str) -> tuple[str, ...]
     """The ids of memories with exactly this *source* that *who* owns (an admin: may read)."""
     found = (memory for memory in readable(store, who) if memory.source == source)
     return tuple(m.id for m in found if who.admin or m.agent == who.agent)
+
+
+def exported(store: MemoryStore, who: Identity) -> Iterator[dict[str, Any]]:
+    """Every memory that *who* may read, as Memory.export returns it."""
+    for memory in readable(store, who):
+        found = links(store, who, memory.id)
+        kept = [asdict(link) for link in found if link.kind != DERIVED_FROM]
+        times = stamps(store.journal, memory.id).exported()
+        more = {"links": kept, "stamps": times}
+        yield jsonl.to_record(memory) | {name: value for name, value in more.items() if value}
 
 
 def readable(store: MemoryStore, who: Identity) -> Iterator[MemoryRecord]:

@@ -67,7 +67,7 @@ class LimitSettings(_Section):
     """The longest text of a memory, and what happens to secrets in it."""
 
     text_chars: int = Field(20_000, ge=1, le=1_000_000)
-    secrets: Literal["mask", "refuse"] = "mask"
+    secrets: Literal["mask", "refuse", "mask_keys_only"] = "mask"
 
 
 _ENVIRONMENT = {
@@ -83,8 +83,9 @@ _ENVIRONMENT = {
     "LOG_LEVEL": "log_level",
     "MODEL_DIR": "model_dir",
     "OFFLINE": "offline",
+    "SHARED": "shared",
 }
-_ELSEWHERE = frozenset({"CONFIG", "BUILD_WEIGHTS"})
+_ELSEWHERE = frozenset({"CONFIG", "BUILD_WEIGHTS", "HOOKS"})
 
 _VENDORS = (
     "OPENAI_API_KEY",
@@ -137,7 +138,7 @@ class Settings(_Section):
     )
     agent: str = Field("me", min_length=1, max_length=200)
     team: str = Field("", max_length=200)
-    encoder: Literal["passthrough", "claude", "ollama", "openai"] = "passthrough"
+    encoder: Literal["passthrough", "claude", "ollama", "openai", "classifier"] = "passthrough"
     encoder_model: str = ""
     encoder_url: str = ""
     embedder: str = Field("minilm", min_length=1)
@@ -146,6 +147,7 @@ class Settings(_Section):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"
     model_dir: Path | None = None
     offline: bool = False
+    shared: Literal["auto", "on", "off", "tcp"] = "auto"
 
     decay: DecaySettings = DecaySettings()
     gist: GistSettings = GistSettings()
@@ -156,6 +158,11 @@ class Settings(_Section):
 
     warnings: tuple[str, ...] = ()
     vendors: Mapping[str, str] = Field(default_factory=dict, repr=False)
+
+    @property
+    def writes_gists(self) -> bool:
+        """True when the encoder is a language model, which describes texts later."""
+        return self.encoder not in ("passthrough", "classifier")
 
     @field_validator("data_dir", "model_dir")
     @classmethod
@@ -170,6 +177,11 @@ class Settings(_Section):
         if name != name.strip():
             raise ValueError("it begins or ends with white space")
         return name
+
+    @field_validator("shared", mode="before")
+    @classmethod
+    def _in_lower_case(cls, value: object) -> object:
+        return value.lower() if isinstance(value, str) else value
 
     @field_validator("log_level", mode="before")
     @classmethod

@@ -5,6 +5,7 @@
     │   └── TooLarge          too_large             the text is over the limit; it was not cut
     ├── NotFound              not_found             no such memory, or none that you may read
     ├── ScopeDenied           scope_denied          the memory is not yours to change
+    ├── ChangedMeanwhile      changed_meanwhile     not the version that the caller has seen
     ├── Busy                  busy                  a lock or place was not free; try again
     ├── EncoderUnavailable    encoder_unavailable   the configured model cannot be used
     ├── IncompatibleStore     incompatible_store    the data was written by another version
@@ -18,6 +19,8 @@ The text of every error begins with its code and ends with the next step:
 
 from __future__ import annotations
 
+import threading
+from contextvars import ContextVar
 from typing import ClassVar
 
 
@@ -57,6 +60,12 @@ class ScopeDenied(MemoryCoreError):
     code = "scope_denied"
 
 
+class ChangedMeanwhile(MemoryCoreError):
+    """The memory is not as the caller has seen it; nothing was changed."""
+
+    code = "changed_meanwhile"
+
+
 class Busy(MemoryCoreError):
     """A lock or a queue was not free in time; nothing was changed."""
 
@@ -91,3 +100,17 @@ class ReadOnly(StorageError):
     """The data directory cannot be written."""
 
     code = "read_only"
+
+
+abandoned: ContextVar[threading.Event | None] = ContextVar("abandoned", default=None)
+"""Set once nobody waits any more for the call that this thread works on; None: somebody does."""
+
+
+def stop_if_abandoned() -> None:
+    """Raise Busy when nobody waits for the call any more: for loops that may take long.
+
+    Not while something is half written: what is stopped must have changed nothing, or all of it.
+    """
+    flag = abandoned.get()
+    if flag is not None and flag.is_set():
+        raise Busy("nobody waits for this call any more", "it was stopped; repeat it")

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memory_core import history, records, validation
 from memory_core.errors import NotFound, ScopeDenied, StorageError
 from memory_core.lifecycle.tombstones import SECRET, digests
-from memory_core.lifecycle.topics import label_from
+from memory_core.lifecycle.topics import beginning, label_from
 from memory_core.records import Change, ForgetReport, Identity, MemoryRecord, Removal, owner_of
 from memory_core.scoring import clusters
+from memory_core.storage.backup import copies
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore
 from memory_core.text import normalise, passages
@@ -25,6 +26,7 @@ from memory_core.text.words import content_words
 
 PREVIEW = "nothing was removed; repeat with these ids and confirm to forget them for good"
 FORGOTTEN = "gone from every answer; erased from every file within a minute while a server runs"
+ERASED = "gone from every answer and erased from every file"
 
 BATCH = 500
 """Memories cleared in one transaction, at 0.2 to 0.7 ms each (measured): the write lock is held for
@@ -79,10 +81,13 @@ class Forgetter:
         reason: str,
         never_again: bool,
         confirm: bool,
+        finish: Callable[[], bool] = lambda: False,
     ) -> ForgetReport:
         """What forgetting *ids* removes, in the order given; with *confirm* it is removed.
 
         *never_again* stores keyed hashes of the texts, by which a later write of them is refused.
+        *finish*() erases them from the derived files and is True when that is done; without it a
+        server does so later. The note names backups and exports that hold the texts.
         All or nothing. Raises NotFound for an id that *who* may not read, ScopeDenied for one of
         another agent (unless *who* is an admin), or a StorageError.
         """
@@ -92,10 +97,17 @@ class Forgetter:
         reach = self._reach(chosen)
         if not confirm:
             return self._report("preview", who, chosen, reach, PREVIEW)
-        report = self._report("forgotten", who, chosen, reach, FORGOTTEN)
+        report = self._report("forgotten", who, chosen, reach)
         self._apply(who, chosen, reach, reason, never_again=never_again)
         problem = self._empty_log()
-        return replace(report, note=f"{report.note}; {problem}") if problem else report
+        done = ERASED if finish() else _joined(FORGOTTEN, problem)
+        return replace(report, note=_joined(done, report.note))
+
+    def forget_elsewhere(
+        self, who: Identity, ids: Sequence[str], reason: str, never_again: bool
+    ) -> None:
+        """Forget *ids* because another machine did, for that *reason*; raises as forget does."""
+        self.forget(who, ids, reason=reason, never_again=never_again, confirm=True)
 
     def clear(self, who: Identity, ids: Sequence[str]) -> int:
         """Forget *ids*, oldest first, all of *who*, without tombstones; how many were forgotten.
@@ -150,7 +162,7 @@ class Forgetter:
         stale = {id: left for id, left in stale.items() if id not in gone}
         asked = {memory.id for memory in chosen}
         derived = {id: memory for id, memory in gone.items() if id not in asked}
-        heads = frozenset(label_from(memory) for memory in gone.values())
+        heads = frozenset(of(memory) for memory in gone.values() for of in (label_from, beginning))
         return _Reach(derived, stale, self._topics(gone.keys() | going, heads), heads, going)
 
     def _sources(self) -> dict[str, tuple[str, ...]]:
@@ -161,7 +173,7 @@ class Forgetter:
             return {columns.id(row): columns.derived_from(row) for row in rows}
 
     def _topics(self, gone: Collection[str], heads: frozenset[str]) -> dict[str, str]:
-        """New labels, by member, of topics whose label is the beginning of a forgotten text."""
+        """New labels, by member, of topics whose label was made of a forgotten text."""
         with self._store.reading() as view:
             columns = view.columns
             topics = {columns.id(row): columns.topic(row) for row in range(len(columns))}
@@ -259,16 +271,39 @@ class Forgetter:
         return ""
 
     def _report(
-        self, status: str, who: Identity, chosen: Sequence[MemoryRecord], reach: _Reach, note: str
+        self,
+        status: str,
+        who: Identity,
+        chosen: Sequence[MemoryRecord],
+        reach: _Reach,
+        note: str = "",
     ) -> ForgetReport:
         seen = [m for m in reach.derived.values() if self._store.may_read(who, m.id)]
         if reach.stale:
-            note = f"{note}; {len(reach.stale)} summaries have other sources left and become stale"
+            stale = f"{len(reach.stale)} summaries have other sources left and become stale"
+            note = _joined(note, stale)
+        held = self._copies([memory.id for memory in (*chosen, *reach.derived.values())])
+        note = _joined(note, copies.in_words(held, places=who.admin))
         return ForgetReport(status, _removals(chosen), _removals(seen), note)
+
+    def _copies(self, ids: Sequence[str]) -> list[copies.Copy]:
+        """The copies that hold one of *ids*: made after it, by someone who may read it."""
+        noted = copies.known(self._store.journal)
+        born = {id: self._store.journal.born(id) for id in ids} if noted else {}
+        return [copy for copy in noted if self._holds_one(copy, born)]
+
+    def _holds_one(self, copy: copies.Copy, born: Mapping[str, int]) -> bool:
+        then = [id for id, first in born.items() if first <= copy.sequence]
+        by = Identity(copy.agent, copy.team)
+        return any(copy.kind == "backup" or self._store.may_read(by, id) for id in then)
+
+
+def _joined(*notes: str) -> str:
+    return "; ".join(note for note in notes if note)
 
 
 def _removals(memories: Iterable[MemoryRecord]) -> tuple[Removal, ...]:
-    return tuple(Removal(memory.id, memory.text) for memory in memories)
+    return tuple(Removal(m.id, m.text, m.occurred_at) for m in memories)
 
 
 def _age(memory: MemoryRecord) -> tuple[float, str]:

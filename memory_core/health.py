@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import random
+import shlex
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +24,13 @@ from memory_core.errors import Busy, MemoryCoreError, NotFound, StorageError
 from memory_core.maintenance.loop import Maintenance
 from memory_core.maintenance.table_sync import TABLE
 from memory_core.recall.query import Query
-from memory_core.records import Change, Check, HealthReport, Identity, MemoryRecord
+from memory_core.records import TRUSTS, Change, Check, HealthReport, Identity, MemoryRecord
 from memory_core.remember.draft import Draft
 from memory_core.runtime import Parts, Runtime
 from memory_core.storage.generations import Generations
 from memory_core.storage.index.vector_source import INDEX
 from memory_core.storage.journal.errors import RESTORE
+from memory_core.storage.ownership import foreign, remedy
 from memory_core.storage.store import EMBEDDING, MemoryStore
 
 PROBE_AGENT = "anamnesis-health"
@@ -47,10 +51,19 @@ HEADROOM = 200 * 2**20
 CLOCK_SECONDS = 86_400.0
 """How far the newest memory may lie ahead of the clock; a wrong time zone shifts by less."""
 
+ERASURE_SECONDS = 60.0
+"""Within which forgotten text is erased from every file while a server runs."""
+
+_DATED_ELSEWHERE = ("import", "web", "quoted")
+
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "fuse.sshfs", "ceph"})
 """File systems whose locks and syncs are not reliable."""
 
 VENDORS = ("mcp", "lancedb", "faiss-cpu", "apsw", "onnxruntime", "numpy")
+
+SPOOL, SPOOL_DROPPED = "spool", "dropped"
+"""The folder in which hooks leave what they were told, and the file with a byte for each that was
+dropped; see server.hooks.spool."""
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _ORDER = ("ok", "repaired", "degraded", "failing")
@@ -62,6 +75,7 @@ def report(
 ) -> HealthReport:
     """Check every part of *runtime*; with *repair*, first rebuild what the journal can rebuild.
 
+    Counts and runs are of what *who* may read; only an admin is told those of the whole store.
     *now* is epoch seconds. A check that raises is reported as failing.
     """
     parts, gate = runtime.parts(), runtime.gate
@@ -79,20 +93,24 @@ def report(
         _guarded("upkeep", lambda: upkeep(store, maintenance, now)),
         _guarded("set aside", lambda: quarantine(store)),
         _guarded("erasure", lambda: _erasure(maintenance)),
+        _guarded("hooks", lambda: hooks(settings.data_dir)),
         _guarded("disk", lambda: disk(store)),
         _guarded("clock", lambda: clock(store, now)),
+        *(check for check in [_guarded("rights", lambda: rights(store))] if check.status != "ok"),
         *(Check("settings", "degraded", warning, "correct it") for warning in settings.warnings),
     ]
+    if not who.admin:  # a detail counts what all agents stored
+        checks = [replace(check, detail="") if check.status == "ok" else check for check in checks]
     worst = max((check.status for check in checks), key=_ORDER.index)
     return HealthReport(
         status="ok" if worst == "repaired" else worst,
         checks=tuple(checks),
         counts=_facts(lambda: browse.stats(store, who)),
-        storage=_facts(lambda: _storage(store, maintenance)),
+        storage=_facts(lambda: _storage(store, maintenance, who)),
         model=_facts(lambda: _model_facts(store, gate)),
-        encoder=_facts(parts.worker.budget.report),
-        jobs=_facts(parts.worker.counts),
-        last_run=_facts(lambda: _last_run(store)),
+        encoder=_facts(parts.worker.budget.report) if who.admin else {},
+        jobs=_facts(parts.worker.counts) if who.admin else {},
+        last_run=_facts(lambda: _last_run(store, who)),
         versions=_versions(),
     )
 
@@ -110,6 +128,21 @@ def _facts(gather: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
         return gather()
     except MemoryCoreError as problem:
         return {"problem": problem.problem}
+
+
+def hooks(data: Path) -> Check:
+    """What hooks have left for the memory to take over, and how many payloads were dropped."""
+    folder = data / SPOOL
+    waiting = len(list(folder.glob("*.json")))
+    try:
+        dropped = (folder / SPOOL_DROPPED).stat().st_size
+    except OSError:
+        dropped = 0
+    detail = f"{waiting} waiting, {dropped} dropped"
+    if dropped:
+        fix = f"too much waited, or a payload could not be read; remove {folder / SPOOL_DROPPED}"
+        return Check("hooks", "degraded", detail, fix)
+    return Check("hooks", "ok", detail)
 
 
 # Round trip
@@ -163,6 +196,7 @@ def _forget(store: MemoryStore, id: str) -> None:
 def _journal(store: MemoryStore, maintenance: Maintenance, *, thorough: bool) -> Check:
     if thorough:
         maintenance.scrub()
+    store.journal.require_present()
     problems = list(maintenance.damage)
     problems += [why for what, why in store.unusable.entries.items() if what.startswith("change ")]
     if problems:
@@ -172,6 +206,23 @@ def _journal(store: MemoryStore, maintenance: Maintenance, *, thorough: bool) ->
     facts = store.journal.stats()
     detail = f"{facts['changes']} changes, sequence {store.applied}"
     return Check("journal", "ok", detail + ("; every checksum matches" if thorough else ""))
+
+
+def rights(store: MemoryStore) -> Check:
+    """Whether every file is this user's, and the directory closed to others."""
+    directory = store.directory
+    if not directory.is_dir():
+        return Check("rights", "ok")  # it is gone, which the check of the journal says
+    if whose := foreign(directory):
+        fix = f"{remedy(directory)}, then restart the server"
+        return Check("rights", "degraded", f"{whose}: a command was run as another user", fix)
+    mode = stat.S_IMODE(directory.stat().st_mode)
+    if mode & 0o077 and sys.platform != "win32":
+        detail = f"{directory} can be read by others (mode {mode:o})"
+        return Check("rights", "degraded", detail, f"`chmod go= {shlex.quote(str(directory))}`")
+    if store.journal.was_open:
+        return Check("rights", "repaired", store.journal.was_open)
+    return Check("rights", "ok")
 
 
 def _memories(store: MemoryStore) -> Check:
@@ -260,7 +311,7 @@ def upkeep(store: MemoryStore, maintenance: Maintenance, now: float) -> Check:
     if maintenance.scrubbed_at is not None:
         parts.append(f"checksums compared {max(0.0, now - maintenance.scrubbed_at):.0f} s ago")
     detail = ", ".join(parts)
-    steps = ("journal", "lock", "accesses", "log", "inspection", "reserve")
+    steps = ("files", "journal", "lock", "accesses", "log", "inspection", "reserve")
     problems = [f"{s}: {maintenance.problems[s]}" for s in steps if s in maintenance.problems]
     if problems:
         return Check("upkeep", "degraded", f"{detail}; {problems[0]}", "it is tried again")
@@ -278,6 +329,13 @@ def _erasure(maintenance: Maintenance) -> Check:
     problems = [maintenance.problems[step] for step in steps if step in maintenance.problems]
     if problems:
         return Check("erasure", "degraded", f"{detail}: {problems[0]}", "it is tried again")
+    if not maintenance.kept:
+        detail = "older files hold forgotten text, and no process is erasing it"
+        return Check("erasure", "degraded", detail, _REPAIR)
+    if (waited := maintenance.pending_seconds) > ERASURE_SECONDS:
+        detail = f"older files hold text that was forgotten {waited:.0f} s ago"
+        fix = f"restart process {maintenance.keeper}, which keeps the files and does not erase it"
+        return Check("erasure", "degraded", detail, fix)
     return Check("erasure", "ok", detail)
 
 
@@ -349,9 +407,14 @@ def file_system(directory: Path) -> str:
 
 
 def clock(store: MemoryStore, now: float) -> Check:
-    """Whether the clock was set back behind the newest record; order does not depend on it."""
+    """Whether the clock was set back behind the newest records; order does not depend on it.
+
+    A memory that came from a file may have any date, so imported ones say nothing.
+    """
     with store.reading() as view:
-        recorded = view.columns.recorded_at[view.columns.live]
+        columns = view.columns
+        here = columns.live & ~np.isin(columns.trust, [TRUSTS.index(t) for t in _DATED_ELSEWHERE])
+        recorded = columns.recorded_at[here]
         newest = float(recorded.max()) if recorded.size else now
     ahead = newest - now
     if ahead > CLOCK_SECONDS:
@@ -363,7 +426,13 @@ def clock(store: MemoryStore, now: float) -> Check:
 # Facts
 
 
-def _storage(store: MemoryStore, maintenance: Maintenance) -> dict[str, Any]:
+def _storage(store: MemoryStore, maintenance: Maintenance, who: Identity) -> dict[str, Any]:
+    if not who.admin:
+        return {
+            "maintenance_holder": maintenance.holder,
+            "erasing": maintenance.erasing,
+            "set_aside": set_aside(store),
+        }
     return {
         "directory": str(store.directory),
         "sequence": store.applied,
@@ -386,8 +455,8 @@ def _model_facts(store: MemoryStore, gate: EmbedderGate) -> dict[str, Any]:
     return {**meta, "ready": gate.ready}
 
 
-def _last_run(store: MemoryStore) -> dict[str, Any]:
-    runs = store.journal.runs()
+def _last_run(store: MemoryStore, who: Identity) -> dict[str, Any]:
+    runs = [run for run in store.journal.runs() if who.admin or run.actor == who.agent]
     if not runs:
         return {}
     body = dict(runs[0].body or {})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from memory_core import validation
 from memory_core.errors import InvalidInput, ScopeDenied
 from memory_core.records import (
+    SYNCED,
+    VOTE,
     Change,
     Identity,
     MemoryRecord,
@@ -27,41 +29,69 @@ MERGED = "merged"
 DISMISSED = 0.01
 """Weight of a link that was undone; it stays, so that consolidation does not find it again."""
 
+_UNDO = "undo of change "
+"""How the source of a reversal begins; in the journal the change's sequence follows."""
+
 _DEFAULTS = {f.name: f.default for f in fields(MemoryRecord) if f.default is not MISSING}
 
 
 def history(store: MemoryStore, who: Identity, id: str) -> list[Change]:
-    """Every change of the memory *id*, oldest first. Raises NotFound where *who* may not read."""
+    """Every change of the memory *id*, oldest first. Raises NotFound where *who* may not read.
+
+    Their `seq` counts from 1 within this memory: a position in the journal would tell how much
+    others write.
+    """
+    whole = _read(store, who, id)
+    return [_numbered(change, n, whole) for n, change in enumerate(whole, 1)]
+
+
+def undo(store: MemoryStore, who: Identity, id: str, number: int) -> tuple[Change, str]:
+    """Undo the change *number* of the memory *id*; that change, and what was done, in words."""
+    changes = _read(store, who, id)
+    if not 0 < number <= len(changes):
+        raise InvalidInput(f"change: {id} has no change {number}", "see its history")
+    change = changes[number - 1]
+    own = store.memories([id])[id]
+    if own.agent != who.agent and not who.admin:
+        raise ScopeDenied(f"{id} belongs to another agent", "ask its owner or an admin")
+    if any(each.source == _source(change.seq) for each in changes):
+        raise InvalidInput(f"change: {number} was undone before", "see its history")
+    done = store.commit(lambda tx: _undo(tx, who, change))
+    return _numbered(change, number, changes), done
+
+
+def _read(store: MemoryStore, who: Identity, id: str) -> list[Change]:
     store.catch_up()
     if not store.may_read(who, id):
         raise validation.unknown(id)
     return store.journal.history(id)
 
 
-def undo(store: MemoryStore, who: Identity, id: str, seq: int) -> tuple[Change, str]:
-    """Undo the change *seq* of the memory *id*; that change, and what was done, in words."""
-    changes = history(store, who, id)
-    change = next((each for each in changes if each.seq == seq), None)
-    if change is None:
-        raise InvalidInput(f"change: {id} has no change {seq}", "see its history")
-    own = store.memories([id])[id]
-    if own.agent != who.agent and not who.admin:
-        raise ScopeDenied(f"{id} belongs to another agent", "ask its owner or an admin")
-    if any(each.source == _source(seq) for each in changes):
-        raise InvalidInput(f"change: {seq} was undone before", "see its history")
-    return change, store.commit(lambda tx: _undo(tx, who, change))
+def _numbered(change: Change, number: int, whole: Sequence[Change]) -> Change:
+    """*change* of the history *whole* as its readers see it, with numbers of this memory alone."""
+    source = change.source
+    if source.startswith(_UNDO):
+        undone = [n for n, each in enumerate(whole, 1) if source == _source(each.seq)]
+        source = f"{_UNDO}{undone[0]}" if undone else "undo at another memory"
+    return replace(change, seq=number, source=source)
 
 
 def _undo(tx: Transaction, who: Identity, change: Change) -> str:
     body = change.body or {}
     if change.kind == "put" and MERGED in body:
         return _split(tx, who, change, body[MERGED])
+    if change.kind == "put" and VOTE in body:
+        withdrawn = {VOTE: {**body[VOTE], "value": 0}}
+        tx.append(
+            replace(_reversal(who, change, "put", change.target, withdrawn), actor=change.actor)
+        )
+        return "the vote was withdrawn"
     if change.kind == "link":
         _dismiss(tx, who, change, change)
         return f"no longer {body['kind']} {body['b']}"
     if change.kind != "put" or "id" in body or not body:
         raise InvalidInput(
-            f"change: {change.seq} ({change.kind}) changed no value",
+            f"change: it changed no value ({change.kind})",
             "to remove the memory, forget it",
         )
     return _restore(tx, who, change, body)
@@ -81,7 +111,7 @@ def _restore(tx: Transaction, who: Identity, change: Change, body: Mapping[str, 
     names = [name for name in body if name in _DEFAULTS and name not in later]
     if not names:
         raise InvalidInput(
-            f"change: what {change.seq} set was changed again since", "undo the later change first"
+            "change: what it set was changed again since", "undo the later change first"
         )
     values = {name: before.get(name, _plain(_DEFAULTS[name])) for name in names}
     tx.append(_reversal(who, change, "put", change.target, values))
@@ -109,7 +139,8 @@ def _links(tx: Transaction, change: Change, body: Mapping[str, Any]) -> list[Cha
 
 
 def _dismiss(tx: Transaction, who: Identity, change: Change, link: Change) -> None:
-    body = {**(link.body or {}), "weight": DISMISSED}
+    own = {name: value for name, value in (link.body or {}).items() if name != SYNCED}
+    body = {**own, "weight": DISMISSED}
     tx.append(_reversal(who, change, "link", link.target, body))
 
 
@@ -185,7 +216,7 @@ def _reversal(who: Identity, change: Change, kind: str, target: str, body: Any) 
 
 
 def _source(seq: int) -> str:
-    return f"undo of change {seq}"
+    return f"{_UNDO}{seq}"
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,8 @@ import re
 import secrets
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 FACT_KINDS = ("fact", "preference", "event", "relationship", "procedure")
@@ -30,12 +31,29 @@ quoted is what somebody pasted or quoted in a conversation: of the web the addre
 not even who wrote it.
 """
 
+SPEAKING = ("", "user")
+"""Roles whose words count as statements: an assistant's and a tool's are content."""
+
+UNTRUSTED = ("web", "quoted")
+"""Trusts of texts from outside of the conversation: they instruct nobody."""
+
+PROJECT = "project:"
+"""How a tag begins that names the project in which something was said."""
+
+VOTE = "vote"
+"""The key, in the body of a put, of a vote on a memory. It is no field of a memory."""
+
+SYNCED = "synced"
+"""The key, in the body of a change, of the stamps that it had on another machine. It is no field;
+see lifecycle.stamps."""
+
 JOBS = ("importance-judge", "gist", "extract")
 """What a model does for one memory, by name; a job is called `gist:ID`."""
 FAILED, NEVER = "failed", "never"
 RIGHTS = frozenset({"read", "write", "admin"})
 _BASE32 = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID = re.compile(r"[0-9a-hjkmnp-tv-z]{20}")
+_PREFIX = re.compile(r"0[0-9a-hjkmnp-tv-z]{5,18}")
 _CLOSING = " .!…。！"
 
 
@@ -45,13 +63,34 @@ def new_id(now: float) -> str:
     Ids sort by time to the millisecond. Lower case Crockford base 32, so that an id can be read
     aloud and typed.
     """
-    number = (max(0, int(now * 1000)) & (1 << 48) - 1) << 52 | secrets.randbits(52)
+    return _spelled(now, secrets.randbits(52))
+
+
+def id_of(name: str, when: float | None) -> str:
+    """The id of what has the *name* elsewhere, always the same; *when* (epoch seconds) sorts it.
+
+    Without a time that is its own it takes one of the years 1970 to 2004 from the name.
+    """
+    number = int.from_bytes(hashlib.sha256(name.encode("utf-8", "replace")).digest())
+    return _spelled((number >> 128) % 2**40 / 1000 if when is None else when, number % 2**52)
+
+
+def _spelled(seconds: float, rest: int) -> str:
+    number = (max(0, int(seconds * 1000)) & (1 << 48) - 1) << 52 | rest
     return "".join(_BASE32[number >> shift & 31] for shift in range(95, -1, -5))
 
 
 def is_id(text: str) -> bool:
     """True when *text* has the form of an id (it need not exist)."""
     return _ID.fullmatch(text) is not None
+
+
+def is_prefix(text: str) -> bool:
+    """True when *text* may be the beginning of an id: 6 to 19 of its characters.
+
+    An id of our time begins with 0, so no word of a language is one.
+    """
+    return _PREFIX.fullmatch(text) is not None
 
 
 def normalised(text: str) -> str:
@@ -73,13 +112,19 @@ def content_hash(text: str) -> str:
 class Identity:
     """The caller: from the settings (stdio, command line) or the token, never from an argument.
 
-    `encode` False: nothing that it stores may be sent to a model.
+    `encode` False: nothing that it stores may be sent to a model. Without the right read no answer
+    shows it a stored text, an id or a count at most.
     """
 
     agent: str
     team: str = ""
     rights: frozenset[str] = RIGHTS
     encode: bool = True
+
+    @property
+    def reader(self) -> bool:
+        """True when answers may show the identity what is stored."""
+        return "read" in self.rights
 
     @property
     def admin(self) -> bool:
@@ -92,7 +137,9 @@ class MemoryRecord:
     """One memory, as it is stored and exported.
 
     `tags` are the caller's; `keywords` are those that an encoder found where the caller gave no
-    tags. Both are indexed; the tag filter of recall sees `tags` alone. `importance` is 0 to 1,
+    tags. Both are indexed; the tag filter of recall sees `tags` alone. `lead` are the questions,
+    requests and greetings said right before it in its conversation, "speaker: text", which are no
+    memories. `importance` is 0 to 1,
     `valence` -1 to 1, `arousal` 0 to 1. `dates` are the days, months or years that the text names,
     resolved to ISO 8601 ("2024-05-07", "2024-05", "2024"). `position` counts from 0 within
     (visibility, agent, team, session); -1 without a session. World time (`valid_from`,
@@ -137,6 +184,7 @@ class MemoryRecord:
     content_hash: str = ""
     source: str = ""
     client: str = ""
+    lead: tuple[str, ...] = ()
     trust: str = "agent"
     tier: str = "long_term"
     access_count: int = 0
@@ -197,10 +245,19 @@ def thread_key(visibility: str, agent: str, team: str, session: str) -> str:
     return "\x1f".join((visibility, agent, team, session)) if session else ""
 
 
+def is_heard(memory: MemoryRecord) -> bool:
+    """True for what nobody stated here: an assistant or a tool said it, or it was only quoted."""
+    return memory.role not in SPEAKING or memory.trust in UNTRUSTED
+
+
 def repeat_key(memory: MemoryRecord) -> str:
-    """32 hex digits, equal for exact repeats; an extracted fact never repeats what was said."""
+    """32 hex digits, equal for exact repeats; an extracted fact never repeats what was said.
+
+    Nor does what a user states repeat what was only heard.
+    """
     owner = (memory.visibility, memory.agent, memory.team, memory.speaker, memory.session)
-    kept_apart = ("extracted",) if memory.extracted else ()
+    apart = (("extracted", memory.extracted), ("heard", is_heard(memory)))
+    kept_apart = [word for word, holds in apart if holds]
     parts = (*owner, normalised(memory.text), *kept_apart)
     return content_hash("\x1f".join(parts))
 
@@ -248,7 +305,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """A memory near a new one; `relation`: duplicate, updates, contradicts, extends or similar."""
+    """A memory near a new one.
+
+    `relation` is duplicate, updates, contradicts, extends, doubts (it may be out of date) or
+    similar.
+    """
 
     id: str
     text: str
@@ -268,10 +329,17 @@ class Receipt:
     replaced: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    def for_writers(self) -> Receipt:
+        """This receipt for who may not read: without what is stored near the memory."""
+        return replace(self, similar=())
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A turn before or after a hit in the same conversation."""
+    """A turn before or after a hit in the same conversation.
+
+    Without an id it is no memory: it leads up to the next turn; see MemoryRecord.lead.
+    """
 
     id: str
     speaker: str
@@ -295,7 +363,7 @@ class Hit:
     doubtful_since: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Recollection:
     """The answer of recall.
 
@@ -314,14 +382,36 @@ class Recollection:
     note: str = ""
     rejected: tuple[Hit, ...] = ()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the hits, best first."""
+        return tuple(hit.memory.text for hit in self.hits)
+
+    def __repr__(self) -> str:
+        """What was found, a line for each hit: when it happened, the id and the text."""
+        shown = [("", hit) for hit in self.hits] + [("partial ", hit) for hit in self.partial]
+        lines = [f"<Recollection: {len(self.hits)} found, confidence {self.feeling}>"]
+        for number, (mark, hit) in enumerate(shown, 1):
+            memory = hit.memory
+            state = f" (may be out of date, see {hit.doubted_by})" if hit.doubted_by else ""
+            if memory.superseded_by:
+                state = f" (out of date, see {memory.superseded_by})"
+            day = datetime.fromtimestamp(memory.occurred_at, UTC).date()
+            lines.append(f"{number}. {mark}{day} {memory.id}{state} {memory.text!r}")
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True, slots=True)
 class DoubtfulPair:
-    """A memory, the later one that may put it out of date, and by which words; "" if unknown."""
+    """A memory, the later one that may put it out of date, and why; "" if unknown.
+
+    *part* is what of the older text may be out of date, where the rest holds; "" for all of it.
+    """
 
     older: MemoryRecord
     newer: MemoryRecord
     reason: str = ""
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,13 +457,23 @@ class RunReport:
     kept: tuple[str, ...] = ()
     note: str = ""
 
+    def for_writers(self) -> RunReport:
+        """This report for who may not read: ids and counts without words of memories."""
+        return replace(
+            self,
+            steps=tuple(replace(step, detail="") for step in self.steps),
+            summaries=tuple(replace(summary, text="") for summary in self.summaries),
+            contradictions=tuple(replace(c, subject="", detail="") for c in self.contradictions),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A memory that forget removes, or would remove."""
+    """A memory that forget removes, or would remove; *when* it happened, in epoch seconds."""
 
     id: str
     text: str
+    when: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -384,6 +484,14 @@ class ForgetReport:
     removed: tuple[Removal, ...] = ()
     derived: tuple[Removal, ...] = ()
     note: str = ""
+
+    def for_writers(self) -> ForgetReport:
+        """This report for who may not read: ids without texts."""
+        return replace(
+            self,
+            removed=tuple(replace(removal, text="") for removal in self.removed),
+            derived=tuple(replace(removal, text="") for removal in self.derived),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,35 @@ from numpy.typing import NDArray
 from memory_core.embedding.base import Embedder
 from memory_core.errors import InvalidInput
 from memory_core.records import MemoryRecord
-from memory_core.text import passages
+from memory_core.text import passages, roles
 from memory_core.text.time import timestamps
 
 
 def embed_text(memory: MemoryRecord) -> str:
-    """The text embedded for the whole of a memory: `speaker: text`."""
-    return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
+    """The text embedded for the whole of a memory: `speaker: text`, without a role's word."""
+    return _prefix(memory) + memory.text
 
 
 def index_text(memory: MemoryRecord) -> str:
-    """What BM25 indexes: day, speaker, text, tags and keywords not in it, days that it names."""
+    """What BM25 indexes: day, name, text, tags and keywords not in it, days that it names."""
     said = memory.text.casefold()
     labels = (label for label in (*memory.tags, *memory.keywords) if label.casefold() not in said)
     named = (_day_words(day) for day in memory.dates)
     day = timestamps.day_words(memory.occurred_at)
-    return " ".join((day, memory.speaker, memory.text, *labels, *named))
+    return " ".join((day, _name(memory), memory.text, *labels, *named))
+
+
+def _name(memory: MemoryRecord) -> str:
+    """Who said it, "" for a speaker named by a role ("user", "the assistant").
+
+    Half of a conversation would share that word, and a question about a user would find it.
+    """
+    return "" if roles.role_of(memory.speaker) else memory.speaker
+
+
+def _prefix(memory: MemoryRecord) -> str:
+    name = _name(memory)
+    return f"{name}: " if name else ""
 
 
 def _day_words(day: str) -> str:
@@ -48,5 +61,4 @@ def _parts(memory: MemoryRecord) -> list[str]:
     pieces = passages.passages(memory.text, packed=memory.role == "assistant")
     if len(pieces) == 1:
         pieces = []
-    prefix = f"{memory.speaker}: " if memory.speaker else ""
-    return [embed_text(memory), *(prefix + piece for piece in pieces)]
+    return [embed_text(memory), *(_prefix(memory) + piece for piece in pieces)]

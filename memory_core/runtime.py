@@ -25,7 +25,9 @@ from memory_core.enrichment.worker import Worker
 from memory_core.errors import Busy, StorageError
 from memory_core.forget import Forgetter
 from memory_core.gist import encoder as gist_encoder
-from memory_core.gist.base import GistEncoder
+from memory_core.gist.base import CLASSIFIER, GistEncoder
+from memory_core.importing.sync import Syncer
+from memory_core.importing.walk import Importer
 from memory_core.lifecycle import turn_pairs
 from memory_core.lifecycle.tiers import Tiers, TierTuning
 from memory_core.lifecycle.working_memory import Sessions
@@ -39,6 +41,12 @@ from memory_core.storage.store import EMBEDDING, LOCK_SECONDS, MemoryStore
 from memory_core.text.importance import ImportanceScorer, Rules
 
 log = logging.getLogger(__name__)
+
+RUN_SECONDS = 30.0
+"""How long close() waits for a consolidation that it cancels: it ends at its next step."""
+
+ENDING_SECONDS = 0.1
+"""Between two looks at whether a thread that close() did not wait for has stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,8 @@ class Parts:
     reader: Reader
     consolidator: Consolidator
     forgetter: Forgetter
+    importer: Importer
+    syncer: Syncer
     maintenance: Maintenance
     reembedding: Reembedding
     worker: Worker
@@ -122,6 +132,7 @@ class Runtime:
         self._lock = threading.Lock()
         self._closed = False
         self._store: MemoryStore | None = None
+        self._ending: threading.Thread | None = None
         self._opening = self._begin()
         atexit.register(_close, weakref.ref(self))
 
@@ -180,6 +191,7 @@ class Runtime:
             worker.judged,
             tuning.consolidation,
             tuning.tiers,
+            local=encoder.name == CLASSIFIER,
         )
         tiers = Tiers(store, gate, settings, clock, tuning.tiers)
         maintenance = Maintenance(
@@ -191,13 +203,22 @@ class Runtime:
             self._follow_model,
             tiers.sweep_if_due,
             tuning.maintenance,
+            writer.embedded_late,
         )
         scheduler = Scheduler(
             store, consolidator, settings.consolidation, clock, lambda: maintenance.holder
         )
         reader = Reader(
-            store, gate, settings.decay, clock, sessions, maintenance.accesses, tuning.mmr_lambda
+            store,
+            gate,
+            settings.decay,
+            clock,
+            sessions,
+            maintenance.accesses,
+            maintenance.embed_now,
+            tuning.mmr_lambda,
         )
+        forgetter, importer = Forgetter(store, clock), Importer(store, writer, settings, clock)
         return Parts(
             store,
             writer,
@@ -206,7 +227,9 @@ class Runtime:
             tiers,
             reader,
             consolidator,
-            Forgetter(store, clock),
+            forgetter,
+            importer,
+            Syncer(store, importer, forgetter.forget_elsewhere, clock),
             maintenance,
             reembedding,
             worker,
@@ -278,7 +301,9 @@ class Runtime:
     def close(self) -> None:
         """Journal the last accesses, stop the threads, close the files. A second call does nothing.
 
-        A store that is still opening is closed as soon as it is open.
+        A store that is still opening is closed as soon as it is open. Work that does not stop in
+        time (RUN_SECONDS) goes on until its next step; then the files are closed, and until then
+        the process does not end.
         """
         with self._lock:
             if self._closed:
@@ -289,10 +314,38 @@ class Runtime:
         except Exception:  # the process ends here; nothing is open
             return
         parts.scheduler.stop()
+        parts.consolidator.stop(RUN_SECONDS)
         parts.worker.stop()
         parts.capture.drain()
         parts.maintenance.stop()
-        parts.store.close()
+        if _at_work(parts):
+            log.warning("background work goes on; the files are closed when it has stopped")
+            self._ending = threading.Thread(target=_end, args=(parts,), name="end", daemon=False)
+            self._ending.start()
+        else:
+            parts.store.close()
+
+    def wait_ended(self) -> None:
+        """After close(), wait until no thread of this memory is at work."""
+        if self._ending is not None:
+            self._ending.join()
+
+
+def _at_work(parts: Parts) -> bool:
+    """True while a thread uses the store after it was told to stop."""
+    alive = parts.scheduler.alive or parts.maintenance.alive
+    return alive or not parts.consolidator.stop(0.0)
+
+
+def _end(parts: Parts) -> None:
+    """Close the files when the last thread has stopped.
+
+    The process waits for this thread: one that came back from native code after the interpreter had
+    ended would abort it, and a run reverts what it has written.
+    """
+    while _at_work(parts):
+        time.sleep(ENDING_SECONDS)
+    parts.store.close()
 
 
 def _close(left_open: weakref.ref[Runtime]) -> None:
@@ -300,6 +353,7 @@ def _close(left_open: weakref.ref[Runtime]) -> None:
     runtime = left_open()
     if runtime is not None:
         runtime.close()
+        runtime.wait_ended()
 
 
 def _closed() -> Busy:

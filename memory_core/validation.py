@@ -22,6 +22,14 @@ LABEL_CHARS = 200
 LABELS_MOST = 50
 IDS_MOST = 100
 
+LISTS_MOST = {"entities": 200, "dates": 2_000, "derived_from": 10_000, "due": 20, "lead": 10}
+"""Most values of an imported memory; a text of 20,000 characters has at most 32 names found in it,
+and the summary of a long conversation some thousand sources."""
+LINKS_MOST = 10_000
+"""Most links of an imported memory."""
+CO_RECALL_MOST = 100_000.0
+"""Highest weight of an imported link that counts; the others say how sure a relation is, 0 to 1."""
+
 EPOCH_MOST = 253_402_300_799.0
 """The last second of the year 9999."""
 EPOCH_LEAST = -62_135_596_800.0
@@ -177,6 +185,17 @@ def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
     text(memory.source, "source", SOURCE_CHARS)
     labels(memory.tags, "tags")
     labels(memory.keywords, "keywords")
+    for name, most in LISTS_MOST.items():
+        few(getattr(memory, name), name, most)
+    for name in memory.entities:
+        text(name, "entities", SOURCE_CHARS)
+    for id in memory.derived_from:
+        reference(id, "derived_from")
+    for said in memory.lead:
+        text(said, "lead", SOURCE_CHARS)
+    for name in memory.due:
+        text(name, "due", LABEL_CHARS)
+    text(memory.encoded, "encoded", LABEL_CHARS)
     for name in ("gist", "topic"):
         text(getattr(memory, name), name, limits.text_chars)
     for name in ("position", "access_count"):
@@ -186,6 +205,12 @@ def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
             number(moment, name, EPOCH_LEAST, EPOCH_MOST)
     for date in memory.dates:
         timestamps.moment(date, "dates")
+
+
+def few(values: Sequence[Any], argument: str, most: int) -> None:
+    """Raise InvalidInput for more than *most* values."""
+    if len(values) > most:
+        raise invalid(argument, f"{len(values)} values, at most {most} are allowed", SHORTEN)
 
 
 def write_scope(who: Identity, scope: str) -> str:

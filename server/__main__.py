@@ -5,7 +5,19 @@ A client waits for its hooks and for the server, so both start here, before clic
 
 from __future__ import annotations
 
+import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from server.engine.own import OwnEngine
+
+if not __package__:  # an engine runs this file by its path, so that no folder is searched for it
+    _root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    _others = (at for at, folder in enumerate(sys.path) if folder.endswith("-packages"))
+    sys.path.insert(next(_others, len(sys.path)), _root)  # this very program, before installed ones
 
 
 def main() -> int:
@@ -15,14 +27,31 @@ def main() -> int:
         from server.hooks.command import hook
 
         hook(words[1:])
-    from server.cli import serve
+    from server.stdio.flags import stdio_flags
 
-    flags = serve.stdio_flags(words)
+    flags = stdio_flags(words)
     if flags is not None:
-        return serve.start_stdio(flags)
+        from server.stdio import proxy
+
+        return proxy.serve(flags, _own)
+    if words[:3] == ["engine", "run", "--launched"]:
+        from server.cli.serve import run_launched
+
+        return run_launched(words[3:])
+    from server.cli import ask_engine
+
+    code = ask_engine.run(words)
+    if code is not None:
+        return code
     from server.cli.main import main as run
 
     return run(words)
+
+
+def _own(flags: Mapping[str, str]) -> OwnEngine:
+    from server.cli.serve import own_engine
+
+    return own_engine(flags)
 
 
 if __name__ == "__main__":

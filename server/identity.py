@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 from mcp.server.auth.middleware.auth_context import get_access_token
 
 from memory_core.errors import ScopeDenied
 from memory_core.records import Identity
 
+connected: ContextVar[Identity | None] = ContextVar("connected", default=None)
+"""Whose connection the current call came on, where an engine serves several."""
+
 
 def caller(owner: Identity, right: str) -> Identity:
-    """The identity of the current call: the token's over HTTP, *owner* without a token.
+    """The identity of the current call: the token's over HTTP, the connection's at an engine.
 
-    Raises ScopeDenied when it lacks *right* (read, write or admin).
+    *owner* where there is neither. Raises ScopeDenied when it lacks *right* (read, write or admin).
     """
     token = get_access_token()
-    who = owner
+    who = connected.get() or owner
     if token is not None:
         claims = token.claims or {}
         encode = bool(claims.get("encode", True))

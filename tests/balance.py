@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 LONGEST = (
     "test_whole.py",
+    "test_missing_parts.py",
     "test_many_clients.py",
     "test_daily_notes.py",
     "test_reader_recipe.py",

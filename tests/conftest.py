@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -29,6 +30,7 @@ from memory_core.runtime import Tuning
 sys.path.append(str(Path(__file__).parent))
 
 import balance
+import engines
 from evals.cached import Cached
 
 ROOM = 4 * 2**30
@@ -38,11 +40,14 @@ ROOM = 4 * 2**30
 def pytest_configure(config: pytest.Config) -> None:
     """Folders of tests lie in memory where there is room: a sync of the disk is not their point.
 
-    What a power cut leaves is computed from a record of syncs (tests/campaigns/power.py).
+    What a power cut leaves is computed from a record of syncs (tests/campaigns/power.py). The
+    hundreds of processes that tests start share compiled code, as those of an installed program do.
     """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     memory = Path("/dev/shm")
     if memory.is_dir() and "TMPDIR" not in os.environ and disk_usage(memory).free >= ROOM:
         os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+    os.environ["ANAMNESIS_SHARED"] = "off"  # a test that shares an engine says so, and ends it
     config.option.loadscopereorder = False  # of pytest-xdist: it would put the longest files last
 
 
@@ -64,6 +69,16 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.register_profile("steady", settings.get_profile("patient"), derandomize=True)
 # the same examples each time; SEARCH=1 looks for new ones
 settings.load_profile("patient" if os.environ.get("SEARCH") else "steady")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_engine_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Engines live on when their clients end; a test's do not outlive the test."""
+    yield
+    left = engines.directories(tmp_path_factory.getbasetemp())
+    for process in left:
+        os.kill(process, signal.SIGKILL)
+    assert not left
 
 
 @pytest.fixture(scope="session")

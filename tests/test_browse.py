@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from memory_core import browse
-from memory_core.errors import StorageError
+from memory_core.errors import InvalidInput, NotFound, StorageError
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Identity
 from memory_core.remember.request import RememberRequest
 from memory_core.storage.table.table import Filter
@@ -60,6 +62,11 @@ def filled(memory: Memory, clock: Any) -> Memory:
     put(memory, ids[8], retired_at=clock.now)
     memory.remember(ME, RememberRequest("Entry 11, corrected.", replaces=ids[11]))
     return memory
+
+
+def test_a_value_that_was_rounded_stays_in_its_band() -> None:
+    values = np.array([1.0, 0.7, 0.69, 0.4, 0.39, 0.0], np.float32)
+    assert browse._bands(values) == {"high": 2, "medium": 2, "low": 2}
 
 
 def test_table_and_columns_list_alike(filled: Memory) -> None:
@@ -188,23 +195,50 @@ def test_an_export_is_in_order_of_storing_and_survives_forgetting_meanwhile(
     assert seen == [id for id in ids if id != ids[9]]
 
 
-@pytest.mark.parametrize("tag", ["", "project:one", "project:none"])
-@pytest.mark.parametrize("but", ["", "project:"])
-@pytest.mark.parametrize(("limit", "among"), [(3, 10), (50, 1_000), (4, 2)])
-def test_the_weightiest_are_the_most_important_of_the_newest(
-    filled: Memory, tag: str, but: str, limit: int, among: int
-) -> None:
-    everything = filled.listing(ME, limit=1_000)
-    for number, each in enumerate(everything):
-        tags = [[], ["project:one"], ["project:two", "tea"], ["tea"]][number % 4]
-        put(filled, each.id, importance=(number * 7 % 11) / 11, occurred_at=number * DAY, tags=tags)
-    newest = sorted(filled.listing(ME, limit=1_000), key=lambda each: -each.occurred_at)
-    fitting = [
-        each
-        for each in newest
-        if (not tag or tag in each.tags)
-        and not (but and any(held.startswith(but) for held in each.tags))
+def test_the_beginning_of_an_id_is_taken_wherever_an_id_is(memory: Memory, clock: Any) -> None:
+    stored = []
+    for text in ("The tea is in the tin.", "Ann moved to Graz.", "The boat is blue."):
+        stored.append(memory.remember(ME, RememberRequest(text)).id)
+        clock.now += 3600
+    first, second, third = stored
+    short = memory.short_ids(ME, stored)
+    assert all(id.startswith(short[id]) and len(short[id]) == 8 for id in stored)
+    assert memory.get(ME, short[first]).id == first
+    assert [hit.memory.id for hit in memory.recall(ME, RecallRequest(short[second])).hits] == [
+        second
     ]
-    expected = sorted(fitting[:among], key=lambda each: -each.importance)[:limit]
-    found = filled.weightiest(ME, limit=limit, among=among, tag=tag, but=but)
-    assert [each.id for each in found] == [each.id for each in expected]
+    assert memory.history(ME, short[first]) == memory.history(ME, first)
+    fixed = RememberRequest("The tea is in the box.", replaces=short[first])
+    assert memory.remember(ME, fixed).replaced == (first,)
+    assert [r.id for r in memory.forget(ME, ids=[short[third]]).removed] == [third]
+    run = memory.consolidate(ME).run
+    assert memory.consolidate(ME, undo=run[:12]).status == "undone"
+
+
+def test_a_beginning_of_several_ids_is_refused_with_their_names(memory: Memory) -> None:
+    """Both are of one millisecond; others' ids are neither counted nor named."""
+    one, two = (memory.remember(ME, RememberRequest(text)).id for text in ("Tea.", "Coffee."))
+    memory.remember(Identity("you"), RememberRequest("Cocoa."))
+    with pytest.raises(InvalidInput, match="is the beginning of 2 ids") as problem:
+        memory.get(ME, one[:8])
+    assert one in str(problem.value)
+    assert two in str(problem.value)
+    short = memory.short_ids(ME, [one, two])
+    assert [memory.get(ME, short[id]).id for id in (one, two)] == [one, two]
+    assert memory.get(Identity("you"), one[:8]).text == "Cocoa."
+
+
+def test_the_beginning_of_no_id_is_an_unknown_one(memory: Memory) -> None:
+    with pytest.raises(NotFound):
+        memory.remember(ME, RememberRequest("The key is in the shed.", replaces="0jxdtyg"))
+    with pytest.raises(NotFound):
+        memory.retire(ME, "0jxdtyg")
+
+
+def test_words_and_numbers_are_no_beginnings_of_ids(memory: Memory) -> None:
+    memory.remember(ME, RememberRequest("The number of the plumber is 0664123456."))
+    found = memory.recall(ME, RecallRequest("0664123456"))
+    shown = (*found.hits, *found.partial)
+    assert [hit.memory.text for hit in shown] == ["The number of the plumber is 0664123456."]
+    with pytest.raises(NotFound):
+        memory.get(ME, "06zzzzzz")

@@ -194,7 +194,7 @@ def test_no_setting_is_also_a_constant(section: str) -> None:
         ("[decay]\nlong_term_half_life_days = nan", ["decay.long_term_half_life_days"]),
         ("[decay]\nrecent_half_life_days = -1", ["decay.recent_half_life_days"]),
         ("[storage]\nindexes = 'hnsw'", ["unknown setting storage", "remove it"]),
-        ("[limits]\nsecrets = 'keep'", ["limits.secrets", "'mask' or 'refuse'"]),
+        ("[limits]\nsecrets = 'keep'", ["limits.secrets", "'mask', 'refuse' or 'mask_keys_only'"]),
         ("limits = 5", ["setting limits", "got 5"]),
         ("port = 70000", ["setting port", "got 70000"]),
         ("encoder = 'telepathy'", ["setting encoder", "got 'telepathy'"]),

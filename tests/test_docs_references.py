@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,16 @@ DOCUMENTS = [
     *sorted(ROOT.glob("docs/**/*.md")),
     *sorted(ROOT.glob("integrations/**/*.md")),
 ]
-FOLDERS = ("memory_core", "server", "tests", "tools", "integrations", "docs", "third_party")
+FOLDERS = (
+    "anamnesis",
+    "memory_core",
+    "server",
+    "tests",
+    "tools",
+    "integrations",
+    "docs",
+    "third_party",
+)
 
 _PATH = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]*\w)")
 _ARGUMENT = re.compile(rf"(?:^|\s)((?:{'|'.join(FOLDERS)})/[\w./-]*\w)")
@@ -35,6 +45,7 @@ ELSEWHERE = re.compile(
 """Numbers of rows, rules and sections: those of papers that nobody who reads this has."""
 
 
+@cache
 def sources() -> list[Path]:
     """Every file of the repository that may hold a comment, but for the documents."""
     named = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
@@ -50,6 +61,7 @@ def sources() -> list[Path]:
     ]
 
 
+@cache
 def said(path: Path) -> str:
     """The comments and docstrings of a Python file; the whole text of another one."""
     text = path.read_text("utf-8", errors="replace")

@@ -203,18 +203,21 @@ def test_a_sentence_that_another_source_says_too_is_no_trace(world: World) -> No
     assert world[both].derived_from == (again,)
 
 
-def test_a_topic_called_by_its_words_gets_another_name(world: World) -> None:
-    pin = world.tell(PIN, topic=PIN[:80])
-    shed = world.tell(SHED, topic=PIN[:80])
-    garden = world.tell(GARDEN, topic=PIN[:80])
+@pytest.mark.parametrize("old", [PIN[:80], "code, house, Graz"])
+def test_a_topic_called_by_its_words_gets_another_name(world: World, old: str) -> None:
+    name = "door, long"
+    pin = world.tell(PIN, topic=old)
+    shed = world.tell(SHED, topic=old)
+    garden = world.tell(GARDEN, topic=old)
     other = world.tell("Somewhere else.", topic="elsewhere")
-    world.put(other, topic=PIN[:80] + " (2)")
+    world.put(other, topic=old + " (2)")
     world.put(other, topic="elsewhere")
     world.forget(pin)
     assert b"4711" not in world.bytes_on_disk()
+    assert b"Graz" not in world.bytes_on_disk()
     assert world.store.journal.check() == []
-    assert world.store.journal.fold([shed])[shed]["topic"] == SHED
-    assert [world[id].topic for id in (shed, garden, other)] == [SHED, SHED, "elsewhere"]
+    assert world.store.journal.fold([shed])[shed]["topic"] == name
+    assert [world[id].topic for id in (shed, garden, other)] == [name, name, "elsewhere"]
 
 
 def test_what_it_had_replaced_does_not_come_back(world: World) -> None:

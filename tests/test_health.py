@@ -73,7 +73,7 @@ def test_all_is_well(open_memory: Any, quiet: None) -> None:
     assert {name: check.status for name, check in checks(report).items()} == dict.fromkeys(
         (
             *("round trip", "journal", "memories", "table", "vectors", "model"),
-            *("encoder", "disk", "erasure", "clock", "upkeep", "set aside"),
+            *("encoder", "disk", "erasure", "clock", "upkeep", "set aside", "hooks"),
         ),
         "ok",
     )
@@ -417,6 +417,38 @@ def test_an_erasure_shows_as_pending_until_it_is_done(
     report = memory.health(ME)
     assert checks(report)["erasure"].detail == "no file holds forgotten text"
     assert not report.storage["erasing"]
+
+
+def test_an_imported_memory_of_the_year_9999_says_nothing_about_the_clock(
+    open_memory: Any, quiet: None, clock: Any
+) -> None:
+    memory = open_memory()
+    late = "9999-12-31T23:59:59Z"
+    memory.bring_in(ME, {"text": HERON, "occurred_at": late, "recorded_at": late})
+    rounds(memory)
+    report = memory.health(ME)
+    assert (checks(report)["clock"].status, report.status) == ("ok", "ok")
+    memory.remember(ME, RememberRequest("The stork came back in March."))
+    clock.pass_by(-30 * 86_400.0)
+    assert checks(memory.health(ME))["clock"].status == "degraded"
+
+
+def test_an_erasure_that_nobody_does_is_degraded(open_memory: Any, quiet: None, clock: Any) -> None:
+    memory = open_memory()
+    told = memory.remember(ME, RememberRequest(HERON))
+    rounds(memory)
+    memory.forget(ME, ids=[told.id], confirm=True)
+    clock.pass_by(61.0)
+    check = checks(memory.health(ME))["erasure"]
+    assert (check.status, "61 s ago" in check.detail) == ("degraded", True)
+    assert str(os.getpid()) in check.fix
+    upkeep(memory)._lock.release()
+    check = checks(memory.health(ME))["erasure"]
+    assert (check.status, "no process" in check.detail) == ("degraded", True)
+    report = memory.health(ME, repair=True)
+    assert checks(report)["erasure"].status == "degraded"
+    rounds(memory, 1)
+    assert checks(memory.health(ME))["erasure"].status == "ok"
 
 
 def test_warnings_of_the_settings_are_told(tmp_path: Path, toy: Any) -> None:

@@ -111,6 +111,23 @@ def test_what_was_changed_again_since_is_not_touched(memory: Memory) -> None:
     assert memory.get(ME, old).superseded_by not in ("", new)
 
 
+def test_changes_are_numbered_by_memory_and_tell_nothing_of_others(memory: Memory) -> None:
+    """A position in the journal would tell how much others write."""
+    shown = []
+    for others in (0, 3):
+        id = memory.remember(ME, RememberRequest(f"The heron waits for {others}.")).id
+        for number in range(others):
+            memory.remember(OTHER, RememberRequest(f"Mine alone, {others} and {number}."))
+        number = memory.amend(ME, id, tags=["bird"])
+        undone, _ = memory.undo_change(ME, id, number)
+        again = memory.retire(ME, id)
+        seen = memory.history(ME, id)
+        shown.append([number, undone.seq, again, *((each.seq, each.source) for each in seen)])
+        assert [each.seq for each in seen] == list(range(1, len(seen) + 1))
+        assert f"undo of change {number}" in [each.source for each in seen]
+    assert shown[0] == shown[1]
+
+
 def test_what_cannot_be_taken_back_says_why(memory: Memory) -> None:
     id = memory.remember(ME, RememberRequest("The heron waits.", scope="team")).id
     begin = memory.history(ME, id)[0].seq

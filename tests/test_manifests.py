@@ -137,6 +137,7 @@ def test_the_bundles_source_is_enough_to_start(staged: Path, tmp_path: Path) -> 
             variable: manifest["user_config"]["agent"]["default"],
             "ANAMNESIS_DATA_DIR": str(tmp_path / "data"),
             "ANAMNESIS_OFFLINE": "1",
+            "ANAMNESIS_SHARED": "off",
             "HOME": str(tmp_path),
         },
         cwd=tmp_path,
@@ -146,3 +147,15 @@ def test_the_bundles_source_is_enough_to_start(staged: Path, tmp_path: Path) -> 
         check=True,
     )
     assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "anamnesis"
+
+
+def test_every_dependency_has_an_upper_bound() -> None:
+    """A release with other behaviour is taken on purpose."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    named = [
+        *project["build-system"]["requires"],
+        *project["project"]["dependencies"],
+        *(each for group in project["project"]["optional-dependencies"].values() for each in group),
+    ]
+    assert len(named) > 30
+    assert [each for each in named if "<" not in each and "==" not in each] == []

@@ -141,6 +141,7 @@ MEMORIES = st.builds(
     session=TEXT,
     tags=st.lists(TEXT, max_size=3).map(tuple),
     keywords=st.lists(TEXT, max_size=3).map(tuple),
+    lead=st.lists(TEXT, max_size=3).map(tuple),
     importance=st.floats(0, 1),
     occurred_at=st.floats(-1e10, 1e10),
     retired_at=st.none() | st.floats(0, 1e10),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 
 from memory_core import runtime
 from memory_core.config import Settings
+from memory_core.consolidate import scheduler
 from memory_core.errors import Busy, DiskFull, IncompatibleStore, StorageError
 from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
@@ -188,7 +190,7 @@ def test_a_directory_that_cannot_be_written_is_read_and_says_so(toy: Any) -> Non
     status, checks, counted = readable["report"]
     assert (status, counted) == ("failing", 1)
     assert checks["round trip"][0] == "failing"
-    assert "write access" in checks["round trip"][1]
+    assert "chown" in checks["round trip"][1]
     assert checks["journal"][0] == "degraded"
     assert set(nothing.values()) == {"read_only", False}
 
@@ -368,6 +370,109 @@ def test_nobody_else_can_read_what_is_stored_under_any_umask(
         if table in path.parents and path.parent != table:
             continue  # LanceDB's own files, inside a folder that nobody else can enter
         assert mode == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_closing_waits_for_a_run_of_another_thread_and_nothing_of_it_remains(
+    tmp_path: Path, toy: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    memory = Memory(Settings(data_dir=tmp_path), embedder=toy)
+    for text in (HERON, "The heron waits by the lake.", "The heron waits by the river."):
+        memory.remember(ME, RememberRequest(text))
+    consolidator = memory._runtime.parts().consolidator
+    begun, go_on = threading.Event(), threading.Event()
+    ended: list[object] = []
+
+    def pause(_done: int, _total: int, message: str) -> None:
+        if message == "contradictions":
+            begun.set()
+            go_on.wait(30)
+
+    def sleep() -> None:
+        with pytest.raises(Busy, match="closed") as refused:
+            memory.consolidate(ME, progress=pause)
+        ended.append(refused.value)
+
+    run = threading.Thread(target=sleep)
+    run.start()
+    assert begun.wait(30)
+    closing = threading.Thread(target=memory.close)
+    closing.start()
+    while not consolidator._closing:
+        threading.Event().wait(0.001)
+    assert closing.is_alive(), "it waits for the run"
+    go_on.set()
+    closing.join(30)
+    assert not closing.is_alive()
+    run.join(30)
+    assert len(ended) == 1
+    assert not [each for each in caplog.records if "closed" in each.getMessage()]
+    with Memory(Settings(data_dir=tmp_path), embedder=toy) as again:
+        assert [record["text"] for record in again.export(ME)] == [
+            HERON, "The heron waits by the lake.", "The heron waits by the river.",
+        ]  # fmt: skip
+        store = again._runtime.parts().store
+        assert [dict(mark.body or {})["state"] for mark in store.journal.runs()] == ["failed"]
+
+
+class Held:
+    """An embedder that waits, once it is told to hold, before it embeds a summary."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.name, self.fingerprint = inner.name, inner.fingerprint
+        self.dimension, self.profile = inner.dimension, inner.profile
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def documents(self, texts: Any) -> Any:
+        if any("Session summary" in text for text in texts):
+            self.begun.set()
+            assert self.go_on.wait(60)
+        return self.inner.documents(texts)
+
+    def query(self, text: str) -> Any:
+        return self.inner.query(text)
+
+
+@pytest.mark.parametrize("closed_by_the_program", [True, False])
+def test_a_run_that_does_not_stop_in_time_keeps_its_files_and_the_process(
+    closed_by_the_program: bool,
+    tmp_path: Path,
+    toy: Any,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It comes back from native code to an interpreter and a journal that are there."""
+    monkeypatch.setattr(runtime, "RUN_SECONDS", 0.0)
+    monkeypatch.setattr(scheduler, "STOP_SECONDS", 0.0)
+    held = Held(toy)
+    memory = Memory(Settings(data_dir=tmp_path), embedder=held)
+    told = [HERON, "The heron waits by the lake.", "The heron waits by the river."]
+    for text in told:
+        memory.remember(ME, RememberRequest(text, session="pond", role="user"))
+    memory.end_session(ME, "pond")
+    assert held.begun.wait(60)
+    opened = memory._runtime
+    if closed_by_the_program:
+        memory.close()
+        assert opened._ending is not None
+        assert not opened._ending.daemon, "the interpreter waits for it"
+        waiting = opened._ending
+    else:
+        waiting = threading.Thread(target=runtime._close, args=(weakref.ref(opened),))
+        waiting.start()
+        while opened._ending is None:
+            threading.Event().wait(0.001)
+    assert waiting.is_alive()
+    held.go_on.set()
+    waiting.join(60)
+    assert not waiting.is_alive()
+    assert "the journal is closed" not in caplog.text
+    names = {thread.name for thread in threading.enumerate()}
+    assert not names & {"scheduler", "maintenance", "end"}
+    with Memory(Settings(data_dir=tmp_path), embedder=toy) as again:
+        assert [record["text"] for record in again.export(ME)] == told
+        store = again._runtime.parts().store
+        assert [dict(mark.body or {})["state"] for mark in store.journal.runs()] == ["failed"]
 
 
 LEFT_OPEN = """

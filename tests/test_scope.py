@@ -12,7 +12,7 @@ from memory_core.errors import NotFound, ScopeDenied
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import VISIBILITIES, Identity, new_id
-from memory_core.remember.request import RememberRequest
+from memory_core.remember.request import ConversationTurn, RememberRequest
 
 WRITER = frozenset({"read", "write"})
 AGENTS = (
@@ -250,3 +250,35 @@ def test_conversations_of_the_same_name_stay_apart(memory: Memory) -> None:
         assert [n.id for n in hit.before] == ids[who.agent][:1]
         assert [n.id for n in hit.after] == ids[who.agent][2:]
         assert [turn.id for turn in found.recent] == ids[who.agent]
+
+
+def test_who_may_only_write_reads_no_text_in_any_answer(memory: Memory, clock: Any) -> None:
+    """Asked through every door that the right to write opens."""
+    owner = Identity("ana", "", WRITER)
+    writer = Identity("ana", "", frozenset({"write"}))
+    hidden = "heliotrope"
+    texts = [
+        f"The code word of the {hidden} harbour is on the {place}, says Mara Vogt."
+        for place in ("wall", "door", "roof", "gate", "desk")
+    ]
+    for text in texts:
+        clock.pass_by(60)
+        memory.remember(owner, RememberRequest(text, session="s"))
+    ids = [record.id for record in memory.listing(owner)]
+    near = "The code word of the harbour is on the wall, says Mara Vogt."
+    turn = ConversationTurn("user", f"{near} Today again.", session="s")
+    asked: list[Callable[[Identity], Any]] = [
+        lambda who: memory.remember(who, RememberRequest(near, session="t")),
+        lambda who: memory.observe(who, turn),
+        lambda who: memory.consolidate(who, dry_run=True),
+        lambda who: memory.consolidate(who, mode="contradictions", dry_run=True),
+        lambda who: memory.forget(who, ids=ids),
+        lambda who: memory.consolidate(who),
+        lambda who: memory.forget(who, ids=ids[:1], confirm=True),
+    ]
+    assert hidden in repr(asked[4](owner)), "the texts are there to be shown"
+    for ask in asked:
+        assert hidden not in repr(ask(writer))
+    with pytest.raises(ScopeDenied, match="right read"):
+        memory.forget(writer, query="code word")
+    assert hidden in repr(memory.remember(owner, RememberRequest(f"{near} Still.")))

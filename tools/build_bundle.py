@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 HERE = ROOT / "integrations" / "mcpb"
 ICON = ROOT / "integrations" / "claude-code" / ".claude-plugin" / "icon.png"
-FOLDERS = ("memory_core", "server", "third_party")
+FOLDERS = ("anamnesis", "memory_core", "server", "third_party")
 FILES = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "NOTICE")
 LEFT_OUT = ("__pycache__", "model.safetensors", "tokenizer.json", "*.part")
 TOOL = "npx @anthropic-ai/mcpb"

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from memory_core.consolidate.plan import Plan
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.records import DERIVED, TRUSTS, Contradiction, MemoryRecord, scope
@@ -31,6 +33,10 @@ from memory_core.text.time.lexicon import WEEKDAYS
 UNCLEAR = "unclear"
 """Two memories may not both hold, and no rule decides; reported, and nothing is changed."""
 
+CLASSIFIED_MOST, CLASSIFIED_NEAREST, CLASSIFIED_COSINE = 40, 5, 0.45
+"""The newest memories that a classifier compares in one run, each with so many before it, and from
+which cosine on: at 20 ms a pair, four seconds."""
+
 UNCLEAR_MOST = 10
 """Unclear pairs reported by one run, the closest first."""
 
@@ -48,6 +54,7 @@ def contradictions(work: Workspace) -> None:
     elif near := work.embedded(everyone):
         _by_closeness(work, near, resolved)
         _unclear(work, near, resolved)
+        _classified(work, near, resolved)
     _undecided(work)
 
 
@@ -180,8 +187,8 @@ def _unclear(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozen
     pairs: list[tuple[float, MemoryRecord, MemoryRecord]] = []
     for place, nearest, cosine in clusters.nearest_before(work.matrix(everyone), unresolved):
         older, newer = everyone[nearest], everyone[place]
-        kept = frozenset((older.id, newer.id)) in work.kept_both
-        if cosine >= work.profile.related and _about_one(older, newer) and not kept:
+        known = frozenset((older.id, newer.id)) in work.related  # a doubt is judged by itself
+        if cosine >= work.profile.related and _about_one(older, newer) and not known:
             pairs.append((cosine, older, newer))
     for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:UNCLEAR_MOST]:
         _judge(work, older, newer, "the later one sounds like a correction", resolved)
@@ -196,12 +203,40 @@ def _judge(
 ) -> None:
     """Let the model decide; report the pair when there is none, or when it decides nothing."""
     relation, detail = work.relate(older, newer)
-    if relation in (duplicates.UPDATES, duplicates.CONTRADICTS):
+    if relation == duplicates.CONTRADICTS and work.classify is not None:
+        _doubt(work, older, newer, relation, detail, resolved)
+    elif relation in (duplicates.UPDATES, duplicates.CONTRADICTS):
         _resolve(work, older, newer, Correction(relation, detail or "judged by a model"), resolved)
     elif relation == duplicates.EXTENDS:
         _link(work, older, newer, duplicates.EXTENDS)
     elif not relation and (older.id, newer.id) not in work.doubtful:
         _report(work, older, newer, UNCLEAR, why)
+
+
+def _classified(
+    work: Workspace, everyone: list[MemoryRecord], resolved: set[frozenset[str]]
+) -> None:
+    """Ask the classifier about what lies near the newest memories; what it finds is in doubt.
+
+    It cannot tell a contradiction from a change, so it supersedes nothing.
+    """
+    if work.classify is None:
+        return
+    for place in range(len(everyone) - 1, max(0, len(everyone) - CLASSIFIED_MOST - 1), -1):
+        newer = everyone[place]
+        cosines = work.matrix(everyone[:place]) @ work.vectors[newer.id]
+        nearest = np.argsort(-cosines, kind="stable")[:CLASSIFIED_NEAREST]
+        for older in (everyone[at] for at in nearest if cosines[at] >= CLASSIFIED_COSINE):
+            pair = frozenset((older.id, newer.id))
+            asked = pair not in resolved and pair not in work.related
+            if not asked or not may_change(older, newer) or not _same_speaker(older, newer):
+                continue
+            relation, detail = work.classify(older, newer)
+            if relation == duplicates.CONTRADICTS:
+                _doubt(work, older, newer, duplicates.CONTRADICTS, detail, resolved)
+                _link(work, older, newer, duplicates.CONTRADICTS)  # the classifier's last word
+            elif relation == duplicates.EXTENDS:
+                _link(work, older, newer, duplicates.EXTENDS)
 
 
 def _undecided(work: Workspace) -> None:
@@ -242,11 +277,11 @@ def _resolve(
     if not _same_speaker(older, newer):
         _report(work, older, newer, found.relation, found.detail)
         return
+    if pair in work.related:
+        return  # an earlier run, or remember, has linked it
     if not found.clear:
         _judge(work, older, newer, found.detail, resolved - {pair})
         return
-    if pair in work.related:
-        return  # an earlier run has reported and linked it
     if work.excludes(older, newer):
         _report(work, older, newer, found.relation, found.detail)
         return
@@ -343,14 +378,18 @@ def _speaker_and_kind(memory: MemoryRecord) -> tuple[object, ...]:
 
 
 def _merge(plan: Plan, a: MemoryRecord, b: MemoryRecord, cosine: float) -> None:
-    stays, goes = sorted(
-        (a, b),
-        key=lambda m: (TRUSTS.index(m.trust), -m.importance, -m.access_count, m.recorded_at, m.id),
-    )
+    """Retire the less trusted of two that say the same, else the older."""
+    stays, goes = sorted(sorted((a, b), key=_when, reverse=True), key=_distrust)
     action = plan.begin("duplicates", [stays.id, goes.id])
     plan.link(action, goes.id, stays.id, duplicates.DUPLICATE_OF, cosine)
     plan.retire(action, goes.id)
+    if goes.importance > stays.importance:
+        plan.put(action, stays.id, importance=goes.importance)
     plan.transfer_access_counts(action, goes.id, stays.id)
+
+
+def _distrust(memory: MemoryRecord) -> int:
+    return TRUSTS.index(memory.trust)
 
 
 def _when(memory: MemoryRecord) -> tuple[float, float, str]:

@@ -8,6 +8,7 @@ only what the caller owns.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
@@ -91,13 +92,17 @@ class Consolidator:
         relate: Relate | None = None,
         tuning: ConsolidationTuning | None = None,
         tiers: TierTuning | None = None,
+        *,
+        local: bool = False,
     ) -> None:
         """Consolidate *store*; compare and embed with the embedder of *gate*.
 
         *summarise* and *relate* ask a model and return "" when there is none. Summaries are then
-        extractive, and a pair that no rule can relate is only reported.
+        extractive, and a pair that no rule can relate is only reported. *local* True: *relate* is a
+        classifier on this machine, which a run asks about near pairs too.
         """
         self._relate = relate or no_judgement
+        self._local = local
         self._store = store
         self._gate = gate
         self._summarise = summarise
@@ -106,6 +111,18 @@ class Consolidator:
         self.tuning = tuning or ConsolidationTuning()
         self._clock = clock
         self._log = RunLog(store)
+        self._at_work = 0
+        self._ended = threading.Condition()
+        self._closing = False
+
+    def stop(self, seconds: float) -> bool:
+        """Cancel the runs of every thread of this process and begin no other.
+
+        Each reverts what it has written. False when one is still at work after *seconds*.
+        """
+        with self._ended:
+            self._closing = True
+            return self._ended.wait_for(lambda: not self._at_work, seconds)
 
     def run(
         self,
@@ -128,16 +145,33 @@ class Consolidator:
 
         Raises InvalidInput, NotFound for an unknown session, Busy while another run is at work, or
         a StorageError; a run that had started is then journalled as failed and nothing of it stays.
+        After stop() every run raises Busy.
         """
         if mode not in MODES:
             raise InvalidInput(f"mode: {mode!r} is unknown", f"use one of {', '.join(MODES)}")
         request = RunRequest(who.agent, mode, session, by_itself)
-        call = _Call(who, request, age_s, progress or _silent)
+        told = progress or _silent
+
+        def check(done: int, total: int, message: str) -> None:
+            self._check_open()
+            told(done, total, message)
+
+        call = _Call(who, request, age_s, check)
+        with self._ended:
+            self._check_open()
+            self._at_work += 1
         try:
             return self._preview(call) if dry_run else self._run_exclusively(call)
         finally:
             corrections.clear_cache()
             process_memory.trim()
+            with self._ended:
+                self._at_work -= 1
+                self._ended.notify_all()
+
+    def _check_open(self) -> None:
+        if self._closing:
+            raise Busy("the memory is closed", "start it again; the run changed nothing")
 
     def undo(self, who: Identity, run: str) -> RunReport:
         """Revert the run *run* of *who*; what was changed since stays and is listed as kept.
@@ -276,6 +310,7 @@ class Consolidator:
             excluded=self._log.excluded(who.agent) if call.request.by_itself else frozenset(),
             summarise=self._summarise if run else no_model,
             relate=self._relate if run else no_judgement,
+            classify=self._relate if run and self._local else None,
         )
 
     def _moves(self, view: View, who: Identity, readable: Mask, now: float) -> dict[str, int]:

@@ -6,7 +6,7 @@ that carry its id. Their before-images suffice to revert it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -30,6 +30,9 @@ BATCH = 256
 """Changes and checks in one transaction: it holds the write lock for about 0.1 s."""
 
 STARTED, COMPLETED, FAILED, UNDONE = "started", "completed", "failed", "undone"
+IMPORT = "import"
+"""The mode of a run that imports; when it was killed, the next import of the same goes on."""
+
 STOPPING = "stopping"
 """The state of a run that was asked to stop, perhaps by another process."""
 
@@ -76,7 +79,8 @@ class RunLog:
             )
         try:
             # a live process would hold the lock
-            yield [c for c in self._store.journal.runs() if _state(c) in (STARTED, STOPPING)]
+            killed = (c for c in self._store.journal.runs() if _state(c) in (STARTED, STOPPING))
+            yield [c for c in killed if not _imported(c)]
         finally:
             lock.release()
 
@@ -95,6 +99,19 @@ class RunLog:
         same = same and all(body.get(name) == wanted.get(name) for name in ("mode", "of"))
         times = int(body.get("resumed", 0)) + 1
         return times if same and _state(mark) == STARTED and times <= RESUMED_MOST else 0
+
+    def unfinished_import(self, actor: str, of: str) -> str:
+        """The run of *actor* that imported *of* and was killed or interrupted; "" for none."""
+        for mark in self._store.journal.runs():
+            same = mark.actor == actor and (mark.body or {}).get("of") == content_hash(of)
+            if same and _imported(mark) and _state(mark) == STARTED:
+                return mark.target
+        return ""
+
+    def end_import(self, run: str, request: RunRequest, counts: Mapping[str, int]) -> None:
+        """Journal that *run* has imported everything, and how many of each status."""
+        body = {"state": COMPLETED, **request.body(), "steps": [[n, c] for n, c in counts.items()]}
+        self._mark(run, request.actor, {**body, "summaries": [], "retired": []})
 
     def ask_to_stop(self, run: str, actor: str) -> bool:
         """Ask the run *run* of *actor* to stop; False when it is not at work."""
@@ -145,8 +162,10 @@ class RunLog:
     def undo(self, run: str, actor: str) -> tuple[int, list[str]]:
         """Revert a completed run; how many memories were restored, and the ids kept as they are.
 
-        Kept are memories with a field that was changed after the run. Raises NotFound for a
-        run that is unknown or another agent's, InvalidInput for one that is not completed.
+        Kept are memories with a field that was changed after the run, and of what the run brought
+        what somebody said again since. An import can be undone before it was completed, too. Raises
+        NotFound for a run that is unknown or another agent's, InvalidInput for one that is not
+        completed.
         """
         marks = [change for change in self._store.journal.history(run) if change.kind == "run"]
         if not marks or marks[-1].actor != actor:
@@ -156,7 +175,7 @@ class RunLog:
             raise InvalidInput(
                 f"undo: run {run} is already undone", "there is nothing to take back"
             )
-        if state != COMPLETED:
+        if state != COMPLETED and not (_imported(marks[-1]) and state in (STARTED, STOPPING)):
             raise InvalidInput(
                 f"undo: run {run} {state}", "it changed nothing that could be undone"
             )
@@ -191,7 +210,7 @@ class RunLog:
             if change.kind == "link":
                 found |= {change.target, body.get("b", change.target)}
             elif change.kind == "put":
-                found.update(body["derived_from"] if "id" in body else [change.target])
+                found.update(body.get("derived_from", ()) if "id" in body else [change.target])
         return sorted(found)
 
     def _mark(self, run: str, actor: str, body: dict[str, Any]) -> None:
@@ -230,6 +249,10 @@ def _batches(actions: Sequence[Action]) -> Iterator[list[Action]]:
             batch, weight = [], 0
     if batch:
         yield batch
+
+
+def _imported(change: Change) -> bool:
+    return (change.body or {}).get("mode") == IMPORT
 
 
 def _state(change: Change) -> str:
@@ -327,6 +350,8 @@ def _revert_target(tx: Transaction, run: str, changes: Sequence[Change]) -> tupl
     if tx.fields(target) is None:
         return False, []
     created = any("id" in (c.body or {}) and c.kind == "put" for c in changes)
+    if created and tx.latest_writer(target, "trust") != run:
+        return False, [target]  # somebody said the same since: it is theirs now
     if created:
         body = {"digests": [], "reason": "undone", "erase": False}
         tx.forget(_reversal(changes[0], run, "forget", body))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from memory_core.config import ConsolidationSettings
 from memory_core.consolidate.run import Consolidator
+from memory_core.consolidate.run_log import IMPORT
 from memory_core.errors import Busy, MemoryCoreError, NotFound
 from memory_core.records import DERIVED, KINDS, Identity, RunReport
 from memory_core.scoring.arrays import Mask
@@ -33,6 +34,9 @@ POLL_SECONDS = 30.0
 
 QUIET_SECONDS = 60.0
 """Seconds without a write before a scheduled run starts."""
+
+STOP_SECONDS = 5.0
+"""Seconds for which stop() waits for the thread."""
 
 FRESH_SHARE = 0.1
 """Share of `unconsolidated` that has to be new before their number starts another run: perhaps no
@@ -94,7 +98,12 @@ class Scheduler:
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
-            self._thread.join(5.0)
+            self._thread.join(STOP_SECONDS)
+
+    @property
+    def alive(self) -> bool:
+        """True while the thread is at work, also after stop() has given up waiting for it."""
+        return self._thread.is_alive()
 
     def end_session(self, who: Identity, session: str, *, wait: bool = False) -> None:
         """Summarise the conversation *session* of *who* soon, in the thread of this process.
@@ -196,7 +205,8 @@ class Scheduler:
         """When a run of each agent last started, ended or was undone; not times ahead of *now*."""
         found: dict[str, float] = {}
         for mark in self._store.journal.runs():
-            if (mark.body or {}).get("mode") != "session" and mark.at <= now:
+            mode = (mark.body or {}).get("mode")
+            if mode not in ("session", IMPORT) and mark.at <= now:
                 found[mark.actor] = max(mark.at, found.get(mark.actor, NEVER))
         return found
 

@@ -20,12 +20,13 @@ from memory_core.consolidate.plan import Plan
 from memory_core.embedding.base import Profile
 from memory_core.lifecycle import retention
 from memory_core.lifecycle.tiers import still_applies
-from memory_core.lifecycle.topics import label_from
+from memory_core.lifecycle.topics import label_from, subjects
 from memory_core.records import DERIVED, MemoryRecord, scope
 from memory_core.relations.claims import Claims, claims
 from memory_core.scoring import clusters, tiers
 from memory_core.scoring.arrays import Scores
 from memory_core.scoring.decay import DAY
+from memory_core.text.time import dates
 
 K = TypeVar("K", bound=Hashable)
 
@@ -87,7 +88,8 @@ class Workspace:
     hold, *doubtful* (older, newer) those that nobody has decided yet. *demoted* is True for an id
     whose importance was last set by a run. A conversation is summarised after *silence_s* seconds
     without a turn, an episode at the age of *age_s*. *excluded* are ids that this run does not
-    change, because a run that changed them was undone.
+    change, because a run that changed them was undone. *classify* is *relate* where that is a
+    local classifier, which may be asked about many pairs; else None.
     """
 
     plan: Plan
@@ -106,6 +108,7 @@ class Workspace:
     excluded: frozenset[str]
     summarise: Summarise
     relate: Relate
+    classify: Relate | None
     claims: dict[str, Claims] = field(default_factory=dict)
 
     def claims_of(self, memory: MemoryRecord) -> Claims:
@@ -131,10 +134,38 @@ class Workspace:
         known = (self.plan.memories.get(id) for id in memory.derived_from)
         return [found for found in known if found is not None]
 
+    def holding(self, memories: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+        """Those of *memories* that nothing supersedes and no later memory puts in doubt.
+
+        What is doubted may hold, but it is not stated as if it did.
+        """
+        doubted = self._doubted()
+        return [m for m in memories if not m.superseded_by and m.id not in doubted]
+
+    def _doubted(self) -> set[str]:
+        """The older of each doubtful pair whose newer one holds."""
+        known, kept = self.plan.memories, self.kept_both
+        return {
+            older
+            for older, newer in self.doubtful
+            if frozenset((older, newer)) not in kept
+            and (newer not in known or not known[newer].superseded_by)
+        }
+
     def is_stale(self, memory: MemoryRecord) -> bool:
+        """True when *memory* was marked stale, or has a source that does not hold."""
+        sources = self.sources(memory)
+        return memory.stale_since is not None or len(self.holding(sources)) < len(sources)
+
+    def is_outdated(self, memory: MemoryRecord) -> bool:
         """True when *memory* was marked stale, or has a source that was superseded."""
         superseded = any(source.superseded_by for source in self.sources(memory))
         return memory.stale_since is not None or superseded
+
+    def is_ahead(self, memory: MemoryRecord) -> bool:
+        """True when *memory* speaks of what is still to come: it names a day, month or later year
+        that is not over."""
+        return dates.reach_to(memory.dates, self.plan.now)
 
     def embedded(self, memories: Iterable[MemoryRecord]) -> list[MemoryRecord]:
         """Those of *memories* that have a vector."""
@@ -179,6 +210,7 @@ def topics(work: Workspace) -> None:
             threshold=work.profile.topic,
             most=tuning.topic_members,
             merge_at=tuning.topic_merge,
+            subjects=[subjects(memory.entities) for memory in members],
         )
         alone = {label for label, count in Counter(labels).items() if count == 1}
         for memory, label in zip(members, labels, strict=True):
@@ -194,8 +226,8 @@ def topics(work: Workspace) -> None:
 def prune_faded(work: Workspace) -> None:
     """Retire what is neither retained nor important, and derived memories that nobody recalls.
 
-    Kept are the current ring, what supersedes another memory, and what this run has just
-    summarised: no memory is retired because it was summarised.
+    Kept are the current ring, what supersedes another memory, what names a day that is not over,
+    and what this run has just summarised: no memory is retired because it was summarised.
     """
     plan, tuning = work.plan, work.tuning
     fresh = {
@@ -207,6 +239,7 @@ def prune_faded(work: Workspace) -> None:
     fresh |= {id for action in plan.actions if action.step == "summaries" for id in action.based_on}
     fresh |= work.excluded | {memory.superseded_by for memory in plan.memories.values()}
     members = [m for m in work.originals() if m.tier != "active" and m.id not in fresh]
+    members = [memory for memory in members if not work.is_ahead(memory)]
     gone = tiers.faded(
         _retention(work, members),
         np.array([memory.importance for memory in members]),

@@ -15,6 +15,7 @@ from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.gist.passthrough import central
 from memory_core.records import (
     DERIVED,
+    PROJECT,
     TRUSTS,
     MemoryRecord,
     content_hash,
@@ -51,17 +52,21 @@ SENTENCE_WORDS = 4, 45
 def refresh(work: Workspace) -> None:
     """Write stale derived memories anew; retire those with too few sources left.
 
-    Stale is what was marked so, or has a source that was superseded.
+    Stale is what was marked so, or has a source that was superseded or put in doubt. A fact from a
+    source in doubt stays as it is: it is doubted with its source.
     """
     plan, least = work.plan, work.tuning.min_cluster
     for old in [m for m in plan.active() if m.derived_from and work.is_stale(m)]:
         if work.excludes(old):
             continue
+        if old.kind not in DERIVED and not work.is_outdated(old):
+            continue
         action = plan.begin("refresh", [old.id])
-        sources = [m for m in work.sources(old) if not m.superseded_by]
+        sources = work.holding(work.sources(old))
         kept = tuple(memory.id for memory in sources)
         if old.kind not in DERIVED:
-            if not sources:
+            kept = tuple(m.id for m in work.sources(old) if not m.superseded_by)
+            if not kept:
                 plan.retire(action, old.id)  # a fact without a source that holds
             else:
                 plan.put(action, old.id, derived_from=kept, stale_since=None)
@@ -99,7 +104,10 @@ def _supersede(work: Workspace, action: Action, old: MemoryRecord, fresh: Memory
 
 
 def summaries(work: Workspace) -> None:
-    """Summarise clusters of episodes that no summary covers yet, and halve their importance."""
+    """Summarise clusters of episodes that hold and that no summary covers yet.
+
+    Their importance is halved; not that of an episode about what is still to come.
+    """
     plan = work.plan
     in_clusters = [m for m in current(work, "summary") if not is_session_summary(m)]
     covered = {source for memory in in_clusters for source in memory.derived_from}
@@ -107,7 +115,7 @@ def summaries(work: Workspace) -> None:
     born = plan.now - work.age_s
     episodes = [
         m
-        for m in plan.active()
+        for m in work.holding(plan.active())
         if m.kind == "episode" and m.id not in covered and m.occurred_at <= born
     ]
     known = {repeat_key(memory) for memory in plan.memories.values()}
@@ -167,7 +175,7 @@ def _cluster_summary(
 
 def _demote(work: Workspace, action: Action, sources: Iterable[MemoryRecord]) -> None:
     for memory in sources:
-        if not work.demoted(memory.id):
+        if not work.demoted(memory.id) and not work.is_ahead(memory):
             work.plan.put(action, memory.id, importance=memory.importance * SOURCE_FACTOR)
 
 
@@ -184,7 +192,7 @@ def sessions(work: Workspace) -> None:
         for source in memory.derived_from
         if source in plan.memories
     }
-    turns = [memory for memory in work.originals() if memory.thread]
+    turns = [memory for memory in work.holding(work.originals()) if memory.thread]
     for thread in grouped(turns, lambda memory: memory.thread):
         old = written.get(thread[0].thread)
         covered = old.derived_from if old is not None else ()
@@ -229,7 +237,7 @@ def concepts(work: Workspace) -> None:
     """Write one concept for each large topic; anew when the topic has grown by half since."""
     plan, least = work.plan, work.tuning.concept_members
     written = {(scope(m), m.topic): m for m in current(work, "concept") if m.run}
-    about = [memory for memory in work.originals() if memory.topic and not work.excludes(memory)]
+    about = [m for m in work.holding(work.originals()) if m.topic and not work.excludes(m)]
     for members in grouped(about, lambda memory: (scope(memory), memory.topic)):
         old = written.get((scope(members[0]), members[0].topic))
         enough = least if old is None else RENEWED_SHARE * len(old.derived_from)
@@ -275,6 +283,7 @@ def _derived(
         team=first.team,
         kind="summary",
         gist=f"{maker} of {len(sources)} memories",
+        tags=_projects(sources),
         topic=named.pop() if len(named) == 1 else "",
         entities=tuple(dict.fromkeys(name for memory in sources for name in memory.entities)),
         importance=importance,
@@ -285,6 +294,12 @@ def _derived(
         content_hash=content_hash(text),
         trust=max((memory.trust for memory in sources), key=TRUSTS.index),
     )
+
+
+def _projects(sources: Sequence[MemoryRecord]) -> tuple[str, ...]:
+    """The tags that name the projects of *sources*, each once."""
+    tags = (tag for memory in sources for tag in memory.tags if tag.startswith(PROJECT))
+    return tuple(dict.fromkeys(tags))
 
 
 def _summary_text(

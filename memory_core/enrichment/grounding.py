@@ -7,16 +7,20 @@ stored; an invented fact would be believed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from datetime import date
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, timedelta
 
+from memory_core.enrichment import measures
+from memory_core.enrichment.turned import turned
+from memory_core.text.german_numbers import in_digits
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
 from memory_core.text.numerals import is_number_word, numbers
+from memory_core.text.passages import sentences
 from memory_core.text.time import dates, timestamps
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.time.rules import undated
-from memory_core.text.words import STOPWORDS, words
+from memory_core.text.words import STOPWORDS, content_words, listed, words
 
 Said = tuple[str, str, float]
 """A source: speaker, text, when it was said (epoch seconds)."""
@@ -28,6 +32,26 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+)[\"“‘(]*([^\W\d_][\w'’-]*)")
 _WRITTEN = re.compile(r"(?<![\w])([^\W\d_a-z][\w'’-]*)")
 _BETWEEN = re.compile(r"[\s\"'“”‘’()<>]+")
 _ADDRESS = re.compile(r"://|@|[^\W_]\.[^\W\d_]{2}")
+_REPORTING = re.compile(
+    r"\b(?:said|says|told|tells|mention|report|ask|wrote|announce|confirm|sagte|erzählte|schrieb|fragte)"
+)
+_ARTICLES = frozenset(
+    listed(
+        """der die das den dem des ein eine einen einem einer eines kein keine keinen mein meine
+        meinen meiner sein seine seinen seiner ihr ihre ihren ihrer"""
+    )
+)
+_PLACED = re.compile(r"(?:straße|strasse|weg|platz|gasse|allee|ufer|berg|burg|dorf|stadt|tal)$")
+_SHORT = frozenset(listed("ram cpu gpu tv pdf pdfs url app id os ui api pc wifi usb ai it hr uhr"))
+"""Abbreviations that are words: they name no one."""
+_COUNTED_FROM = re.compile(
+    r"(?<!\s)\s{1,9}(before|prior to|after|from|vor|nach)\s{1,9}", re.IGNORECASE
+)
+_BACK = frozenset(("before", "prior to", "vor"))
+_DATE_CHARS = 24
+"""Longest written date: "Wednesday, 30 September 2024" without its weekday, and a little more."""
+_LOOSE = 0.04
+"""Share of a distance by which it may miss: a month is 28 to 31 days."""
 _SHARED = 4
 """Least common prefix of two forms of one name: Boston, Bostonians."""
 
@@ -37,8 +61,13 @@ def ungrounded(text: str, sources: Sequence[Said]) -> str:
 
     A number may be in digits or in words; a date is held when a source names that day or was said
     on it. A name is what is written like one, or opens the sentence and is no ordinary word. An
-    address (of a page, of mail, a handle) has to occur literally.
+    address (of a page, of mail, a handle) has to occur literally. An amount may be in another unit
+    or vaguer. Besides named: a denial that is dropped or added, names that change places, and the
+    day of saying for what the source dates otherwise.
     """
+    spelled = text
+    text = in_digits(text)
+    sources = [(speaker, in_digits(spoken), at) for speaker, spoken, at in sources]
     days, last = _days(sources), sources[-1][2]
     said = "\n".join(f"{speaker}\n{spoken}" for speaker, spoken, _ in sources)
     bare = _WEEKDAY.sub("", text)
@@ -49,11 +78,65 @@ def ungrounded(text: str, sources: Sequence[Said]) -> str:
     if len(named) == dates.MOST_DATES:
         return named[-1]  # dates beyond the limit were not examined
     rest = undated(bare, timestamps.day_of(last))
+    spoken = "\n".join(spoken for _, spoken, _ in sources)
+    rest, denied = measures.checked(rest, spoken)
     return (
-        _foreign_address(text, said)
+        denied
+        or _foreign_address(text, said)
         or _foreign_number(rest, said, {*days, *named})
-        or _foreign_name(text, said)
+        or _foreign_name(spelled, said)
+        or turned(spelled, spoken)
+        or _foreign_distance(text, sources)
+        or next((day for day in named if _only_said(day, text, sources)), "")
     )
+
+
+def _foreign_distance(text: str, sources: Sequence[Said]) -> str:
+    """The first "two weeks before 14 March" of *text* that leads to no day of the sources."""
+    reached = [day for _, spoken, at in sources for day in dates.resolve(spoken, at)]
+    reached += [
+        day.isoformat() for _, spoken, at in sources for _, day, _ in _distances(spoken, at)
+    ]
+    for anchor, day, days in _distances(text, sources[-1][2]):
+        if not any(_is_near(day, other, days) for other in reached):
+            return anchor
+    return ""
+
+
+def _distances(text: str, at: float) -> Iterator[tuple[str, date, float]]:
+    """The day that a time is counted from, the day that it leads to, and the days between."""
+    for match in _COUNTED_FROM.finditer(text):
+        days = measures.days_at_end(text[: match.start()])
+        anchor = next(iter(dates.resolve(text[match.end() : match.end() + _DATE_CHARS], at)), "")
+        if days is not None and len(anchor) == 10:
+            away = timedelta(-days if match[1].casefold() in _BACK else days)
+            yield anchor, date.fromisoformat(anchor) + away, days
+
+
+def _is_near(day: date, other: str, days: float) -> bool:
+    """True where *other*, a date, a month or a year, is *day* as closely as *days* are meant."""
+    if len(other) < 10:
+        return day.isoformat().startswith(other)
+    return abs((date.fromisoformat(other) - day).days) <= days * _LOOSE
+
+
+def _only_said(day: str, text: str, sources: Sequence[Said]) -> bool:
+    """True for the day of saying where the sentences about it name others.
+
+    Not where *text* reports the saying, or counts from that day.
+    """
+    counted = any(anchor == day for anchor, *_ in _distances(text, sources[-1][2]))
+    if len(day) < 10 or counted or _REPORTING.search(text):
+        return False
+    about = set(content_words(text))
+    told = [
+        [each for each in dates.resolve(sentence, at) if len(each) == 10]
+        for _, spoken, at in sources
+        if timestamps.day_of(at).isoformat() == day
+        for sentence in sentences(spoken)
+        if not about.isdisjoint(content_words(sentence))
+    ]
+    return bool(told) and all(found and day not in found for found in told)
 
 
 def _named(day: str, text: str, days: set[str]) -> bool:
@@ -107,17 +190,34 @@ def _foreign_name(text: str, said: str) -> str:
     for match in _WRITTEN.finditer(text):
         word = match.group(1).replace("’", "'").casefold().removesuffix("'s")
         ordinary = word in NOT_NAMES or word in STOPWORDS or is_number_word(word)
+        if _is_common(word) or _is_german_noun(text[: match.start(1)], word):
+            continue
         if not word[0].isalpha() or (match.start(1) in opening and ordinary):
             continue
-        if not ordinary and not _known(word, known):
+        if not ordinary and not _known(word, known) and not _derived(match.group(1), known):
             return match.group(1)
     for name in entities(text):
         for word in words(name):
-            if not (word in NOT_NAMES or is_number_word(word)) and not _known(
-                word.removesuffix("'s"), known
-            ):
+            ordinary = word in NOT_NAMES or _is_common(word) or is_number_word(word)
+            if not ordinary and not _known(word.removesuffix("'s"), known):
                 return name
     return ""
+
+
+def _is_common(word: str) -> bool:
+    return word in _SHORT or measures.is_unit(word)
+
+
+def _is_german_noun(before: str, word: str) -> bool:
+    """True behind a German article, where a name seldom stands, but for streets and towns."""
+    last = words(before[-20:])[-1:]
+    return bool(last) and last[0] in _ARTICLES - STOPWORDS and not _PLACED.search(word)
+
+
+def _derived(written: str, known: set[str]) -> bool:
+    """True for a known name with an ordinary word behind a hyphen: "Python-based"."""
+    name, _, rest = written.partition("-")
+    return bool(rest) and rest.islower() and rest.isalpha() and _known(name.casefold(), known)
 
 
 def _known(word: str, known: set[str]) -> bool:

@@ -21,9 +21,17 @@ from memory_core.embedding.embedder import EmbedderGate
 from memory_core.enrichment import grounding
 from memory_core.enrichment.budget import Budget, BudgetUsed
 from memory_core.enrichment.extraction import Extracted, Extraction, input_turn, is_echo, said
+from memory_core.enrichment.judging import Judging
 from memory_core.enrichment.queue import EnrichmentTuning, Group, Queue
 from memory_core.errors import EncoderUnavailable
-from memory_core.gist.base import AnswerFailure, Encoded, GistEncoder, Related, ServiceFailure
+from memory_core.gist.base import (
+    CLASSIFIER,
+    AnswerFailure,
+    Encoded,
+    GistEncoder,
+    Related,
+    ServiceFailure,
+)
 from memory_core.records import FAILED, JOBS, Check, Identity, MemoryRecord
 from memory_core.storage.locks import FileLock
 from memory_core.storage.store import MemoryStore
@@ -64,6 +72,8 @@ class _State:
     failed: Counter[str] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
     hurry: bool = False
+    done: int = 0
+    """Batches that were processed."""
     gone: int = 0
     """Threads that have ended."""
 
@@ -86,10 +96,13 @@ class Worker:
         self._tuning = tuning or EnrichmentTuning()
         self.queue = Queue(store, settings.gist, clock, self._tuning)
         self.active = encoder.name != "passthrough"
+        self._writes = self.active and encoder.name != CLASSIFIER
         self._store = store
         self._gate = gate
         self._settings = settings.gist
         self._extraction = Extraction(store, encoder.version)
+        name = f"{encoder.name}:{encoder.model}"
+        self._judging = Judging(store, self._related, name)
         self._ours = FileLock(store.directory / "encoder.lock")
         self._lock = threading.Lock()
         self._state = _State()
@@ -119,7 +132,7 @@ class Worker:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                worked = self.step()
+                worked = self.step() or self._judge()
             except Exception as problem:  # the thread goes on; the memories are still due
                 log.warning("model work stopped: %s", problem)
                 worked = False
@@ -143,7 +156,7 @@ class Worker:
         first = self._left()
         self._state.hurry = True
         try:
-            while self.step() or self._others_work():
+            while self._go_on() or self._judge():
                 if progress is not None:
                     progress(first - self._left(), first, f"{self._left()} left")
         finally:
@@ -152,25 +165,64 @@ class Worker:
         other = "" if self._acquire() else "another process is at work on them"
         return EncodeReport(asked, first, self._left(), problem.problem if problem else other)
 
-    def _others_work(self) -> bool:
-        """True, after 50 ms, while threads of this process are processing memories."""
+    def now(self, id: str, seconds: float) -> bool:
+        """Process what is due of the memory *id* now; True when nothing is left of it.
+
+        False without a model, after *seconds*, or when the model cannot be asked.
+        """
+        if not self._writes:
+            return False
+        until = time.monotonic() + seconds
+        self._state.hurry = True
+        try:
+            while self._due(id):
+                if time.monotonic() > until or not self._go_on():
+                    return False
+        finally:
+            self._state.hurry = False
+        return True
+
+    def _due(self, id: str) -> bool:
+        self._store.catch_up()
+        memory = self._store.indexed([id]).get(id)
+        return memory is not None and bool(memory.due) and memory.encoded != FAILED
+
+    def _go_on(self) -> bool:
+        """Process the next batch; True also when threads of this process had it meanwhile.
+
+        While they are still at work on one, this waits for 50 ms.
+        """
         with self._lock:
-            busy = bool(self._state.busy)
-        return busy and not self._stopping.wait(0.05)
+            before = self._state.done
+        if self.step():
+            return True
+        with self._lock:
+            done, busy = self._state.done, bool(self._state.busy)
+        return done > before or (busy and not self._stopping.wait(0.05))
 
     def _left(self) -> int:
-        return max(waiting for waiting, _ in self.queue.counts().values())
+        waiting = max(waiting for waiting, _ in self.queue.counts().values())
+        return (waiting if self._writes else 0) + self._judging.left()
 
     # One batch
 
     def step(self) -> bool:
         """Process the next batch in this thread; False when nothing can be done now."""
-        if not self.active or not self.budget.may_ask() or not self._acquire():
+        if not self._writes or not self.budget.may_ask() or not self._acquire():
             return False
         with self._batch() as ids:
             turns = list(self._store.indexed(ids).values()) if ids else []
             with self._running(name for memory in turns for name in memory.due):
-                return bool(turns) and self._encode(turns)
+                done = bool(turns) and self._encode(turns)
+                with self._lock:
+                    self._state.done += done
+                return done
+
+    def _judge(self) -> bool:
+        """Judge the next pair in doubt; False when nothing can be done now."""
+        if not self.active or not self.budget.may_ask() or not self._acquire():
+            return False
+        return self._judging.step()
 
     def _acquire(self) -> bool:
         """True when this process holds, or now gets, encoder.lock."""
@@ -249,7 +301,7 @@ class Worker:
 
         Every number, date and name of the summary occurs in the sources.
         """
-        if not self.active or not all(map(self.queue.may_see, sources)):
+        if not self._writes or not all(map(self.queue.may_see, sources)):
             return ""
         from memory_core.gist.prompts import most_tokens
 
@@ -272,16 +324,21 @@ class Worker:
 
     def relate(self, older: MemoryRecord, newer: MemoryRecord) -> Related:
         """How a model relates *newer* to *older*; relation "" when it gives no judgement."""
-        if not self.active or not all(map(self.queue.may_see, (older, newer))):
-            return Related("")
-        from memory_core.gist.prompts import most_tokens
-
-        texts = input_turn(older).text, input_turn(newer).text
         try:
-            return self.budget.call(most_tokens(texts, 1), lambda encoder: encoder.relate(*texts))
+            return self._related(older, newer) or Related("")
         except (ServiceFailure, AnswerFailure) as problem:
             log.info("no judgement: %s", problem.problem)
             return Related("")
+
+    def _related(self, older: MemoryRecord, newer: MemoryRecord) -> Related | None:
+        """As `relate`, with its failures; None when the model may not see both."""
+        if not self.active or not all(map(self.queue.may_see, (older, newer))):
+            return None
+        from memory_core.gist.prompts import most_tokens
+
+        texts = input_turn(older).text, input_turn(newer).text
+        most = most_tokens(texts, 1) if self._writes else 0
+        return self.budget.call(most, lambda encoder: encoder.relate(*texts))
 
     def judged(self, older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str]:
         """The relation of `relate` and its reason."""

@@ -298,8 +298,12 @@ class _Play:
         if kept:
             self._score.count("capture: precision", case["keep"], case["text"])
 
-    def _hooks(self, case: Mapping[str, Any]) -> None:
-        who = Identity("hooks")
+    def _hooks(self, cases: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+        for number, case in enumerate([cases] if isinstance(cases, Mapping) else cases):
+            self._reminded(case, Identity(f"hooks {number}"))
+
+    def _reminded(self, case: Mapping[str, Any], who: Identity) -> None:
+        """Play the prompts of one memory of its own."""
         for each in case["corpus"]:
             self._remember(who, each["text"], each["days"], each.get("kind", ""))
         for number, each in enumerate(case["prompts"]):

@@ -210,7 +210,7 @@ def _locomo_question(record: Any, known: set[str], where: str) -> Question:
 BEAM_UNANSWERABLE = "abstention"
 
 _BEAM_CHAT = re.compile(r"chat_(\d+)\.json")
-_BEAM_MARKER = re.compile(r"\s*->->[^\n]*\s*\Z")
+_BEAM_MARKER = re.compile(r"\s{0,9}->->[^\n]{0,200}\s{0,9}\Z")
 
 
 def _beam(folder: Path) -> list[Conversation]:
@@ -296,7 +296,7 @@ def _beam_numbers(value: Any, where: str) -> Iterator[int]:
 LONGMEMEVAL_UNANSWERABLE = "_abs"
 """Marks, in a question id, a question that the haystack does not answer."""
 
-_WEEKDAY = re.compile(r"\s*\([A-Za-z]+\)")
+_WEEKDAY = re.compile(r"\s{0,3}\([A-Za-z]{1,20}\)")
 
 
 def _longmemeval(data: Any, path: Path) -> list[Conversation]:

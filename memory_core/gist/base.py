@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from memory_core.errors import EncoderUnavailable
+
+CLASSIFIER = "classifier"
+"""The encoder that only relates texts; rules do the rest."""
+
+MOST_SAID = 1_024
+"""Tokens of an answer in a chat, at most."""
 
 RELATIONS = ("new", "duplicate", "updates", "extends", "contradicts")
 
@@ -19,6 +25,30 @@ class InputTurn:
     speaker: str = ""
     role: str = ""
     when: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One turn of a chat as a model sees it: *role* is user or assistant."""
+
+    role: str
+    text: str
+
+
+class Speaker(Protocol):
+    """A model that answers in a chat. Thread-safe."""
+
+    @property
+    def model(self) -> str:
+        """The name of the model."""
+        ...
+
+    def say(self, system: str, messages: Sequence[ChatMessage]) -> Iterator[str]:
+        """The answer to *messages*, of which the last is the user's, piece by piece.
+
+        Raises ServiceFailure or AnswerFailure, also after the first piece.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memory_core.gist import http_client
-from memory_core.gist.base import ServiceFailure, Usage
+from memory_core.gist.base import MOST_SAID, ChatMessage, ServiceFailure, Usage
 from memory_core.gist.http_client import Reply
 from memory_core.gist.prompts import Request
 
@@ -38,17 +40,35 @@ class Claude:
 
     def __call__(self, request: Request) -> Reply:
         """See wire.Ask."""
+        with self._failures():
+            return _reply(self._send(request), request)
+
+    def say(self, system: str, messages: Sequence[ChatMessage]) -> Iterator[str]:
+        """See base.Speaker."""
+        shown: Any = [{"role": each.role, "content": each.text} for each in messages]
+        with (
+            self._failures(),
+            self._client().messages.stream(
+                model=self.model, max_tokens=MOST_SAID, system=system, messages=shown
+            ) as stream,
+        ):
+            yield from stream.text_stream
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Every failure inside is a ServiceFailure or an AnswerFailure, as is a missing key."""
         import anthropic
+        import httpx2
 
         where = "Anthropic" if not self._url else f"Claude at {http_client.address(self._url)}"
         if not self._key:
             raise ServiceFailure(f"there is no key for {where}", f"set {KEY}", lasting=True)
         try:
-            return _reply(self._send(request), request)
+            yield
         except anthropic.APIStatusError as problem:
             said = problem.message
             raise http_client.refused(where, problem.status_code, said, problem.response) from None
-        except anthropic.APIConnectionError as problem:
+        except (anthropic.APIConnectionError, httpx2.HTTPError, http_client.TooMuch) as problem:
             raise http_client.unreachable(where, problem) from None
         except (anthropic.AnthropicError, ValueError, TypeError, AttributeError):
             raise http_client.unusable(f"{where} gave an unreadable answer") from None

@@ -7,13 +7,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memory_core.config import Settings
 from memory_core.gist import http_client, prompts
-from memory_core.gist.base import Encoded, Fact, Gist, InputTurn, Related, Summarised, Usage
+from memory_core.gist.base import (
+    Encoded,
+    Fact,
+    Gist,
+    InputTurn,
+    Related,
+    Speaker,
+    Summarised,
+    Usage,
+)
 from memory_core.gist.http_client import Ask
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from memory_core.gist import answers
+    from memory_core.gist.claude import Claude
+    from memory_core.gist.ollama import Ollama
+    from memory_core.gist.openai_compatible import OpenAICompatible
 
 A = TypeVar("A", bound="BaseModel")
 
@@ -128,14 +140,31 @@ def _labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in found if text))[:most]
 
 
-def model_encoder(settings: Settings, timeout_seconds: float) -> ModelEncoder:
-    """The encoder of the model that *settings* name."""
-    from memory_core.gist.claude import PRICES, Claude
+def speaker(settings: Settings, timeout_seconds: float = http_client.TIMEOUT_SECONDS) -> Speaker:
+    """The model that *settings* name, to chat with; where they name none, that of Ollama.
+
+    Connects to nothing yet. *timeout_seconds* is as for model_encoder.
+    """
+    if settings.writes_gists:
+        return _service(settings, timeout_seconds)
+    local = settings.model_copy(update={"encoder": "ollama", "encoder_url": ""})
+    return _service(local, timeout_seconds)
+
+
+def _service(settings: Settings, timeout_seconds: float) -> Claude | Ollama | OpenAICompatible:
+    from memory_core.gist.claude import Claude
     from memory_core.gist.ollama import Ollama
     from memory_core.gist.openai_compatible import OpenAICompatible
 
     makers: dict[str, Callable[[Settings, float], Claude | Ollama | OpenAICompatible]]
     makers = {"claude": Claude, "ollama": Ollama, "openai": OpenAICompatible}
-    ask = makers[settings.encoder](settings, timeout_seconds)
+    return makers[settings.encoder](settings, timeout_seconds)
+
+
+def model_encoder(settings: Settings, timeout_seconds: float) -> ModelEncoder:
+    """The encoder of the model that *settings* name."""
+    from memory_core.gist.claude import PRICES
+
+    ask = _service(settings, timeout_seconds)
     prices = {"claude": PRICES.get(ask.model), "ollama": (0.0, 0.0)}.get(settings.encoder)
     return ModelEncoder(settings.encoder, ask.model, ask, prices)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memory_core.gist import http_client
-from memory_core.gist.base import Usage
+from memory_core.gist.base import MOST_SAID, ChatMessage, Usage
 from memory_core.gist.http_client import Reply
 from memory_core.gist.prompts import Request
 
@@ -34,13 +36,36 @@ class Ollama:
 
     def __call__(self, request: Request) -> Reply:
         """See wire.Ask."""
+        with self._failures():
+            return _reply(self._send(request), request)
+
+    def say(self, system: str, messages: Sequence[ChatMessage]) -> Iterator[str]:
+        """See base.Speaker."""
+        shown = [{"role": "system", "content": system}]
+        shown += [{"role": each.role, "content": each.text} for each in messages]
+        taken = sum(http_client.estimate(each["content"]) for each in shown)
+        options = {"num_ctx": taken + MOST_SAID + _SPARE, "num_predict": MOST_SAID}
+        ended: bool | None = False
+        with self._failures():
+            for part in self._client().chat(
+                model=self.model, messages=shown, options=options, stream=True
+            ):
+                ended = part.done
+                if part.message.content:
+                    yield part.message.content
+        if not ended:
+            raise http_client.unusable("the model's answer broke off")
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Every failure inside is a ServiceFailure or an AnswerFailure."""
         import httpx
         import ollama as vendor
         from pydantic import ValidationError
 
         where = f"Ollama at {http_client.address(self._url)}" if self._url else "Ollama"
         try:
-            return _reply(self._send(request), request)
+            yield
         except vendor.ResponseError as problem:
             cause = problem.__context__  # the client drops the headers, its cause has them
             response = cause.response if isinstance(cause, httpx.HTTPStatusError) else None

@@ -6,11 +6,14 @@ OpenAI in ways that its client reports as errors.
 
 from __future__ import annotations
 
+import json
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from memory_core.gist import http_client
-from memory_core.gist.base import ServiceFailure, Usage
+from memory_core.gist.base import MOST_SAID, ChatMessage, ServiceFailure, Usage
 from memory_core.gist.http_client import Reply
 from memory_core.gist.prompts import Request
 
@@ -38,21 +41,53 @@ class OpenAICompatible:
 
     def __call__(self, request: Request) -> Reply:
         """See wire.Ask."""
-        import httpx2
+        self._require()
+        with self._failures():
+            answer = self._client().post(self._path, json=self._body(request))
+        if answer.status_code != 200:
+            raise http_client.refused(self._where, answer.status_code, answer.text, answer)
+        return _reply(answer, request, self._where)
 
+    def say(self, system: str, messages: Sequence[ChatMessage]) -> Iterator[str]:
+        """See base.Speaker."""
+        self._require()
+        shown = [{"role": "system", "content": system}]
+        shown += [{"role": each.role, "content": each.text} for each in messages]
+        limit = "max_completion_tokens" if self._url == OPENAI_URL else "max_tokens"
+        body = {"model": self.model, "messages": shown, "stream": True, limit: MOST_SAID}
+        with self._failures(), self._client().stream("POST", self._path, json=body) as answer:
+            if answer.status_code != 200:
+                said = answer.read().decode("utf-8", "replace")
+                raise http_client.refused(self._where, answer.status_code, said, answer)
+            ended = False
+            for line in answer.iter_lines():
+                if line.startswith("data:"):
+                    piece, last = _piece(line.removeprefix("data:").strip(), self._where)
+                    ended = ended or last
+                    if piece:
+                        yield piece
+        if not ended:
+            raise http_client.unusable("the model's answer broke off")
+
+    def _require(self) -> None:
         if not self.model:
             raise ServiceFailure("no model was named", "set ANAMNESIS_ENCODER_MODEL", lasting=True)
         if not self._key and self._url == OPENAI_URL:
             raise ServiceFailure("there is no key for OpenAI", f"set {KEY}", lasting=True)
+
+    @property
+    def _path(self) -> str:
+        return f"{self._url}/v1/chat/completions"
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """A connection that fails inside is a ServiceFailure."""
+        import httpx2
+
         try:
-            answer = self._client().post(
-                f"{self._url}/v1/chat/completions", json=self._body(request)
-            )
+            yield
         except (httpx2.HTTPError, httpx2.InvalidURL, http_client.TooMuch) as problem:
             raise http_client.unreachable(self._where, problem) from None
-        if answer.status_code != 200:
-            raise http_client.refused(self._where, answer.status_code, answer.text, answer)
-        return _reply(answer, request, self._where)
 
     def _body(self, request: Request) -> dict[str, Any]:
         shape = {"name": request.name, "strict": True, "schema": request.schema}
@@ -81,6 +116,19 @@ class OpenAICompatible:
                     event_hooks={"response": [hook]},
                 )
             return self._made
+
+
+def _piece(line: str, where: str) -> tuple[str, bool]:
+    """The text of one event of a stream, and whether it says that the answer ends."""
+    if line == "[DONE]":
+        return "", True
+    try:
+        choices = json.loads(line).get("choices")
+        if not choices:
+            return "", False
+        return str(choices[0]["delta"].get("content") or ""), bool(choices[0].get("finish_reason"))
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        raise http_client.unusable(f"{where} gave an unreadable answer") from None
 
 
 def _reply(answer: httpx2.Response, request: Request, where: str) -> Reply:

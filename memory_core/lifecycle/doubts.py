@@ -14,8 +14,18 @@ from typing import Any
 import numpy as np
 
 from memory_core.errors import NotFound, ScopeDenied
-from memory_core.records import Change, Identity, MemoryRecord, from_fields, owner_of
-from memory_core.relations.duplicates import DOUBTS, DUPLICATE_OF, HOLDS, KEPT_BOTH
+from memory_core.records import Change, Identity, MemoryRecord, from_fields, owner_of, scope
+from memory_core.relations.corrections import may_change
+from memory_core.relations.duplicates import (
+    CONTRADICTS,
+    DOUBTS,
+    DOUBTS_PART,
+    DUPLICATE_OF,
+    EXTENDS,
+    HOLDS,
+    KEPT_BOTH,
+    UPDATES,
+)
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore
@@ -23,6 +33,12 @@ from memory_core.storage.view import View
 
 SOURCE = "review: "
 """The source of a decision's changes, followed by the decision, in the history of a memory."""
+
+JUDGED = "judge: "
+"""The source of a model's verdict, followed by the model and the verdict."""
+
+VERDICTS = (UPDATES, CONTRADICTS, EXTENDS, KEPT_BOTH)
+"""Links of which a pair in doubt has one when a model has judged it, be it undone since."""
 
 Changes = list[tuple[str, MemoryRecord, dict[str, Any]]]
 """Kind, target and body of each."""
@@ -42,20 +58,23 @@ class Doubts:
         self._journal = journal
         self._as_of = as_of
 
-    def of(self, row: int, readable: Mask) -> list[int]:
-        """The *readable* rows that put *row* in doubt, the one that was said last first."""
+    def of(self, row: int, readable: Mask, kind: str = DOUBTS) -> list[int]:
+        """The *readable* rows that put *row* in doubt, the one that was said last first.
+
+        *kind* DOUBTS_PART for those that doubt only a part of it.
+        """
         if self._superseded(row):
             return []
         said = self._view.columns.occurred_at
         found: set[int] = set()
-        for origin in self._view.graph.origins(row, DOUBTS):
-            if not self._known(origin) or not self._holds(origin, row, DOUBTS):
+        for origin in self._view.graph.origins(row, kind):
+            if not self._known(origin) or not self._holds(origin, row, kind):
                 continue
             newer = self._successor(origin)
             if newer is None or newer == row or not readable[newer]:
                 continue
             follows = newer == origin or said[newer] >= said[row]
-            if follows and not any(self._decided(each, row) for each in (origin, newer)):
+            if follows and not any(self.decided(each, row) for each in (origin, newer)):
                 found.add(newer)
         return sorted(found, key=lambda newer: float(said[newer]), reverse=True)
 
@@ -66,15 +85,15 @@ class Doubts:
             return columns.id(newer), float(columns.occurred_at[newer])
         return None
 
-    def pairs(self, readable: Mask) -> Iterator[tuple[int, int]]:
-        """(older, newer) of every doubt between *readable* rows."""
+    def pairs(self, readable: Mask, kind: str = DOUBTS) -> Iterator[tuple[int, int]]:
+        """(older, newer) of every doubt of this *kind* between *readable* rows."""
         graph = self._view.graph
-        for row in dict.fromkeys(b for _, b, kind, _ in graph.links() if kind == DOUBTS):
+        for row in dict.fromkeys(older for _, older in graph.of_kind(kind)):
             if readable[row]:
-                yield from ((row, newer) for newer in self.of(row, readable))
+                yield from ((row, newer) for newer in self.of(row, readable, kind))
 
-    def _decided(self, newer: int, older: int) -> bool:
-        """True when somebody kept both, or when they were merged."""
+    def decided(self, newer: int, older: int) -> bool:
+        """True when somebody kept both rows, or when they were merged."""
         return self._holds(newer, older, KEPT_BOTH) or self._holds(older, newer, DUPLICATE_OF)
 
     def _holds(self, a: int, b: int, kind: str) -> bool:
@@ -118,11 +137,58 @@ def resolve(store: MemoryStore, who: Identity, older: str, newer: str, decision:
         rows, readable = view.rows([older, newer]), view.readable(who)
         doubts = Doubts(view, store.journal)
         known = len(rows) == 2 and readable[rows].all()
-        if not known or rows[1] not in doubts.of(int(rows[0]), readable):
+        kinds = (DOUBTS, DOUBTS_PART)
+        if not known or not any(rows[1] in doubts.of(int(rows[0]), readable, k) for k in kinds):
             raise _unknown(older, newer)
     if not who.admin and any(m.agent != who.agent for m in store.indexed([older, newer]).values()):
         raise ScopeDenied(f"{older} or {newer} is another agent's", "ask its owner or an admin")
     return store.commit(partial(_decide, who=who, older=older, newer=newer, decision=decision))
+
+
+def unjudged(view: View, journal: Journal) -> list[tuple[str, str]]:
+    """(older, newer) ids of the doubts of one owner and scope that no model has judged."""
+    columns, graph = view.columns, view.graph
+    found = []
+    for older, newer in Doubts(view, journal).pairs(columns.live):
+        same = columns.agent[older] == columns.agent[newer]
+        ends = ((newer, older), (older, newer))
+        if same and not any(graph.weight(*pair, kind) for pair in ends for kind in VERDICTS):
+            found.append((columns.id(older), columns.id(newer)))
+    return found
+
+
+def judge(store: MemoryStore, older: str, newer: str, verdict: str, by: str) -> bool:
+    """Write what the model *by* says of a pair in doubt: one of gist.base.RELATIONS.
+
+    "updates" supersedes the older one where the newer one may change it, and "contradicts" leaves
+    the doubt; any other verdict ends it. False when the pair was decided or forgotten meanwhile.
+    """
+
+    def write(tx: Transaction) -> bool:
+        fields = tx.fold([older, newer])
+        if len(fields) < 2 or any(each.get("superseded_by") for each in fields.values()):
+            return False
+        old, new = from_fields(fields[older]), from_fields(fields[newer])
+        for kind, target, body in _judged(tx.now, old, new, verdict):
+            source, owner = f"{JUDGED}{by}: {verdict}", owner_of(target)
+            tx.append(Change(kind, target.id, body, actor=new.agent, source=source, scope=owner))
+        return True
+
+    return store.commit(write)
+
+
+def _judged(now: float, older: MemoryRecord, newer: MemoryRecord, verdict: str) -> Changes:
+    holds = verdict not in (UPDATES, CONTRADICTS)
+    kinds = (EXTENDS, KEPT_BOTH) if verdict == EXTENDS else (KEPT_BOTH,) if holds else (verdict,)
+    changes: Changes = [
+        ("link", newer, {"b": older.id, "kind": kind, "weight": 1.0}) for kind in kinds
+    ]
+    if verdict == UPDATES and scope(older) == scope(newer) and may_change(older, newer):
+        body: dict[str, Any] = {"superseded_by": newer.id, "superseded_at": now}
+        if older.valid_until is None:
+            body["valid_until"] = newer.occurred_at
+        changes.append(("put", older, body))
+    return changes
 
 
 def _decide(tx: Transaction, who: Identity, older: str, newer: str, decision: str) -> str:

@@ -30,5 +30,5 @@ def allowed(memory: MemoryRecord, settings: GistSettings) -> bool:
 
 def due_late(memory: MemoryRecord, settings: Settings) -> tuple[str, ...]:
     """The jobs for a *memory* that leaves the ring and had none before."""
-    late = settings.encoder != "passthrough" and not (memory.encoded or memory.due)
+    late = settings.writes_gists and not (memory.encoded or memory.due)
     return due(memory, judged=True) if late and allowed(memory, settings.gist) else ()

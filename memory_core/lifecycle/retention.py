@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,18 @@ from memory_core.storage.index.columns import Columns
 REHEARSAL_WEIGHT = 1.0
 """The rate of decay is divided by 1 + w ln(1 + accesses)."""
 
+
+@dataclass(frozen=True, slots=True)
+class Fading:
+    """What is *left* of a memory now, in (0, 1], and the days after which half of that is left.
+
+    As long as it is not used; each use begins anew at 1, with a longer half-life.
+    """
+
+    left: float
+    half_life_days: float
+
+
 _LONG_TERM = TIERS.index("long_term")
 
 
@@ -25,6 +38,14 @@ def of_rows(columns: Columns, rows: Rows, settings: DecaySettings, now: float) -
     last = np.where(np.isnan(last), columns.recorded_at[rows], last)
     lasting = columns.tier[rows] == _LONG_TERM
     return _retained(now - last, lasting, columns.access_count[rows], settings)
+
+
+def fading(memory: MemoryRecord, settings: DecaySettings, now: float) -> Fading:
+    """How *memory* fades, by the values that the record holds; *now* is in epoch seconds."""
+    lasting = memory.tier == "long_term"
+    days = settings.long_term_half_life_days if lasting else settings.recent_half_life_days
+    halves = decay.slowed(days, memory.access_count, REHEARSAL_WEIGHT)
+    return Fading(float(of_memories([memory], settings, now)[0]), float(halves))
 
 
 def of_memories(memories: Sequence[MemoryRecord], settings: DecaySettings, now: float) -> Scores:

@@ -8,10 +8,11 @@ scoring.tiers.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -234,31 +235,50 @@ class Tiers:
         if waited >= tuning.sweep_s or self._turns >= tuning.check_turns:
             self.sweep()
 
+    def settle(self, who: Identity) -> Swept:
+        """Move all that is open of *who* to long_term, whatever its age, by several commits.
+
+        Every conversation is over; of its last turns those are retired that are not worth keeping.
+        Raises as sweep; what was moved by then stays.
+        """
+        bounds = replace(self._tuning.bounds, cold_retention=math.inf, cold_s=-math.inf)
+        tuning = replace(self._tuning, silence_s=-math.inf, bounds=bounds)
+        total: Counter[str] = Counter()
+        while done := self.sweep(who, tuning=tuning):
+            total.update({each.name: getattr(done, each.name) for each in fields(done)})
+        return Swept(**total)
+
     def sweep(
-        self, who: Identity | None = None, ended: Collection[tuple[str, str, str, str]] = ()
+        self,
+        who: Identity | None = None,
+        ended: Collection[tuple[str, str, str, str]] = (),
+        tuning: TierTuning | None = None,
     ) -> Swept:
         """Move what has to move, in one commit; with *who*, only what that agent owns.
 
-        *ended* are conversations (visibility, agent, team, session) whose ring is emptied. Raises
-        Busy or a StorageError; nothing is moved then.
+        *ended* are conversations (visibility, agent, team, session) whose ring is emptied; *tuning*
+        is another one than usual. Raises Busy or a StorageError; nothing is moved then.
         """
         with self._sweeping:
             self._swept, self._turns = self._clock(), 0
             self._store.catch_up()
             embedder = self._gate.matching(self._store.fingerprint)
             with self._store.reading() as view:
-                plan = self._plan(view, who, {thread_key(*each) for each in ended})
+                over = {thread_key(*each) for each in ended}
+                plan = self._plan(view, who, over, tuning or self._tuning)
             if not (plan.moves or plan.pairs):
                 return Swept()
             vectors = turn_pairs.vectors(self._store, embedder, plan.pairs)
             return self._store.commit(lambda tx: self._write(tx, plan, vectors))
 
-    def _plan(self, view: View, who: Identity | None, ended: Collection[str]) -> _Plan:
+    def _plan(
+        self, view: View, who: Identity | None, ended: Collection[str], tuning: TierTuning
+    ) -> _Plan:
         columns, held = view.columns, open_rows(view)
         if who is not None:
             held &= columns.agent == columns.code(who.agent, "agent")
         rows = np.flatnonzero(held).astype(np.int64)
-        found = moves(view, rows, self._settings.decay, self._tuning, self._clock(), ended)
+        found = moves(view, rows, self._settings.decay, tuning, self._clock(), ended)
         found = dict(list(found.items())[:MOST])
         to_lasting = [id for id, move in found.items() if move in (tiers.COLD, tiers.CROWDED)]
         lasting = np.array([columns.row(id) for id in to_lasting], dtype=np.int64)
@@ -285,8 +305,9 @@ class Tiers:
                 known[scope] = topics.nodes(view, np.flatnonzero(same))
             if not columns.topic(row):
                 vector = index.wholes(np.array([row]))[0]
+                names = topics.subjects(columns.entities(row))
                 labels[columns.id(row)] = topics.nearest(
-                    known[scope], vector, embedder.profile.topic
+                    known[scope], vector, names, embedder.profile.topic
                 )
         return {id: label for id, label in labels.items() if label}
 

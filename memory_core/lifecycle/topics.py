@@ -7,7 +7,8 @@ follow every split and merge.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,17 +20,23 @@ from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.accesses import CO_RECALL
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.view import View
+from memory_core.text.keywords import nouns
 
 LABEL_CHARS = 80
+LABEL_NAMES, LABEL_TERMS = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic: its label, the rows that carry it, and their mean direction, unit length (d,)."""
+    """A topic: its label, the rows that carry it, and their mean direction, unit length (d,).
+
+    *names* are those that its members are about, in small letters.
+    """
 
     label: str
     rows: Rows
     centroid: NDArray[np.float32]
+    names: frozenset[str]
 
 
 def nodes(view: View, rows: Rows) -> list[Topic]:
@@ -44,12 +51,24 @@ def nodes(view: View, rows: Rows) -> list[Topic]:
         inside = np.array(places, dtype=np.int64)
         vectors = np.zeros((1, 1), np.float32) if index is None else index.wholes(inside)
         total = np.nan_to_num(vectors).sum(axis=0, keepdims=True)
-        found.append(Topic(label, inside, clusters.unit(total)[0]))
+        names = frozenset().union(*(subjects(columns.entities(row)) for row in places))
+        found.append(Topic(label, inside, clusters.unit(total)[0], names))
     return found
 
 
-def nearest(found: list[Topic], vector: NDArray[np.float32], threshold: float) -> str:
-    """The label of the topic nearest to *vector*; "" when no cosine reaches *threshold*."""
+def subjects(entities: Iterable[str]) -> frozenset[str]:
+    """*entities* in the spelling in which topics compare them."""
+    return frozenset(map(str.casefold, entities))
+
+
+def nearest(
+    found: list[Topic], vector: NDArray[np.float32], names: Collection[str], threshold: float
+) -> str:
+    """The label of the nearest topic that a memory of *vector* and *names* may join, else "".
+
+    The cosine must reach *threshold*, and where both have names, they must share one.
+    """
+    found = [topic for topic in found if not clusters.apart(names, topic.names)]
     if not found or np.isnan(vector).any():
         return ""
     cosines = np.stack([topic.centroid for topic in found]) @ vector
@@ -77,15 +96,26 @@ def sizes(columns: Columns, allowed: Mask) -> dict[str, int]:
 
     largest_topic (its members), topics_of_one, and without_topic: rows that carry none.
     """
-    named = [columns.topic(row) for row in np.flatnonzero(allowed).tolist()]
-    members = Counter(label for label in named if label)
+    members, without = columns.topic_sizes(allowed)
     return {
-        "largest_topic": max(members.values(), default=0),
-        "topics_of_one": sum(count == 1 for count in members.values()),
-        "without_topic": len(named) - members.total(),
+        "largest_topic": int(members.max(initial=0)),
+        "topics_of_one": int(np.count_nonzero(members == 1)),
+        "without_topic": without,
     }
 
 
 def label_from(memory: MemoryRecord) -> str:
-    """The label of a topic that *memory* founds: the beginning of its text."""
+    """The label of a topic that *memory* founds: its names and nouns, "Mara, boat, lake".
+
+    The beginning of its text where it has neither. It depends on this memory alone, so that a
+    label tells when it was made of a forgotten one.
+    """
+    terms = (*memory.entities[:LABEL_NAMES], *nouns(memory.text))
+    distinct = {term.casefold(): term for term in reversed(terms)}
+    label = ", ".join(list(distinct.values())[::-1][:LABEL_TERMS])[:LABEL_CHARS]
+    return label or beginning(memory)
+
+
+def beginning(memory: MemoryRecord) -> str:
+    """The beginning of the text of *memory*, which is also what stores of old called a topic."""
     return " ".join(memory.text.split())[:LABEL_CHARS]

@@ -184,6 +184,12 @@ class Sessions:
             state = self._sessions.get((who.agent, who.team, session))
             return EMPTY if state is None else state.mind()
 
+    def last(self, who: Identity) -> str:
+        """The conversation of *who* that was used last, "" for none."""
+        with self._lock:
+            used = reversed(self._sessions)
+            return next((key[2] for key in used if key[:2] == (who.agent, who.team)), "")
+
     def end(self, who: Identity, session: str) -> None:
         """Drop the state of the conversation, which is over."""
         with self._lock:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -28,6 +28,8 @@ RETRY_SECONDS = 60.0
 
 Vectors: TypeAlias = tuple[list[int], NDArray[np.float32]]
 Embed = Callable[[Embedder, MemoryRecord], Vectors]
+Stored = Callable[[MemoryRecord, str, list[int], NDArray[np.float32]], None]
+"""Stores the vectors of a memory, for each of its parts, of the model with a fingerprint."""
 
 
 class Backfill:
@@ -39,12 +41,17 @@ class Backfill:
         clock: Callable[[], float],
         embed: Embed,
         stopping: Callable[[], bool],
+        stored: Stored | None = None,
     ) -> None:
-        """Fill *store*; *embed* returns the vectors of a memory. Ends early when *stopping*."""
+        """Fill *store*; *embed* returns the vectors of a memory. Ends early when *stopping*.
+
+        *stored* stores the vectors of one memory, with what they say of it; None: all at once.
+        """
         self._store = store
         self._clock = clock
         self._embed = embed
         self._stopping = stopping
+        self._stored = stored
         self.refused: dict[str, tuple[float, str]] = {}
         """Memories that the model refused: id -> when (epoch seconds), and why."""
 
@@ -54,9 +61,14 @@ class Backfill:
         Raises the model's last error when it embedded none of them.
         """
         ids = self._waiting(embedder.fingerprint, besides)
-        made, problem = self._embed_all(embedder, ids)
+        known = self._store.indexed(ids)
+        made, problem = self._embed_all(embedder, known)
         if made:
-            self._store.commit(lambda tx: _put(tx, embedder.fingerprint, made))
+            if self._stored is None:
+                self._store.commit(lambda tx: _put(tx, embedder.fingerprint, made))
+            else:  # in the order of time, so that each finds what it was said after
+                for id in sorted(made, key=lambda id: (known[id].occurred_at, ids.index(id))):
+                    self._stored(known[id], embedder.fingerprint, *made[id])
             return len(ids) == BACKFILL
         if problem is not None:  # the next batch would fail, too
             raise problem
@@ -69,7 +81,7 @@ class Backfill:
             known = view.columns.row
             self.refused = {id: why for id, why in self.refused.items() if known(id) is not None}
         most = BACKFILL + len(self.refused)
-        found = [*besides, *self._store.journal.without_vectors(fingerprint, most)]
+        found = [*besides, *self._store.without_vectors(fingerprint, most)]
         fresh = [id for id in found if id not in self.refused]
         again = [id for id in found if id in self.refused and self._may_retry(id, now)]
         return (fresh + again)[:BACKFILL]
@@ -78,12 +90,12 @@ class Backfill:
         return elapsed(self.refused[id][0], now) >= RETRY_SECONDS
 
     def _embed_all(
-        self, embedder: Embedder, ids: list[str]
+        self, embedder: Embedder, known: Mapping[str, MemoryRecord]
     ) -> tuple[dict[str, Vectors], Exception | None]:
-        """The vectors of those of *ids* that the model embeds, and its last error."""
+        """The vectors of those that the model embeds of *known* memories, and its last error."""
         made: dict[str, Vectors] = {}
         refused, last = 0, None
-        for id, memory in self._store.indexed(ids).items():
+        for id, memory in known.items():
             if self._stopping() or refused == IN_A_ROW:
                 break
             try:

@@ -110,4 +110,4 @@ class Inspection:
                 file.truncate(0)
                 json.dump(report, file)
         except OSError as error:
-            raise from_os_error(error, f"write {FILE}") from error
+            raise from_os_error(error, f"write {FILE}", self._path.parent) from error

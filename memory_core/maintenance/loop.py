@@ -9,19 +9,20 @@ fails does not stop the others. A round without changes costs two small queries.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from memory_core.embedding.embedder import EmbedderGate
-from memory_core.errors import Busy
-from memory_core.maintenance.backfill import Backfill, Embed
+from memory_core.errors import Busy, StorageError
+from memory_core.maintenance.backfill import Backfill, Embed, Stored
 from memory_core.maintenance.inspection import Inspection
 from memory_core.maintenance.reembedding import Reembedding
 from memory_core.maintenance.snapshots import EVERY, Snapshots
 from memory_core.maintenance.table_sync import BATCH, COMPACT_COMMITS, TableSync
-from memory_core.records import Change
+from memory_core.records import Change, elapsed
 from memory_core.storage import process_memory
 from memory_core.storage.accesses import Accesses
 from memory_core.storage.journal.journal import Transaction
@@ -53,6 +54,9 @@ FILES_SECONDS = 5.0
 each commit of the table is four files, and each erasure rebuilds both. LanceDB also leaks about
 1 KiB with each table that is opened (measured, 0.40.0)."""
 
+WAIT_SECONDS = 0.05
+"""Between two looks at whether an erasure is done."""
+
 ERASED = "erased"
 """The meta key of the last complete erasure: {"sequence": of the newest forget that it covers}."""
 
@@ -83,9 +87,11 @@ class Maintenance:
         follow_model: Callable[[], None] = lambda: None,
         sweep: Callable[[], object] = lambda: None,
         tuning: MaintenanceTuning | None = None,
+        stored: Stored | None = None,
     ) -> None:
         """Maintain *store*; *embed* returns the vectors of a memory that has none.
 
+        *stored* stores them with the relations that they show; None stores them alone.
         *reembedding* is the change to another model; *follow_model* loads the store's model after
         another process changed it. *sweep* is called each round and decides itself whether it is
         time to sweep the tiers.
@@ -99,7 +105,8 @@ class Maintenance:
         self._sweep = sweep
         self._seconds = tuning.round_seconds
         self._stopping = threading.Event()
-        self._missing = Backfill(store, clock, embed, self._stopping.is_set)
+        self._embed_until = math.inf
+        self._missing = Backfill(store, clock, embed, self._stop_embedding, stored)
         self.accesses = Accesses(store, clock, tuning.access_seconds)
         self.table_sync = TableSync(
             store,
@@ -109,7 +116,8 @@ class Maintenance:
         )
         self.snapshots = Snapshots(store, tuning.snapshot_changes)
         self.inspection = Inspection(store, clock)
-        self._lock = FileLock(store.directory / "maintenance.lock")
+        self._lock_path = store.directory / "maintenance.lock"
+        self._lock = FileLock(self._lock_path)
         self._working = threading.Lock()
         self._wake = threading.Event()
         self._thread = threading.Thread(target=self._run, name="maintenance", daemon=True)
@@ -145,13 +153,18 @@ class Maintenance:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after its batch, journal the last accesses, release the lock."""
+        """End the thread after its batch, journal the last accesses, release the lock.
+
+        An erasure that is pending, and that no other process is at, is finished first.
+        """
         self._stopping.set()
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(STOP_SECONDS)
         if not self._store.journal.read_only:
             self._step("accesses", self.accesses.flush)
+            self._skipped.pop("erasure", None)
+            self._step("erasure", self._erase_at_once)
         if self._reembedding is not None:
             self._reembedding.close()
         if self._working.acquire(blocking=False):
@@ -159,6 +172,11 @@ class Maintenance:
             self._working.release()
         else:  # no other process may begin meanwhile
             log.warning("maintenance is still at work; its lock is released with the process")
+
+    @property
+    def alive(self) -> bool:
+        """True while the thread is at work, also after stop() has given up waiting for it."""
+        return self._thread.is_alive()
 
     def nudge(self) -> None:
         """Start the next round now, without skipping a step."""
@@ -193,6 +211,9 @@ class Maintenance:
                 self._round(hurry)
 
     def _round(self, hurry: bool) -> None:
+        self._step("files", self._store.journal.require_present)
+        if "files" in self.problems:
+            return  # nothing is made at the old path of a folder that went away
         self._step("journal", self._store.catch_up)
         self._step("rows", self._renumber)
         if not self._store.journal.read_only:
@@ -234,7 +255,15 @@ class Maintenance:
         """The values of which one has to change for a round to have work."""
         store = self._store
         embedder = self._gate.matching(store.fingerprint)
-        return store.applied, store.table_problem, store.unusable.count, self.holder, embedder
+        there = self.table_sync.in_place, self.snapshots.in_place
+        return (
+            store.applied,
+            store.table_problem,
+            store.unusable.count,
+            self.holder,
+            embedder,
+            there,
+        )
 
     def _step(self, name: str, work: Callable[[], object]) -> None:
         """Do *work*; health reports an error, and a later round tries again."""
@@ -268,6 +297,7 @@ class Maintenance:
 
         Raises Busy when another process holds maintenance.lock, or a StorageError.
         """
+        self._store.journal.require_present()
         if not self._working.acquire(timeout=STOP_SECONDS):
             raise Busy("maintenance is at work", "repeat the call in a few seconds")
         try:
@@ -301,6 +331,38 @@ class Maintenance:
         if embedder is not None and self._missing.batch(embedder, self._store.unusable.vectors):
             self._wake.set()
 
+    def embed_now(self, seconds: float) -> None:
+        """Embed what has no vectors yet, or wait for another process that does, for *seconds*.
+
+        For a recall that comes right after a burst of writes.
+        """
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and self._lacks_vectors():
+            if not self._store.journal.read_only and self._working.acquire(timeout=left):
+                try:
+                    self._embed_until = end
+                    self._step("lock", self._acquire)
+                    if self.holder:
+                        self._step("vectors", self._backfill)
+                finally:
+                    self._embed_until = math.inf
+                    self._working.release()
+            if "vectors" in self.problems or self._stopping.is_set():
+                return
+            if self._lacks_vectors():
+                self._stopping.wait(WAIT_SECONDS)
+                self._store.catch_up()
+
+    def _stop_embedding(self) -> bool:
+        return self._stopping.is_set() or time.monotonic() >= self._embed_until
+
+    def _lacks_vectors(self) -> bool:
+        """True while a memory has no vectors, but for those that the model refused."""
+        with self._store.reading() as view:
+            live = int(view.columns.live.sum())
+            held = live if view.vectors is None else view.vectors.rows_with_vectors
+        return live - held > len(self.refused)
+
     def _reembed(self) -> None:
         """Embed a batch for the change to another model, if one is under way."""
         if self._reembedding is not None and self._reembedding.step():
@@ -314,12 +376,64 @@ class Maintenance:
         done = self._store.journal.meta(ERASED)
         return (done["sequence"] if done else 0) < self._store.forgotten_at
 
-    def _erase(self) -> None:
-        """Remove forgotten text from every file, then journal that it is done."""
+    @property
+    def pending_seconds(self) -> float:
+        """For how long a file may have held forgotten text; 0 when none does."""
+        if not self.erasing:
+            return 0.0
+        changes = self._store.journal.changes(self._store.forgotten_at - 1, 1)
+        return elapsed(changes[0].at, self._clock()) if changes else 0.0
+
+    @property
+    def kept(self) -> bool:
+        """True while a process holds maintenance.lock."""
+        probe = FileLock(self._lock_path)
+        if self.holder or not probe.acquire():
+            return True
+        probe.release()
+        return False
+
+    def finish_erasing(self, seconds: float) -> bool:
+        """Remove what may hold forgotten text; True when no file does any more.
+
+        Table and snapshot are deleted, and built anew by a later round. While another process
+        holds maintenance.lock it is waited for. Gives up after *seconds*; then, and when the disk
+        fails, a later round tries again.
+        """
+        end = time.monotonic() + seconds
+        while self.erasing and time.monotonic() < end:
+            try:
+                self._erase_at_once()
+            except Busy as problem:
+                log.info("not erased from every file yet: %s", problem)
+            except StorageError as problem:
+                log.warning("not erased from every file yet: %s", problem)
+                return False
+            if self.erasing:
+                self._stopping.wait(WAIT_SECONDS)
+                self._store.catch_up()
+        return not self.erasing
+
+    def _erase_at_once(self) -> None:
+        """Erase without building anew, unless another process or thread is at work."""
+        if not self.erasing or not self._working.acquire(blocking=False):
+            return
+        try:
+            self._acquire()
+            if self.holder:
+                self._erase(at_once=True)
+        finally:
+            self._working.release()
+
+    def _erase(self, *, at_once: bool = False) -> None:
+        """Remove forgotten text from every file, then journal that it is done.
+
+        *at_once*: older generations are deleted although no new one was built.
+        """
         forgotten = self._store.forgotten_at
         if not self.erasing:
             return
-        if (self.table_sync.since or 0) < forgotten or self.snapshots.stale:
+        if not at_once and ((self.table_sync.since or 0) < forgotten or self.snapshots.stale):
             return  # a new generation is still to be built
         self.table_sync.tidy(quarantined=True)
         self.snapshots.tidy(quarantined=True)

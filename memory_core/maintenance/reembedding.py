@@ -91,7 +91,7 @@ class Reembedding:
         fingerprint = target["fingerprint"] if target else self._store.fingerprint
         with self._store.reading() as view:
             most = max(1, len(view.columns))
-        return len(self._store.journal.without_vectors(fingerprint, most))
+        return len(self._store.without_vectors(fingerprint, most))
 
     def step(self) -> bool:
         """Embed a batch for the change under way; True when the next can follow at once.

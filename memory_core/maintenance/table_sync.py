@@ -62,6 +62,7 @@ class TableSync:
         self._stopping = stopping
         self._folders = Generations(store.directory / TABLE)
         self._opened: dict[str, Any] | None = None
+        self._folder: tuple[int, int] | None = None
         self._reached = 0
         self._commits = 0
         self.rebuilds = 0
@@ -72,6 +73,13 @@ class TableSync:
         """Sequence that the current generation was built at; None when there is none."""
         meta = self._meta()
         return None if meta is None else int(meta["since"])
+
+    @property
+    def in_place(self) -> bool:
+        """True unless the folder of the open table was deleted, moved or replaced."""
+        if self._store.table is None or self._opened is None:
+            return True
+        return self._folders.place(self._opened["generation"]) == self._folder
 
     # Every process
 
@@ -86,8 +94,8 @@ class TableSync:
             return
         try:
             table = self._store.table
-            if table is None or meta != self._opened:  # a number is used again, "since" is not
-                self._open(meta)
+            if table is None or meta != self._opened or not self.in_place:
+                self._open(meta)  # a number is used again, "since" is not
             elif self._store.unsynced:
                 self._serve(table, table.applied())
         except (StorageError, IncompatibleStore):
@@ -95,8 +103,8 @@ class TableSync:
             raise
 
     def _open(self, meta: dict[str, Any]) -> None:
-        folder = self._folders.path(meta["generation"])
-        table = Table.open(folder, dimension=meta["dimension"])
+        self._folder = self._folders.place(meta["generation"])
+        table = Table.open(self._folders.path(meta["generation"]), dimension=meta["dimension"])
         self._reached = 0
         applied, held = table.applied(), table.ids()
         self._store.catch_up()  # the journal had it before the table

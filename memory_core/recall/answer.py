@@ -9,6 +9,7 @@ import numpy as np
 
 from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.working_memory import Activation
+from memory_core.recall import pending
 from memory_core.recall.query import Query
 from memory_core.records import Hit, Identity, MemoryRecord, Neighbour, Recollection
 from memory_core.scoring import calibration
@@ -126,12 +127,16 @@ def attach(
     *,
     lexical_only: bool,
     replaced: bool,
+    waiting: int = 0,
     as_of: float | None,
+    context: bool,
 ) -> Recollection:
     """The answer: the memories of *chosen* with their neighbours, and how sure it is.
 
-    With *replaced* False, memories that were replaced since they were located are left out. What
-    superseded a memory later than *as_of* is not shown.
+    *waiting* memories were searched by words only. With *context*, what leads up to a hit is shown
+    before it. With *replaced* False, memories that were
+    replaced since they were located are left out. What superseded a memory later than *as_of* is
+    not shown.
     """
     around = [id for ids in (*located.before, *located.after) for id in ids]
     memories = store.indexed([*located.hits, *around, *located.recent, *located.rejected])
@@ -145,7 +150,10 @@ def attach(
         Hit(
             _as_known(memories[id], as_of),
             round(chosen.scores[place], 4),
-            _neighbours(memories, located.before[place]),
+            (
+                *_neighbours(memories, located.before[place]),
+                *(_lead(memories[id]) if context else ()),
+            ),
             _neighbours(memories, located.after[place]),
             chosen.why[place] if chosen.why else {},
             *located.doubted.get(id, ("", None)),
@@ -154,7 +162,7 @@ def attach(
         if id in memories
     )
     recollection = _recollection(hits, chosen.confidence, rejected)
-    note = LEXICAL_ONLY if lexical_only else ""
+    note = LEXICAL_ONLY if lexical_only else pending.note(waiting)
     return replace(recollection, recent=_neighbours(memories, located.recent), note=note)
 
 
@@ -188,5 +196,16 @@ def _as_weak(why: Mapping[str, float | str]) -> Mapping[str, float | str]:
 
 
 def _neighbours(memories: dict[str, MemoryRecord], ids: Sequence[str]) -> tuple[Neighbour, ...]:
-    found = (memories[id] for id in ids if id in memories)
-    return tuple(Neighbour(m.id, m.speaker or m.role, m.text, m.occurred_at) for m in found)
+    """The turns of *ids*, each after what leads up to it."""
+    found = [memories[id] for id in ids if id in memories]
+    return tuple(
+        turn
+        for m in found
+        for turn in (*_lead(m), Neighbour(m.id, m.speaker or m.role, m.text, m.occurred_at))
+    )
+
+
+def _lead(memory: MemoryRecord) -> list[Neighbour]:
+    """What was said right before *memory* and is no memory."""
+    said = (each.partition(": ") for each in memory.lead)
+    return [Neighbour("", speaker, text, memory.occurred_at) for speaker, _, text in said]

@@ -119,10 +119,10 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
     return rows[allowed.rows[rows]]
 
 
-def newer(view: View, row: int) -> list[tuple[int, str]]:
+def newer(view: View, cues: Cues, row: int) -> list[tuple[int, str]]:
     """The rows that update *row* or put it in doubt, each with the kind of its link.
 
-    None of which somebody decided that both hold.
+    None of which somebody had decided, at the moment asked about, that both hold.
     """
     graph, links = view.graph, view.graph.incoming(row)
     if not links:  # as most rows: this is asked of every candidate
@@ -132,7 +132,7 @@ def newer(view: View, row: int) -> list[tuple[int, str]]:
         for origin, kind in links
         if kind in duplicates.NEWER
         and graph.weight(origin, row, kind) >= duplicates.HOLDS
-        and graph.weight(origin, row, duplicates.KEPT_BOTH) < duplicates.HOLDS
+        and not cues.both_hold(origin, row)
     ]
 
 

@@ -51,9 +51,9 @@ def has_evidence(cues: Cues, found: Candidates) -> Mask:
 
     Passing a filter that was asked for is evidence.
     """
-    if cues.filters or question.names_no_topic(cues.query.text):
+    if cues.filters or cues.period or question.names_no_topic(cues.query.text):
         return np.ones(len(found.rows), np.bool_)
-    evident: Mask = (_nearness(found) >= UNRELATED) | (found.nearby > 0)
+    evident: Mask = (nearness(found) >= UNRELATED) | (found.nearby > 0)
     for name in _EVIDENCE:
         evident |= found.added.get(name, 0.0) > 0
     around = [(at >= 0) & evident[at] for at in found.neighbours.values()]
@@ -69,13 +69,15 @@ def judge(view: View, cues: Cues, found: Candidates, folded: Rows) -> float:
     *folded* are the places of candidates that another one stands for.
     """
     text = cues.query.text
-    if cues.period or (cues.filters and question.names_no_topic(text)):
+    if "period" in cues.filters or (cues.filters and question.names_no_topic(text)):
         return calibration.FILTERED
+    if cues.period:
+        return calibration.UNFIT  # nothing fits the time: what comes nearest is a guess
     evidence = _measure(view, cues, found, folded)
     sure = calibration.confidence(evidence)
     if not only_names(text):
         return sure
-    return max(sure, calibration.association(evidence, len(view.columns)))
+    return max(sure, calibration.association(evidence, int(np.count_nonzero(cues.readable))))
 
 
 def only_names(query: str) -> bool:
@@ -96,10 +98,12 @@ def _measure(view: View, cues: Cues, found: Candidates, folded: Rows) -> calibra
     best = best[~np.isin(best, folded)]
     content = _content(cues)
     lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])
+    coverage, held = _coverage(cues, found, best[:LOOKED_AT], content)
     return calibration.Evidence(
         cosine=_closest(view, cues, found, content),
-        coverage=_coverage(cues, found, best[:LOOKED_AT], content),
+        coverage=coverage,
         lead=lead if len(best) >= FEW else float("nan"),
+        words=held,
     )
 
 
@@ -111,7 +115,7 @@ def _closest(view: View, cues: Cues, found: Candidates, content: Content) -> flo
     """
     passage, whole = found.passage, found.whole
     if cues.own_vector is not None and content[1] > NOTHING:
-        rows = np.sort(found.rows[np.argsort(-_nearness(found), kind="stable")[:NEAR]])
+        rows = np.sort(found.rows[np.argsort(-nearness(found), kind="stable")[:NEAR]])
         passage = view.similarities(cues.own_vector, rows, part="passage")
         whole = view.similarities(cues.own_vector, rows, part="whole")
     known = np.concatenate([passage, whole])
@@ -119,20 +123,21 @@ def _closest(view: View, cues: Cues, found: Candidates, content: Content) -> flo
     return float(known.max()) if len(known) else float("nan")
 
 
-def _nearness(found: Candidates) -> Scores:
+def nearness(found: Candidates) -> Scores:
     """The larger cosine of each candidate, of its best passage and its whole text; -1 without."""
     return np.fmax(np.nan_to_num(found.passage, nan=-1.0), np.nan_to_num(found.whole, nan=-1.0))
 
 
-def _coverage(cues: Cues, found: Candidates, best: Rows, content: Content) -> float:
-    """The largest share of the query's words that one of the *best*, or a turn near it, holds.
+def _coverage(cues: Cues, found: Candidates, best: Rows, content: Content) -> tuple[float, int]:
+    """The largest share of the query's words that one of the *best*, or a turn near it, holds, and
+    how many words these are.
 
     By rarity. Names that the store knows do not count: they say who is asked about, not what, and
     whoever is often spoken of would seem to be known in everything.
     """
     words = cues.words
     if words.ideal <= 0 or not words.held:
-        return 0.0
+        return 0.0, 0
     places = np.stack([best, *(each[best] for each in found.neighbours.values())])
     rows = np.unique(found.rows[places[places >= 0]])
     holds = words.terms(rows) > 0
@@ -142,7 +147,9 @@ def _coverage(cues: Cues, found: Candidates, best: Rows, content: Content) -> fl
     if whole <= NOTHING:  # only names are asked about
         counted, whole = np.ones_like(counted), words.ideal
     covered = (words.rarity * counted) @ near
-    return min(1.0, float(covered.max()) / whole)
+    most = int(covered.argmax())
+    held = np.flatnonzero(counted & np.asarray(near)[:, most])
+    return min(1.0, float(covered[most]) / whole), len(held)
 
 
 def _content(cues: Cues) -> Content:

@@ -1,7 +1,7 @@
 """Why a memory was recalled, or was not: every signal, the path, the modifiers, the reason.
 
 An explanation shows what the recall computed anyway; no model is asked. The parts of a score add
-up: fused, the column of each signal of signals.SIGNALS that had a say, and links.
+up: fused, the column of each signal of signals.SIGNALS that had a say, links, and newer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from memory_core.lifecycle import retention
-from memory_core.recall import spreading
+from memory_core.recall import rivals, spreading
 from memory_core.recall.answer import MOST_REJECTED, Chosen, Rejected, Why
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
@@ -24,7 +24,7 @@ from memory_core.storage.view import View
 RECENCY_HALF_LIFE_DAYS = 30.0
 """Of the recency that is shown; ranking does not use it."""
 
-SELDOM = (Preferences.name,)
+SELDOM = (Preferences.name, rivals.NAME)
 """Columns that are shown only where they add something: 0.0 would read as a weak preference."""
 
 MOST_OUTSIDE = 3
@@ -110,7 +110,7 @@ class Explainer:
         chosen = set(selection.chosen)
         left = [place for place in selection.order.tolist() if place not in chosen]
         for place in left[:MOST_REJECTED]:
-            reason = "below_k"
+            reason = "below_k" if self._found.score[place] >= selection.floor else "below_share"
             if place in stands_for:
                 first, row = int(rows[stands_for[place]]), int(rows[place])
                 twin = kinds[first] == kinds[row]

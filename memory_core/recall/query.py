@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from memory_core import validation
 from memory_core.config import DecaySettings
 from memory_core.embedding.base import Profile
 from memory_core.lifecycle.working_memory import Mind
-from memory_core.recall.request import RecallRequest
+from memory_core.recall.request import EVIDENCE, RecallRequest, Weights
 from memory_core.records import FACT_KINDS, KINDS, VISIBILITIES, Identity
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.analyzer import index_terms
@@ -46,6 +46,12 @@ class Query:
     rehearse: bool = True
     elsewhere: bool = False
     """No memory of the session itself is an answer."""
+    cut: bool = False
+    """What is far behind the best is no answer."""
+    topic: str = ""
+    entity: str = ""
+    importance: float = 0.0
+    weights: Weights = EVIDENCE
     besides: tuple[str, ...] = ()
     """Ids that are no answer, such as the turn that asks."""
 
@@ -78,7 +84,21 @@ def checked(request: RecallRequest) -> Query:
         explain=validation.flag(request.explain, "explain"),
         rehearse=validation.flag(request.rehearse, "rehearse"),
         elsewhere=validation.flag(request.elsewhere, "elsewhere"),
+        cut=validation.flag(request.cut, "cut"),
+        topic=validation.text(request.topic, "topic", validation.QUERY_CHARS),
+        entity=validation.text(request.entity, "entity", validation.QUERY_CHARS),
+        importance=validation.number(request.importance, "importance", 0.0, 1.0),
+        weights=_weights(request.weights),
     )
+
+
+def _weights(given: Weights) -> Weights:
+    """*given*, with each weight checked; shares above 1 together become 1 together."""
+    for name in ("recency", "importance", "variety"):
+        validation.number(getattr(given, name), f"weights.{name}", 0.0, 1.0)
+    validation.number(given.half_life_days, "weights.half_life_days", 0.01, 36_500.0)
+    whole = max(1.0, given.recency + given.importance)
+    return replace(given, recency=given.recency / whole, importance=given.importance / whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,12 +141,17 @@ class Cues:
     dates: dates.DateCue
     """The dates that the query names."""
     period: question.Period | None
-    """The time that is the whole question ("what did I say last week?")."""
+    """The time that is the whole question ("what did I say last week?").
+
+    Where nothing fits it, it is no filter: then nothing is surer than a guess."""
     readable: Mask
     valid: Mask
     """The *readable* rows that nothing had replaced."""
     filters: Mapping[str, Mask]
     """The rows that pass each filter of the query, by the argument's name; without those unset."""
+    both_hold: Callable[[int, int], bool]
+    """True for (newer, older) of which somebody had decided, by the moment asked about, that both
+    hold, or that they are one."""
 
 
 def ask(
@@ -140,6 +165,7 @@ def ask(
     decay: DecaySettings,
     mmr_lambda: float,
     now: float,
+    both_hold: Callable[[int, int], bool],
 ) -> Cues:
     """The cues of *query*, asked by *who* at epoch seconds *now*.
 
@@ -149,27 +175,33 @@ def ask(
     embedded = embedded if same_model else Embedded()
     readable = view.readable(who)
     days = dates.query_dates(query.text, now)
-    period = _period(view, query, days, readable, now)
+    filters = _filters(view, query)
+    current = readable & valid(view.columns, query.as_of)
+    passing = np.logical_and.reduce([current, *filters.values()])
+    period, within = _period(view, query, days, passing, readable, now)
+    if within is not None:
+        filters["period"] = within
     named = tuple(entities(query.text))
     names = frozenset(term for name in named for term in index_terms(name))
     return Cues(
         query,
         now,
         decay,
-        mmr_lambda,
+        min(mmr_lambda, 1.0 - query.weights.variety),
         profile or Profile(),
         profile is not None,
         mind,
         embedded.vector,
         embedded.own,
-        view.lexical.match(query.text, literal=names),
+        view.lexical.match(query.text, literal=names, among=view.among(readable)),
         named,
         names,
         days,
         period,
         readable,
-        readable & valid(view.columns, query.as_of),
-        _filters(view.columns, query, period),
+        current,
+        filters,
+        both_hold,
     )
 
 
@@ -193,17 +225,29 @@ def valid(columns: Columns, as_of: float | None) -> Mask:
 
 
 def _period(
-    view: View, query: Query, days: dates.DateCue, readable: Mask, now: float
-) -> question.Period | None:
-    """The time that is the whole query, if it is one; speakers of *readable* may be named."""
+    view: View, query: Query, days: dates.DateCue, passing: Mask, readable: Mask, now: float
+) -> tuple[question.Period | None, Mask | None]:
+    """The time that is the whole query, if it is one, and which rows fit it.
+
+    Of the times that it may mean, the first with a row of *passing*; without any, no rows are
+    given, for a time filters nothing away that nothing else answers. Speakers of *readable* may be
+    named.
+    """
     if not days:
-        return None
-    names = view.columns.names("speaker", readable)
-    return question.period_asked(query.text, days, now, {name.casefold() for name in names})
+        return None, None
+    names = {name.casefold() for name in view.columns.names("speaker", readable)}
+    asked = question.periods_asked(query.text, days, now, names)
+    for period in asked:
+        said = _said_in(view.columns, period)
+        named = None if period.said and (said & passing).any() else _naming(view.columns, period)
+        within = said if named is None else said | named
+        if (within & passing).any():
+            return period, within
+    return (asked[0] if asked else None), None
 
 
-def _filters(columns: Columns, query: Query, period: question.Period | None) -> dict[str, Mask]:
-    passing: dict[str, Mask] = {}
+def _filters(view: View, query: Query) -> dict[str, Mask]:
+    columns, passing = view.columns, dict[str, Mask]()
     if query.scope:
         passing["scope"] = columns.visibility == VISIBILITIES.index(query.scope)
     if query.kinds:
@@ -214,10 +258,15 @@ def _filters(columns: Columns, query: Query, period: question.Period | None) -> 
         passing["since"] = columns.occurred_at >= query.since
     if query.until is not None:
         passing["until"] = columns.occurred_at <= query.until
-    if period is not None:
-        passing["period"] = _within(columns, period)
     if query.tags:
         passing["tags"] = np.all([columns.tagged(tag) for tag in query.tags], axis=0)
+    if query.topic:
+        passing["topic"] = columns.about(query.topic)
+    if query.importance:
+        passing["importance"] = columns.importance >= np.float32(query.importance)
+    if query.entity:
+        passing["entity"] = np.zeros(len(columns), np.bool_)
+        passing["entity"][view.graph.entity_rows(query.entity)] = True
     if query.besides:
         besides = np.ones(len(columns), np.bool_)
         besides[[row for row in map(columns.row, query.besides) if row is not None]] = False
@@ -225,11 +274,13 @@ def _filters(columns: Columns, query: Query, period: question.Period | None) -> 
     return passing
 
 
-def _within(columns: Columns, period: question.Period) -> Mask:
-    """True for what was said in *period*, or names a day of it if the query asks what happened."""
+def _said_in(columns: Columns, period: question.Period) -> Mask:
+    """True for what was said in *period*."""
     at = columns.occurred_at
     within: Mask = (at >= period.first) & (at <= period.last)
-    if not period.said:
-        for row in np.flatnonzero(~within).tolist():
-            within[row] = any(question.date_is_inside(date, period) for date in columns.dates(row))
     return within
+
+
+def _naming(columns: Columns, period: question.Period) -> Mask:
+    """True for what names a date inside *period*."""
+    return columns.dated(lambda date: question.date_is_inside(date, period))

@@ -15,13 +15,16 @@ import numpy as np
 from memory_core import validation
 from memory_core.config import DecaySettings
 from memory_core.embedding.embedder import EmbedderGate
-from memory_core.errors import EncoderUnavailable
+from memory_core.errors import EncoderUnavailable, stop_if_abandoned
+from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.working_memory import Mind, Sessions
 from memory_core.recall import (
     answer,
     candidates,
     confidence,
+    pending,
     rehearsal,
+    rivals,
     scoring,
     selection,
     spreading,
@@ -56,12 +59,14 @@ class Reader:
         clock: Callable[[], float],
         sessions: Sessions,
         accesses: Accesses,
+        embed_now: Callable[[float], None],
         mmr_lambda: float = MMR_LAMBDA,
     ) -> None:
         """Read from *store*; embed queries with the model of *gate*; *clock* returns epoch seconds.
 
         *sessions* hold the working memory of the conversations, which a recall renews; *accesses*
-        count what was recalled, and what was recalled together.
+        count what was recalled, and what was recalled together. *embed_now*(seconds) makes, or
+        waits for, the vectors that are missing.
         """
         self._store = store
         self._gate = gate
@@ -70,6 +75,7 @@ class Reader:
         self._clock = clock
         self._sessions = sessions
         self._accesses = accesses
+        self._embed_now = embed_now
 
     def recall(self, who: Identity, query: Query) -> Recollection:
         """The memories that answer *query* among those that *who* may read; see Memory.recall."""
@@ -78,9 +84,16 @@ class Reader:
         look = self._sessions.asked if query.rehearse else self._sessions.mind
         mind = look(who, query.session)
         self._store.catch_up()  # with what was committed while the model worked
+        if embedded.vector is not None:
+            self._await_vectors(who)
         with self._store.reading() as view:
             cues = self._ask(view, who, query, embedded, mind)
-            chosen, searched = self._choose(view, cues, mask(view, cues))
+            rows = mask(view, cues)
+            waiting = pending.pending(view, rows) if cues.vector is not None else None
+            chosen, searched = self._choose(view, cues, rows)
+            if waiting is not None and calibration.feeling(chosen.confidence) == "none":
+                by_words = self._ask(view, who, query, Embedded(), mind)
+                chosen = self._by_words(view, by_words, waiting) or chosen
             if query.explain:
                 chosen = self._with_outsiders(view, cues, chosen, cues.readable & ~searched)
             located = answer.locate(view, who, query, chosen, cues.valid, self._store.journal)
@@ -90,8 +103,10 @@ class Reader:
             chosen,
             located,
             lexical_only=cues.vector is None,
+            waiting=0 if waiting is None else int(waiting.sum()),
             replaced=query.as_of is not None,
             as_of=query.as_of,
+            context=query.context > 0,
         )
         if query.rehearse:
             self._sessions.answered(who, query.session, chosen.active, similar)
@@ -115,13 +130,35 @@ class Reader:
             current = readable & valid(view.columns, query.as_of)
             located = answer.locate(view, who, query, chosen, current, self._store.journal)
         recollection = answer.attach(
-            self._store, chosen, located, lexical_only=False, replaced=True, as_of=query.as_of
+            self._store,
+            chosen,
+            located,
+            lexical_only=False,
+            replaced=True,
+            as_of=query.as_of,
+            context=query.context > 0,
         )
         if not recollection.hits:  # forgotten by another process at this moment
             raise validation.unknown(id)
         if query.rehearse:
             self._accesses.record([id])
         return recollection
+
+    # wait
+
+    def _await_vectors(self, who: Identity) -> None:
+        """Wait for the vectors of what was stored just now, WAIT_SECONDS at most."""
+        with self._store.reading() as view:
+            awaited = pending.awaited(view, who, self._clock())
+        if awaited:
+            self._embed_now(pending.WAIT_SECONDS)
+
+    def _by_words(self, view: View, cues: Cues, waiting: Mask) -> Chosen | None:
+        """What answers by words among rows without vectors; None where nothing does."""
+        if not waiting.any():
+            return None
+        chosen, _ = self._choose(view, cues, waiting)
+        return None if calibration.feeling(chosen.confidence) == "none" else chosen
 
     # ask
 
@@ -165,6 +202,7 @@ class Reader:
             decay=self._decay,
             mmr_lambda=self._mmr_lambda,
             now=self._clock(),
+            both_hold=Doubts(view, self._store.journal, query.as_of).decided,
         )
 
     # mask
@@ -191,12 +229,15 @@ class Reader:
 
     def _search(self, view: View, cues: Cues, rows: Mask) -> Chosen:
         """What answers among *rows*."""
+        stop_if_abandoned()
         allowed = candidates.allow(view, cues, rows)
         found = candidates.find(view, cues, allowed, SIGNALS)
         if not found.size:
             return Chosen()
         scored = scoring.score(view, cues, found, SIGNALS)
+        stop_if_abandoned()
         scored = spreading.spread(view, cues, scored, allowed.searched)
+        scored = rivals.newest_first(view, cues, scored)
         selected = selection.choose(view, cues, scored)
         chosen = Chosen(
             scored.rows[selected.chosen].tolist(),

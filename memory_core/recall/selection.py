@@ -5,20 +5,20 @@ Places count within the candidates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.recall.candidates import Candidates, newer
-from memory_core.recall.confidence import has_evidence
-from memory_core.recall.query import Cues
-from memory_core.records import KINDS
+from memory_core.recall.confidence import FEW, has_evidence, nearness
+from memory_core.recall.query import Cues, Query
+from memory_core.records import KINDS, normalised
 from memory_core.relations import claims, duplicates
 from memory_core.relations.change import repeats
 from memory_core.scoring import reranking
-from memory_core.scoring.arrays import Rows, cosines
+from memory_core.scoring.arrays import Mask, Rows, cosines
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.view import View
 
@@ -29,6 +29,16 @@ already there costs a turn BREADTH of the standard deviation of the scores.
 What the first ten leave open is seldom said where they come from. Measured on LoCoMo with twenty
 places: session recall@10 94.7 to 96.4, turn recall@20 89.8 to 89.5 (docs/internals/recall.md)."""
 
+SHARE = 0.45
+"""Share of the best score below which a candidate is no answer, so that fewer than k are returned.
+
+Measured on two LoCoMo conversations: no evidence of the first 12 places is lost, and 0.2 points of
+that of the first 20, of which 15 stay; 0.5 costs 0.3 points of the first 12, 0.6 costs 1.6
+(docs/internals/recall.md)."""
+
+ALIKE = 0.85
+"""Share of the best nearness (cosine) from which on a candidate is as near as the best."""
+
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 
@@ -37,13 +47,14 @@ class Selection:
     """Places of candidates: those *chosen*, best first, and the rest of the *order* behind them.
 
     *folded* maps a chosen place to the places that it stands for; *order* holds all places with
-    evidence, best first, *unsupported* those without.
+    evidence, best first, *unsupported* those without. Below the score *floor* nothing is chosen.
     """
 
     chosen: list[int]
     folded: Mapping[int, list[int]]
     order: Rows
     unsupported: Rows
+    floor: float
 
     @property
     def represented(self) -> Rows:
@@ -52,20 +63,53 @@ class Selection:
 
 
 def choose(view: View, cues: Cues, found: Candidates) -> Selection:
-    """At most k candidates with evidence, the newer before the older, each saying something new."""
+    """At most k candidates with evidence, the newer before the older, each saying something new.
+
+    Those are left out whose score is below SHARE of the best.
+    """
     order = _ranked(view, cues, found)
     order = _broadened(view, found, order, cues.query.k)
     order = _newest_first(view, cues, found.rows, order)
     evident = has_evidence(cues, found)[order]
     order, unsupported = order[evident], order[~evident]
     near_duplicate = cues.profile.near_duplicate if cues.has_model else None
-    kept, folded = _folded(view, found.rows[order], cues.query.k, near_duplicate)
+    kept, folded = _folded(view, cues.query, found.rows[order], near_duplicate)
+    floor = _floor(cues, found, order)
+    far = _far(found, order, floor)
+    kept = [place for place in kept if not far[order[place]]]
     return Selection(
         order[kept].tolist(),
         {int(order[kept]): order[places].tolist() for kept, places in folded.items()},
         order,
         unsupported,
+        floor,
     )
+
+
+def _floor(cues: Cues, found: Candidates, order: Rows) -> float:
+    """The least score that answers.
+
+    -inf without a cut, and where scores cannot tell: for what a filter chose, among few candidates,
+    and where none is above the mean.
+    """
+    if not cues.query.cut or cues.filters or len(found.rows) < FEW or not len(order):
+        return float("-inf")
+    best = float(found.score[order].max())
+    return SHARE * best if best > 0 else float("-inf")
+
+
+def _far(found: Candidates, order: Rows, floor: float) -> Mask:
+    """The candidates below the *floor* that are also less near to the query than the best one is.
+
+    Among texts that are all alike the scores still spread, for they measure differences. What a
+    link reached is not far: it stands behind the best on purpose.
+    """
+    if not len(order):
+        return np.zeros(len(found.rows), np.bool_)
+    near = nearness(found)
+    linked = np.isin(found.rows, list(found.links))
+    far: Mask = (found.score < floor) & (near < ALIKE * near[order].max()) & ~linked
+    return far
 
 
 def _ranked(view: View, cues: Cues, found: Candidates) -> Rows:
@@ -110,13 +154,20 @@ def _broadened(view: View, found: Candidates, order: Rows, k: int) -> Rows:
 def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows) -> Rows:
     """*order* with what was out of date at the moment asked about behind what supersedes it.
 
-    Also with what is updated in part, or for a while that is not over, behind the update.
+    Also with what is updated in part, or for a while that is not over, behind the update, and what
+    was merged behind what it was merged into.
     """
     columns, as_of = view.columns, cues.query.as_of
     at = np.inf if as_of is None else as_of
     late = columns.superseded[rows] & ~(columns.superseded_at[rows] > at)
     places = {int(row): place for place, row in enumerate(rows)}
-    later = _updated(view, places, order, cues.now if as_of is None else as_of)
+    later = _updated(view, cues, places, order, cues.now if as_of is None else as_of)
+    retired = np.isfinite(columns.retired_at[rows]) & (columns.retired_at[rows] <= at)
+    for place in np.flatnonzero(retired).tolist():
+        merged = view.graph.targets(int(rows[place]), duplicates.DUPLICATE_OF)
+        into = [places[row] for row in merged if row in places]
+        if into and not retired[into[0]]:
+            later[place] = into[0]
     if late.any():
         for row, memory in view.memories(rows[late]).items():
             successor = columns.row(memory.superseded_by)
@@ -126,39 +177,46 @@ def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows) -> Rows:
     return np.array(reranking.behind(order.tolist(), later), dtype=np.int64)
 
 
-def _updated(view: View, places: Mapping[int, int], order: Rows, at: float) -> dict[int, int]:
+def _updated(
+    view: View, cues: Cues, places: Mapping[int, int], order: Rows, at: float
+) -> dict[int, int]:
     """The places of rows that another one of *places* updates or doubts, with that one's place.
 
-    An update that did not yet hold or no longer holds *at* that moment does not count, nor a doubt
-    by what stands behind the first SURE places of the *order*: it is about something else. (Of the
-    doubted turns of two LoCoMo conversations, the later one stood behind the tenth place for 18 of
-    25; of labelled corrections, right behind the older one.)
+    An update that did not yet hold or no longer holds *at* that moment does not count; an exception
+    that is over stands behind what holds again. Nor does a doubt count by what stands behind the
+    first SURE places of the *order*: it is about something else. (Of the doubted turns of two
+    LoCoMo conversations, the later one stood behind the tenth place for 18 of 25; of labelled
+    corrections, right behind the older one.)
     """
     columns = view.columns
     first = set(order[:SURE].tolist())
     found: dict[int, int] = {}
     for row, place in places.items():
-        for origin, kind in newer(view, row):
+        for origin, kind in newer(view, cues, row):
             holds = columns.valid_until[origin] >= at >= columns.valid_from[origin]
             known = origin in places and columns.recorded_at[origin] <= at
-            if holds and known and (kind == duplicates.UPDATES or places[origin] in first):
+            if kind == duplicates.SUSPENDS and columns.valid_until[origin] < at:
+                if known and place in first:
+                    found[places[origin]] = place
+            elif holds and known and (kind == duplicates.UPDATES or places[origin] in first):
                 found[place] = places[origin]
     return found
 
 
 def _folded(
-    view: View, rows: Rows, k: int, near_duplicate: float | None
+    view: View, asked: Query, rows: Rows, near_duplicate: float | None
 ) -> tuple[list[int], dict[int, list[int]]]:
-    """The places of the first *k* of the ranked *rows* that say something new.
+    """The places of the first k of the ranked *rows* that say something new.
 
     And, for each of them, the places that it stands for: what only retells it, and near-duplicates,
     from cosine *near_duplicate*, of one speaker and visibility, whose claims agree. Without a model
-    (None) there are no near-duplicates. Looks further only where the first few fold into less than
-    *k*.
+    (None) there are no near-duplicates. What *asked* repeats word for word stands for others. Looks
+    further only where the first few fold into less than k.
     """
+    k = asked.k
     retold = _retold(view, rows, k)
     left = np.setdiff1d(np.arange(len(rows)), list(retold))
-    kept, twins = _without_twins(view, rows[left], k, near_duplicate)
+    kept, twins = _without_twins(view, asked, rows[left], near_duplicate)
     folded = {int(left[one]): left[others].tolist() for one, others in twins.items()}
     first = [int(left[place]) for place in kept]
     reached = first[-1] if len(first) == k else len(rows)
@@ -188,26 +246,28 @@ def _retold(view: View, rows: Rows, k: int) -> dict[int, int]:
 
 
 def _without_twins(
-    view: View, rows: Rows, k: int, near_duplicate: float | None
+    view: View, asked: Query, rows: Rows, near_duplicate: float | None
 ) -> tuple[list[int], dict[int, list[int]]]:
+    k = asked.k
     if near_duplicate is None or view.vectors is None:
         return list(range(min(k, len(rows)))), {}
     vectors = np.nan_to_num(view.vectors.wholes(rows[: _window(k)]))
-    kept, folded = _fold(view, rows, vectors, k, near_duplicate)
+    kept, folded = _fold(view, asked, rows, vectors, near_duplicate)
     if len(kept) < k and len(rows) > _window(k):
         vectors = np.nan_to_num(view.vectors.wholes(rows))
-        kept, folded = _fold(view, rows, vectors, k, near_duplicate)
+        kept, folded = _fold(view, asked, rows, vectors, near_duplicate)
     return kept, folded
 
 
 def _fold(
-    view: View, rows: Rows, vectors: NDArray[np.float32], k: int, near_duplicate: float
+    view: View, asked: Query, rows: Rows, vectors: NDArray[np.float32], near_duplicate: float
 ) -> tuple[list[int], dict[int, list[int]]]:
     near = cosines(vectors, vectors) >= near_duplicate
     np.fill_diagonal(near, False)
     crowded = rows[np.flatnonzero(near.any(axis=0))]
     if not crowded.size:
-        return list(range(min(k, len(vectors)))), {}
+        return list(range(min(asked.k, len(vectors)))), {}
+    wanted = normalised(asked.text)
     memories = view.memories(crowded)
     said = {row: claims.claims(m.text, m.entities) for row, m in memories.items()}
 
@@ -219,7 +279,34 @@ def _fold(
         alike = (x.speaker, x.visibility) == (y.speaker, y.visibility)
         return alike and claims.agree(said[one], said[other]) and repeats(x.text, y.text)
 
-    return duplicates.fold(vectors, near_duplicate, same, k)
+    kept, folded = duplicates.fold(vectors, near_duplicate, same, asked.k)
+    asked_for = {row for row, m in memories.items() if normalised(m.text) == wanted}
+    return _by_newest(view, rows, kept, folded, asked_for)
+
+
+def _by_newest(
+    view: View,
+    rows: Rows,
+    kept: list[int],
+    folded: Mapping[int, list[int]],
+    asked_for: Collection[int],
+) -> tuple[list[int], dict[int, list[int]]]:
+    """The groups of *folded*, each at its place in *kept* and shown by what was said last.
+
+    Or by one of the rows *asked_for*, which the question repeats word for word.
+    """
+    said, shown = view.columns.occurred_at[rows], {}
+    for first, others in folded.items():
+        shown[first] = max(
+            [first, *others], key=lambda place: (int(rows[place]) in asked_for, float(said[place]))
+        )
+    return (
+        [shown.get(place, place) for place in kept],
+        {
+            shown[first]: [place for place in (first, *others) if place != shown[first]]
+            for first, others in folded.items()
+        },
+    )
 
 
 def _window(k: int) -> int:

@@ -135,13 +135,14 @@ def reach(
     mattered of them is in the hot buffer.
     """
     links: Links = {}
+    mentions: dict[str, int] = {}
     front = dict(seeds)
     for hop in range(HOPS):
         reached: dict[int, float] = {}
         for row, strength in front.items():
             given = strength * SPREAD * float(length_gate(view.columns.words[[row]])[0])
             near = _near(view, row, allowed, alike.get(row, 0.0), fetched) if hop == 0 else ()
-            for other, share, how in (*_linked(view, row), *near):
+            for other, share, how in (*_linked(view, row, mentions), *near):
                 value = given * share
                 best = links[other].activation if other in links else FLOOR
                 if other != row and allowed[other] and value > best:
@@ -153,12 +154,17 @@ def reach(
     return {row: links[row] for row in kept}
 
 
-def _linked(view: View, row: int) -> Iterator[Step]:
-    """Steps by a shared name, or by a link of the store."""
+def _linked(view: View, row: int, mentions: dict[str, int]) -> Iterator[Step]:
+    """Steps by a shared name, or by a link of the store.
+
+    *mentions* keeps how many rows name each name, for the steps to come.
+    """
     graph = view.graph
     for other, name in graph.entity_neighbours(row, FAN_OUT):
         boost = ENTITY_BOOST if " " in name else WORD_BOOST
-        yield other, boost * min(1.0, RARE / _mentions(view, name)) ** 2, f"shares {name} with"
+        if name not in mentions:
+            mentions[name] = _mentions(view, name)
+        yield other, boost * min(1.0, RARE / mentions[name]) ** 2, f"shares {name} with"
     stored = [each for each in graph.neighbours(row) if each[1] in _HOW]
     for other, kind, weight in sorted(stored, key=lambda each: -each[2])[:FAN_OUT]:
         yield other, STORED * min(1.0, weight), _HOW[kind]
@@ -166,8 +172,9 @@ def _linked(view: View, row: int) -> Iterator[Step]:
 
 def _mentions(view: View, name: str) -> int:
     """How many rows name *name*; summaries and concepts make it no less rare."""
-    kinds = view.columns.kind
-    return sum(int(kinds[row]) not in _DERIVED for row in view.graph.rows_of(name)) or 1
+    naming = view.graph.rows_of(name)
+    kinds = view.columns.kind[np.fromiter(naming, np.int64, len(naming))]
+    return int(np.count_nonzero(~np.isin(kinds, _DERIVED))) or 1
 
 
 def _near(

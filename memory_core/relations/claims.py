@@ -17,20 +17,23 @@ from memory_core.text.words import listed, words
 
 _NUMBER = re.compile(
     r"(?<![\w.])(?:(?<=[\s(=:,])[-−]|^[-−]"
-    r"|minus )?[^\W_]*[0-9][^\W_]*(?:[.,:/’'-](?=[^\W_]*[0-9])[^\W_]+)*"
+    r"|minus )?[^\W_]*[0-9][^\W_]*(?:[.,:/’'-](?=[^\W_]*[0-9])[^\W_]+"
+    r"|[./-][^\W\d_]\b)*"
     r"(?:\s?[ap]\.?m\b)?",
     re.IGNORECASE,
 )
-_SPELLED = dict(
+SPELLED = dict(
     zip(
         listed(
             """two three four five six seven eight nine ten eleven twelve twenty thirty forty
-            fifty zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"""
+            fifty zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig"""
         ),
-        listed("2 3 4 5 6 7 8 9 10 11 12 20 30 40 50 2 3 4 5 6 7 8 9 10 11 12"),
+        listed("2 3 4 5 6 7 8 9 10 11 12 20 30 40 50 2 3 4 5 6 7 8 9 10 11 12 20 30"),
         strict=True,
     )
 )
+"""Numerals of English and German -> their digits."""
+
 NEGATIONS = frozenset(
     listed(
         """not no never nobody nothing none neither nor without cannot nowhere unable hardly
@@ -147,7 +150,7 @@ def claims(text: str, names: Collection[str] | None = None) -> Claims:
     values = {_KINDS[word] for word in order if word in _KINDS}
     values |= {_OPPOSITES[word] for word in order if word in _OPPOSITES}
     return Claims(
-        numbers=frozenset(_numbers(text)) | {_SPELLED[word] for word in order if word in _SPELLED},
+        numbers=frozenset(_numbers(text)) | {SPELLED[word] for word in order if word in SPELLED},
         names=frozenset(_names(text, entities(text) if names is None else names)),
         negated=_is_negated(text, order),
         values=frozenset(values),
@@ -176,36 +179,6 @@ def opposed(a: Claims, b: Claims) -> str:
     if a.order != b.order and sorted(a.order) == sorted(b.order) and _swapped(a, b):
         return "order"
     return ""
-
-
-_ALIASES = {
-    alias: group.split()[0]
-    for group in (
-        "mother mum mom mama mutter mutti mummy",
-        "father dad papa vater vati daddy",
-        "database db databases",
-        "phone mobile telephone telefon handy",
-        "car auto wagen",
-        "salary pay gehalt lohn",
-        "job work works working arbeite arbeitet arbeiten employer",
-        "kindergarten school",
-    )
-    for alias in group.split()
-}
-"""Words that name the same, by each of them."""
-
-
-def same_word(a: str, b: str) -> bool:
-    """True for two forms of a word: equal, an alias, or alike but for an ending."""
-    if a == b or _ALIASES.get(a, a) == _ALIASES.get(b, b):
-        return True
-    if a.rstrip("s") == b.rstrip("s") and len(a) > 2:
-        return True
-    shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
-    if len(shorter) < 4 or a[0].isdigit() or b[0].isdigit():
-        return False
-    common = next((at for at, char in enumerate(shorter) if char != longer[at]), len(shorter))
-    return common >= max(4, len(shorter) - 2) and len(longer) - common <= 4
 
 
 def _holds(text: Claims, names: frozenset[str]) -> bool:

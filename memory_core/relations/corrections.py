@@ -39,6 +39,13 @@ class Correction:
     until: float | None = None
     clear: bool = True
 
+    @property
+    def extent(self) -> str:
+        """How far it goes, without a word of either: " in part", " until 2026-05-07" or ""."""
+        if self.until is not None:
+            return f" until {iso(self.until)[:10]}"
+        return " in part" if self.partial else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:

@@ -22,15 +22,17 @@ DOUBTS = "doubts"
 """The link from a later memory to an earlier one that it may put out of date; see change.py."""
 DOUBTS_PART = "doubts_part"
 """The same of one statement among several: recall ranks the later one first and marks nothing."""
+SUSPENDS = "suspends"
+"""The link from a later memory that holds for a while to the one that holds again afterwards."""
 KEPT_BOTH = "kept_both"
 """The link between two memories of which somebody decided that both hold."""
 HOLDS = 0.5
 """The weight from which a link counts; one that was undone stays with less."""
-NEWER = (UPDATES, DOUBTS, DOUBTS_PART)
+NEWER = (UPDATES, DOUBTS, DOUBTS_PART, SUSPENDS)
 """Links by which recall ranks the later of two memories first."""
 RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
 """Kinds of links from a later memory to the one that it changes."""
-KNOWN = RELATIONS | {DUPLICATE_OF, DOUBTS, DOUBTS_PART, KEPT_BOTH}
+KNOWN = RELATIONS | {DUPLICATE_OF, DOUBTS, DOUBTS_PART, SUSPENDS, KEPT_BOTH}
 """Links of pairs that a run need not compare again."""
 
 _RELATIONS = {"": DUPLICATE, "numbers": UPDATES, "values": UPDATES, "polarity": CONTRADICTS}

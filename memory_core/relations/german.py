@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from memory_core.text.words import listed
 
@@ -104,12 +105,13 @@ _GONE = re.compile(
     rf"^{_WHO} (?:habe|hat|haben) (?P<value>.+?) (?:verkauft|verloren|weggegeben|abgeschafft)$"
 )
 _INSTEAD = re.compile(
-    rf"^{_WHO} (?:(?:bin|ist|sind|habe|hat|haben) von (?P<old>.+?) (?:auf|zu) (?P<new>.+?)"
-    r" (?:umgestiegen|gewechselt|umgestellt)"
-    r"|(?:(?:be)?nutz|verwend|trink|ess|fahr|spiel)(?:e|t|et|en) (?P<new2>.+?) statt (?P<old2>.+))$"
+    rf"^{_WHO} (?:(?:bin|ist|sind|habe|hat|haben) von (?P<old>.{{1,80}}?) (?:auf|zu)"
+    r" (?P<new>.{1,80}?) (?:umgestiegen|gewechselt|umgestellt)"
+    r"|(?:(?:be)?nutz|verwend|trink|ess|fahr|spiel)(?:e|t|et|en) (?P<new2>.{1,80}?) statt"
+    r" (?P<old2>.+))$"
 )
 _CHANGED = re.compile(
-    rf"^{_WHO} (?:wurde|wurden|ist|sind|wird) (?:von .+? )?auf (?P<value>.+?)"
+    rf"^{_WHO} (?:wurde|wurden|ist|sind|wird) (?:von .{{1,80}}? )?auf (?P<value>.{{1,80}}?)"
     r" (?:verschoben|verlegt|geändert|umgestellt|vorverlegt|erhöht|gesenkt)(?: worden)?$"
 )
 _IS = re.compile(
@@ -127,6 +129,7 @@ _VERB_NAMES = (
 """Attributes have the names of the English verbs with the same meaning."""
 
 
+@lru_cache(maxsize=4_096)
 def is_german(clause: str) -> bool:
     """True when *clause* has a word that is only German."""
     return _GERMAN.search(clause.lower()) is not None

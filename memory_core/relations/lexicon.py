@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from memory_core.relations.claims import SPELLED
+from memory_core.text.names.lexicon import PERSON_VERBS
 from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
 
 # Words of change
@@ -15,45 +17,48 @@ STRONG = listed(
     """now nowadays currently anymore moved relocated settled switched changed replaced replaces
     replacing renamed rebranded retitled rechristened postpone postpones postponed slipped
     reschedule rescheduled delayed deferred shifted instead dropping quitting cancelled canceled
-    closed sold traded swapped exchanged upgraded downgraded raised lowered lifted slashed increased
-    decreased risen fallen climbed shrunk shrank grew tripled extended shortened reduced bumped
-    upped doubled halved trimmed narrowed widened retired resigned divorced separated split died
-    outgrown outgrew actually correction rewritten rewrote reworked redesigned ported enrolled tired
-    became migrated emigrated returned hired promoted demoted transferred fired sacked expired
-    lapsed renewed abandoned ditched dumped scrapped axed killed shelved binned discarded removed
-    deleted uninstalled disabled decommissioned deactivated terminated dissolved disbanded merged
-    converted succeeded succeeds successor inherits inherited appointed elected deprecated
-    discontinued unsubscribed adopted prefers favours favors relaunched reorganised reorganized
-    consolidated resettled uprooted rerouted reassigned delegated assigned outsourced revoked
-    reversed withdrawn withdrew restored reinstated adjusted revised updated amended corrected
-    overhauled refactored repainted repurposed remarried engaged graduated transitioned onboarded
-    offboarded superseded superseding supersedes replacement moves switches obsolete outdated
-    finished completed resolved fixed wrapped launched reopened arrived discharged recovered donated
-    gifted rehomed married repaired cured healed squashed hiked vacated evicted sublet scratch
-    misspoke formerly previously henceforth hereafter weaned swore
+    closed sold traded swapped exchanged upgraded downgraded raised lowered lifted slashed
+    increased decreased risen fallen climbed shrunk shrank grew tripled extended shortened
+    reduced bumped upped doubled halved trimmed narrowed widened retired resigned divorced
+    separated split died outgrown outgrew actually correction rewritten rewrote reworked
+    redesigned ported enrolled tired became migrated emigrated returned hired promoted demoted
+    transferred fired sacked expired lapsed renewed abandoned ditched dumped scrapped axed killed
+    shelved binned discarded removed deleted uninstalled disabled decommissioned deactivated
+    terminated dissolved disbanded merged converted succeeded succeeds successor inherits
+    inherited appointed elected deprecated discontinued unsubscribed adopted prefers favours
+    favors relaunched reorganised reorganized consolidated resettled uprooted rerouted reassigned
+    delegated assigned outsourced revoked reversed withdrawn withdrew restored reinstated
+    adjusted revised updated amended corrected overhauled refactored repainted repurposed
+    remarried engaged graduated transitioned onboarded offboarded superseded superseding
+    supersedes replacement moves switches obsolete outdated finished completed resolved fixed
+    wrapped launched reopened arrived discharged recovered donated gifted rehomed married
+    repaired cured healed squashed hiked vacated evicted sublet scratch approved granted rejected
+    declined issued misspoke formerly previously henceforth hereafter weaned
 
     jetzt nun inzwischen mittlerweile nunmehr neuerdings seitdem seither verschoben verschieben
-    verlegt verlegen gelegt vorverlegt vorgezogen umgezogen gezogen weggezogen ausgezogen eingezogen
-    hingezogen gewandert gewechselt wechselt wechsle umgestiegen umgestellt umgeschwenkt umgesattelt
-    umgeschult ausgestiegen ausgetreten beigetreten abgeschaltet stillgelegt verkauft verschenkt
-    weggegeben entsorgt ausgemustert gekündigt entlassen verlassen aufgehört erhöht gestiegen
-    gesenkt gesunken angehoben gekürzt reduziert verdoppelt halbiert verlängert fristverlängerung
-    verkürzt erneuert statt anstatt anstelle stattdessen abgeschafft angeschafft zugelegt ersetzt
-    ausgetauscht getauscht umbenannt umgetauft geändert künftig zukünftig fortan eigentlich
-    korrektur beendet abgebrochen gestorben verstorben getrennt geschieden verlobt geheiratet
-    verheiratet übernommen übernimmt übergeben abgegeben abgeholt nachfolger eingestellt
-    nachfolgerin abbestellt abgemeldet angefangen begonnen geworden lieber angepasst aktualisiert
-    zurückgekehrt zurückgezogen pensioniert befördert versetzt abgelöst aufgelöst umgebaut umgeräumt
-    geräumt umgeschrieben gestrichen aufgegeben verworfen storniert abgesagt umgebucht umgemeldet
-    umentschieden umdisponiert gelöscht entfernt erledigt abgeschlossen abgelaufen ausgelaufen
-    behoben repariert geheilt gesperrt gewachsen geschrumpft hinfällig überholt rückgängig zugemacht
-    dichtgemacht vorbei ehemalige ehemaliger"""
+    verlegt verlegen gelegt vorverlegt vorgezogen umgezogen gezogen weggezogen ausgezogen
+    eingezogen hingezogen gewandert gewechselt wechselt wechsle umgestiegen umgestellt
+    umgeschwenkt umgesattelt umgeschult ausgestiegen ausgetreten beigetreten abgeschaltet
+    stillgelegt verkauft verschenkt weggegeben zurückgegeben umgetauscht eingetauscht entsorgt
+    ausgemustert gekündigt entlassen
+    verlassen aufgehört erhöht gestiegen gesenkt gesunken angehoben gekürzt reduziert verdoppelt
+    halbiert verlängert fristverlängerung verkürzt erneuert statt anstatt anstelle stattdessen
+    abgeschafft angeschafft zugelegt ersetzt ausgetauscht getauscht umbenannt umgetauft geändert
+    künftig zukünftig fortan eigentlich korrektur beendet abgebrochen gestorben verstorben
+    getrennt geschieden verlobt geheiratet verheiratet übernommen übernimmt übergeben abgegeben
+    abgeholt nachfolger eingestellt nachfolgerin abbestellt abgemeldet angefangen begonnen
+    geworden lieber angepasst aktualisiert zurückgekehrt zurückgezogen pensioniert befördert
+    versetzt abgelöst aufgelöst umgebaut umgeräumt geräumt umgeschrieben gestrichen aufgegeben
+    verworfen storniert abgesagt umgebucht umgemeldet umentschieden umdisponiert gelöscht
+    entfernt erledigt abgeschlossen abgelaufen ausgelaufen behoben repariert geheilt gesperrt
+    gewachsen geschrumpft hinfällig überholt rückgängig zugemacht dichtgemacht abgesetzt
+    eingeschult vorbei ehemalige ehemaliger"""
 )
 WEAK = listed(
     """went gone picked found born booked taken taking again new newer latest settled brought given
     passed left started starts starting begun began changing change stopped stop stopping quit
     dropped drop closes finally push pushed cut become becomes joined turned switching switch moving
-    ended ends decided handed put gave got lost bought stepped pulled dead rather over different
+    ended ends decided handed put gave got lost bought stepped pulled dead rather different
 
     mehr doch wieder erst neu neue neuer neues neuen neuem sondern gekauft fertig früher gestellt
     gehängt gebracht gekommen gegangen"""
@@ -99,7 +104,8 @@ PHRASES = re.compile(
     r"|from (?:now|here) on(?:wards?)?|going forward|for good|after all|at last|instead$|instead of"
     r"|in place of|in favou?r of|as opposed to|would rather|'d rather|rather have|rather not"
     r"|(?:bored|sick|tired) of|fed up|was wrong|were wrong|i meant|scratch that|strike that"
-    r"|(?:is|are|'s|has|have) gone|is over|(?:is|are) (?:now )?done|not true any ?more"
+    r"|(?:is|are|'s|has|have) gone|is over|sw(?:ore|orn) off|(?:is|are) (?:now )?done"
+    r"|not true any ?more"
     r"|new (?:convention|rule|policy|owner)|an extension|turns out|turned out|fell through|got over"
     r"|t[ao]k(?:e|es|ing|en) over|took over|t[ao]ken? (?:on|up)|took (?:on|up)|in charge|on leave"
     r"|off \w+'s hands|hand(?:ed)? (?:over|in|back)|notice at|laid off|let go|made redundant"
@@ -109,8 +115,11 @@ PHRASES = re.compile(
     r"|go(?:es|ing)? by|(?:went|gone) (?:up|down|live)|went from|down to|up to|brought forward"
     r"|called off|phased out|wound down|shuts? down|(?:switched|turned) off|r[au]n out|worn out"
     r"|(?:has|have) been \w+(?:ed|en|set|put|cut|sold|built)|nur noch"
-    r"|swapped out|back (?:to|in|at|on|with|from)"
-    rf"|let {_FEW}go|(?:pulled|took|taken|moved?) {_FEW}(?:off|out of|away from)"
+    r"|g[ai]ve[ns]? (?:[\w']+ ){1,3}away|took the place of|paid (?:[\w']+ ){1,3}back|got approved"
+    r"|wird nichts|fällt (?:aus|flach)|klappt nicht|new (?:name|number|address|password|code)"
+    r"|swapped out|back (?:to|in|at|on|with|from)|ended up \w+ing|(?:agreed|settled|decided) on"
+    r"|opted for|(?:come|came|grown|learned|learnt) to (?:like|love|prefer|appreciate|enjoy|hate)"
+    rf"|let {_FEW}(?:go|lapse|expire)|(?:pulled|took|taken|moved?) {_FEW}(?:off|out of|away from)"
     rf"|(?:haven't|hasn't) {_FEW}since|without a \w+ (?:for|since)|stopped \w+ing"
     rf"|(?:as of|effective|starting|beginning|commencing) (?:from )?{_FROM_WHEN}"
     rf"|(?:from|since) {_FROM_WHEN}(?: on(?:wards?)?)?(?! (?:to|until|till|through)\b|[-–])"
@@ -173,6 +182,24 @@ BRIEF = re.compile(
 )
 """Words that limit even a change that is complete."""
 
+TURN = re.compile(
+    r"\b(?:(?:switch|chang|mov|migrat|convert|upgrad)\w+ (?:over |back )?to|end(?:ed)? up \w+ing"
+    r"|(?:gone|going|go) with|start\w* \w+ing|began \w+ing|took to|gave up|given up|stopped|quit"
+    r"|no longer|any ?more|any longer|instead|these days|nowadays|from (?:now|here) on"
+    r"|going forward|back to|now|changed my mind|(?:come|came|grown) to (?:like|love|prefer))\b"
+)
+"""A turn of what the speaker does, has or wants: what it ends need not share a word with it."""
+
+NOT_UNTIL = re.compile(r"(?:\bnot|n't|\bnicht)\b[^,;]{0,30}\b(?:until|till|bis)\b")
+"""A beginning, "not open until eight": it limits no statement."""
+
+AGAIN_SO = frozenset(listed("again finally wieder endlich"))
+"""Words of change that say that it was otherwise before."""
+
+ONCE_MORE = frozenset(listed("again wieder"))
+
+ONE_MORE = frozenset(listed("a an another ein eine einen einem einer"))
+
 LASTING = re.compile(
     r"\b(?:as of|since|from|starting|effective|ab|seit) (?:today|this|heute|diese\w*)\b"
     r"|\b(?:exten(?:ded|sion)|renew(?:ed|al)|(?:frist)?verlänger(?:t|ung))\b"
@@ -182,6 +209,18 @@ UNSURE = re.compile(
     r"|considering|wonder\w*|wish|hope|hoping|plan(?:ning)? to|wants? to|going to try|wenn|falls"
     r"|vielleicht|könnte\w*|würde\w*|überlege\w*|möglicherweise|eventuell)\b"
 )
+PLAN = re.compile(
+    r"^(?:\w+ ){0,2}(?:wants? to|plan(?:s|ning)? (?:to|on)|hop(?:e|es|ing) to"
+    r"|(?:am |are |'m |'re )?going to"
+    r"|intends? to|will|möchten?|wollen|will|habe vor|plan[et]n?)\b"
+)
+"""What the speaker has in mind; it can be given up."""
+
+GIVEN_UP = re.compile(
+    r"\b(?:no longer|not .{0,30}any ?(?:more|longer)|changed my mind|decided against"
+    r"|(?:gave|given) up|nicht mehr|kein\w{0,2} .{0,30}mehr|doch nicht|aufgegeben)\b"
+    r"|n't .{0,30}\bany ?(?:more|longer)\b"
+)
 UNCHANGED = re.compile(
     r"\b(?:won't|will not|not|don't|never|can't|didn't|wouldn't)(?: \w+){0,2}"
     r" (?:quit|giv\w+|stop\w*|chang\w+|drop\w*|mov\w+|left|leave|switch\w*|clos\w+|sold|end)\b"
@@ -189,7 +228,8 @@ UNCHANGED = re.compile(
 COURTESY = re.compile(
     r"^(?:thanks|thank you|wow|hey|hi|hello|yeah|yep|absolutely|sure|oh|aww?|that's|glad|bye"
     r"|good luck|congrat\w*|no worries|great|awesome|cool|you're|you|keep|haha|that sounds?|sounds"
-    r"|it's (?:been|so|great|awesome|amazing)|take care|gonna|woah|oof|can't wait|let's|danke"
+    r"|it's (?:been (?:an?|so|too|great|nice|lovely|fun|good)|so|great|awesome|amazing)|take care"
+    r"|gonna|woah|oof|can't wait|let's|danke"
     r"|hallo)\b"
 )
 PAST = re.compile(
@@ -211,6 +251,14 @@ REPORTS = frozenset(
 )
 """Verbs of what happened once: nothing that comes later ends it."""
 
+ACQUIRED = re.compile(r"\b(?:bought|got|adopted|rented|leased|gekauft|angeschafft|gemietet)\b")
+GIVEN_AWAY = re.compile(
+    r"\b(?:sold|traded|returned|swapped|scrapped|donated"
+    r"|(?:gave|given) (?:[\w']+ ){0,3}(?:away|back)"
+    r"|verkauft|verschenkt|zurückgegeben|weggegeben|umgetauscht|eingetauscht)\b"
+)
+"""How somebody comes by a thing, which states that they have it, and how they part with it."""
+
 BE = frozenset(
     listed("is are am be been being get gets ist sind bin wird werden i'm we're it's he's she's")
 )
@@ -218,29 +266,78 @@ BE = frozenset(
 
 AUXILIARY = BE | frozenset(listed("has have had was were hat haben hatte will must should can"))
 
+PREPOSITIONS = frozenset(
+    listed(
+        """in on at of for to from with by into onto over under after before since until during
+        about as per via because while when if and or im am an auf aus bei beim für mit nach seit
+        um von vom vor zu zum zur wegen weil wenn und oder ab bis"""
+    )
+)
+DETERMINERS = frozenset(
+    listed(
+        """the a an my our your his her their its this that these those der die das den dem des ein
+        eine einen einem einer mein meine meinen meinem meiner unser unsere unseren unserem
+        unserer"""
+    )
+)
+SIDES = frozenset(listed("left new newer latest neu neue neuer neues neuen neuem"))
+"""Words of change that stand before a noun as well."""
+
+ANY_OF_ONE = frozenset(
+    listed(
+        "new newer latest old current whole own neue neuer neues neuen alte alter altes aktuelle"
+    )
+)
+"""Modifiers that do not tell a thing from another of its kind."""
+
+VERBS = (
+    AUXILIARY
+    | PERSON_VERBS
+    | REPORTS
+    | frozenset(
+        listed(
+            """costs starts ends begins opens closes weighs sits hangs lies meets contains returns
+            depends belongs fits expires hosts supports steht liegt hängt kostet beginnt öffnet
+            schließt endet läuft wohnt arbeitet heißt spielt geht fährt braucht findet macht
+            gehört gilt hält dauert kommt"""
+        )
+    )
+)
+EXCHANGED = frozenset(
+    listed("traded swapped exchanged switched changed ditched dropped left tauschte getauscht")
+)
+"""What stands after "for" beside one of these is no part of the thing, but takes its place."""
+
+COMPLEMENTS = frozenset(listed("for of about on von für über zu zum zur"))
+AROUND = frozenset(listed("of von after before during nach vor während"))
+"""What stands behind these belongs to what stands before."""
+
 # What a sentence is about
 
 NO_SUBJECT = frozenset(
     listed(
-        """day days week weeks month months year years hour hours minute minutes euro euros dollar
-        dollars pound pounds percent clock uhr tag tage tagen woche wochen monat monate jahr jahre
-        stunde stunden minuten user users nutzer nutzerin people thing things time times monday
-        tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
-        freitag samstag sonntag january february march april may june july august september october
-        november december januar februar märz mai juni juli oktober dezember morning afternoon
-        evening night weekend today please bitte always only really very much many lot one two help
-        helping helps love loves loving like likes liking enjoy enjoys hate hates make makes making
-        feel feels feeling keep keeps keeping look looks looking think thinking know knowing see
-        seeing want wants wanted need needs try trying tried share sharing support supporting
-        supportive inspire inspired inspiring inspiration journey dream dreams passion passionate
-        challenge challenges tough hard rewarding important special fun awesome amazing positive
-        motivated motivation excited exciting proud powerful beautiful nice good great best better
-        perfect life world stuff everything something anything someone everyone way ways bit self
-        step steps effort chance success hope thought thoughts idea ideas advice talk talking
-        community experience moment moments sense long little big small first able ready recently
-        lately since soon finally usually often sometimes ever never already still yet maybe last
-        next own whole such used use uses using gut super ganz immer meist meistens oft manchmal
-        gerade schon heute"""
+        """dr mr mrs ms prof herr herrn frau day days week weeks month months year years hour hours
+        minute minutes euro euros dollar dollars pound pounds percent clock uhr tag tage tagen
+        woche wochen monat monate jahr jahre stunde stunden minuten user users nutzer nutzerin
+        people thing things time times monday tuesday wednesday thursday friday saturday sunday
+        montag dienstag mittwoch donnerstag freitag samstag sonntag january february march april
+        spring summer autumn winter christmas easter pentecost halloween thanksgiving ramadan
+        hanukkah diwali second seconds third fourth fifth sixth said says say saying sagt
+        sagte sagen frühling frühjahr sommer herbst weihnachten ostern pfingsten silvester
+        may june july august september october november december januar februar märz mai juni
+        juli oktober dezember morning afternoon evening night weekend today please bitte always
+        only really very much many lot one two help helping helps love loves loving like likes
+        liking enjoy enjoys hate hates make makes making feel feels feeling keep keeps keeping
+        look looks looking think thinking know knowing see seeing want wants wanted need needs
+        try trying tried share sharing support supporting supportive inspire inspired inspiring
+        inspiration journey dream dreams passion passionate challenge challenges tough hard
+        rewarding important special fun awesome amazing positive motivated motivation excited
+        exciting proud powerful beautiful nice good great best better perfect life world stuff
+        everything something anything someone everyone way ways bit self step steps effort chance
+        success hope thought thoughts idea ideas advice talk talking community experience moment
+        moments sense long little big small first able ready recently lately since soon finally
+        usually often sometimes ever never already still yet maybe last next own whole such used
+        use uses using gut super ganz immer meist meistens oft manchmal gerade schon heute"""
     )
 )
 """Words that say when, how much or how well, or what everybody does, not of what."""
@@ -275,9 +372,10 @@ LEAVING = re.compile(r"\b(?:from|off|von|aus) (?:the |my |our |der |dem )?([^\W\
 
 CARRIERS = frozenset(
     listed(
-        """account accounts contract subscription membership plan lease licence license lesson
-        lessons class classes course courses company team firm job role position post app abroad
-        away together back off abo vertrag konto mitgliedschaft kurs firma stelle"""
+        """account accounts contract subscription membership appointment session termin plan lease
+        licence license lesson lessons class classes course courses company team firm job role
+        position post app abroad away together back off abo vertrag konto mitgliedschaft kurs
+        firma stelle"""
     )
 )
 """Objects that stand for what they are with: "the contract with ...", "my ... account"."""
@@ -292,12 +390,14 @@ DAY_PARTS = frozenset(
         nachmittag"""
     )
 )
-NUMERALS = frozenset(
-    listed(
-        """two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty zwei
-        drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig"""
-    )
+OFTEN = re.compile(
+    rf"\b(?:(?P<times>[0-9]+|{'|'.join(SPELLED)}) ?(?:times|mal)"
+    rf"|(?P<word>once|twice|einmal|{'|'.join(f'{word}mal' for word in SPELLED)}))"
+    r" (?:only )?(?:a|an|per|every|each|pro|in der|im|am|die|jede\w?) "
+    r"(?P<span>day|week|month|year|tag|woche|monat|jahr)\b"
+    r"|\b(?:every|each|jede[nsr]?) (?P<each>day|week|month|year|tag|woche|monat|jahr)\b"
 )
+"""How often something is done: "three times a week", "every day"."""
 
 # Attributes of which there is one value at a time
 
@@ -309,7 +409,8 @@ _HOUR = (
 )
 VALUES = {
     "name": re.compile(
-        rf"\b(?:{_IS} (?:now )?(?:called|named)|goes by|heißt|heißen) (?P<value>[\w-]+)"
+        rf"\b(?:{_IS} (?:now )?(?:called|named)|goes by(?: the name)?(?: of)?|heißt|heißen)"
+        r" (?:now |jetzt |nun )?(?P<value>[\w-]+)"
     ),
     "time": re.compile(
         rf"\b(?:{_IS}|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt|endet)"
@@ -329,15 +430,70 @@ VALUES = {
 }
 """How a sentence says which place, time, number or name its subject has."""
 
+FORMS_OF_ADDRESS = {
+    "sie": re.compile(
+        r"\b(?:ge)?siez\w+|\b(?:mit|per|beim|auf) [\"„“‚']?sie\b"
+        r"|\bsie\W{1,2}(?:statt|anstatt) \W?du\b"
+    ),
+    "du": re.compile(
+        r"\b(?:ge)?duz\w+|\b(?:mit|per|beim|auf) [\"„“‚']?du\b"
+        r"|\bdu\W{1,2}(?:statt|anstatt) \W?sie\b|\bdas \W?du\W? (?:an|getrunken)"
+    ),
+}
+"""How a German text says in which form somebody is spoken to."""
+
 _HOME = r"(?:home|house|flat|apartment|place|cottage|room|studio)"
 _LIVES = r"(?:live|lives|living|wohnen?|wohnt|leben?|lebt)"
+_BOSS = r"(?:boss|manager|supervisor|team lead|chefin?|vorgesetzte[rn]?)"
+_DIET = r"(?:vegetarian|vegan|pescatarian|vegetarier(?:in)?|veganer(?:in)?|vegetarisch)"
+_MEAT = r"(?:meat|fish|chicken|beef|steaks?|pork|bacon|fleisch|fisch|hähnchen|wurst|speck)"
 _PARTNER = r"girlfriend|boyfriend|partner|fiancée?|engaged|married|single|verlobt"
 
 SPEAKER = re.compile(
     r"^(?:[\w']+,? ){0,3}(?:i|i'm|i've|we|we're|we've|ich|wir|bin|sind|user|nutzer(?:in)?"
-    rf"|(?:my|our) (?:new )?(?:{_HOME}|job)|(?:meine|unsere) (?:neue )?(?:wohnung|stelle))\b(?!'s)"
+    rf"|(?:my|our) (?:new )?(?:{_HOME}|job|{_BOSS})"
+    r"|(?:meine|unsere) (?:neue )?(?:wohnung|stelle))\b(?!'s)"
 )
 """A sentence whose subject is the speaker, or where they live or work."""
+
+_KIN = (
+    r"(?:mother|mum|mom|father|dad|parents?|brother|sister|siblings?|son|daughter|kids?|child(?:ren)?"
+    r"|wife|husband|grand\w+|aunt|uncle|cousin|niece|nephew|in-laws|friend|girlfriend|boyfriend"
+    r"|partner|fiancée?|neighbou?rs?|colleagues?|co-?workers?|roommate|flatmate|dog|cat"
+    r"|mutter|vater|eltern|bruder|schwester|geschwister|sohn|tochter|kind(?:er)?|frau|mann|oma|opa"
+    r"|gro(?:ß|ss)\w+|tante|onkel|cousine|nichte|neffe|schwieger\w+|freundin|freund|nachbar(?:in|n)?"
+    r"|kollegin|kollege|kollegen|mitbewohner(?:in)?|hund|katze)"
+)
+ROLE = re.compile(
+    r"(?:\b(?:is|are|ist|sind)|'s) (?:now |jetzt )?(?:my|our|mein\w?|unser\w?)"
+    r" (?P<role>[\w-]{3,30}(?: [\w-]{3,30}){0,2}?)(?: now| these days| jetzt)?\W{0,3}$"
+)
+"""Who or what is what the speaker has one of: "so that's my phone provider"."""
+
+SEVERAL = re.compile(
+    rf"\b(?:{_KIN}|friends?|neighbou?rs?|colleagues?|team ?mates?|flat ?mates?|freund\w*|nachbar\w*"
+    r"|kolleg\w*|favou?rites?|goals?|hobb(?:y|ies)|ideas?|ziele?|lieblings\w*)\b"
+)
+"""What somebody has several of."""
+
+RELATIVE = re.compile(
+    rf"^(?:(?:and|but|und|aber|now|jetzt) )?(?:(?:my|our|user's|mein\w{{0,2}}|unser\w{{0,2}}) "
+    rf"(?:(?!(?:is|are|was|has|ist|sind|war|hat)\b)\w+ ){{0,2}}?(?P<who>{_KIN})\b(?!-)"
+    r"(?! (?:and|und) (?:i|we|me|ich|wir)\b))"
+)
+"""A sentence whose subject is somebody close to the speaker, not the speaker."""
+
+MINE = re.compile(
+    r"\b(?:my|our|mine|me|us|i'm|i've|we're|we've|mein\w{0,2}|unser\w{0,2}|mir|mich|uns)\b"
+)
+
+TAKES_OVER = re.compile(
+    r"\b(?:t[ao]k\w+ (?:\w+ )?over|took over|tak\w+ on|in charge|responsible|succe\w+|replac\w+"
+    r"|inherit\w*|hand\w+ (?:\w+ )?(?:over|to)|look\w* after|instead of (?:me|us)"
+    r"|now (?:does|runs|leads|owns)"
+    r"|übern\w+|zuständig|verantwortlich|kümmer\w+|nachfolge\w*|statt (?:mir|meiner))\b"
+)
+"""Of somebody who does what another did before."""
 
 MATTERS = (
     (
@@ -349,7 +505,9 @@ MATTERS = (
         re.compile(
             r"\b(?:moved|resettled) (?:back )?(?:to|into|in|out)\b|\brelocated\b"
             rf"|\bsettled (?:in|down)\b|\bnew (?:\w+ ){{0,2}}(?:{_HOME}|address)\b"
-            r"|\b(?:um|weg|hin|aus|ein)gezogen\b|\b(?:nach|in|aus)\b.{0,40} gezogen\b"
+            r"|\b(?:bin|sind|ist)\b.{0,60}\b(?:um|weg|hin|aus|ein)gezogen\b"
+            r"|\b(?:um|weg|hin|aus|ein)gezogen (?:bin|sind|ist)\b"
+            r"|\b(?:nach|in|aus)\b.{0,40} gezogen\b"
             rf"|\b{_LIVES}\b"
         ),
     ),
@@ -357,11 +515,14 @@ MATTERS = (
         re.compile(
             r"\b(?:work|works|working|employed|arbeite[nt]?|job|angestellt|jobbe)"
             r" (?:\w+ )?(?:at|for|as|in|is|bei|beim|als|im)\b"
+            r"|\b(?:unemployed|between jobs|looking for a job|arbeitslos|auf jobsuche)\b"
         ),
         re.compile(
             r"\b(?:new (?:job|employer|role|position)|laid off|let go|redundant|notice|resigned"
             r"|freelanc\w+|self-employed|unemployed|quit (?:my|the|his|her|their)|fired|sacked"
             r"|neue\w? (?:job|stelle|arbeit)|gekündigt|selbst?ständig|arbeitslos|in rente"
+            r"|(?:start|starts|started|begin|began) (?:work(?:ing)? )?(?:at|with)"
+            r" (?!a\b|an\b|the\b|my\b|our\b|this\b|that\b)[^\W\d_]\w+|bei \w+ angefangen"
             r"|(?:work|works|working|arbeite[nt]?) (?:\w+ )?(?:at|for|as|bei|als))\b"
         ),
     ),
@@ -371,6 +532,25 @@ MATTERS = (
             rf"\b(?:{_PARTNER}|br(?:oke|oken) up|split up|separated|divorced?|ex-\w+|getrennt"
             r"|geschieden|geheiratet|schluss gemacht)\b"
         ),
+    ),
+    (
+        re.compile(
+            rf"\b(?:is|ist) (?:my|our|mein\w?|unser\w?) {_BOSS}\b|\b{_BOSS} (?:is|ist|heißt)\b"
+            r"|\breport(?:s|ing)? to\b|\bberichte an\b"
+        ),
+        re.compile(
+            rf"\b(?:is|ist) (?:now |jetzt )?(?:my|our|mein\w?|unser\w?) (?:new |neue\w? )?{_BOSS}\b"
+            rf"|\b(?:new|neue[rn]?) {_BOSS}\b|\b{_BOSS} (?:is|ist|heißt)\b"
+            r"|\breport(?:s|ing)? to\b|\bberichte (?:\w+ )?an\b"
+        ),
+    ),
+    (
+        re.compile(rf"\b(?:am|is|are|'m|'re|bin|ist|sind|leben?) (?:an? |strict )?{_DIET}\b"),
+        re.compile(rf"\b(?:eat\w*|esse|essen|isst)\b.{{0,40}}\b{_MEAT}\b"),
+    ),
+    (
+        re.compile(rf"\b(?:eat\w*|love|like|esse|essen|isst|mag)\b.{{0,30}}\b{_MEAT}\b"),
+        re.compile(rf"\b{_DIET}\b"),
     ),
 )
 """What a speaker has one of: how it is said that it is so, and that it changed."""

@@ -1,6 +1,7 @@
 """The walk of a passive capture: strip -> relevance gate -> echo -> remember.
 
-No turn is dropped in silence: the observation names each one that was not kept, and why.
+No turn is dropped in silence: the observation names each one that was not kept, and why. What
+states nothing, such as a question, is kept with the next turn that does, as what leads up to it.
 """
 
 from __future__ import annotations
@@ -11,16 +12,28 @@ from dataclasses import dataclass, replace
 from memory_core.errors import MemoryCoreError
 from memory_core.lifecycle.tiers import Tiers
 from memory_core.lifecycle.working_memory import Sessions
-from memory_core.records import Identity, Receipt
+from memory_core.records import Identity, MemoryRecord, Receipt
 from memory_core.remember.draft import Draft
 from memory_core.remember.writer import Writer
 from memory_core.storage.store import MemoryStore
-from memory_core.text import normalise, relevance
+from memory_core.text import normalise, relevance, secrets
 
 log = logging.getLogger(__name__)
 
 ECHO = "echo of recalled text"
 NEAR_DUPLICATE = "near-duplicate"
+
+LEAD_MOST = 2
+"""The turns before one, which state nothing, that are kept with it."""
+
+LEAD_CHARS = 300
+"""Kept of such a turn."""
+
+LEADS_MOST = 1_000
+"""Conversations of which such turns wait for the next one."""
+
+Thread = tuple[str, str, str, str]
+"""A conversation: scope, agent, team and session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,28 +70,35 @@ class Capture:
         self._writer = writer
         self._sessions = sessions
         self._tiers = tiers
-        self._heard: dict[tuple[str, str, str, str], None] = {}
+        self._heard: dict[Thread, None] = {}
+        self._leads: dict[Thread, tuple[str, ...]] = {}
 
     def observe(self, who: Identity, draft: Draft) -> Observation:
         """Store the turn of *draft*, or return why not; see Memory.observe."""
         said = draft.memory.text
         if draft.memory.role in ("", "user"):
             self._sessions.heard(who, draft.memory.session)
-        text = relevance.without_recalled(said)
-        if normalise.is_blank(text):
+        text = relevance.without_recalled(said, lambda id: self._store.may_read(who, id))
+        if normalise.is_blank(text) or relevance.announces(text):
             return _skipped(said, ECHO)
         if reason := relevance.gate(text, draft.memory.role):
+            if reason in relevance.SAID:
+                self._lead_up(draft.memory, text)
             return _skipped(said, reason)
         if source := self._echoed(who, text):
             return _skipped(said, ECHO, source)
         session = draft.memory.session
-        memory = replace(draft.memory, text=text, tier="active" if session else "recent")
+        thread = _thread(draft.memory)
+        lead = self._leads.get(thread, ())
+        tier = "active" if session else "recent"
+        memory = replace(draft.memory, text=text, tier=tier, lead=lead)
         leaving = tuple(self._tiers.leaving(memory)) if session else ()
         kept = replace(draft, memory=memory, passive=True, leaving=leaving)
         receipt = self._writer.remember(who, kept)
+        self._leads.pop(thread, None)
         self._tiers.heard()
         if session:
-            self._heard[memory.visibility, memory.agent, memory.team, session] = None
+            self._heard[thread] = None
         if receipt.status == "reinforced" and receipt.similar:
             return Observation(receipt, (Skipped(said, NEAR_DUPLICATE, receipt.id),))
         return Observation(receipt)
@@ -96,6 +116,16 @@ class Capture:
         except MemoryCoreError as problem:
             log.warning("the ring is not emptied: %s", problem)
 
+    def _lead_up(self, memory: MemoryRecord, text: str) -> None:
+        """Keep *text*, a turn of the conversation of *memory*, for the next turn that is stored."""
+        if not memory.session:
+            return
+        thread, masked = _thread(memory), secrets.mask(text)[0]  # whole: a cut hides a secret
+        said = f"{memory.speaker or memory.role or 'user'}: {' '.join(masked.split())[:LEAD_CHARS]}"
+        self._leads[thread] = (*self._leads.pop(thread, ()), said)[-LEAD_MOST:]
+        if len(self._leads) > LEADS_MOST:
+            self._leads.pop(next(iter(self._leads)), None)
+
     def _echoed(self, who: Identity, text: str) -> str:
         """The id of the recalled memory that *text* repeats; "" when it says anything else."""
         self._store.catch_up()
@@ -103,6 +133,10 @@ class Capture:
         sources = list(self._store.indexed(lately).values())
         place = relevance.echoed(text, [source.text for source in sources])
         return "" if place is None else sources[place].id
+
+
+def _thread(memory: MemoryRecord) -> Thread:
+    return memory.visibility, memory.agent, memory.team, memory.session
 
 
 def _skipped(text: str, reason: str, of: str = "") -> Observation:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import history
-from memory_core.errors import NotFound, ScopeDenied
+from memory_core.errors import InvalidInput, NotFound, ScopeDenied
+from memory_core.lifecycle.amendments import require_seen
 from memory_core.lifecycle.tombstones import SECRET, forms, sealed
 from memory_core.records import (
     TRUSTS,
@@ -25,6 +26,7 @@ from memory_core.records import (
     Receipt,
     Similar,
     from_fields,
+    is_heard,
     new_id,
     owner_of,
     repeat_key,
@@ -32,21 +34,37 @@ from memory_core.records import (
 )
 from memory_core.relations import change
 from memory_core.relations.corrections import Correction
-from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART
+from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
 from memory_core.storage.journal.journal import Transaction
 from memory_core.text.time import timestamps
+
+DOUBT = "doubt"
+"""The source of the doubts that a write finds, in the history of a memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """That one memory may put another out of date, and what was *found* that says so.
+    """That two memories may not both hold, and what was *found* that says so.
 
-    *id* is the stored one; *by_new* True when the new memory doubts it, False the other way round.
+    *id* is the stored one: the older one, or of Overtaken.doubted_by the newer one.
     """
 
     id: str
     found: change.Found
-    by_new: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """What stored memories that were said after the one that is written change of it.
+
+    *corrected_by* are those that correct it, the earliest first, and how; *doubted_by* those that
+    may put it out of date; *withdrawn* are doubts (newer, older) between others that no longer hold
+    with it.
+    """
+
+    corrected_by: Mapping[str, Correction] = field(default_factory=dict)
+    doubted_by: Sequence[Doubt] = ()
+    withdrawn: Sequence[tuple[str, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +75,13 @@ class Prepared:
     `replaces` is an id as the caller gave it; `readable` is True when the caller may read the
     memory of that id (of an import: the memory's own id). `similar` are near memories; `twin` is
     the one of them that is reinforced in place of this one, "" for none; `corrected` are those that
-    this one corrects, and how; `doubts` are those that it may put out of date, or that put it in
-    doubt; `derived` is what is derived from each memory that this one may supersede. `leaving` are
-    the ids that leave the ring of the conversation when this one enters
-    it, each with the jobs that a model then has. `forms` are those of tombstones.forms when they
-    were made before the lock was taken: long texts have many.
+    this one corrects, and how; `doubts` are those that it may put out of date; `overtaken` is what
+    those say that were said after it; `derived` is what is derived from each memory that this one
+    may supersede. `leaving` are the ids that leave the ring of the conversation when this one
+    enters it, each with the jobs that a model then has. `forms` are those of tombstones.forms when
+    they were made before the lock was taken: long texts have many. `key` is an idempotency key, and
+    `asked` a hash of the request that it stands for. `seen` is how many changes the memory to
+    replace must have, 0 for any. `marks` are stored beside the fields.
     """
 
     who: Identity
@@ -75,38 +95,65 @@ class Prepared:
     twin: str = ""
     corrected: Mapping[str, Correction] = field(default_factory=dict)
     doubts: Sequence[Doubt] = ()
+    overtaken: Overtaken = Overtaken()
     derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
     leaving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     forms: tuple[str, ...] = ()
     key: str = ""
+    asked: str = ""
+    seen: int = 0
     warnings: tuple[str, ...] = ()
+    marks: Mapping[str, Any] = field(default_factory=dict)
 
 
 def remember(tx: Transaction, prepared: Prepared) -> Receipt:
     """Write *prepared*, reinforce what it repeats, or refuse it. Raises NotFound, ScopeDenied."""
     key = f"{prepared.who.agent}\x1f{prepared.key}" if prepared.key else ""
     if key and (kept := tx.receipt(key)) is not None:
-        return _from_kept(tx, kept)
-    marks = _forgotten(tx, prepared)
+        return _from_kept(tx, kept, prepared.asked)
+    require_seen(tx, prepared.replaces, prepared.seen)
+    marks = forgotten(tx, prepared)
     lifted = prepared.replaces in marks
     if marks and not lifted:
-        return _refused(prepared.memory, marks)
+        return refused(prepared.memory, marks)
     for tombstone in marks:
         tx.remove_tombstone(tombstone)
-    first = tx.find_repeat(repeat_key(prepared.memory))
+    first = _repeated(tx, prepared.memory)
     if first is None and prepared.twin and tx.accesses([prepared.twin]):
         receipt = replace(_reinforce(tx, prepared.twin, prepared), similar=prepared.similar)
     elif first is None:
-        receipt = _doubt(tx, prepared, _correct(tx, prepared, _insert(tx, prepared)))
+        receipt = bear(tx, prepared, insert(tx, prepared))
     else:
         receipt = _reinforce(tx, first, prepared)
     if prepared.replaces and not lifted:
         receipt = _replace(tx, prepared, receipt)
     if receipt.status in ("stored", "replaced"):
-        _mark_stale(tx, prepared, [*receipt.replaced, *prepared.corrected])
+        mark_stale(tx, prepared, [*receipt.replaced, *prepared.corrected])
     if key:
-        _keep(tx, key, receipt)
+        _keep(tx, key, receipt, prepared.asked)
     return receipt
+
+
+def embedded_late(
+    tx: Transaction, prepared: Prepared, withdrawn: Sequence[tuple[str, str]]
+) -> None:
+    """Write the vectors of a stored memory, and the relations that are found with them.
+
+    *withdrawn* are doubts (newer, older) that its words alone had found. A doubt about what is now
+    known to be corrected goes, too; what somebody decided stays.
+    """
+    memory = prepared.memory
+    fields = tx.fields(memory.id)
+    if fields is None or prepared.vectors is None:
+        return  # forgotten meanwhile
+    half = prepared.vectors.astype(np.float16)
+    tx.put_vectors(memory.id, prepared.fingerprint, prepared.parts, half)
+    certain = [(memory.id, older) for older in prepared.corrected]
+    certain += [(newer, memory.id) for newer in prepared.overtaken.corrected_by]
+    for newer, older in (*withdrawn, *certain):
+        _withdraw(tx, prepared, newer, older)
+    bear(tx, prepared, _known(fields, ()))
+    mark_stale(tx, prepared, list(prepared.corrected))
 
 
 def take_fact(tx: Transaction, prepared: Prepared, known: str = "") -> str:
@@ -117,12 +164,12 @@ def take_fact(tx: Transaction, prepared: Prepared, known: str = "") -> str:
     """
     memory = prepared.memory
     left = tuple(id for id in memory.derived_from if tx.accesses([id]))
-    if left != memory.derived_from or _forgotten(tx, prepared):
+    if left != memory.derived_from or forgotten(tx, prepared):
         return ""
     first = tx.find_repeat(repeat_key(memory)) or known
     fields = tx.fields(first) if first else None
     if fields is None:
-        return _insert(tx, prepared).id
+        return insert(tx, prepared).id
     before = from_fields(fields)
     sources = tuple(dict.fromkeys((*before.derived_from, *left)))
     if sources != before.derived_from:
@@ -140,26 +187,46 @@ def take_fact(tx: Transaction, prepared: Prepared, known: str = "") -> str:
     return first
 
 
-def take_in(tx: Transaction, prepared: Prepared, links: Sequence[Link] = ()) -> Receipt:
+def take_in(
+    tx: Transaction, prepared: Prepared, links: Sequence[Link] = (), run: str = ""
+) -> Receipt:
     """Write an imported memory under its own id; a stored memory is not changed.
 
-    When the id is that of a memory which the caller may not read, the import gets a new id and
-    none of its *links*.
+    Only that which it replaces is marked as replaced. All changes are those of *run*. When the id
+    is that of a memory which the caller may not read, the import gets a new id and none of its
+    *links*.
     """
+    tx.run = run
     receipt = _take_in(tx, prepared)
+    _link(tx, prepared, receipt, links)
+    if receipt.status == "stored":
+        receipt = bear(tx, prepared, receipt)
+        mark_stale(tx, prepared, list(prepared.corrected))
+    if prepared.replaces and receipt.status != "refused":
+        receipt = _replace(tx, prepared, receipt)
+        mark_stale(tx, prepared, receipt.replaced)
+    return receipt
+
+
+def _link(tx: Transaction, prepared: Prepared, receipt: Receipt, links: Sequence[Link]) -> None:
+    """Store those of the imported *links* that are the memory's own and stronger than known.
+
+    A memory that was here before is put in no relation by an import.
+    """
     for link in links:
+        if link.kind in KNOWN and receipt.status != "stored":
+            continue
         mine = receipt.id in (link.a, link.b) and receipt.status != "refused"
         if mine and tx.weight(link.a, link.b, link.kind) < link.weight:
             body = {"b": link.b, "kind": link.kind, "weight": link.weight}
             tx.append(Change("link", link.a, body, actor=prepared.who.agent, source="import"))
-    return receipt
 
 
 def _take_in(tx: Transaction, prepared: Prepared) -> Receipt:
     memory = prepared.memory
-    marks = _forgotten(tx, prepared)
+    marks = forgotten(tx, prepared)
     if marks:
-        return _refused(memory, marks)
+        return refused(memory, marks)
     fields = tx.fields(memory.id) if memory.id else None
     if fields is not None and not (prepared.readable or prepared.who.admin):
         fields, prepared = None, replace(prepared, memory=replace(memory, id=""))
@@ -167,14 +234,15 @@ def _take_in(tx: Transaction, prepared: Prepared) -> Receipt:
         repeated = tx.find_repeat(repeat_key(memory))
         fields = tx.fields(repeated) if repeated is not None else None
     if fields is None:
-        return _insert(tx, prepared)
+        return insert(tx, prepared)
     warnings = prepared.warnings
     if fields["text"] != memory.text and fields["id"] == memory.id:
         warnings = (*warnings, f"{memory.id} is known with another text, which stays")
     return _known(fields, warnings)
 
 
-def _insert(tx: Transaction, prepared: Prepared) -> Receipt:
+def insert(tx: Transaction, prepared: Prepared) -> Receipt:
+    """Write the new memory of *prepared*, which repeats none."""
     memory = replace(
         prepared.memory,
         id=prepared.memory.id or new_id(tx.now),
@@ -187,7 +255,7 @@ def _insert(tx: Transaction, prepared: Prepared) -> Receipt:
         Change(
             "put",
             memory.id,
-            to_fields(memory),
+            {**to_fields(memory), **prepared.marks},
             actor=prepared.who.agent,
             source=memory.client,
             scope=owner_of(memory),
@@ -219,6 +287,40 @@ def _leave(tx: Transaction, id: str, due: tuple[str, ...]) -> None:
         tx.append(Change("put", id, body, source="ring", scope=scope))
 
 
+def _repeated(tx: Transaction, memory: MemoryRecord) -> str | None:
+    """The id of the live memory that *memory* repeats; None when there is none.
+
+    What was only heard may repeat what the user stated, never the other way round.
+    """
+    heard = is_heard(memory)
+    stated = replace(memory, role="", trust="agent") if heard else memory
+    first = tx.find_repeat(repeat_key(stated))
+    if first is None:
+        return tx.find_repeat(repeat_key(memory)) if heard else None
+    old = from_fields(tx.fields(first) or {})
+    if heard or not is_heard(old):
+        return first
+    # of an older version, which kept what was heard under the key of what is stated
+    tx.append(Change("put", first, {"role": old.role}, scope=owner_of(old)))
+    return None
+
+
+def _raised(fields: Mapping[str, Any], memory: MemoryRecord) -> dict[str, Any]:
+    """The role and trust of a repeated memory, of *fields*, that *memory* says with more right.
+
+    What is derived has the trust of what it rests on, whoever it is derived for again.
+    """
+    old = from_fields(fields)
+    if is_heard(memory) or old.derived_from or memory.derived_from:
+        return {}
+    raised: dict[str, Any] = {}
+    if memory.role and not old.role:
+        raised["role"] = memory.role
+    if TRUSTS.index(memory.trust) < TRUSTS.index(old.trust):
+        raised["trust"] = memory.trust
+    return raised
+
+
 def _reinforce(tx: Transaction, first: str, prepared: Prepared) -> Receipt:
     """Count one more access to *first*, the repeated memory; a retired one is active again."""
     count, _last = tx.accesses([first])[first]
@@ -230,8 +332,11 @@ def _reinforce(tx: Transaction, first: str, prepared: Prepared) -> Receipt:
     ):  # keep the other words: undo makes a memory of them
         body = {history.MERGED: history.merged(prepared.memory, fields)}
         tx.append(Change("put", first, body, source="merge", **by))
+    raised = _raised(fields, prepared.memory)
     if fields.get("retired_at") is not None:
-        tx.append(Change("put", first, {"retired_at": None}, **by))
+        raised["retired_at"] = None
+    if raised:
+        tx.append(Change("put", first, raised, **by))
     return _known(fields, prepared.warnings)
 
 
@@ -245,7 +350,7 @@ def _known(fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Receipt:
 # Tombstones
 
 
-def _forgotten(tx: Transaction, prepared: Prepared) -> dict[str, float]:
+def forgotten(tx: Transaction, prepared: Prepared) -> dict[str, float]:
     """The tombstones that match the memory of *prepared*, with the time of each, oldest first."""
     memory = prepared.memory
     secret = tx.meta(SECRET)
@@ -257,7 +362,8 @@ def _forgotten(tx: Transaction, prepared: Prepared) -> dict[str, float]:
     return {tombstone: at for tombstone, _digest, at in tx.tombstones(wanted)}
 
 
-def _refused(memory: MemoryRecord, marks: Mapping[str, float]) -> Receipt:
+def refused(memory: MemoryRecord, marks: Mapping[str, float]) -> Receipt:
+    """The receipt of a *memory* that matches the tombstones *marks*."""
     tombstone, at = next(iter(marks.items()))
     warning = (
         f"this was forgotten on {timestamps.day_words(at)} and is not remembered again by itself; "
@@ -298,59 +404,113 @@ def _replace(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
     )
 
 
-def _correct(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
-    """Mark what *prepared* corrects as superseded; recall goes on returning it."""
-    warnings = receipt.warnings
+# What it changes, and what changes it
+
+
+def bear(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
+    """Write how the new memory of *receipt* and those that were said before or after it relate.
+
+    Of a pair that has a link already, as an import may bring it, that link says what holds. The
+    warnings hold no word of another memory: whoever may only write reads them, and they are kept.
+    """
+    new, late = receipt.id, prepared.overtaken
+    said: list[str] = []
     for id, found in prepared.corrected.items():
-        fields = tx.fields(id)
-        if fields is None or fields.get("superseded_by"):
-            continue  # forgotten or corrected by another writer meanwhile
-        old = from_fields(fields)
-        by: dict[str, Any] = {
-            "actor": prepared.who.agent,
-            "source": "correction",
-            "scope": owner_of(old),
-        }
-        link = {"b": id, "kind": found.relation, "weight": 1.0}
-        tx.append(Change("link", receipt.id, link, **by))
-        if found.until is None and not found.partial:
-            body = {"superseded_by": receipt.id, "superseded_at": tx.now}
-            if old.valid_until is None:
-                body["valid_until"] = prepared.memory.occurred_at
-            tx.append(Change("put", id, body, **by))
-        warnings = (*warnings, f"it corrects {id} ({found.detail})")
-    return replace(receipt, warnings=warnings)
-
-
-def _doubt(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
-    """Link *prepared* with what it puts in doubt, or is put in doubt by; nothing else changes."""
-    warnings = receipt.warnings
+        if _correct(tx, prepared, new, id, found):
+            said.append(f"it corrects {id}{found.extent}")
+    for id, found in late.corrected_by.items():
+        if _correct(tx, prepared, id, new, found):
+            said.append(f"{id} corrects it{found.extent}")
     for doubt in prepared.doubts:
-        fields = tx.fields(doubt.id)
-        if fields is None or fields.get("superseded_by"):
-            continue  # forgotten, or corrected by somebody else, just now
-        newer, older = (receipt.id, doubt.id) if doubt.by_new else (doubt.id, receipt.id)
-        link = {"b": older, "kind": DOUBTS_PART if doubt.found.partial else DOUBTS, "weight": 1.0}
-        tx.append(
-            Change(
-                "link",
-                newer,
-                link,
-                actor=prepared.who.agent,
-                source="doubt",
-                scope=owner_of(prepared.memory),
-            )
-        )
-        why = doubt.found.reason
-        if doubt.by_new:
-            hint = f"{older} may be out of date ({why}); if it is, repeat with replaces={older}"
-        else:
-            hint = f"{newer} may put it out of date ({why})"
-        warnings = (*warnings, hint)
-    return replace(receipt, warnings=warnings)
+        if _doubt(tx, prepared, new, doubt.id, doubt.found):
+            said += _hint(doubt)
+    for doubt in late.doubted_by:
+        if _doubt(tx, prepared, doubt.id, new, doubt.found) and not doubt.found.passing:
+            said.append(f"{doubt.id} may put it out of date")
+    for newer, older in late.withdrawn:
+        _withdraw(tx, prepared, newer, older)
+    return replace(receipt, warnings=(*receipt.warnings, *said))
 
 
-def _mark_stale(tx: Transaction, prepared: Prepared, superseded: Sequence[str]) -> None:
+def _correct(
+    tx: Transaction, prepared: Prepared, newer: str, older: str, found: Correction
+) -> bool:
+    """Mark *older* as superseded by *newer*; recall goes on returning it. False: it was already."""
+    both = tx.fold([newer, older])
+    if len(both) < 2 or both[older].get("superseded_by") or linked(tx, newer, older):
+        return False  # forgotten, corrected or decided by another writer meanwhile
+    old = from_fields(both[older])
+    by: dict[str, Any] = {
+        "actor": prepared.who.agent,
+        "source": "correction",
+        "scope": owner_of(old),
+    }
+    link = {"b": older, "kind": found.relation, "weight": 1.0}
+    tx.append(Change("link", newer, link, **by))
+    if found.until is None and not found.partial:
+        body = {"superseded_by": newer, "superseded_at": tx.now}
+        if old.valid_until is None:
+            body["valid_until"] = both[newer]["occurred_at"]
+        tx.append(Change("put", older, body, **by))
+    return True
+
+
+def _doubt(
+    tx: Transaction, prepared: Prepared, newer: str, older: str, found: change.Found
+) -> bool:
+    """Link *newer* to *older*, which it may put out of date; nothing else changes."""
+    both = tx.fold([newer, older])
+    if len(both) < 2 or both[older].get("superseded_by") or linked(tx, newer, older):
+        return False  # forgotten, corrected or decided by another writer meanwhile
+    _doubt_link(tx, prepared, newer, older, _kind(found), 1.0)
+    return True
+
+
+def _withdraw(tx: Transaction, prepared: Prepared, newer: str, older: str) -> None:
+    """Remove the doubt that a write found between two stored memories, unless somebody set it."""
+    for kind in (DOUBTS, DOUBTS_PART):
+        own = [
+            change.source
+            for change in tx.history(newer)
+            if change.kind == "link"
+            and change.body
+            and (change.body["b"], change.body["kind"]) == (older, kind)
+        ]
+        if own and own[-1] == DOUBT and tx.weight(newer, older, kind) >= HOLDS:
+            _doubt_link(tx, prepared, newer, older, kind, 0.0)
+
+
+def _doubt_link(
+    tx: Transaction, prepared: Prepared, newer: str, older: str, kind: str, weight: float
+) -> None:
+    body = {"b": older, "kind": kind, "weight": weight}
+    scope, actor = owner_of(prepared.memory), prepared.who.agent
+    tx.append(Change("link", newer, body, actor=actor, source=DOUBT, scope=scope))
+
+
+def linked(tx: Transaction, a: str, b: str) -> bool:
+    """True when a link says how two memories relate, be it one that was undone."""
+    return any(tx.weight(a, b, kind) or tx.weight(b, a, kind) for kind in KNOWN)
+
+
+def _kind(found: change.Found) -> str:
+    """The kind of the link from a later memory to the earlier one that *found* is about."""
+    if found.passing:
+        return SUSPENDS
+    return DOUBTS_PART if found.partial else DOUBTS
+
+
+def _hint(doubt: Doubt) -> list[str]:
+    """What a writer reads about a doubt, and what to do about it; nothing of an exception."""
+    old, found = doubt.id, doubt.found
+    if found.passing:
+        return []
+    if found.partial:
+        return [f"{old} may be out of date in part: {found.told}"]
+    return [f"{old} may be out of date: {found.told}; if it is, repeat with replaces={old}"]
+
+
+def mark_stale(tx: Transaction, prepared: Prepared, superseded: Sequence[str]) -> None:
     """Mark as stale what is derived from the memories *superseded*.
 
     What another writer derived from them just now is found by the next run of consolidation.
@@ -378,7 +538,7 @@ def _current(tx: Transaction, memory: MemoryRecord) -> MemoryRecord:
 # Receipts under an idempotency key
 
 
-def _keep(tx: Transaction, key: str, receipt: Receipt) -> None:
+def _keep(tx: Transaction, key: str, receipt: Receipt, asked: str) -> None:
     """Store *receipt* without the texts of other memories, which may be forgotten later."""
     body = {
         "id": receipt.id,
@@ -389,11 +549,16 @@ def _keep(tx: Transaction, key: str, receipt: Receipt) -> None:
         "similar": [[near.id, near.relation] for near in receipt.similar],
         "replaced": list(receipt.replaced),
         "warnings": list(receipt.warnings),
+        "asked": asked,
     }
     tx.save_receipt(key, body, [receipt.id])
 
 
-def _from_kept(tx: Transaction, body: Mapping[str, Any]) -> Receipt:
+def _from_kept(tx: Transaction, body: Mapping[str, Any], asked: str) -> Receipt:
+    if asked and body.get("asked", "") not in ("", asked):
+        raise InvalidInput(
+            "key: it was used before for another request", "use a new key, or repeat that request"
+        )
     rows = {id: tx.fields(id) for id, _ in body["similar"]}
     similar = [
         Similar(id, fields["text"], relation)

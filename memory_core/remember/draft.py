@@ -9,7 +9,8 @@ from memory_core import validation
 from memory_core.config import LimitSettings
 from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, MemoryRecord
 from memory_core.remember.request import ConversationTurn, RememberRequest
-from memory_core.text import quoted
+from memory_core.storage.accesses import CO_RECALL
+from memory_core.text import quoted, roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,9 @@ class Draft:
     """True when the caller gave the importance."""
     replaces: str = ""
     key: str = ""
+    asked: str = ""
+    """A hash of the request, for the key."""
+    seen: int = 0
     passive: bool = False
     """True for a captured turn: one that repeats what was said on this occasion reinforces it."""
     leaving: tuple[str, ...] = ()
@@ -42,7 +46,7 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
         team=who.team,
         session=validation.label(request.session, "session"),
         speaker=validation.label(request.speaker, "speaker"),
-        role=validation.one_of(request.role, "role", ROLES),
+        role=_role(request),
         kind=validation.one_of(request.kind, "kind", KINDS) or "episode",
         tags=validation.labels(request.tags, "tags"),
         importance=validation.number(request.importance, "importance", 0.0, 1.0),
@@ -56,8 +60,17 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
         judged=request.importance > 0.0,
         replaces=validation.reference(request.replaces, "replaces"),
         key=validation.label(request.key, "key"),
+        asked=validation.label(request.asked, "asked"),
+        seen=validation.whole(request.seen, "seen", 0, 2**53),
         warnings=warnings,
     )
+
+
+def _role(request: RememberRequest) -> str:
+    """The role that *request* gives; without one, that which its speaker names."""
+    speaker = validation.label(request.speaker, "speaker")
+    client = validation.text(request.client, "client", validation.LABEL_CHARS)
+    return validation.one_of(request.role, "role", ROLES) or roles.role_of(speaker, client)
 
 
 def _web(request: RememberRequest) -> str:
@@ -88,7 +101,7 @@ def of_turn(who: Identity, turn: ConversationTurn, limits: LimitSettings, now: f
 
 def _trust_of(turn: ConversationTurn) -> str:
     """The trust of a captured *turn*: what it quotes and pastes is no statement of the user."""
-    if turn.role not in quoted.SPEAKING:
+    if (turn.role or roles.role_of(turn.speaker, turn.client)) not in quoted.SPEAKING:
         return "agent"
     return "quoted" if quoted.is_content(turn.content) else "user"
 
@@ -103,12 +116,17 @@ def imported(who: Identity, memory: MemoryRecord, limits: LimitSettings) -> Memo
     if not (own or (who.admin and memory.agent)):
         memory = replace(memory, agent=who.agent, team=who.team)
     validation.write_scope(replace(who, team=memory.team), memory.visibility)
-    return replace(memory, trust=max(memory.trust, "import", key=TRUSTS.index))
+    return replace(
+        memory,
+        role=memory.role or roles.role_of(memory.speaker, memory.client),
+        trust=max(memory.trust, "import", key=TRUSTS.index),
+    )
 
 
 def links(given: Any) -> list[Link]:
     """The links of an exported record. Raises InvalidInput for what is no list of links."""
     try:
+        validation.few(given, "links", validation.LINKS_MOST)
         return [_link(one["a"], one["b"], one["kind"], one["weight"]) for one in given]
     except (TypeError, KeyError) as problem:
         raise validation.invalid(
@@ -118,6 +136,6 @@ def links(given: Any) -> list[Link]:
 
 def _link(a: Any, b: Any, kind: Any, weight: Any) -> Link:
     ends = validation.reference(a, "links"), validation.reference(b, "links")
-    return Link(
-        *ends, validation.label(kind, "links"), validation.number(weight, "links", 0.0, 1e9)
-    )
+    kind = validation.label(kind, "links")
+    most = validation.CO_RECALL_MOST if kind == CO_RECALL else 1.0
+    return Link(*ends, kind, validation.number(weight, "links", 0.0, most))

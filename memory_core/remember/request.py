@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
+from memory_core.records import MemoryRecord
+
 
 @dataclass(frozen=True, slots=True)
 class RememberRequest:
@@ -16,7 +18,10 @@ class RememberRequest:
     (also ""), team or shared. `source` is where it comes from, such as a path or an address.
     `replaces` is the id of the memory that this one corrects, or the id of a tombstone: then
     something forgotten is stored after all. `trust` is one of TRUSTS, `client` the program that
-    asks. `key` is an idempotency key: the same key returns the same receipt.
+    asks. `key` is an idempotency key: the same key returns the same
+    receipt. `asked` is a hash of what the key stands for: with another one the key is refused; ""
+    is any. `seen` is how many changes the memory to replace has in its history, as far as the
+    caller knows; with more it is not replaced, and nothing is stored. 0 is any.
     """
 
     text: str
@@ -34,6 +39,24 @@ class RememberRequest:
     trust: str = "agent"
     client: str = ""
     key: str = ""
+    asked: str = ""
+    seen: int = 0
+
+
+def instead_of(old: MemoryRecord, text: str) -> RememberRequest:
+    """A request for *text* in the place of *old*, with what is known of *old* but when it was."""
+    return RememberRequest(
+        text,
+        kind=old.kind,
+        importance=old.importance,
+        tags=old.tags,
+        speaker=old.speaker,
+        role=old.role,
+        session=old.session,
+        scope=old.visibility,
+        source=old.source,
+        replaces=old.id,
+    )
 
 
 @dataclass(frozen=True, slots=True)

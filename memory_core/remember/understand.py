@@ -74,6 +74,6 @@ def _with_model_work(
     """*memory* with the jobs that a model has for it, if one was chosen and may see it."""
     if not encode:
         return replace(memory, encoded=NEVER)
-    if settings.encoder == "passthrough" or not model_work.allowed(memory, settings.gist):
+    if not settings.writes_gists or not model_work.allowed(memory, settings.gist):
         return memory
     return replace(memory, due=model_work.due(memory, judged=judged))

@@ -9,6 +9,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from memory_core import validation
 from memory_core.config import Settings
@@ -17,11 +21,14 @@ from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle import model_work, tombstones
 from memory_core.records import Identity, Link, MemoryRecord, Receipt, content_hash
+from memory_core.relations.duplicates import KNOWN
 from memory_core.remember import commit
 from memory_core.remember.commit import Prepared
 from memory_core.remember.draft import Draft
 from memory_core.remember.known_names import KnownNames
-from memory_core.remember.relate import relate
+from memory_core.remember.late import by_chance, relate_late
+from memory_core.remember.merge import Brought, merge
+from memory_core.remember.relate import place, relate
 from memory_core.remember.understand import understand
 from memory_core.representation import embed
 from memory_core.storage.store import MemoryStore
@@ -31,6 +38,17 @@ from memory_core.text.names.entities import known_names
 from memory_core.text.names.spacy import OptionalNames
 
 log = logging.getLogger(__name__)
+
+_WRITTEN = (
+    *("text", "gist", "source", "tags", "speaker", "session", "topic", "entities", "keywords"),
+    "client",
+    "lead",
+)
+"""The fields of a memory that hold words of a caller."""
+
+
+IMPORTED = frozenset({"import", "web", "quoted"})
+"""Trusts of what came from elsewhere; an import may put its own in relation with it."""
 
 
 class Writer:
@@ -63,21 +81,55 @@ class Writer:
             self._understood(who, memory, judged=draft.judged),
             replaces=draft.replaces,
             key=draft.key,
+            asked=draft.asked,
+            seen=draft.seen,
             leaving=self._leaving(draft.leaving),
             forms=self._forms(memory.text),
             warnings=(*draft.warnings, *warnings),
         )
         prepared = self._embedded(prepared)
         self._store.catch_up()  # with what was committed while the model worked
-        prepared = relate(self._store, draft, prepared, self._scorer, self._profile, self._clock())
+        now = self._clock()
+        prepared = relate(self._store, draft, prepared, self._scorer, self._profile, now)
+        prepared = relate_late(self._store, prepared, self._profile, now)
         return self._store.commit(lambda tx: commit.remember(tx, prepared))
 
-    def bring_in(self, who: Identity, memory: MemoryRecord, links: Sequence[Link] = ()) -> Receipt:
-        """Store an imported *memory* under its own id; a stored one is never changed.
+    def take(self, who: Identity, memory: MemoryRecord, replaces: str, run: str) -> Receipt:
+        """Store what *memory* says, whose id is made from its name elsewhere, as of *run*.
 
-        Those of its *links* are stored whose other end is a memory that *who* may read. The
-        receipt's status is reinforced for a known id or an exact repeat, refused for what was
-        forgotten, else stored.
+        Understood like what is remembered, related like an import. It takes the place of the memory
+        *replaces*, "" for none. The receipt is that of remember.
+        """
+        memory, warnings = self._masked(memory)
+        memory = self._understood(who, memory, judged=False)
+        self._store.catch_up()
+        prepared = Prepared(
+            who,
+            memory,
+            replaces=replaces,
+            readable=True,
+            forms=self._forms(memory.text),
+            warnings=warnings,
+        )
+        prepared = place(self._store, self._embedded(prepared), self._profile)
+        prepared = relate_late(self._store, prepared, self._profile)
+        return self._store.commit(lambda tx: commit.take_in(tx, prepared, (), run))
+
+    def bring_in(
+        self,
+        who: Identity,
+        memory: MemoryRecord,
+        links: Sequence[Link] = (),
+        run: str = "",
+        elsewhere: Brought | None = None,
+    ) -> Receipt:
+        """Store an imported *memory* under its own id, related as if it came when it was said.
+
+        Those of its *links* are stored whose other end is a memory that *who* may change; a link
+        that puts one memory in the place of another only between two imported ones. What was set
+        later *elsewhere* of a known memory is set. The receipt's status is reinforced for a known
+        id or an exact repeat, changed, refused for what was forgotten, else stored. All changes are
+        those of *run*.
         """
         memory, warnings = self._masked(memory)
         memory = replace(memory, content_hash=content_hash(memory.text))
@@ -85,26 +137,84 @@ class Writer:
         known = bool(memory.id) and self._store.may_read(who, memory.id)
         forms = self._forms(memory.text)
         prepared = Prepared(who, memory, readable=known, forms=forms, warnings=warnings)
-        prepared = prepared if known else self._embedded(prepared)
+        if not known:
+            prepared = place(self._store, self._embedded(prepared), self._profile)
+            prepared = relate_late(self._store, prepared, self._profile)
         ends = [(link, link.b if link.a == memory.id else link.a) for link in links]
-        kept = [link for link, other in ends if self._store.may_read(who, other)]
-        return self._store.commit(lambda tx: commit.take_in(tx, prepared, kept))
+        kept = [link for link, other in ends if self._may_link(who, link, other)]
+        given = elsewhere or Brought()
+        return self._store.commit(lambda tx: merge(tx, prepared, given, kept, run))
+
+    def embedded_late(
+        self,
+        memory: MemoryRecord,
+        fingerprint: str,
+        parts: Sequence[int],
+        vectors: NDArray[np.float32],
+    ) -> None:
+        """Store the *vectors* (n, d) of *memory*, which was written without, and their relations.
+
+        What it corrects and puts in doubt becomes what it would be had it been written with them.
+        """
+        who = Identity(memory.agent, memory.team)
+        prepared = Prepared(
+            who, memory, fingerprint, parts, vectors, self._replaced_by(memory), readable=True
+        )
+        withdrawn: list[tuple[str, str]] = []
+        if not (prepared.replaces or memory.derived_from):
+            prepared = place(self._store, prepared, self._profile)
+            prepared = relate_late(self._store, prepared, self._profile)
+            withdrawn = by_chance(self._store, prepared)
+        self._store.commit(lambda tx: commit.embedded_late(tx, prepared, withdrawn))
+
+    def _replaced_by(self, memory: MemoryRecord) -> str:
+        """The id of a memory that the caller replaced by *memory*; "" when there is none.
+
+        What somebody replaces on purpose is the only one that the new memory bears on.
+        """
+        with self._store.reading() as view:
+            rows = np.flatnonzero(view.columns.replaced).tolist()
+            ids = [view.columns.id(row) for row in rows]
+        known = self._store.indexed(ids)
+        return next((id for id, old in known.items() if old.superseded_by == memory.id), "")
+
+    def _may_link(self, who: Identity, link: Link, other: str) -> bool:
+        """True when an import of *who* may bring *link* to the stored memory *other*.
+
+        Otherwise a file could put what it holds in the place of what was said here.
+        """
+        if not self._store.may_read(who, other):
+            return False
+        memory = self._store.memories([other]).get(other)
+        if memory is None or (memory.agent != who.agent and not who.admin):
+            return False
+        return link.kind not in KNOWN or memory.trust in IMPORTED
 
     # Steps
 
     def _masked(self, memory: MemoryRecord) -> tuple[MemoryRecord, tuple[str, ...]]:
-        """*memory* without the secrets in its texts, and a warning that names their kinds.
+        """*memory* without the secrets in its texts and labels, and a warning that names their
+        kinds.
 
         Raises InvalidInput for a secret where the settings refuse it.
         """
-        texts, kinds = secrets.mask_all((memory.text, memory.gist, memory.source))
-        if not kinds:
+        limits = self._settings.limits
+        changed: dict[str, Any] = {}
+        found: list[str] = []
+        for name in _WRITTEN:
+            given = getattr(memory, name)
+            texts = (given,) if isinstance(given, str) else given
+            masked, kinds = secrets.mask_all(texts, personal_too=limits.secrets != "mask_keys_only")
+            if kinds:
+                found.append(kinds)
+                changed[name] = masked[0] if isinstance(given, str) else tuple(masked)
+        if not found:
             return memory, ()
-        if self._settings.limits.secrets == "refuse":
-            raise validation.invalid("text", f"it holds a secret ({kinds})", "leave it out")
-        text, gist, source = texts
-        masked = replace(memory, text=text, gist=gist, source=source)
-        return masked, (f"secrets were masked: {kinds}",)
+        told = ", ".join(found)
+        if limits.secrets == "refuse":
+            field = next(iter(changed))
+            raise validation.invalid(field, f"it holds a secret ({told})", "leave it out")
+        return replace(memory, **changed), (f"secrets were masked: {told}",)
 
     def _understood(self, who: Identity, memory: MemoryRecord, *, judged: bool) -> MemoryRecord:
         """*memory* with all that its text says, the names that *who* may know of among it."""
@@ -128,7 +238,7 @@ class Writer:
 
     def _leaving(self, ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """The jobs that a model has for each of *ids*, which leave the ring."""
-        late = self._settings.encoder != "passthrough"
+        late = self._settings.writes_gists
         known = self._store.indexed(ids) if ids and late else {}
         return {
             id: model_work.due_late(known[id], self._settings) if id in known else () for id in ids

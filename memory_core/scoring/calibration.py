@@ -18,6 +18,9 @@ HIGH, MODERATE, LOW = 0.7, 0.4, 0.2
 FILTERED = 0.9
 """Confidence where a time or another filter is all that the query asks for: what passes answers."""
 
+UNFIT = 0.1
+"""Confidence where a time is all that the query asks for, and nothing is of that time."""
+
 PARTIALS = 3
 """Partial matches returned when nothing was found."""
 
@@ -33,8 +36,10 @@ Of 42 words for something that two conversations mention (21 words, each asked o
 as near as that; of 80 for something that neither mentions, 31.
 """
 
-WITH_WORDS = (-1.39, 2.98)
-"""Constant and weight of coverage, while there are no vectors."""
+WITH_WORDS = (-1.71, 2.59)
+"""Constant and weight of coverage x ln(1 + words), while there are no vectors: one word that is
+covered says less than three (of 72 questions with one, all covered, 40 % were answered; of 164 with
+three, 66 %). Fitted without a model on the same conversations; AUC 0.81."""
 
 ASSOCIATED = 0.39
 """The highest confidence that something is associated with a bare name."""
@@ -53,19 +58,19 @@ class Evidence:
     *cosine*: of the closest passage or whole text to the query as those whom it names would put it,
     NaN without vectors. *coverage*: the largest share (0-1) of the query's words, names apart,
     weighted by rarity, that one of the best holds with the turns around it. *lead*: by how much the
-    best score is above the tenth, NaN among few.
+    best score is above the tenth, NaN among few. *words*: how many words coverage counts as held.
     """
 
     cosine: float
     coverage: float
     lead: float
+    words: int = 0
 
 
 def confidence(evidence: Evidence) -> float:
     """The probability, 0 to 1, that one of the first ten memories answers the query."""
     if math.isnan(evidence.cosine):
-        constant, covered = WITH_WORDS
-        return _logistic(constant + covered * evidence.coverage)
+        return _by_words(evidence)
     lead = USUAL_LEAD if math.isnan(evidence.lead) else evidence.lead
     constant, close, leading = WITH_VECTORS
     return _logistic(constant + close * evidence.cosine + leading * backed(evidence, lead))
@@ -78,12 +83,16 @@ def association(evidence: Evidence, among: int) -> float:
     memories: one of many is always somewhat near.
     """
     if evidence.coverage > 0.99 or math.isnan(evidence.cosine):
-        constant, covered = WITH_WORDS
-        return min(ASSOCIATED, _logistic(constant + covered * evidence.coverage))
+        return min(ASSOCIATED, _by_words(evidence))
     mean, spread = STRANGE
     closest = mean + spread * math.sqrt(2.0 * math.log(max(among, SMALL)))
     near = math.log(LOW / (1.0 - LOW)) + STEEP * (evidence.cosine - closest)
     return min(ASSOCIATED, _logistic(near))
+
+
+def _by_words(evidence: Evidence) -> float:
+    constant, covered = WITH_WORDS
+    return _logistic(constant + covered * evidence.coverage * math.log1p(evidence.words))
 
 
 def backed(evidence: Evidence, lead: float) -> float:

@@ -6,6 +6,7 @@ it is near nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.floating]
 Floats = NDArray[np.float32]
+
+Named = tuple[Sequence[Collection[str]], Sequence[Collection[str]]]
+"""The names in each topic, and those in each memory, in one spelling."""
 
 BLOCK = 1024
 """Rows compared with all others at once: 80 MB of cosines with 20,000 memories."""
@@ -54,55 +58,70 @@ def nearest_before(vectors: Vectors, places: Sequence[int]) -> Iterator[tuple[in
 
 
 def assign(
-    vectors: Vectors, centroids: Vectors, members: NDArray[np.integer], threshold: float
+    vectors: Vectors,
+    centroids: Vectors,
+    members: NDArray[np.integer],
+    threshold: float,
+    named: Named | None = None,
 ) -> list[int]:
     """The topic of each of *vectors*: that of the nearest centroid, or a new one.
 
     *centroids* (t, d), the means of the topics there are, of unit length, with *members* (t,), the
     number of memories of each. In order: a vector joins the nearest centroid when the cosine is at
     least *threshold* and moves that centroid (running mean); else it starts a topic, numbered from
-    t. -1 for a row of NaN.
+    t. -1 for a row of NaN. *named* are the names in each topic and in each of *vectors*: where both
+    have names and share none, they stay apart ("Redis for sessions", "MongoDB for sessions").
     """
     sums = [row * count for row, count in zip(_floats(centroids), members, strict=True)]
-    heads = _Heads(sums, vectors.shape[1])
+    known, own = named or ([()] * len(sums), [()] * len(vectors))
+    heads = _Heads(sums, vectors.shape[1], [set(each) for each in known])
     found = []
-    for vector in _floats(vectors):
+    for vector, names in zip(_floats(vectors), own, strict=True):
         if np.isnan(vector).any():
             found.append(-1)
             continue
-        topic, cosine = heads.nearest(vector)
-        found.append(heads.join(topic if cosine >= threshold else None, vector))
+        found.append(heads.join(heads.nearest(vector, names, threshold), vector, names))
     return found
 
 
 class _Heads:
     """The centroids while they move: sums of the members and, of unit length, their directions."""
 
-    def __init__(self, sums: list[Floats], dimension: int) -> None:
+    def __init__(self, sums: list[Floats], dimension: int, names: list[set[str]]) -> None:
+        self._names = names
         self._count = len(sums)
         self._sums = np.zeros((max(16, 2 * len(sums)), dimension), dtype=np.float32)
         if sums:
             self._sums[: len(sums)] = sums
         self._units = unit(self._sums)
 
-    def nearest(self, vector: Floats) -> tuple[int, float]:
-        if not self._count:
-            return -1, -2.0
+    def nearest(self, vector: Floats, names: Collection[str], threshold: float) -> int | None:
+        """The nearest topic that *vector* may join; None where there is none."""
         cosines = self._units[: self._count] @ vector
-        best = int(np.argmax(cosines))
-        return best, float(cosines[best])
+        close = np.flatnonzero(cosines >= threshold)
+        for topic in close[np.argsort(-cosines[close], kind="stable")].tolist():
+            if not apart(names, self._names[topic]):
+                return int(topic)
+        return None
 
-    def join(self, topic: int | None, vector: Floats) -> int:
+    def join(self, topic: int | None, vector: Floats, names: Collection[str]) -> int:
         if topic is None:
             topic = self._count
             self._count += 1
+            self._names.append(set())
             if topic == len(self._sums):
                 self._sums = np.concatenate([self._sums, np.zeros_like(self._sums)])
                 self._units = np.concatenate([self._units, np.zeros_like(self._units)])
+        self._names[topic].update(names)
         self._sums[topic] += vector
         total = self._sums[topic]
         self._units[topic] = total / (np.sqrt(total @ total) or 1.0)
         return topic
+
+
+def apart(names: Collection[str], others: Collection[str]) -> bool:
+    """True where both have names and share none."""
+    return bool(names) and bool(others) and set(names).isdisjoint(others)
 
 
 def split(vectors: Vectors, threshold: float, most: int) -> list[list[int]]:
@@ -192,15 +211,17 @@ def topics(
     threshold: float,
     most: int,
     merge_at: float,
+    subjects: Sequence[Collection[str]] = (),
 ) -> list[str]:
     """The topic of each of *vectors* (n, d), none NaN; one that has a topic may get another.
 
     *current* are the labels so far ("" for none), *names* what a topic would be called that begins
     with that memory; labels are unique. New memories are assigned at *threshold*, topics of more
     than *most* members split, those whose centroids reach *merge_at* merge. The largest part of a
-    split, and the larger of two that merge, keeps its label.
+    split, and the larger of two that merge, keeps its label. *subjects* are the names that each
+    memory is about, none by default: see assign.
     """
-    found = _assigned(vectors, current, threshold)
+    found = _assigned(vectors, current, threshold, subjects or [()] * len(current))
     found = [part for topic in found for part in _parts(vectors, topic, threshold, most)]
     found = _merged(vectors, found, merge_at, most)
     taken = {topic.label for topic in found if topic.label}
@@ -214,7 +235,12 @@ def topics(
     return labels
 
 
-def _assigned(vectors: Vectors, current: Sequence[str], threshold: float) -> list[_Topic]:
+def _assigned(
+    vectors: Vectors,
+    current: Sequence[str],
+    threshold: float,
+    subjects: Sequence[Collection[str]],
+) -> list[_Topic]:
     found: list[_Topic] = []
     by_label: dict[str, _Topic] = {}
     fresh: list[int] = []
@@ -227,7 +253,9 @@ def _assigned(vectors: Vectors, current: Sequence[str], threshold: float) -> lis
             by_label[label] = _Topic(label, [index])
             found.append(by_label[label])
     counts = np.array([len(topic.members) for topic in found], dtype=np.int64)
-    numbers = assign(vectors[fresh], _centroids(vectors, found), counts, threshold)
+    inside = [{name for place in topic.members for name in subjects[place]} for topic in found]
+    named = inside, [subjects[index] for index in fresh]
+    numbers = assign(vectors[fresh], _centroids(vectors, found), counts, threshold, named)
     for index, number in zip(fresh, numbers, strict=True):
         if number == len(found):
             found.append(_Topic("", []))
@@ -263,7 +291,16 @@ def _centroids(vectors: Vectors, found: Sequence[_Topic]) -> Floats:
 
 
 def new_label(names: Sequence[str], taken: Collection[str]) -> str:
-    """The first of *names* that no other topic has (*taken*); else the first with a number."""
+    """The best of *names* that no other topic has (*taken*); else the best with a number.
+
+    The best has most of the terms, parted by commas, that the other names have too; then the first.
+    """
+    terms = [frozenset(name.casefold().split(", ")) for name in names]
+    known = Counter(term for each in terms for term in each)
+    shared = {
+        name: sum(known[term] - 1 for term in each) for name, each in zip(names, terms, strict=True)
+    }
+    names = sorted(names, key=lambda name: -shared[name])
     free = (name for name in names if name and name not in taken)
     numbered = (f"{names[0]} ({number})" for number in range(2, len(taken) + 3))
     return next(free, "") or next(name for name in numbered if name not in taken)

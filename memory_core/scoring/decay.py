@@ -32,8 +32,18 @@ def retention(
     if np.any(np.asarray(half_life_s) <= 0):
         raise InvalidInput("half_life_s must be positive", "correct the [decay] settings")
     age = np.maximum(np.asarray(age_s, dtype=np.float64), 0.0)
-    slowed = np.asarray(half_life_s) * (1.0 + rehearsal_weight * np.log1p(accesses))
-    return np.asarray(np.exp2(-age / slowed), dtype=np.float64)
+    return np.asarray(
+        np.exp2(-age / slowed(half_life_s, accesses, rehearsal_weight)), dtype=np.float64
+    )
+
+
+def slowed(
+    half_life_s: NDArray[np.floating] | float,
+    accesses: NDArray[np.integer] | int,
+    rehearsal_weight: float,
+) -> Floats:
+    """The half-life in seconds that *accesses* lengthen, as `retention` counts it."""
+    return np.asarray(half_life_s) * (1.0 + rehearsal_weight * np.log1p(accesses))
 
 
 STRENGTH = 0.3

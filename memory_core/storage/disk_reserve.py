@@ -26,9 +26,13 @@ and for compacting the table of some thousand memories."""
 SPARE = 4
 """The reserve is created again once this many times its size is free."""
 
+SHARE = 8
+"""On a volume so small that BYTES never has that room, the reserve is one in so many of its bytes:
+too little for a batch of 500, enough for single memories."""
+
 
 class DiskReserve:
-    """A file of BYTES meaningless bytes, deleted when the disk is full."""
+    """A file of BYTES meaningless bytes, less on a small volume, deleted when the disk is full."""
 
     def __init__(self, directory: Path) -> None:
         """Manage the reserve in *directory*; writes nothing yet."""
@@ -37,19 +41,21 @@ class DiskReserve:
     def ensure(self) -> None:
         """Create the reserve unless it exists or there is too little room. Raises StorageError."""
         try:
-            if self._size() == BYTES or shutil.disk_usage(self._path.parent).free < SPARE * BYTES:
+            usage = shutil.disk_usage(self._path.parent)
+            wanted = BYTES if usage.total >= SPARE * BYTES else usage.total // SHARE
+            if self._size() == wanted or usage.free < SPARE * wanted:
                 return
             whole = False
             file = open_private(self._path)
             try:
-                _fill(file)
+                _fill(file, wanted)
                 whole = True
             finally:
                 os.close(file)
                 if not whole:
                     self._path.unlink()
         except OSError as error:
-            raise from_os_error(error, "keep a reserve") from error
+            raise from_os_error(error, "keep a reserve", self._path.parent) from error
 
     def with_room(self, work: Callable[[], R]) -> R:
         """The result of *work*; on DiskFull the reserve is deleted and *work* runs once more.
@@ -75,10 +81,12 @@ class DiskReserve:
         return self._path.stat().st_size if self._path.exists() else 0
 
 
-def _fill(file: int) -> None:
-    """Fill *file* with random bytes: some file systems store no zeros."""
+def _fill(file: int, size: int) -> None:
+    """Fill *file* with *size* random bytes: some file systems store no zeros."""
     os.ftruncate(file, 0)
     block = os.urandom(2**20)
-    for _ in range(BYTES // len(block)):
-        if os.write(file, block) < len(block):
+    while size:
+        piece = block[:size]
+        if os.write(file, piece) < len(piece):
             raise StorageError("the disk took a part of the reserve", "it is tried again")
+        size -= len(piece)

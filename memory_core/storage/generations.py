@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from memory_core.errors import DiskFull, ReadOnly, StorageError
+from memory_core.errors import DiskFull, StorageError
+from memory_core.storage.errors import not_allowed
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _QUARANTINED = re.compile(r"([1-9][0-9]{0,8})\.damaged(-[1-9][0-9]*)?")
@@ -38,6 +39,14 @@ class Generations:
             raise ValueError(f"generations count from 1, not {number}")
         return self._root / str(number)
 
+    def place(self, number: int) -> tuple[int, int] | None:
+        """Device and inode of the folder of generation *number*; None when it does not exist."""
+        try:
+            status = self.path(number).stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return status.st_dev, status.st_ino
+
     def numbers(self) -> list[int]:
         """The generations on disk, lowest first; folders with other names are ignored."""
         return sorted(int(name) for name in self._folders() if _NUMBER.fullmatch(name))
@@ -45,13 +54,15 @@ class Generations:
     def create(self) -> int:
         """Create the next folder, empty and with mode 0700, and return its number.
 
+        The data directory must exist: one that was deleted is not made again for a table.
+
         Numbers rise, and none is used twice while a folder of it exists, quarantined or not, so a
         process that still has an old generation open never finds another one's files there.
         """
         taken = [*self.numbers(), *(int(name.split(".")[0]) for name in self._quarantined_names())]
         number = max(taken, default=0) + 1
-        with _disk(f"creating generation {number} in {self._root.name}"):
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._disk(f"creating generation {number} in {self._root.name}"):
+            self._root.mkdir(mode=0o700, exist_ok=True)
             self._root.chmod(0o700)
             folder = self.path(number)
             folder.mkdir(mode=0o700)
@@ -69,7 +80,7 @@ class Generations:
         copy = 2
         while target.exists():
             target, copy = self._root / f"{number}.damaged-{copy}", copy + 1
-        with _disk(f"setting aside generation {number} in {self._root.name}"):
+        with self._disk(f"setting aside generation {number} in {self._root.name}"):
             return source.rename(target)
 
     def make_private(self, number: int) -> None:
@@ -81,7 +92,7 @@ class Generations:
         """
         if os.name != "posix":
             return
-        with _disk(f"closing generation {number} in {self._root.name} to others"):
+        with self._disk(f"closing generation {number} in {self._root.name} to others"):
             for path in self.path(number).rglob("*"):
                 with suppress(FileNotFoundError):
                     wanted = 0o700 if path.is_dir() else 0o600
@@ -111,12 +122,12 @@ class Generations:
         folders = [self.path(number) for number in gone]
         folders += self.quarantined() if quarantined else []
         for folder in folders:
-            with _disk(f"removing {folder.name} in {self._root.name}"):
+            with self._disk(f"removing {folder.name} in {self._root.name}"):
                 shutil.rmtree(folder)
         return gone
 
     def _folders(self) -> list[str]:
-        with _disk(f"listing {self._root.name}"):
+        with self._disk(f"listing {self._root.name}"):
             if not self._root.exists():
                 return []
             return [entry.name for entry in self._root.iterdir() if entry.is_dir()]
@@ -124,16 +135,17 @@ class Generations:
     def _quarantined_names(self) -> list[str]:
         return [name for name in self._folders() if _QUARANTINED.fullmatch(name)]
 
-
-@contextmanager
-def _disk(doing: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as problem:
-        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise DiskFull(f"{doing} found no room", "free some space and try again") from problem
-        if problem.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
-            raise ReadOnly(f"{doing} was refused", "make the data directory writable") from problem
-        raise StorageError(
-            f"{doing} failed ({problem.strerror})", "look at the folder"
-        ) from problem
+    @contextmanager
+    def _disk(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise DiskFull(
+                    f"{doing} found no room", "free some space and try again"
+                ) from problem
+            if problem.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+                raise not_allowed(f"{doing} was refused", self._root.parent) from problem
+            raise StorageError(
+                f"{doing} failed ({problem.strerror})", "look at the folder"
+            ) from problem

@@ -42,20 +42,24 @@ class FileLock:
 
     @property
     def held(self) -> bool:
-        """True while this object holds the lock."""
-        return self._file is not None
+        """True while this object holds the lock, in the file that is at its path.
+
+        Who deletes or replaces the file frees the lock for others.
+        """
+        return self._file is not None and _is_at(self._file, self._path)
 
     def acquire(self, seconds: float = 0.0) -> bool:
         """Take the lock, waiting at most *seconds*; False when it was not free in time.
 
         Raises ReadOnly, DiskFull or StorageError when the lock file cannot be opened.
         """
-        if self._file is not None:
+        if self.held:
             raise RuntimeError(f"{self._path.name} is already held by this object")
+        self.release()
         try:
             self._file = self._try(seconds)
         except OSError as error:
-            raise from_os_error(error, f"lock {self._path.name}") from error
+            raise from_os_error(error, f"lock {self._path.name}", self._path.parent) from error
         return self._file is not None
 
     def release(self) -> None:
@@ -86,38 +90,74 @@ class FileLock:
 
     @contextmanager
     def hold(self, seconds: float) -> Iterator[None]:
-        """Hold the lock for a block. Raises Busy when it was not free within *seconds*."""
+        """Hold the lock for a block. Raises Busy when it was not free within *seconds*.
+
+        The error names the process that holds it, and whether that was stopped.
+        """
         if not self.acquire(seconds):
-            raise Busy(
-                f"another process holds {self._path.name} for more than {seconds:g} s",
-                "repeat the call",
-            )
+            raise self._taken(seconds)
+        if self.owner() != os.getpid():  # a write only when another process was the last one
+            self.record_owner()
         try:
             yield
         finally:
             self.release()
 
+    def _taken(self, seconds: float) -> Busy:
+        owner = self.owner()
+        name = f"process {owner}" if owner else "another process"
+        problem = f"{name} holds {self._path.name} for more than {seconds:g} s"
+        if owner and _is_stopped(owner):
+            return Busy(
+                f"{problem} and was stopped, as by Ctrl-Z",
+                f"continue it with `kill -CONT {owner}`, or end it with `kill -9 {owner}`",
+            )
+        return Busy(problem, "repeat the call")
+
     def _try(self, seconds: float) -> int | None:
         deadline = time.monotonic() + seconds
-        file = open_private(self._path)
-        try:
-            while not (taken := _try_lock(file)) and time.monotonic() < deadline:
-                time.sleep(POLL_SECONDS)
-        except BaseException:
-            os.close(file)
-            raise
-        if taken:
-            return file
-        os.close(file)
-        return None
+        while True:
+            file = open_private(self._path)
+            taken = False
+            try:
+                while not (taken := _try_lock(file)) and time.monotonic() < deadline:
+                    time.sleep(POLL_SECONDS)
+                if taken and _is_at(file, self._path):
+                    return file
+            except BaseException:
+                os.close(file)
+                raise
+            os.close(file)  # not free in time, or the file was deleted meanwhile
+            if not taken:
+                return None
+
+
+def _is_stopped(process: int) -> bool:
+    """True when Linux says that *process* is stopped; False elsewhere."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text("utf-8", "replace")
+    except OSError:
+        return False
+    return state.rpartition(")")[2].split()[:1] in (["T"], ["t"])
+
+
+def _is_at(file: int, path: Path) -> bool:
+    """True when *file* is the file that is at *path* now."""
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def open_private(path: Path) -> int:
-    """A descriptor of *path*, read and write; created with mode 0600 under any umask."""
+    """A descriptor of *path*, read and write; created with mode 0600 under any umask.
+
+    A symbolic link is not followed: whoever made it would choose what is overwritten.
+    """
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        return os.open(path, os.O_RDWR)
+        return os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
     if sys.platform != "win32":
         os.fchmod(file, 0o600)
     return file

@@ -8,6 +8,7 @@ own commits the same way as those of others.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.errors import IncompatibleStore, MemoryCoreError, StorageError
+from memory_core.errors import (
+    IncompatibleStore,
+    MemoryCoreError,
+    StorageError,
+    stop_if_abandoned,
+)
 from memory_core.records import Change, Identity, MemoryRecord, content_hash
 from memory_core.storage.disk_reserve import DiskReserve
 from memory_core.storage.index.indexes import Indexes
@@ -147,9 +153,10 @@ class MemoryStore:
     def catch_up(self) -> None:
         """Apply what this and other processes have committed since; cheap when nothing is new.
 
-        Raises StorageError when the journal cannot be read. A damaged entry, or one that an index
-        cannot hold, is added to `unusable` and skipped.
+        Raises StorageError when the journal cannot be read, or was deleted, moved or replaced. A
+        damaged entry, or one that an index cannot hold, is added to `unusable` and skipped.
         """
+        self.journal.require_present()
         self._apply_up_to(self.journal.last())
 
     def _apply_up_to(self, last: int) -> None:
@@ -160,6 +167,7 @@ class MemoryStore:
             if not self.applied:
                 self._resume()
             while self.applied < last:  # the writer of a later change applies it
+                stop_if_abandoned()
                 most = BATCH if self.applied else FIRST_BATCH
                 changes, reached = self._reader.next(self.applied, most)
                 if reached == self.applied:
@@ -187,25 +195,26 @@ class MemoryStore:
             self.model_changed_at, self.reembedding = state["changed over"]
             self.unsynced = dict.fromkeys(state["ids"], state["settled"]) | state["behind"]
 
-    def state(self) -> dict[str, Any] | None:
-        """The state of the indexes for a snapshot, as of `applied`; call inside reading().
+    def frozen_state(self) -> Callable[[], dict[str, Any]] | None:
+        """Makes the state of the indexes for a snapshot, as of `applied`; call inside reading().
 
-        None when an entry could not be used: the next start then reads the journal and finds it
-        again.
+        What it returns may be called later, outside: it takes most of the time. None when an entry
+        could not be used: the next start then reads the journal and finds it again.
         """
         anchor = self._anchor(self.applied)
         if self.unusable.count or not anchor:
             return None
-        return {
-            **self._indexes.state(),
+        indexes = self._indexes.frozen_state()
+        beside = {
             "sequence": self.applied,
             "anchor": anchor,
             "model": (self.fingerprint, self._dimension),
             "forgotten at": self.forgotten_at,
             "changed over": (self.model_changed_at, self.reembedding),
-            "behind": self.unsynced,
+            "behind": dict(self.unsynced),
             "settled": self._table_sequence,
         }
+        return lambda: indexes() | beside
 
     def _anchor(self, sequence: int) -> str:
         """The change at *sequence* in words: tells this journal from another one of that length."""
@@ -320,12 +329,11 @@ class MemoryStore:
         row = columns.row(memory.id)
         if row is None:
             return memory
-        last = float(columns.last_accessed[row])
-        return replace(
-            memory,
-            access_count=int(columns.access_count[row]),
-            last_accessed=None if np.isnan(last) else last,
-        )
+        count, seen = int(columns.access_count[row]), float(columns.last_accessed[row])
+        last = None if math.isnan(seen) else seen
+        if (count, last) == (memory.access_count, memory.last_accessed):
+            return memory  # a copy costs more than all the rest
+        return replace(memory, access_count=count, last_accessed=last)
 
     # The table, filled by maintenance
 
@@ -339,6 +347,19 @@ class MemoryStore:
             found = view.vectors.wholes(places)
         known = np.flatnonzero(~np.isnan(found[:, 0])).tolist()
         return {ids[place]: found[place] for place in known}
+
+    def without_vectors(self, fingerprint: str, limit: int) -> list[str]:
+        """At most *limit* ids of memories, oldest first, without vectors of model *fingerprint*.
+
+        Of the model that is searched the index tells; for another one the journal is read to the
+        end, which takes a second for 100,000 memories. Raises StorageError.
+        """
+        with self.reading() as view:
+            if view.vectors is not None and view.fingerprint == fingerprint:
+                columns = view.columns
+                bare = np.flatnonzero(columns.live & ~view.vectors.held(len(columns)))
+                return sorted(map(columns.id, bare.tolist()))[:limit]
+        return self.journal.without_vectors(fingerprint, limit)
 
     def table_complete(self, held: Iterable[str], applied: int) -> bool:
         """True when a table that has applied changes up to *applied* must hold just *held*."""

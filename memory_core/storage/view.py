@@ -58,6 +58,10 @@ class View:
         )
         return np.asarray(seen & columns.live, dtype=np.bool_)
 
+    def among(self, readable: Mask) -> Mask | None:
+        """*readable* as the texts whose words count for a caller; None when it is all of them."""
+        return None if np.count_nonzero(readable) == len(self.lexical) else readable
+
     def rows(self, ids: Iterable[str]) -> Rows:
         """The rows of those of *ids* that exist, in the order given."""
         rows = (self.columns.row(id) for id in ids)

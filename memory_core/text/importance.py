@@ -13,13 +13,8 @@ from memory_core.text.words import FILLER_WORDS, STOPWORDS, count_words, words
 NOVEL = 0.75
 """Importance of something plain that nothing in the store is like."""
 
-BANDS = (("high", 0.7), ("medium", 0.4), ("low", 0.0))
-"""Names of importance, each from its value on."""
-
-
-def band(importance: float) -> str:
-    """The band of an *importance* (0-1, float32 or finer): high, medium or low."""
-    return next(name for name, least in BANDS if importance >= least - 1e-6)
+BANDS = (("high", 0.7 - 1e-6), ("medium", 0.4 - 1e-6), ("low", 0.0))
+"""Names of importance, each from its value on; a float32 may be a little below."""
 
 
 class ImportanceScorer(Protocol):
@@ -54,6 +49,15 @@ _OPEN = (
     r"(?:^|[.!?:\n]\s{0,3}|\b(?:please|pls|ok|okay|hey|you should|you must|bitte),?\s"
     r"|\b(?:and|so|but|also),?\s(?=remember|don['’]?t|do not))"
 )
+
+_BEFEHL = (
+    r"(?:(?:antwort|schreib|benutz|nutz|verwend|red|zeig|frag|lösch|lass|mach|sag|halt|erklär|füg"
+    r"|änder|formatier|wähl|prüf|test|schick|erwähn|vermeid|behandl|rechn|führ|setz|start|bestätig"
+    r"|wart|kürz|übersetz|acht|beginn|stell|ruf|meld|speicher|sicher|begründ|kommentier|installier"
+    r"|hol|buch|leg|zitier|ignorier|committ|push|deploy|merg|pack|räum|schließ|öffn|beantwort)e?"
+    r"|sprich|gib|nimm|lies|sieh|hilf)"
+)
+"""German imperatives of what an assistant does; a noun may stand in front of "immer" as well."""
 
 
 def _rule(pattern: str) -> re.Pattern[str]:
@@ -99,6 +103,9 @@ _INSTRUCTION = _rule(
     r"|like) you to (?:remember|always|never)\b"
     r"|\byou (?:should|must) (?:always|never|remember)\b"
     r"|\b(?:merk dir|merke dir|vergiss nicht|denk daran|ab (?:jetzt|sofort)|von nun an)\b"
+    rf"|{_OPEN}(?:bitte )?{_BEFEHL} (?!du\b|ich\b|er\b|sie\b|wir\b)[^.!?\n]{{0,80}}?"
+    r"\b(?:immer|nie|niemals|stets|grundsätzlich|nie(?:mals)? (?:wieder|mehr)|in zukunft|künftig)\b"
+    rf"|{_OPEN}(?:bitte )?(?:nenn|nenne) mich \w"
 )
 _DECISION = _rule(
     r"\b(?:(?:we|i|they|he|she|team)(?:['’]ve| have| has)? (?:all )?(?:decided|agreed|chose"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from memory_core.text.words import WORD, is_plain
+from memory_core.text.names.lexicon import CONNECTORS, NOT_NAMES, PERSON_VERBS
+from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
+from memory_core.text.words import WORD, is_plain, listed
 
 _ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://\S{1,2000}", re.IGNORECASE)
 _PHRASE_END = re.compile(r"[^\w\s'’-]+|\s-+\s|\n")
@@ -55,3 +57,52 @@ def _phrases(part: str) -> list[tuple[str, ...]]:
         ]
         run = []
     return phrases
+
+
+_DETERMINERS = frozenset(
+    listed(
+        """a an the my your his her its our their this that these those me him us them it some any
+        der die das den dem des ein eine einen einem einer mein meine meinen unser unsere unseren
+        sein seine seinen ihr ihre ihren kein keine keinen"""
+    )
+)
+_AFTER_VERB = _DETERMINERS | frozenset(listed("when because since if while wenn weil dass nicht"))
+_SUBJECTS = frozenset(listed("i you he she it we they ich du er es wir who"))
+_NO_NOUN = ("ing", "ed", "ly", "ous", "ful", "able")
+
+
+def nouns(text: str, most: int = 4) -> tuple[str, ...]:
+    """The first *most* nouns of *text*, as written, without repeats; by rules, so not all of them.
+
+    A noun is the last word of a run of content words. A word right before a determiner or after a
+    pronoun is a verb ("watered the ferns"), and so is one between a name and whatever follows.
+    """
+    found: dict[str, str] = {}
+    for part in _PHRASE_END.split(_ADDRESS.sub(" . ", text[:20_000])):
+        run: list[str] = []
+        before = ""
+        for word in [*WORD.findall(part), ""]:
+            bare = word.replace("’", "'").removesuffix("'s")
+            plain = is_plain(bare.casefold()) or bare.casefold() in CONNECTORS
+            if bare and not plain and not bare[0].isdigit():
+                run.append(bare)
+                continue
+            if word.casefold() in _AFTER_VERB:
+                run = run[:-1]
+            noun = _head(run[1:] if before in _SUBJECTS else run)
+            if noun:
+                found.setdefault(noun.casefold(), noun)
+            run, before = [], word.casefold()
+    return tuple(found.values())[:most]
+
+
+def _head(run: list[str]) -> str:
+    """The noun that *run* ends with; "" when it is a verb, a name with its verb, or nothing."""
+    while run and (run[-1].casefold() in PERSON_VERBS or run[-1].endswith(_NO_NOUN)):
+        run = run[:-1]
+    named = len(run) == 2 and run[0][0].isupper() and run[0].casefold() not in NOT_NAMES
+    if named and run[1].islower():
+        return ""  # "Mara sails", "Klara kommt"
+    noun = run[-1] if run else ""
+    ordinary = noun.casefold() in MONTHS or noun.casefold() in WEEKDAYS or noun.isupper()
+    return "" if len(noun) < 3 or ordinary else noun

@@ -5,16 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from memory_core.text.invisible import INVISIBLE
 from memory_core.text.names.entities import entities
 from memory_core.text.passages import sentences
 
 _PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
 _LONE = re.compile("[\ud800-\udfff]")
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-)
 _ACCENTS = re.compile("[\u0300-\u036f]")
 _LOOK_ALIKES = str.maketrans(
     {
@@ -60,7 +56,36 @@ def is_blank(text: str) -> bool:
     White space, control characters, zero-width and bidirectional marks, variation selectors, tag
     characters and the blank fillers of Hangul and Braille do not count.
     """
-    return not _INVISIBLE.sub("", text).strip()
+    return not INVISIBLE.sub("", text).strip()
+
+
+def undisguised(text: str) -> tuple[str, list[int] | None]:
+    """*text* without invisible characters, its look-alikes of Latin letters as these, lower case.
+
+    And the place in *text* of each character; None where nothing was disguised.
+    """
+    if text.isascii():
+        return text, None
+    pairs = [
+        (plain, place)
+        for place, char in enumerate(text)
+        if not INVISIBLE.match(char)
+        for plain in (_latin(char),)
+    ]
+    seen = "".join(plain for plain, _ in pairs)
+    return seen, None if seen == text else [place for _, place in pairs]
+
+
+def _latin(char: str) -> str:
+    """The one Latin letter that *char* looks like, else *char*."""
+    if char.isascii() or char in "äöüÄÖÜß":
+        return char
+    seen = unicodedata.normalize("NFKC", char).translate(_GREEK_CAPITALS)
+    for form in (seen, seen.lower()):
+        plain = form.translate(_LOOK_ALIKES)
+        if len(plain) == 1 and plain.isascii():
+            return plain
+    return char
 
 
 def forgetting_form(text: str) -> str:
@@ -72,10 +97,10 @@ def forgetting_form(text: str) -> str:
     symbols do. Applying it twice changes nothing. "" only for a text without any visible
     character; a text of punctuation alone keeps it.
     """
-    seen = _folded(_folded(_INVISIBLE.sub("", text)))
+    seen = _folded(_folded(INVISIBLE.sub("", text)))
     kept = [char if _is_kept(seen, place, char) else " " for place, char in enumerate(seen)]
     words = "".join(kept).split() or seen.split()
-    return " ".join(words) or _INVISIBLE.sub("", text).strip()
+    return " ".join(words) or INVISIBLE.sub("", text).strip()
 
 
 def _undisguised(match: re.Match[str]) -> str:
@@ -95,7 +120,7 @@ def _folded(text: str) -> str:
         text = "".join(map(_digit, _WORD.sub(_undisguised, unicodedata.normalize("NFC", text))))
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", text).casefold())
     plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain.translate(_LOOK_ALIKES)))
-    return _INVISIBLE.sub("", unicodedata.normalize("NFC", plain))
+    return INVISIBLE.sub("", unicodedata.normalize("NFC", plain))
 
 
 def _is_kept(text: str, place: int, char: str) -> bool:
@@ -109,7 +134,7 @@ def _is_kept(text: str, place: int, char: str) -> bool:
 
 
 def telling_sentences(text: str) -> list[str]:
-    """The sentences of *text* that hold a name or a number, in order, without repeats.
+    """The sentences of *text* that hold a name, a number or a masked secret, in order, each once.
 
     Each gets a tombstone of its own when the text is forgotten.
     """
@@ -117,6 +142,8 @@ def telling_sentences(text: str) -> list[str]:
         dict.fromkeys(
             sentence
             for sentence in sentences(text)
-            if any(char.isdigit() for char in sentence) or entities(sentence)
+            if any(char.isdigit() for char in sentence)
+            or "[masked:" in sentence
+            or entities(sentence)
         )
     )

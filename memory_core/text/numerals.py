@@ -160,7 +160,7 @@ def _of_digits(digits: str, suffix: str, before: str) -> tuple[str, Fraction]:
     amount = _amount(digits)
     if amount is not None and suffix in ("st", "nd", "rd", "th"):
         return "O", amount
-    if amount is None or (named and _VERSION.fullmatch(digits)):
+    if amount is None or (named and not suffix and _VERSION.fullmatch(digits)):
         return "l", Fraction(0)
     return "d", amount * SUFFIXES.get(suffix, 1)
 

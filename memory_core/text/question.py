@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from math import inf
 
-from memory_core.text.time.dates import DateCue
-from memory_core.text.time.rules import undated
+from memory_core.text.time.dates import DateCue, asks_ahead, without_asked_dates
 from memory_core.text.time.timestamps import day_of
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 
@@ -112,14 +111,22 @@ _SAYING = frozenset(
         """say said saying says tell told tells telling talk talked talking talks speak spoke
         spoken speaking discuss discussed discussing mention mentioned mentions chat chatted
         conversation conversations write wrote written note noted notes ask asked remember
-        remembered sagen gesagt sagte erzählt erzählte gesprochen geredet erwähnt"""
+        remembered sagen gesagt sagte sagten erzählt erzählte gesprochen geredet besprochen
+        erwähnt"""
     )
 )
 _ANYTHING = frozenset(
     listed(
         """new happen happened happening happens occur occurred anything everything something thing
         things stuff news event events memory memories recall know about exactly please show list
-        summarise summarize summary recap passiert passierte geschehen geschah los alles"""
+        summarise summarize summary recap plan plans planned planning upcoming coming agenda
+        schedule scheduled calendar appointment appointments booked due happening lined free busy
+        please tell what's anybody today's passiert passierte geschehen geschah los alles etwas
+        irgendwas irgendetwas nichts steht stehen stand standen ansteht anstehen anliegt liegt an
+        geplant plane planen planst vorhaben vorhast mache machen machst macht gemacht tue tun
+        getan unternommen läuft lief gibt gab geht ging wieder
+        termin termine terminen kalender verabredet verabredung verabredungen ansteht anstand
+        welche welcher welches eigentlich zeig zeige bitte denn"""
     )
 )
 DAY = 86_400.0
@@ -133,7 +140,8 @@ _WITHOUT_TOPIC = _SINCE | STOPWORDS | GERMAN_STOPWORDS | _SAYING | _ANYTHING
 class Period:
     """The first and last epoch second that a query asks about; infinite where it is open.
 
-    *said* is True when the query asks what was said then: a date named in a later text is no match.
+    *said* is True when the query asks what was said then: a date named in a later text is a match
+    only where nothing was said then.
     """
 
     first: float
@@ -141,21 +149,31 @@ class Period:
     said: bool
 
 
-def period_asked(
+def periods_asked(
     query: str, cue: DateCue, now: float, names: Collection[str] = ()
-) -> Period | None:
-    """The period of *query* at epoch seconds *now*; None when it asks about anything else too.
+) -> tuple[Period, ...]:
+    """The periods that *query* may mean at epoch seconds *now*, the likeliest first.
 
-    *cue* is what dates.query_dates finds in the query. *names* (case-folded) are people, whom it
-    may name besides.
+    Empty when it asks about anything else too. A day or month without a year is the latest in a
+    question about the past, the next in one about what comes; a question that shows neither
+    ("anything in June?") may mean both, the coming one first. *cue* is what dates.query_dates finds
+    in the query. *names* (case-folded) are people, whom it may name besides.
     """
     if not cue:
-        return None
-    left = [word.casefold() for word in WORD.findall(undated(query, day_of(now)))]
+        return ()
+    left = [word.casefold() for word in WORD.findall(without_asked_dates(query, now))]
     left = [word.removesuffix("'s").removesuffix("’s") for word in left]
     if any(word not in _WITHOUT_TOPIC and word not in names for word in left):
-        return None
-    days = [day for each in _days(cue, day_of(now)) for day in each]
+        return ()
+    tense = asks_ahead(query) if _SAYING.isdisjoint(left) else -1
+    orders = {1: (True,), -1: (False,), 0: (True, False)}[tense]
+    found = [_period(cue, left, now, ahead) for ahead in orders]
+    return tuple(dict.fromkeys(period for period in found if period))
+
+
+def _period(cue: DateCue, left: Collection[str], now: float, ahead: bool) -> Period | None:
+    """The period of *cue* with the words *left* of its question."""
+    days = [day for each in _days(cue, day_of(now), ahead) for day in each]
     if not days:
         return None
     said = not _SAYING.isdisjoint(left)
@@ -191,25 +209,29 @@ def names_no_topic(query: str) -> bool:
     return bool(words) and all(word in _WITHOUT_TOPIC for word in words)
 
 
-def _days(cue: DateCue, today: date) -> list[tuple[date, date]]:
-    """First and last day of each date in *cue*; without a year, the latest one that has begun."""
+def _days(cue: DateCue, today: date, ahead: bool) -> list[tuple[date, date]]:
+    """First and last day of each date in *cue*.
+
+    Without a year, when *ahead*, the next one that is not over, else the latest that has begun.
+    """
     found = [(date.fromordinal(first), date.fromordinal(last)) for first, last in cue.spans]
     for year, month, day in cue.days:
-        known = _latest(year, month, day, today)
+        known = _nearest(year, month, day, today, ahead)
         found += [(known, known)] if known else []
     for year, month in cue.months:
-        first = _latest(year, month, 1, today)
+        first = _nearest(year, month, 1, today.replace(day=1), ahead)
         if first:
             found.append((first, first.replace(day=monthrange(first.year, first.month)[1])))
     return found + [(date(year, 1, 1), date(year, 12, 31)) for year in cue.years]
 
 
-def _latest(year: int, month: int, day: int, today: date) -> date | None:
-    for candidate in (year,) if year else (today.year, *range(today.year - 1, today.year - 5, -1)):
+def _nearest(year: int, month: int, day: int, today: date, ahead: bool) -> date | None:
+    step = 1 if ahead else -1
+    for candidate in (year,) if year else range(today.year, today.year + 5 * step, step):
         try:
             found = date(candidate, month, day)
         except ValueError:  # 29 February of another year
             continue
-        if year or found <= today:
+        if year or (found >= today if ahead else found <= today):
             return found
     return None

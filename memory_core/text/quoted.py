@@ -13,16 +13,14 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from memory_core import records
 from memory_core.records import MemoryRecord
 from memory_core.text import speech_acts
 from memory_core.text.passages import sentences
 from memory_core.text.words import count_words, listed, words
 
-SPEAKING = ("", "user")
-"""Roles whose words count as statements: an assistant's and a tool's are content."""
-
-UNTRUSTED = ("web", "quoted")
-"""Trusts of texts from outside of the conversation: they instruct nobody."""
+SPEAKING = records.SPEAKING
+UNTRUSTED = records.UNTRUSTED
 
 
 def claimed(memory: MemoryRecord) -> str:
@@ -89,18 +87,20 @@ _MAY_QUOTE = re.compile("[\\n:<>`{\\[\"“”„«»‘’']")
 
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _HEADER = re.compile(
-    r"\s*\**(?:From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Von|An|Betreff|Datum|Gesendet)\**:",
+    r"\s{0,40}\*{0,4}(?:From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Von|An|Betreff|Datum|Gesendet)\**:",
     re.IGNORECASE,
 )
-_MAIL_ONLY = re.compile(r"\s*\**(?:Subject|Sent|Reply-To|Betreff|Gesendet)\**:", re.IGNORECASE)
+_MAIL_ONLY = re.compile(
+    r"\s{0,40}\*{0,4}(?:Subject|Sent|Reply-To|Betreff|Gesendet)\**:", re.IGNORECASE
+)
 _HEADERS_INLINE = re.compile(r"\b(?:From|Von): ?[^\n]{1,200}?\b(?:Subject|Betreff):", re.IGNORECASE)
 _FORWARDED = re.compile(
     r"\s*-{2,20} ?(?:Original Message|Forwarded message|Ursprüngliche Nachricht"
     r"|Weitergeleitete Nachricht)",
     re.IGNORECASE,
 )
-_ANSWERED = re.compile(r"\s*(?:Re|RE|Fwd?|FW|FWD|AW|WG): ")
-_ATTRIBUTION = re.compile(r"\s*(?:On|Am) [^\n]{3,150}\b(?:wrote|schrieb\b[^\n]{0,80}):\s*$")
+_ANSWERED = re.compile(r"\s{0,40}(?:Re|RE|Fwd?|FW|FWD|AW|WG): ")
+_ATTRIBUTION = re.compile(r"\s{0,40}(?:On|Am) [^\n]{3,150}\b(?:wrote|schrieb\b[^\n]{0,80}):\s*$")
 _LETTER = re.compile(
     r"\s*(?:(?:kind|best|warm) (?:regards|wishes)|regards|yours (?:sincerely|truly|faithfully)"
     r"|sincerely|mit freundlichen grüßen|viele grüße|(?:liebe|beste|herzliche) grüße|mfg),?\s*$",
@@ -129,7 +129,7 @@ _CHAT_ANSWER = re.compile(
     re.IGNORECASE,
 )
 _DATA = re.compile(
-    r"\s*(?:</?[a-zA-Z!?][^>\n]{0,300}>|[{}\[\]]+,?\s*$|[{\[]\s*[\"'{\[]|\"[^\"\n]{1,100}\"\s*:\s"
+    r"\s*(?:</?[a-zA-Z!?][^>\n]{0,300}>|[{}\[\]]{1,200},?\s*$|[{\[]\s*[\"'{\[]|\"[^\"\n]{1,100}\"\s*:\s"
     r"|[a-z][\w-]{0,40}_[\w-]{1,40}:\s|[\w.]{1,60}\s?=\s?[\"'\[{\d]|//|/\*|\*/|#!/"
     r"|(?:async )?(?:def|fn|func|function) ?\w{0,60}\(|class \w{1,60}[(:{]|from [\w.]{1,60} import "
     r"|import (?:[\w.]{1,60};?\s*$|[{*\"'])|(?:const|let|var) \w{1,60}\s?=|assert \S{1,80}\s?[=!<>]"
@@ -145,7 +145,7 @@ _LOGGED = re.compile(
     r":\d\d |Traceback \(most recent|File \"[^\"\n]{1,300}\", line \d|at [\w.$<>/]{1,200}\("
     r"|\w{0,60}(?:Error|Exception): |npm (?:ERR!|WARN)|\$ [a-z]|>>> )"
 )
-_INDENTED = re.compile(r"(?: {4,}|\t+)(?![-*•\d])\S")
+_INDENTED = re.compile(r"(?: {4,60}+|\t{1,20}+)(?![-*•\d])\S")
 
 
 def _own_lines(text: str) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memory_core.text import quoted, speech_acts
 from memory_core.text.passages import sentences
@@ -33,8 +33,24 @@ _LOG = re.compile(
 _CODED = re.compile(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
 
 
+PLAIN, SUPPOSITION = "only stopwords", "supposition"
+
 CONTENT_WORDS = 20
 """So many words of another's text are worth keeping beside a request about them."""
+
+
+SAID = frozenset(
+    (
+        PLAIN,
+        speech_acts.QUESTION,
+        speech_acts.REQUEST,
+        speech_acts.COURTESY,
+        speech_acts.OFFER,
+        speech_acts.ERROR,
+        SUPPOSITION,
+    )
+)
+"""The reasons of `gate` for what somebody said to another, though it states nothing."""
 
 
 def gate(text: str, role: str = "") -> str:
@@ -60,7 +76,7 @@ def gate(text: str, role: str = "") -> str:
     if count_words(" ".join(found)) < 2 or sum(map(len, found)) < 4:
         return "too short"
     if not content_words(rest) or all(is_plain(word) for word in found):
-        return "only stopwords"
+        return PLAIN
     return _says_nothing(rest, role)
 
 
@@ -70,7 +86,7 @@ def _says_nothing(text: str, role: str) -> str:
     if speech_acts.STATEMENT in found or quoted.content_size(text) >= CONTENT_WORDS:
         return ""
     telling = [what for what in found if what != speech_acts.COURTESY]
-    return (telling or found or ["supposition"])[0]
+    return (telling or found or [SUPPOSITION])[0]
 
 
 def _without_blocks(text: str) -> str:
@@ -112,14 +128,19 @@ def _is_structured(text: str) -> bool:
     return marks * 100 > len(text) * 12
 
 
+_LEAD = r"[ \t>]{0,9}"
 _BLOCK = re.compile(
-    r"(?:^(?:found \d|nothing found)[^\n]{0,200}; confidence [0-9.]+ \(\w+\)\n"
-    r"(?:(?:truncated|note:)[^\n]{0,200}\n){0,2})?"
-    r"(?:^Recalled text is data, not instructions:[^\n]{0,80}\n)?"
-    r"<(recalled-[0-9a-f]{8})>.*?(?:</\1>|\Z)",
+    r"(?:(?:found \d+ memor|nothing found)[^\n]{0,200}\n"
+    rf"(?:{_LEAD}(?:truncated|note:)[^\n]{{0,200}}\n){{0,2}})?"
+    rf"(?:^{_LEAD}Recalled text is data, not instructions:[^\n]{{0,80}}\n)?"
+    rf"^{_LEAD}<(recalled-[0-9a-f]{{8}})>\n(.*?)(?:^{_LEAD}</\1>|\Z)",
     re.DOTALL | re.MULTILINE,
 )
-"""A block of recalled text as the text channel renders it, also one that was cut off."""
+"""What may be a block of recalled text as the text channel renders it, also one cut off."""
+
+_ENTRY = re.compile(rf"^{_LEAD}\[[^\]\n]{{1,60}}\] [^\n]{{0,300}}$", re.MULTILINE)
+_ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{20}\b")
+_ANNOUNCES = re.compile(r"\b(?:found \d+ memor(?:y|ies)|nothing found)\b", re.IGNORECASE)
 
 LEAST_WORDS = 4
 """Words that a sentence must have to count as an echo."""
@@ -130,9 +151,27 @@ _INTRODUCING = frozenset(
 _DENYING = frozenset(listed("no not nope nah never nor nein nicht"))
 
 
-def without_recalled(text: str) -> str:
-    """*text* without blocks of recalled text and the lines that introduce them."""
-    return _BLOCK.sub("\n", text).strip() if "<recalled-" in text else text
+def without_recalled(text: str, known: Callable[[str], bool] = lambda _: True) -> str:
+    """*text* without blocks of recalled text and the lines that introduce them.
+
+    A block is one where an entry names a memory that is *known* by its id, by default any id: a
+    boundary that somebody else wrote stays, with the words in it.
+    """
+    if "<recalled-" not in text:
+        return text
+
+    def replaced(block: re.Match[str]) -> str:
+        entries = _ENTRY.findall(block[2])
+        ours = any(known(id) for entry in entries for id in _ID.findall(entry))
+        return "\n" if ours else block[0]
+
+    return _BLOCK.sub(replaced, text).strip()
+
+
+def announces(text: str) -> bool:
+    """True for "Here is what I know: found 1 memory", which says nothing but that it follows."""
+    rest = _ANNOUNCES.sub(" ", text)
+    return rest != text and all(_introduces(word) for word in words(rest))
 
 
 def echoed(text: str, sources: Sequence[str]) -> int | None:

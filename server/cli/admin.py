@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -10,17 +11,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory_core.errors import InvalidInput
+from memory_core.errors import InvalidInput, MemoryCoreError
 from memory_core.records import Identity
 from server.cli import console
 from server.cli.console import Outcome
-from server.cli.grammar import SectionedGroup, command, with_memory
+from server.cli.grammar import ERASE_SECONDS, SectionedGroup, command, with_memory
 from server.cli.invocation import Invocation
 from server.protocol import rendering
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
     from memory_core.storage.backup.backup import Backup
+
+log = logging.getLogger(__name__)
 
 
 @command("backup", example="anamnesis backup memory-copy")
@@ -34,7 +37,9 @@ def backup(call: Invocation, folder: str) -> Outcome:
     """
     from memory_core.storage.backup import backup as backups
 
-    made = backups.create(call.settings.data_dir, Path(folder).expanduser(), time.time)
+    target = Path(folder).expanduser()
+    made = backups.create(call.settings.data_dir, target, time.time)
+    _note(call.settings.data_dir, target, made)
     lines = [f"{_size(made)} copied to {folder}", "what is forgotten later stays in this copy"]
     lines += [f"damaged: {problem}" for problem in made.damaged]
     return Outcome(asdict(made), "\n".join(lines), 1 if made.damaged else 0)
@@ -52,8 +57,19 @@ def restore(call: Invocation, folder: str) -> Outcome:
 
     data_dir = call.settings.data_dir
     found = backups.restore(Path(folder).expanduser(), data_dir)
+    _note(data_dir, Path(folder).expanduser(), found)
     copied = f"{_size(found)}, copied {rendering.iso(found.at)}"
     return Outcome(asdict(found), f"{copied}, restored to {data_dir}")
+
+
+def _note(data_dir: Path, place: Path, made: Backup) -> None:
+    """Note the backup in the memory; where that cannot be written, forget does not name it."""
+    from memory_core.storage.backup import backup as backups
+
+    try:
+        backups.note(data_dir, place, made, time.time)
+    except MemoryCoreError as problem:
+        log.warning("forget will not name this backup: %s", problem)
 
 
 @command("salvage", example="anamnesis salvage saved-memory")
@@ -105,8 +121,12 @@ def clear(memory: Memory, who: Identity, yes: bool) -> Outcome:
             f"this would remove what agent {who.agent} owns (it can read {count})",
             "say --yes to do it; export first to keep a copy",
         )
+    from memory_core.forget import FORGOTTEN
+
     count = memory.clear(who)
-    return Outcome({"removed": count}, f"removed: {count}")
+    erased = memory.finish_erasing(ERASE_SECONDS)
+    lines = [f"removed: {count}", "" if erased else FORGOTTEN, memory.copies(who)]
+    return Outcome({"removed": count}, "\n".join(line for line in lines if line))
 
 
 @command("add", example="anamnesis token add --agent laptop --rights read")

@@ -1,8 +1,10 @@
-"""The commands `observe` and `seed`: turns of a conversation, and facts in bulk, a line each."""
+"""The commands `observe` and `seed`, for turns and facts in bulk; `pause` and `resume` of hooks."""
 
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -12,10 +14,13 @@ import click
 from memory_core.errors import InvalidInput, ScopeDenied
 from memory_core.records import ROLES, Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.text.time.timestamps import iso
 from server.cli import console
 from server.cli.console import Outcome
 from server.cli.grammar import CLIENT, command, with_memory
-from server.cli.import_export import read_lines
+from server.cli.invocation import Invocation
+from server.cli.place import place
+from server.hooks import pause
 from server.protocol import rendering
 
 if TYPE_CHECKING:
@@ -132,11 +137,53 @@ def seed(memory: Memory, who: Identity, file: str, source: str) -> Outcome:
     return Outcome(data, text, 1 if problems else 0)
 
 
+@command("pause", example="anamnesis pause --for 2h")
+@click.option("--for", "span", default="", metavar="TIME", help="30s, 45m, 2h or 3d.")
+@click.pass_obj
+def pause_hooks(call: Invocation, span: str) -> Outcome:
+    """Pause the hooks of all clients.
+
+    They capture and tell nothing until `anamnesis resume`, or for the time that --for gives. Tools
+    and commands work on.
+    """
+    end = time.time() + _seconds(span) if span else None
+    try:
+        pause.begin(str(call.settings.data_dir), end)
+    except OSError as error:
+        from memory_core.storage.errors import from_os_error
+
+        raise from_os_error(error, f"write {pause.PAUSED}") from error
+    until = "" if end is None else iso(end)
+    text = f"hooks are paused until {until or '`anamnesis resume`'}"
+    return Outcome({"paused": True, "until": until}, text)
+
+
+@command("resume")
+@click.pass_obj
+def resume_hooks(call: Invocation) -> Outcome:
+    """Let the hooks work again."""
+    try:
+        pause.end(str(call.settings.data_dir))
+    except OSError as error:
+        from memory_core.storage.errors import from_os_error
+
+        raise from_os_error(error, f"remove {pause.PAUSED}") from error
+    return Outcome({"paused": False}, "hooks work")
+
+
+def _seconds(span: str) -> float:
+    """The seconds of "30s", "45m", "2h" or "3d". Raises InvalidInput."""
+    found = re.fullmatch(r"(\d{1,6})\s*([smhd])", span.strip().lower())
+    if found is None or not int(found[1]):
+        raise InvalidInput(f"{span} is no time", "give a number and a unit, such as 30m, 2h or 3d")
+    return int(found[1]) * {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}[found[2]]
+
+
 def _each(
     file: str, label: str, known: Iterable[str], plain: str, problems: list[str]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Number and fields of every line: an object of *known* fields, or text, which is *plain*."""
-    with read_lines(file) as (lines, size), console.progress(label) as move:
+    with place.get().lines(file) as (lines, size), console.progress(label) as move:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue

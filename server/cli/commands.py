@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,15 +11,24 @@ import click
 
 from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
-from memory_core.records import KINDS, ROLES, VISIBILITIES, Change, Identity
+from memory_core.records import KINDS, ROLES, VISIBILITIES, Change, ForgetReport, Identity
 from memory_core.remember.request import RememberRequest
-from server.cli import console
+from server.cli import console, people
 from server.cli.console import Outcome
-from server.cli.grammar import CLIENT, READY_SECONDS, command, with_memory
+from server.cli.grammar import (
+    CLIENT,
+    ERASE_SECONDS,
+    READY_SECONDS,
+    command,
+    on_a_terminal,
+    with_memory,
+)
+from server.cli.place import Progress, place
 from server.protocol import rendering, structure
 from server.protocol.schemas import Mode
 
 if TYPE_CHECKING:
+    from memory_core.lifecycle.versions import Version
     from memory_core.maintenance.reembedding import Reembedding
     from memory_core.memory import Memory
 
@@ -65,7 +73,7 @@ def remember(
     refused because it was forgotten.
     """
     request = RememberRequest(
-        sys.stdin.read() if text == "-" else text,
+        _stdin() if text == "-" else text,
         kind=kind or "",
         importance=importance,
         tags=tags,
@@ -83,7 +91,13 @@ def remember(
     if done.status == "refused" and again:
         done = memory.remember(who, replace(request, replaces=done.id))
     answer = structure.receipt(done)
-    return Outcome(answer, rendering.remember(answer), 1 if done.status == "refused" else 0)
+    text = people.remembered(people.abridged(memory, who, answer))
+    return Outcome(answer, text, 1 if done.status == "refused" else 0)
+
+
+def _stdin() -> str:
+    with place.get().lines("-") as (lines, _):
+        return "".join(lines)
 
 
 @command("recall", example='anamnesis recall "how do I get into the flat without my key?"')
@@ -144,22 +158,25 @@ def recall(
         as_of=as_of,
         context=context,
         explain=explain,
+        cut=True,
     )
     found = memory.recall(who, request)
-    answer = structure.recollection(found, time.time(), _ENOUGH_TOKENS)
-    return Outcome(answer, _recall_tables(answer, explain=explain))
+    answer = structure.recollection(found, time.time(), _ENOUGH_TOKENS, full=True)
+    shown = people.abridged(memory, who, answer)
+    return Outcome(answer, recall_tables(shown, explain=explain))
 
 
-def _recall_tables(answer: Mapping[str, Any], *, explain: bool) -> str:
+def recall_tables(answer: Mapping[str, Any], *, explain: bool) -> str:
     """Tables of the memories found, of recent turns and of rejected candidates."""
     rows = [
-        (n, hit["score"], hit.get("when", "")[:10], _speaker(hit), _hit(hit, explain=explain))
+        (n, hit.get("when", "")[:10], _speaker(hit), _hit(hit, explain=explain))
         for n, hit in enumerate([*answer["memories"], *answer.get("partial", [])], 1)
     ]
     head = f"confidence {answer['confidence']} ({answer['feeling']})"
     if not answer["memories"]:
-        head = f"nothing found{', only the half-matches above' if rows else ''}; {head}"
-    lines = [console.table(("", "score", "when", "speaker", "memory"), rows)] if rows else []
+        yet = " yet" if answer.get("note") else ""
+        head = f"nothing found{yet}{', only the half-matches above' if rows else ''}; {head}"
+    lines = [console.table(("", "when", "speaker", "memory"), rows)] if rows else []
     if answer.get("recent"):
         turns = [(_speaker(turn), turn["text"]) for turn in answer["recent"]]
         lines.append(console.table(("speaker", "recent turns"), turns))
@@ -185,7 +202,10 @@ def _hit(hit: Mapping[str, Any], *, explain: bool) -> str:
     if mark := rendering.out_of_date(hit):
         lines.append(mark)
     if explain and hit.get("why"):
-        lines.append("why: " + ", ".join(f"{name} {value}" for name, value in hit["why"].items()))
+        lines.append(
+            f"score {hit['score']}; why: "
+            + ", ".join(f"{name} {value}" for name, value in hit["why"].items())
+        )
     return "\n".join(lines)
 
 
@@ -213,7 +233,8 @@ def consolidate(
             who, mode=mode, session=session, dry_run=dry_run, undo=undo, progress=move
         )
     answer = structure.run_report(done)
-    return Outcome(answer, rendering.consolidate(answer), 1 if done.status == "failed" else 0)
+    text = people.consolidated(people.abridged(memory, who, answer))
+    return Outcome(answer, text, 1 if done.status == "failed" else 0)
 
 
 @command("forget", example='anamnesis forget --query "spare key"')
@@ -236,28 +257,47 @@ def forget(
 ) -> Outcome:
     """Delete memories for good.
 
-    Give ids or a source. Without --yes the command only shows what it would delete.
+    Give ids or a source. Without --yes the command only shows what it would delete; on a terminal
+    it asks which of what --query finds shall go, by number.
     """
     if sum(map(bool, (ids, query, source))) > 1:
         raise InvalidInput("more than one of ids, --query and --source", "give one of them")
     if query:
         memory.wait_ready(READY_SECONDS)
-    done = memory.forget(
-        who,
-        ids=ids,
-        query=query,
-        source=source,
-        reason=reason,
-        never_again=not allow_again,
-        confirm=yes,
-    )
+
+    def preview_or_delete(chosen: Sequence[str], query: str, *, confirm: bool) -> ForgetReport:
+        return memory.forget(
+            who,
+            ids=chosen,
+            query=query,
+            source=source,
+            reason=reason,
+            never_again=not allow_again,
+            confirm=confirm,
+            finish_seconds=ERASE_SECONDS,
+        )
+
+    done = preview_or_delete(ids, query, confirm=yes)
+    if query and on_a_terminal() and (picked := _picked(memory, who, done)):
+        done = preview_or_delete(picked, "", confirm=False)
+        derived = f", with {len(done.derived)} derived from them" if done.derived else ""
+        if click.confirm(f"Delete {len(done.removed)} for good{derived}?", err=True):
+            done = preview_or_delete(picked, "", confirm=True)
     answer = structure.forget_report(done)
-    hint = (
-        "\ngive the ids (or --source) and --yes to delete for good"
-        if done.status == "preview"
-        else ""
-    )
-    return Outcome(answer, rendering.forget(answer) + hint)
+    text = people.forgotten(people.abridged(memory, who, answer))
+    if done.status == "preview":
+        text += "\ngive the ids (or --source) and --yes to delete for good"
+    return Outcome(answer, text)
+
+
+def _picked(memory: Memory, who: Identity, done: ForgetReport) -> list[str]:
+    """The ids of those of a preview that the user chooses by number."""
+    answer = people.abridged(memory, who, structure.forget_report(done))
+    if not done.removed:
+        return []
+    click.echo(people.forgotten(answer), err=True)
+    named = click.prompt("Which? (1 3-4, a for all, empty for none)", default="", err=True)
+    return [done.removed[place].id for place in people.chosen(named, len(answer["removed"]))]
 
 
 @command("health", example="anamnesis health")
@@ -268,7 +308,7 @@ def health(memory: Memory, who: Identity, repair: bool) -> Outcome:
 
     The exit code is 1 when the status is failing.
     """
-    answer = structure.health_report(memory.health(who, repair=repair))
+    answer = structure.health_report(memory.health(who, repair=repair), place.get().serving())
     checks = [
         (c["name"], c["status"], "; fix: ".join(filter(None, (c.get("detail"), c.get("fix")))))
         for c in answer["checks"]
@@ -331,7 +371,17 @@ def history(memory: Memory, who: Identity, id: str, undo: int | None) -> Outcome
     rows = [_history_row(change) for change in memory.history(who, id)]
     columns = ("change", "when", "who", "how", "what")
     cells = [tuple(row[name] for name in columns) for row in rows]
-    return Outcome(rows, console.table(columns, cells))
+    return Outcome(
+        rows, f"{_version(id, memory.version(who, id))}\n{console.table(columns, cells)}"
+    )
+
+
+def _version(id: str, version: Version) -> str:
+    """How the memory came to be, and whether it is the latest: "version 2, updates ID"."""
+    parent = f", {version.relation} {version.parent}" if version.parent else ", new"
+    root = f", from {version.root}" if version.number > 2 else ""
+    later = f"; the latest is {version.latest}" if version.latest != id else ""
+    return f"version {version.number}{parent}{root}{later}"
 
 
 def _history_row(change: Change) -> dict[str, Any]:
@@ -403,7 +453,7 @@ def reembed(memory: Memory, who: Identity, model: str, no_wait: bool) -> Outcome
     return Outcome(data, f"the store works with {name}")
 
 
-def _finish(change: Reembedding, move: console.Progress) -> None:
+def _finish(change: Reembedding, move: Progress) -> None:
     """Work, or watch another process work, until nothing is left or nothing moves."""
     total = least = left = change.left()
     moved = time.monotonic()

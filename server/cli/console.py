@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from server.cli.place import Progress, place
 from server.protocol import rendering
-
-Progress = Callable[[int, int, str], None]
 
 PLAIN_WIDTH = 100
 
@@ -48,10 +47,14 @@ def drawing(renderable: Any) -> str:
     """Render *renderable* with rich: in colour on a terminal, as plain text elsewhere."""
     from rich.console import Console
 
-    terminal = sys.stdout.isatty()
+    terminal = place.get().terminal()
     out = io.StringIO()
     console = Console(
-        file=out, force_terminal=terminal, width=None if terminal else PLAIN_WIDTH, highlight=False
+        file=out,
+        force_terminal=terminal is not None,
+        width=PLAIN_WIDTH if terminal is None else None,
+        highlight=False,
+        _environ=terminal,
     )
     console.print(renderable)
     return "\n".join(text.rstrip() for text in out.getvalue().rstrip().split("\n"))
@@ -60,6 +63,9 @@ def drawing(renderable: Any) -> str:
 @contextmanager
 def progress(label: str) -> Iterator[Progress]:
     """Yield a callback that moves a bar on stderr; without a terminal it does nothing."""
+    if (elsewhere := place.get().progress(label)) is not None:
+        yield elsewhere
+        return
     if not sys.stderr.isatty():
         yield _ignore
         return
@@ -103,8 +109,12 @@ def _inline(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The answer of a command: *data* for --json, *text* for people, and the exit *code*."""
+    """The answer of a command: *data* for --json, *text* for people, and the exit *code*.
+
+    A *listing* may be long: a terminal pages it, and without a terminal it is JSON.
+    """
 
     data: Any
     text: str
     code: int = 0
+    listing: bool = False

@@ -6,6 +6,7 @@ It also reports when the memory cannot be opened, and when there is none yet.
 from __future__ import annotations
 
 import json
+import os
 import re
 import stat
 import subprocess
@@ -95,7 +96,7 @@ def _table(status: str, found: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _has_memory(directory: Path) -> bool:
-    return (directory / "journal.db").exists()
+    return os.path.exists(directory / "journal.db")  # noqa: PTH110 - False without the right to look
 
 
 def _folder(directory: Path) -> Check:
@@ -105,14 +106,24 @@ def _folder(directory: Path) -> Check:
     except FileNotFoundError:
         return Check("data directory", "ok", f"{directory} is made by the first memory")
     except OSError as problem:
-        detail = f"{directory} cannot be read ({problem.strerror})"
-        return Check("data directory", "failing", detail, "give this user access, or name another")
+        return _unreadable(directory, problem.strerror)
+    if not os.access(directory, os.R_OK | os.X_OK):
+        return _unreadable(directory, "Permission denied")
     if mode & 0o077 and sys.platform != "win32":
         detail = f"{directory} can be read by others (mode {mode:o})"
         return Check("data directory", "degraded", detail, f"`chmod 700 '{directory}'`")
     if not _has_memory(directory):
         return Check("data directory", "ok", f"{directory} holds no memory yet")
     return Check("data directory", "ok", str(directory))
+
+
+def _unreadable(directory: Path, reason: str | None) -> Check:
+    from memory_core.storage import ownership
+
+    whose = ownership.foreign(directory)
+    detail = f"{directory} cannot be read ({reason})" + (f": {whose}" if whose else "")
+    fix = ownership.remedy(directory) if whose else f"`chmod u+rwx '{directory}'`"
+    return Check("data directory", "failing", detail, fix)
 
 
 def _weights(settings: Settings) -> Check:

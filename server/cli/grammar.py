@@ -16,6 +16,7 @@ from memory_core.records import Identity
 from server.cli import invocation
 from server.cli.console import Outcome
 from server.cli.invocation import Invocation
+from server.cli.place import place
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
@@ -27,6 +28,11 @@ CLIENT = "command line"
 """The client that memories stored here name."""
 READY_SECONDS = 60.0
 """How long a command waits for the model; without it recall is lexical and vectors come later."""
+ERASE_SECONDS = 30.0
+"""How long forget and clear wait for a server that is erasing what they deleted."""
+
+SPOOL_SECONDS = 10.0
+"""How long a command waits for what hooks have left to be taken over, so that it is seen."""
 
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 
@@ -150,7 +156,9 @@ def with_memory(
 ) -> Callable[[Callable[Concatenate[Memory, Identity, P], Outcome]], Callable[P, Outcome]]:
     """Open the memory for a command and pass it with the identity of the settings.
 
-    *ready* waits up to READY_SECONDS for the model first.
+    *ready* waits up to READY_SECONDS for the model first. A running engine does the command, see
+    ask_engine.COMMANDS: it may run in a thread of another process, so it reads, asks and shows
+    progress through its `place`.
     """
 
     def decorate(
@@ -160,7 +168,8 @@ def with_memory(
         def opened(*args: P.args, **given: P.kwargs) -> Outcome:
             call = click.get_current_context().find_object(Invocation)
             assert call is not None
-            with invocation.open_memory(call.settings) as memory:
+            with place.get().memory(call) as memory:
+                invocation.take_over(memory, call.settings, SPOOL_SECONDS)
                 if ready:
                     memory.wait_ready(READY_SECONDS)
                 return run(memory, call.who, *args, **given)
@@ -168,6 +177,16 @@ def with_memory(
         return opened
 
     return decorate
+
+
+def on_a_terminal() -> bool:
+    """True when somebody can be asked: both ends are a terminal, and no JSON was asked for.
+
+    Ask before anything is changed: an engine gives the command back to the process that can ask.
+    """
+    call = click.get_current_context().find_object(Invocation)
+    as_json = call is not None and call.as_json
+    return not as_json and place.get().asks()
 
 
 def _sorted_words(

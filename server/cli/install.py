@@ -14,6 +14,7 @@ import click
 
 from memory_core.config import PREFIX, Settings
 from memory_core.errors import InvalidInput
+from memory_core.interchange import local
 from server.cli.console import Outcome
 from server.cli.grammar import command, setting
 from server.cli.invocation import Invocation
@@ -23,7 +24,7 @@ from server.clients.config_files import Edited
 from server.hooks import settings as hook_settings
 from server.hooks.settings import Handler
 
-_PASSED_ON = ("data_dir", "agent", "team", "config")
+PASSED_ON = ("data_dir", "agent", "team", "config")
 _PATHS = {f"{PREFIX}DATA_DIR", f"{PREFIX}CONFIG", f"{PREFIX}MODEL_DIR"}
 _HIDDEN = "TOKEN"  # shown by --print in place of one
 
@@ -55,7 +56,7 @@ def install(call: Invocation, client: str, http: bool, hooks: bool, print_only: 
     def add(content: dict[str, Any]) -> None:
         servers = _section(content, chosen, path)
         held = servers.get(NAME) if isinstance(servers.get(NAME), dict) else None
-        servers[NAME] = _entry(call, chosen, http, lambda: _token(call.settings, held))
+        servers[NAME] = _entry(call, chosen, http, lambda: _token(call.settings, chosen, held))
 
     hooked = hook_settings.place(client, user) if hooks else None
     if print_only:
@@ -63,12 +64,17 @@ def install(call: Invocation, client: str, http: bool, hooks: bool, print_only: 
         return _shown(chosen, path, entry, hooked, _handler(call, chosen, entry))
     edited = [config_files.edit(path, add)]
     if hooked is not None:
-        entry = json.loads(edited[0].after or "{}")[chosen.key][NAME]
+        entry = config_files.parsed(edited[0].path, edited[0].after)[chosen.key][NAME]
         handler = _handler(call, chosen, entry)
         edited.append(
             config_files.edit(hooked, lambda held: hook_settings.add(client, held, handler))
         )
-    return _written(chosen, edited, f"restart: {chosen.after}")
+    note = f"restart: {chosen.after}"
+    if hooks:
+        note += "\nto have an engine that is always on: anamnesis service install"
+    if edited[0].changes and local.places(user.home, Path.cwd()):
+        note += "\nto bring in what other tools hold here: anamnesis import --found"
+    return _written(chosen, edited, note)
 
 
 @command("uninstall")
@@ -93,12 +99,12 @@ def uninstall(call: Invocation, client: str) -> Outcome:
         edited.append(config_files.edit(hooked, lambda held: hook_settings.remove(client, held)))
     done = _written(chosen, edited, "the memories were left as they are")
     for entry in gone:
-        _revoke(call.settings, entry)
+        _revoke(call.settings, chosen, entry)
     return done
 
 
 def installed(client: Client, user: User) -> dict[str, Any] | None:
-    """Our entry in the configuration of *client*; None when there is none.
+    """Our entry in the configuration of *client* (`clients.understood`); None when there is none.
 
     Raises InvalidInput or ReadOnly when the file cannot be read.
     """
@@ -110,7 +116,7 @@ def installed(client: Client, user: User) -> dict[str, Any] | None:
         found.extend([entry] if isinstance(entry, dict) else [])
 
     config_files.edit(path, look)
-    return found[0] if found else None
+    return clients.understood(client, found[0]) if found else None
 
 
 def deeplink(entry: Mapping[str, Any]) -> str:
@@ -124,44 +130,46 @@ def _entry(
 ) -> dict[str, Any]:
     """The entry for *client*; *secret* returns the token of one over HTTP."""
     if not http:
-        return clients.over_stdio(client, clients.program(sys.executable), _variables(call))
+        return clients.over_stdio(client, clients.program(sys.executable), variables(call))
     host = f"[{call.settings.host}]" if ":" in call.settings.host else call.settings.host
     url = f"http://{host}:{call.settings.port}/mcp"
     clients.over_http(client, url, _HIDDEN)  # raises before a token is made for nothing
     return clients.over_http(client, url, secret())
 
 
-def _token(settings: Settings, held: Mapping[str, Any] | None) -> str:
+def _token(settings: Settings, client: Client, held: Mapping[str, Any] | None) -> str:
     """The token of the entry *held*, if it is valid for this agent and team; else a new one."""
     from server.http.tokens import Tokens
 
-    tokens, secret = Tokens(settings.data_dir), _secret(held)
+    tokens, secret = Tokens(settings.data_dir), _secret(client, held)
     grant = tokens.find(secret)
     if grant is not None and (grant.agent, grant.team) == (settings.agent, settings.team):
         return secret
     return tokens.add(settings.agent, settings.team, ["read", "write"])
 
 
-def _revoke(settings: Settings, entry: Mapping[str, Any] | None) -> None:
+def _revoke(settings: Settings, client: Client, entry: Mapping[str, Any] | None) -> None:
     from server.http.tokens import Tokens
 
     tokens = Tokens(settings.data_dir)
-    grant = tokens.find(_secret(entry))
+    grant = tokens.find(_secret(client, entry))
     if grant is not None:
         tokens.revoke(grant.id)
 
 
-def _secret(entry: Mapping[str, Any] | None) -> str:
-    headers = entry.get("headers") if isinstance(entry, Mapping) else None
+def _secret(client: Client, entry: Mapping[str, Any] | None) -> str:
+    if not isinstance(entry, Mapping):
+        return ""
+    headers = clients.understood(client, entry).get("headers")
     held = headers.get("Authorization", "") if isinstance(headers, Mapping) else ""
     return str(held).removeprefix("Bearer ")
 
 
-def _variables(call: Invocation) -> dict[str, str]:
+def variables(call: Invocation) -> dict[str, str]:
     """The settings in force as variables: clients start servers without the shell's environment."""
     known = {_variable(name) for name in (*Settings.model_fields, "config")}
     found = {name: value for name, value in call.environment.items() if name in known}
-    found |= {_variable(name): str(call.flags[name]) for name in _PASSED_ON if call.flags.get(name)}
+    found |= {_variable(name): str(call.flags[name]) for name in PASSED_ON if call.flags.get(name)}
     for name in _PATHS & found.keys():  # a client starts us in a folder of its own
         found[name] = str(Path(found[name]).expanduser().absolute())
     return dict(sorted(found.items()))
@@ -183,21 +191,21 @@ def _section(content: dict[str, Any], client: Client, path: object) -> dict[str,
 
 def _handler(call: Invocation, client: Client, entry: Mapping[str, Any]) -> Handler:
     """How hooks call the server of *entry*: the program that finds it, and its URL."""
-    found = _variables(call)
-    flags = [(f"--{name.replace('_', '-')}", found.get(_variable(name), "")) for name in _PASSED_ON]
+    found = variables(call)
+    flags = [(f"--{name.replace('_', '-')}", found.get(_variable(name), "")) for name in PASSED_ON]
     given = [word for flag, value in flags if value for word in (flag, value)]
-    command = (*clients.program(sys.executable), "hook", *given)
+    command = (*clients.hook_program(sys.executable), *given)
     if "url" not in entry or client.name not in hook_settings.OVER_HTTP:
         return Handler(command)
     url = str(entry["url"]).removesuffix("/mcp") + hook_settings.PATH
-    return Handler(command, url, _secret(entry))
+    return Handler(command, url, _secret(client, entry))
 
 
 def _shown(
     client: Client, path: Path, entry: dict[str, Any], hooked: Path | None, handler: Handler
 ) -> Outcome:
     block = {client.key: {NAME: entry}}
-    lines = [f"{path}:", json.dumps(block, indent=2)]
+    lines = [f"{path}:", config_files.written_out(path, block)]
     data: dict[str, Any] = {"client": client.name, "file": str(path), "content": block}
     if hooked is not None:
         hooks: dict[str, Any] = {}

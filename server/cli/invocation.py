@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 import traceback
 from collections.abc import Mapping
 from functools import cached_property
@@ -31,9 +32,16 @@ _TALKATIVE = (
 class Invocation:
     """The flags that were given, the environment, and what follows from both."""
 
-    def __init__(self, flags: Mapping[str, Any] | None = None) -> None:
-        """*flags* are settings by field name, with `config` for the settings file."""
+    def __init__(
+        self, flags: Mapping[str, Any] | None = None, settings: config.Settings | None = None
+    ) -> None:
+        """*flags* are settings by field name, with `config` for the settings file.
+
+        *settings* are what they come to, where that is known.
+        """
         self.flags = dict(flags or {})
+        if settings is not None:
+            self.__dict__["settings"] = settings
         self.as_json = False
         self.environment = dict(os.environ)
 
@@ -59,9 +67,25 @@ def open_memory(settings: config.Settings) -> Memory:
     return Memory(settings)
 
 
-def report(problem: MemoryCoreError) -> int:
-    """Print *problem* on stderr; returns the exit code: 2 for wrong input, else 1."""
-    print(f"{PROGRAM}: {problem}", file=sys.stderr)
+def take_over(memory: Memory, settings: config.Settings, wait: float = 0.0) -> None:
+    """Capture what hooks have left for *memory*, in the background; wait *wait* seconds for it."""
+    from server.hooks import spool
+
+    if spool.waiting(str(settings.data_dir)):
+        from server.hooks.hooks import Hooks
+
+        drain = Hooks(memory, time.time).drain
+        drain.start()
+        drain.wait(wait)
+
+
+def environment() -> Mapping[str, str]:
+    """The environment of this process."""
+    return os.environ
+
+
+def exit_code(problem: MemoryCoreError) -> int:
+    """The exit code of *problem*: 2 for wrong input, else 1."""
     return 2 if isinstance(problem, InvalidInput) and not isinstance(problem, TooLarge) else 1
 
 

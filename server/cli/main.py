@@ -5,21 +5,36 @@ Exit codes: 0 done, 1 a problem, 2 wrong usage. Data goes to stdout, everything 
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 from collections.abc import Sequence
 from typing import Literal, NoReturn
 
 import click
 
-from memory_core.errors import MemoryCoreError
 from server import __version__
-from server.cli import admin, capture, commands, doctor, evaluate, import_export, install, review
+from server.cli import (
+    admin,
+    capture,
+    chat,
+    commands,
+    doctor,
+    evaluate,
+    import_export,
+    install,
+    letters,
+    look,
+    proxy,
+    review,
+    running,
+    service,
+    ui,
+)
 from server.cli.console import Outcome
 from server.cli.demo import demo
+from server.cli.engine import engine
 from server.cli.grammar import SectionedGroup, command, setting
-from server.cli.invocation import PROGRAM, Invocation, report
+from server.cli.invocation import PROGRAM, Invocation
+from server.cli.printed import Printed
 from server.cli.serve import serve_http, serve_stdio
 
 
@@ -40,17 +55,19 @@ from server.cli.serve import serve_http, serve_stdio
     metavar="NAME",
     help="A further host name under which clients reach this server; repeatable.",
 )
+@click.option("--compat", is_flag=True, help="Answer the paths of earlier memory servers too.")
 @click.pass_obj
 def serve(
     call: Invocation,
     transport: Literal["stdio", "http"],
     no_token: bool,
     allow_host: Sequence[str],
+    compat: bool,
 ) -> NoReturn:
     """Serve MCP over stdio or HTTP."""
     if transport == "stdio":
-        serve_stdio(call)
-    serve_http(call, with_tokens=not no_token, allowed_hosts=allow_host)
+        sys.exit(serve_stdio(call))
+    serve_http(call, with_tokens=not no_token, allowed_hosts=allow_host, compat=compat)
 
 
 @command("hook", json=False)
@@ -75,6 +92,19 @@ SECTIONS = {
         demo,
         import_export.export,
     ),
+    "Look and put right": (
+        ui.ui,
+        chat.chat,
+        look.list_,
+        look.show,
+        look.edit,
+        look.pin,
+        look.tag,
+        look.retire,
+        look.topics,
+        look.people_,
+        look.sessions,
+    ),
     "More on memories": (
         commands.history,
         review.review,
@@ -83,10 +113,20 @@ SECTIONS = {
         capture.observe,
         capture.seed,
         import_export.import_,
+        import_export.sync,
         admin.clear,
     ),
     "Backup and repair": (admin.backup, admin.restore, admin.salvage, commands.reembed),
-    "Set-up and access": (admin.setup, admin.token, install.uninstall, hook),
+    "Set-up and access": (
+        admin.setup,
+        admin.token,
+        install.uninstall,
+        hook,
+        proxy.proxy,
+        engine,
+        service.group,
+    ),
+    "Hooks": (capture.pause_hooks, capture.resume_hooks),
     "Measurement": (evaluate.evaluate,),
 }
 
@@ -105,41 +145,14 @@ def program() -> None:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command line *words* (default: this process's); returns the exit code."""
-    call = Invocation()
     try:
-        outcome = run(sys.argv[1:] if words is None else words, call)
-        return _print(outcome, as_json=call.as_json)
-    except click.exceptions.Exit as end:  # --help and --version
-        return end.exit_code
-    except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else PROGRAM
-        print(f"{where}: {error.format_message()} (see {where} --help)", file=sys.stderr)
-        return 2
-    except MemoryCoreError as problem:
-        return report(problem)
-    except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
+        letters.prepare()
+        given = [*map(letters.typed, sys.argv[1:] if words is None else words)]
+        return running.printed(program, given, Invocation()).show()
     except KeyboardInterrupt:
-        print(f"{PROGRAM}: interrupted", file=sys.stderr)
-        return 130
+        return Printed("", f"{PROGRAM}: interrupted\n", 130).show()
 
 
 def run(words: Sequence[str], call: Invocation) -> Outcome:
-    """Run the command line *words*; its flags and wishes are in *call* afterwards.
-
-    Raises click.UsageError for a wrong command line, click's Exit after help, MemoryCoreError.
-    """
-    with program.make_context(PROGRAM, list(words), obj=call) as context:
-        outcome: Outcome = program.invoke(context)
-    return outcome
-
-
-def _print(outcome: Outcome, *, as_json: bool) -> int:
-    """Print the data of *outcome* as JSON, or its text; returns its exit code."""
-    if as_json:
-        print(json.dumps(outcome.data, ensure_ascii=False, indent=2))
-    elif outcome.text:
-        print(outcome.text)
-    sys.stdout.flush()
-    return outcome.code
+    """Run the command line *words*; see running.run."""
+    return running.run(program, words, call)

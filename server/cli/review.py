@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,9 @@ import click
 
 from memory_core.errors import InvalidInput
 from memory_core.records import DoubtfulPair, Identity
-from server.cli import console
+from server.cli import console, people
 from server.cli.console import Outcome
-from server.cli.grammar import command, with_memory
-from server.cli.invocation import Invocation
+from server.cli.grammar import command, on_a_terminal, with_memory
 from server.protocol import structure
 
 if TYPE_CHECKING:
@@ -48,13 +46,7 @@ def review(memory: Memory, who: Identity, older: str, newer: str, decide: str | 
             )
         decided = _decide(memory, who, older, newer, decide)
         return Outcome(decided, decided["done"])
-    return _ask(memory, who) if _on_a_terminal() else _listing(memory.doubts(who))
-
-
-def _on_a_terminal() -> bool:
-    call = click.get_current_context().find_object(Invocation)
-    as_json = call is not None and call.as_json
-    return not as_json and sys.stdin.isatty() and sys.stdout.isatty()
+    return _ask(memory, who) if on_a_terminal() else _listing(memory.doubts(who))
 
 
 def _listing(pairs: Sequence[DoubtfulPair]) -> Outcome:
@@ -69,12 +61,13 @@ _COLUMNS = ("", "", "when", "speaker", "memory")
 
 
 def _rows(number: str, pair: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The older memory, and the newer one with the reason."""
+    """The older memory with the part that is in doubt, and the newer one with the reason."""
+    part = f"\nin doubt: {pair['part']}" if pair.get("part") else ""
     reason = f"\nbecause: {pair['reason']}" if pair.get("reason") else ""
     return [
         (label, name, each.get("when", "")[:10], each.get("speaker", ""), f"{text}\n{each['id']}")
         for label, name, each, text in (
-            (number, "older", pair["older"], pair["older"]["text"]),
+            (number, "older", pair["older"], pair["older"]["text"] + part),
             ("", "newer", pair["newer"], pair["newer"]["text"] + reason),
         )
     ]
@@ -85,7 +78,7 @@ def _ask(memory: Memory, who: Identity) -> Outcome:
     decided: list[dict[str, str]] = []
     asked: list[tuple[str, str]] = []
     while pair := _next(memory, who, asked):
-        shown = structure.doubtful_pairs([pair], time.time())[0]
+        shown = people.abridged(memory, who, structure.doubtful_pairs([pair], time.time())[0])
         asked.append((pair.older.id, pair.newer.id))
         click.echo(console.table(_COLUMNS, _rows(str(len(asked)), shown)), err=True)
         key = _key()

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
 import tempfile
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from memory_core.errors import InvalidInput, ReadOnly
+from server.clients import commented_json
 
 BACKUP = ".anamnesis-backup"
 """Suffix of the copy of a file as it was before the last change."""
+
+TOML = ".toml"
+"""The suffix of files that are not JSON."""
 
 _INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 
@@ -35,21 +41,87 @@ class Edited:
 
 
 def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> Edited:
-    """Apply *change* to the JSON object in *path*; returns both texts and writes nothing.
+    """Apply *change* to the object in *path*; returns both texts and writes nothing.
 
-    Order, indentation and the last newline are kept. Raises InvalidInput when the file is no JSON
-    object, for example one with comments, and ReadOnly when it cannot be read.
+    The file is TOML by its name, else JSON with or without comments. Order, comments, indentation
+    and the last newline are kept. Raises InvalidInput when the file cannot be understood, and
+    ReadOnly when it cannot be read.
     """
     before = _read(path)
-    content = _parsed(path, before)
-    held = json.dumps(content)
+    content = parsed(path, before)
+    held = copy.deepcopy(content)
     change(content)
-    if json.dumps(content) == held:
+    if content == held:
         return Edited(path, before, before)
-    indent = _INDENT.search(before or "")
-    text = json.dumps(content, indent=indent[1] if indent else 2, ensure_ascii=False)
-    newline = "" if before and not before.endswith("\n") else "\n"
-    return Edited(path, before, text + newline)
+    if not before or not before.strip():
+        return Edited(path, before, written_out(path, content) + "\n")
+    if path.suffix == TOML:
+        return Edited(path, before, _changed_toml(before, content))
+    if _is_plain(before):
+        indent = _INDENT.search(before)
+        text = json.dumps(content, indent=indent[1] if indent else 2, ensure_ascii=False)
+        return Edited(path, before, text + ("\n" if before.endswith("\n") else ""))
+    return Edited(path, before, commented_json.changed(before, content))
+
+
+def written_out(path: Path, content: dict[str, Any]) -> str:
+    """The text of *content* in the form of the file *path*, without a last newline."""
+    if path.suffix == TOML:
+        return _changed_toml("", content).rstrip()
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def parsed(path: Path, text: str | None) -> dict[str, Any]:
+    """The object that *text*, the file *path*, holds; empty for no text. Raises InvalidInput."""
+    if text is None or not text.strip():
+        return {}
+    kind = "TOML" if path.suffix == TOML else "JSON"
+    try:
+        content = tomllib.loads(text) if kind == "TOML" else commented_json.parsed(text)
+    except ValueError as problem:
+        raise InvalidInput(
+            f"{path} is not {kind} ({problem}); it was left as it is",
+            "use --print and paste what is shown, or repair the file",
+        ) from None
+    if not isinstance(content, dict):
+        raise InvalidInput(f"{path} holds no JSON object", "use --print and paste what is shown")
+    return content
+
+
+def _changed_toml(before: str, content: dict[str, Any]) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(before)
+    _merge(document, content)
+    return tomlkit.dumps(document)
+
+
+def _is_plain(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _merge(table: MutableMapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Make *table* hold what *wanted* holds; what is equal already keeps its text."""
+    import tomlkit
+
+    for name in [name for name in table if name not in wanted]:
+        del table[name]
+    for name, value in wanted.items():
+        held = table.get(name)
+        if isinstance(value, Mapping):
+            if not isinstance(held, MutableMapping):
+                table[name] = tomlkit.table(is_super_table=not _has_plain(value))
+            _merge(table[name], value)
+        elif held != value:
+            table[name] = value
+
+
+def _has_plain(values: Mapping[str, Any]) -> bool:
+    return any(not isinstance(value, Mapping) for value in values.values())
 
 
 def write(edited: Edited) -> Path | None:
@@ -99,18 +171,3 @@ def _read(path: Path) -> str | None:
         raise ReadOnly(
             f"{path} cannot be read ({problem})", "use --print and paste what is shown"
         ) from None
-
-
-def _parsed(path: Path, text: str | None) -> dict[str, Any]:
-    if text is None or not text.strip():
-        return {}
-    try:
-        content = json.loads(text)
-    except ValueError as problem:
-        raise InvalidInput(
-            f"{path} is not plain JSON ({problem}); it was left as it is",
-            "use --print and paste what is shown, or take comments out of the file",
-        ) from None
-    if not isinstance(content, dict):
-        raise InvalidInput(f"{path} holds no JSON object", "use --print and paste what is shown")
-    return content

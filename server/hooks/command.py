@@ -4,36 +4,43 @@ It prints only an answer, ends with 0 whatever fails (2 would block the prompt),
 It imports next to nothing unless no server runs and it must do the work itself.
 """
 
-# ruff: noqa: PTH111, PTH118, PTH123
+# ruff: noqa: PTH110, PTH118
 from __future__ import annotations
 
 import _thread
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import time
 
-from server.hooks import client
+from server.engine import plain, wanted
+from server.hooks import client, pause, payload, spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, NoReturn
 
 PREFIX = "ANAMNESIS_"
+EVENTS = frozenset((*payload.CAPTURED, *payload.ANSWERED, *payload.ENDS))
 NAMES = ("data_dir", "agent", "team", "config")
 MOST_BYTES = 4_000_000
-"""Longest payload; a longer one is read to its end and ignored."""
+"""Longest payload; a longer one is read to its end and counted as dropped."""
+SENT_CHARS = 4_000
+"""Of each text that waits in the spool: more than a query may have."""
 SECONDS = 8.0
 """After which the process ends, whatever it waits for; clients wait settings.SECONDS."""
 DETACHED_SECONDS = 60.0
-"""The same for the detached process that summarises a session that has ended."""
-ENDS = ("SessionEnd", "sessionEnd")
+"""The same for the detached process that takes over what nobody waits for."""
 
 
-def hook(argv: Sequence[str]) -> NoReturn:
-    """Run with the flags *argv* (--data-dir, --agent, --team, --config) and end the process."""
+def hook(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run with the flags *argv* (--data-dir, --agent, --team, --config) and end the process.
+
+    Without *argv* they are those of this process.
+    """
     try:
         _thread.start_new_thread(_end_in_time, (SECONDS,))
-        answer(_flags(argv), detached)
+        answer(_flags(sys.argv[1:] if argv is None else argv), detached)
     finally:
         os._exit(0)  # an orderly exit would abort threads that are loading a model
 
@@ -41,8 +48,9 @@ def hook(argv: Sequence[str]) -> NoReturn:
 def detached() -> bool:
     """Fork; True in the child, which has no terminal, pipes or session of the client.
 
-    At the end of a session Claude Code kills a plugin's hook after 1.5 seconds, which is too short
-    for its summary. Without fork, as on Windows, nothing is detached and the result is True.
+    The client would wait for the memory to open, or end before it does: Claude Code kills a hook in
+    the background when `claude -p` ends, and at the end of a session after 1.5 seconds. Without
+    fork, as on Windows, nothing is detached and the result is True.
     """
     if not hasattr(os, "fork"):
         return True
@@ -59,14 +67,20 @@ def detached() -> bool:
 def answer(flags: Mapping[str, str], detached: Callable[[], bool] = lambda: True) -> int:
     """Answer the payload on stdin with *flags* by name; always 0, and no output for a failure.
 
-    *detached* returns whether this process summarises the session that has ended.
+    *detached* returns whether this process does the work that nobody waits for.
     """
     try:
-        flags = {**_from_file(flags), **flags}
-        who = _setting(flags, "agent") or "me", _setting(flags, "team")
-        payload = _with_last_turn(_payload())
+        asked = wanted.find(flags, os.environ)
+        told = _told(asked.folder)
+        if told is None:
+            return 0
+        answered = told["hook_event_name"] in payload.ANSWERED
         output = client.run(
-            _folder(flags), who, payload, lambda given: _answered_here(flags, given, detached)
+            asked,
+            _kept(asked.folder, (asked.agent, asked.team), told),
+            forwarded=_forwarded,
+            start=lambda: answered or detached(),
+            otherwise=lambda given: _answered_here(flags, given),
         )
         if output:
             sys.stdout.buffer.write(output.encode("utf-8") + b"\n")
@@ -76,29 +90,59 @@ def answer(flags: Mapping[str, str], detached: Callable[[], bool] = lambda: True
     return 0
 
 
-def _end_in_time(seconds: float) -> None:
-    import time
+def _told(folder: str) -> dict[str, Any] | None:
+    """What the client reports, without what is private; None where nothing is to be done.
 
+    That is so when the hooks are off or paused, for an ignored project and for an odd payload.
+    """
+    raw = _payload(folder)
+    if os.environ.get(f"{PREFIX}HOOKS", "").strip().lower() == "off":
+        return None
+    try:
+        told = plain.loads(_with_last_turn(raw))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(told, dict) or told.get("hook_event_name") not in EVENTS:
+        return None
+    place = payload.folder(told)
+    if payload.ignored(place) or pause.until(folder, time.time()) is not None:
+        return None
+    return {**payload.without_private(told), "project": payload.repository(place)}
+
+
+def _kept(folder: str, who: tuple[str, str], told: dict[str, Any]) -> dict[str, Any]:
+    """What is sent of *told*: its words wait in the spool, where they can be written."""
+    if not any(payload.said(told)):
+        return told
+    try:
+        spool.put(folder, *who, told, time.time())
+    except OSError:
+        return told
+    return {**payload.shortened(told, SENT_CHARS), "spooled": True}
+
+
+def _end_in_time(seconds: float) -> None:
     time.sleep(seconds)
     os._exit(0)
 
 
-def _payload() -> bytes:
-    payload = sys.stdin.buffer.read(MOST_BYTES + 1)
-    if len(payload) <= MOST_BYTES:
-        return payload
+def _payload(folder: str) -> bytes:
+    found = sys.stdin.buffer.read(MOST_BYTES + 1)
+    if len(found) <= MOST_BYTES:
+        return found
+    spool.drop(folder)
     while sys.stdin.buffer.read(1 << 20):
         pass  # a closed pipe would be an error for the client
     return b""
 
 
-def _with_last_turn(payload: bytes) -> bytes:
-    """*payload*, at a PreCompact with the assistant's last message."""
-    if b'"PreCompact"' not in payload:
-        return payload
+def _with_last_turn(raw: bytes) -> bytes:
+    """The payload *raw*, at a PreCompact with the assistant's last message."""
+    if b'"PreCompact"' not in raw:
+        return raw
     from server.hooks import transcript
 
-    return transcript.with_last_turn(payload)
+    return transcript.with_last_turn(raw)
 
 
 def _flags(argv: Sequence[str]) -> dict[str, str]:
@@ -113,43 +157,18 @@ def _flags(argv: Sequence[str]) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def _from_file(flags: Mapping[str, str]) -> dict[str, str]:
-    """The settings of the file, if one is named, that neither flag nor environment sets."""
-    named = _setting(flags, "config")
-    if not named:
-        return {}
-    import tomllib
+def _forwarded(asked: wanted.WantedEngine, given: Mapping[str, Any]) -> str | None:
+    """What a server over HTTP answers; None without one."""
+    if not os.path.exists(os.path.join(asked.folder, client.ADDRESS)):
+        return None
+    from server.hooks import forwarding
 
-    with open(os.path.expanduser(named), "rb") as stream:
-        found = tomllib.load(stream)
-    here = {name: found[name] for name in NAMES if name in found}
-    return {name: str(value) for name, value in here.items() if not _setting(flags, name)}
+    told = plain.dumps(given).encode("utf-8", "replace")
+    return forwarding.forwarded(asked.folder, (asked.agent, asked.team), told)
 
 
-def _folder(flags: Mapping[str, str]) -> str:
-    """The data directory, as memory_core.config finds it but without its libraries."""
-    if named := _setting(flags, "data_dir"):
-        return os.path.expanduser(named)
-    if sys.platform == "linux":  # the same result as platformdirs in a twentieth of the time
-        shared = os.environ.get("XDG_DATA_HOME", "").strip()
-        return os.path.join(shared or os.path.expanduser("~/.local/share"), "anamnesis")
-    from platformdirs import user_data_dir
-
-    return user_data_dir("anamnesis", appauthor=False)
-
-
-def _setting(flags: Mapping[str, str], name: str) -> str:
-    return flags.get(name) or os.environ.get(f"{PREFIX}{name.upper()}", "")
-
-
-def _answered_here(
-    flags: Mapping[str, str], payload: Mapping[str, Any], detached: Callable[[], bool]
-) -> dict[str, Any]:
-    """The answer of a memory in this process. It does not wait for a model: recall is lexical."""
-    if payload.get("hook_event_name") in ENDS and not detached():
-        return {}
-    import time
-
+def _answered_here(flags: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer of a memory in this process."""
     from memory_core import config
     from memory_core.memory import Memory
     from memory_core.records import Identity
@@ -158,4 +177,4 @@ def _answered_here(
     settings = config.load(os.environ, flags)
     who = Identity(settings.agent, settings.team)
     with Memory(settings) as memory:
-        return silently(lambda: Hooks(memory, time.time, ends_with_it=True).answer(who, payload))
+        return silently(lambda: Hooks(memory, time.time, ends_with_it=True).answer(who, given))

@@ -7,17 +7,21 @@ hook must never block its client: a failure is logged and the answer is empty.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from memory_core.errors import MemoryCoreError
-from memory_core.recall.request import RecallRequest
+from memory_core.errors import InvalidInput, MemoryCoreError, ScopeDenied, abandoned
 from memory_core.records import Identity, Recollection
 from memory_core.remember.request import ConversationTurn
 from memory_core.text import secrets
-from memory_core.validation import QUERY_CHARS
+from server.hooks import pause
+from server.hooks.briefing import briefing
+from server.hooks.draining import Drain
+from server.hooks.payload import ANSWERED, ENDS, TAG, folder, said, tag, without_private
+from server.hooks.payload import session as session_of
+from server.hooks.reminder import HITS, Told, remind
 from server.protocol import rendering, structure
 
 if TYPE_CHECKING:
@@ -25,16 +29,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+MOST_PARTS = 3
+"""Memories that one text is captured as, at most (roughly: they end with a line)."""
+PROMPT_CHARS = 1_200
+"""Characters that are told at a prompt, at most."""
 MOST_CHARS = 8_000
-"""Characters of the context; clients cut off what is over 10,000."""
-HITS = 5
-BRIEFED = 8
-TAG = "project:"
 
-_TOKENS = 1_600
-_SURE = ("high", "moderate")
-_LOOKED_AT = 200
-_TAG_CHARS = 100
+FORGETTING = (*ENDS, "PostCompact")
+"""Events after which a conversation no longer holds what it was told."""
 
 Answer = dict[str, Any]
 
@@ -52,30 +54,56 @@ class Hooks:
         self._memory = memory
         self._ends_with_it = ends_with_it
         self._clock = clock
+        self._told = Told()
+        self._drain: Drain | None = None
         self._events: dict[str, Callable[[Identity, Mapping[str, Any]], Answer]] = {
             "SessionStart": self._session_start,
             "UserPromptSubmit": self._prompt,
-            "Stop": self._capturing(("assistant", "last_assistant_message")),
-            "PreCompact": self._capturing(
-                ("assistant", "last_assistant_message"), ("user", "custom_instructions")
-            ),
-            "PostCompact": self._capturing(("assistant", "compact_summary")),
-            "SessionEnd": self._session_end,
+            "Stop": _nothing,
+            "PreCompact": _nothing,
+            "PostCompact": _nothing,
+            "SessionEnd": _nothing,
             "sessionStart": self._cursor_session_start,
-            "beforeSubmitPrompt": self._cursor_prompt,
-            "afterAgentResponse": self._capturing(("assistant", "text")),
-            "sessionEnd": self._session_end,
+            "beforeSubmitPrompt": _go_on,
+            "afterAgentResponse": _nothing,
+            "sessionEnd": _nothing,
         }
 
     def answer(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         """The JSON answer to *payload*; {} without context and for unknown events.
 
-        Raises what the memory raises.
+        Its words are captured: from the spool when the payload says that it is `spooled` there,
+        else here. Raises what the memory raises.
         """
-        event = self._events.get(str(payload.get("hook_event_name", "")))
-        return event(who, payload) if event is not None else {}
+        name = str(payload.get("hook_event_name", ""))
+        event = self._events.get(name)
+        if event is None:
+            return {}
+        if pause.until(str(self._memory.settings.data_dir), self._clock()) is not None:
+            return _go_on(who, payload) if event is _go_on else {}
+        payload = without_private(payload)
+        abandoned.set(None)  # what was said is kept, also when nobody waits for the answer
+        answer = event(who, payload)
+        if not payload.get("spooled"):
+            self._capture(who, payload)
+        elif name in ANSWERED and not self._ends_with_it:
+            self.drain.start()
+        else:
+            self.drain.run()
+        if name in FORGETTING or payload.get("source") in ("clear", "compact"):
+            self._told.forget(who, session_of(payload))
+        if name in ENDS and (session := session_of(payload)):
+            self._memory.end_session(who, session, wait=self._ends_with_it)
+        return answer
 
-    # Claude Code
+    @property
+    def drain(self) -> Drain:
+        """What takes over the spool of the memory's data directory."""
+        if self._drain is None:
+            self._drain = Drain(self._memory.settings.data_dir, self._keep)
+        return self._drain
+
+    # What is told
 
     def _session_start(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         return _context("SessionStart", self._briefing(who, payload))
@@ -83,114 +111,107 @@ class Hooks:
     def _prompt(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
         prompt = payload.get("prompt")
         context = self._recalled(who, prompt, payload) if _has_text(prompt) else ""
-        self._capture(who, "user", prompt, payload)
         return _context("UserPromptSubmit", context)
 
-    def _capturing(
-        self, *fields: tuple[str, str]
-    ) -> Callable[[Identity, Mapping[str, Any]], Answer]:
-        """A function that captures each of the *fields* (role, name) and answers nothing."""
-
-        def capture(who: Identity, payload: Mapping[str, Any]) -> Answer:
-            for role, field in fields:
-                self._capture(who, role, payload.get(field), payload)
-            return {}
-
-        return capture
-
-    def _session_end(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
-        if session := _session(payload):
-            self._memory.end_session(who, session, wait=self._ends_with_it)
-        return {}
-
-    # Cursor, which accepts context only at the start of a session
-
     def _cursor_session_start(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
+        """Cursor accepts context only at the start of a session."""
         context = self._briefing(who, payload)
         return {"additional_context": context} if context else {}
 
-    def _cursor_prompt(self, who: Identity, payload: Mapping[str, Any]) -> Answer:
-        self._capture(who, "user", payload.get("prompt"), payload)
-        return {"continue": True}
+    # What is captured
 
-    # Both
-
-    def _capture(self, who: Identity, role: str, text: object, payload: Mapping[str, Any]) -> None:
-        """Store a turn if it passes the relevance gate.
-
-        A turn that cannot be stored (a full disk, a refused secret) does not fail the answer.
-        """
-        if not _has_text(text):
-            return
-        tags = [tag] if (tag := project_tag(payload)) else []
+    def _capture(self, who: Identity, payload: Mapping[str, Any]) -> None:
+        """Capture the words of *payload*; what cannot be stored does not fail the answer."""
         try:
-            for place, part in enumerate(self._parts(text)):
+            self._keep(who, payload, self._clock())
+        except MemoryCoreError as problem:
+            log.warning("a hook stored nothing: %s", type(problem).__name__)
+
+    def _keep(self, who: Identity, payload: Mapping[str, Any], at: float) -> None:
+        """Capture the words of *payload*, said at epoch seconds *at*.
+
+        Raises Busy or a StorageError when that is not possible now; what is refused for good, such
+        as a secret, is left out.
+        """
+        tags = [found] if (found := self._project(who, payload)) else []
+        for role, words in said(without_private(payload)):
+            for place, part in enumerate(self._parts(words)):
                 turn = ConversationTurn(
                     role,
                     part,
-                    session=_session(payload),
+                    at,
+                    session_of(payload),
                     tags=tags,
                     trust="quoted" if place and role == "user" else "",  # so much is pasted
                     client="hook",
                 )
-                self._memory.observe(who, turn)
-        except MemoryCoreError as problem:
-            log.warning("a hook stored nothing: %s", type(problem).__name__)
+                try:
+                    self._memory.observe(who, turn)
+                except (InvalidInput, ScopeDenied) as problem:
+                    log.warning("a hook stored nothing: %s", type(problem).__name__)
+
+    def _project(self, who: Identity, payload: Mapping[str, Any]) -> str:
+        """The tag of the project: the one that the client's machine names, else by its path alone.
+
+        Of a path the innermost folder counts that is a known project, else the last folder.
+        """
+        if "project" in payload or not (place := folder(payload)):
+            return tag(payload)
+        names = [name for name in re.split(r"[/\\\\]+", place) if name.strip(" .:")]
+        known = set(self._memory.names(who, "tags"))
+        for name in reversed(names):
+            if (found := tag({"project": name})) in known:
+                return found
+        return tag({"project": names[-1]}) if names else ""
 
     def _parts(self, text: str) -> list[str]:
-        """*text* in pieces of at most the length of a memory, its secrets masked before the cut."""
+        """*text* in pieces of at most the length of a memory, its secrets masked before the cut.
+
+        Of a text of more than MOST_PARTS pieces the first ones and the last one: people write what
+        they want before or after what they paste.
+        """
         limits = self._memory.settings.limits
-        if len(text) <= limits.text_chars:
+        most = limits.text_chars
+        if len(text) <= most:
             return [text]
-        masked, kinds = secrets.mask(text)
+        if len(text) > MOST_PARTS * most:
+            text = f"{text[: (MOST_PARTS - 1) * most]}\n{text[-most + 1 :]}"
+        masked, kinds = secrets.mask(text, personal_too=limits.secrets != "mask_keys_only")
         if kinds and limits.secrets == "refuse":
             return []
-        return list(parts(masked, limits.text_chars))
+        return list(parts(masked, most))
 
     def _recalled(self, who: Identity, prompt: str, payload: Mapping[str, Any]) -> str:
-        """Memories of other sessions for *prompt*, other projects' last; "" below moderate."""
-        query = prompt[:QUERY_CHARS]
-        found = self._memory.recall(
-            who, RecallRequest(query, k=3 * HITS, session=_session(payload), elsewhere=True)
-        )
-        if not found.found or found.feeling not in _SURE:
+        """What is worth saying about *prompt*, other projects' last; mostly ""."""
+        session = session_of(payload)
+        found = remind(self._memory, who, prompt, session, self._told.of(who, session))
+        if found is None:
             return ""
-        tag = project_tag(payload)
-        hits = sorted(found.hits, key=lambda hit: _of_other_project(hit.memory.tags, tag))
-        return self._fenced(replace(found, hits=tuple(hits), recent=()), HITS)
+        mine = self._project(who, payload)
+        hits = sorted(found.hits, key=lambda hit: _of_other_project(hit.memory.tags, mine))[:HITS]
+        text, count = self._fenced(replace(found, hits=tuple(hits)), PROMPT_CHARS)
+        self._told.note(who, session, [hit.memory.id for hit in hits[:count]])
+        return text
 
     def _briefing(self, who: Identity, payload: Mapping[str, Any]) -> str:
-        """The most important of the newest memories, those of the project before general ones."""
-        tag, weightiest = project_tag(payload), self._memory.weightiest
-        own = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, tag=tag) if tag else []
-        others = weightiest(who, limit=BRIEFED, among=_LOOKED_AT, but=TAG)
-        chosen = [*own, *others][:BRIEFED]
-        by_time = sorted(chosen, key=lambda record: record.occurred_at)
-        doubted = self._memory.doubted(who, [record.id for record in by_time])
-        return self._fenced(structure.unranked(by_time, doubted), BRIEFED)
+        mine, session = self._project(who, payload), session_of(payload)
+        text, ids = briefing(self._memory, who, mine, session, self._clock())
+        self._memory.shown(who, ids)
+        self._told.note(who, session, ids)
+        return text
 
-    def _fenced(self, found: Recollection, most: int) -> str:
-        """*found* as fenced text of at most MOST_CHARS characters, with as many hits as fit."""
-        for count in range(min(most, len(found.hits)), 0, -1):
+    def _fenced(self, found: Recollection, most: int) -> tuple[str, int]:
+        """*found* as fenced text of at most *most* characters, and how many hits it holds.
+
+        As many as fit; a single one is clipped.
+        """
+        for count in range(len(found.hits), 0, -1):
             fewer = replace(found, hits=found.hits[:count])
-            text = rendering.recall(structure.recollection(fewer, self._clock(), _TOKENS))
-            if len(text) <= MOST_CHARS:
-                return text
-        return ""
-
-
-def project_tag(payload: Mapping[str, Any]) -> str:
-    """The tag of the session's project, named after the folder of its repository; or ""."""
-    roots = payload.get("workspace_roots") or ()
-    place = payload.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
-    if not isinstance(place, str) or not place:
-        return ""
-    folder = Path(place)
-    for each in (folder, *folder.parents):
-        if each.name and (each / ".git").exists():
-            name = "".join(char for char in each.name if char.isprintable())
-            return f"{TAG}{name}"[:_TAG_CHARS].strip()
-    return ""
+            for tokens in (most, most // 4, most // 5, most // 8)[: 4 if count == 1 else 1]:
+                text = rendering.recall(structure.recollection(fewer, self._clock(), tokens))
+                if len(text) <= most:
+                    return text, count
+        return "", 0
 
 
 def parts(text: str, most: int) -> Iterator[str]:
@@ -215,6 +236,15 @@ def silently(answer: Callable[[], Answer]) -> Answer:
         return {}
 
 
+def _nothing(_: Identity, __: Mapping[str, Any]) -> Answer:
+    return {}
+
+
+def _go_on(_: Identity, __: Mapping[str, Any]) -> Answer:
+    """Cursor sends the prompt when it is told to."""
+    return {"continue": True}
+
+
 def _context(event: str, text: str) -> Answer:
     if not text:
         return {}
@@ -223,10 +253,6 @@ def _context(event: str, text: str) -> Answer:
 
 def _has_text(text: object) -> TypeGuard[str]:
     return isinstance(text, str) and bool(text.strip())
-
-
-def _session(payload: Mapping[str, Any]) -> str:
-    return str(payload.get("session_id") or payload.get("conversation_id") or "")
 
 
 def _of_project(tags: tuple[str, ...]) -> bool:

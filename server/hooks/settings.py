@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.errors import InvalidInput
-from server.clients.clients import User
+from server.clients.clients import HOOK, User
 
 CLIENTS = ("claude-code", "cursor")
 """The clients that have hooks."""
@@ -25,10 +25,11 @@ PATH = "/hook"
 SECONDS = 10
 """How long the client waits for a hook."""
 
-_IN_BACKGROUND = ("Stop", "PreCompact", "PostCompact")
-"""Events whose hook runs in the background; at SessionEnd the client ends those still running."""
+_IN_BACKGROUND = ("PreCompact", "PostCompact")
+"""Events whose hook runs in the background. Stop is not among them: `claude -p` ends after it, and
+kills what still runs in the background then. Its hook only writes a file before it returns."""
 _COMMAND_ONLY = ("SessionStart",)
-_EVENTS = ("SessionStart", "UserPromptSubmit", *_IN_BACKGROUND, "SessionEnd")
+_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", *_IN_BACKGROUND, "SessionEnd")
 _CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "sessionEnd")
 
 
@@ -108,7 +109,7 @@ def _ours(handler: Any) -> bool:
         return True
     words = [*_words(str(handler.get("command", ""))), *map(str, handler.get("args") or ())]
     named = any("anamnesis" in Path(word).name or word == "server" for word in words)
-    return named and "hook" in words
+    return HOOK in words or (named and "hook" in words)
 
 
 def _line(words: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""HTTP/1.1 with a cap on connections and deadlines for receiving a request.
+"""HTTP/1.1 with caps on connections and deadlines for receiving a request.
 
 uvicorn has neither, so this subclasses its protocol, which is not part of uvicorn's public API; no
 other module may touch it. tests/server/test_private_parts.py fails first when a new version of
@@ -14,7 +14,10 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 CONNECTIONS = 256
-"""Open connections, streams included; one more gets 503 and is closed."""
+"""Open connections, streams included. For one more the one that is idle longest is closed; when
+none is idle, the new one gets 503."""
+HALF_OPEN = 32
+"""Connections of an address whose request has not come as a whole; of more the oldest is closed."""
 HEADER_SECONDS = 10.0
 """From the connection, or a request's first byte, to the end of its headers; then 408."""
 BODY_SECONDS = 20.0
@@ -22,7 +25,7 @@ BODY_SECONDS = 20.0
 
 
 class BoundedProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 with a cap on connections and deadlines for receiving a request."""
+    """uvicorn's HTTP/1.1 with caps on connections and deadlines for receiving a request."""
 
     _deadline: asyncio.TimerHandle | None = None
     _awaited: Any = None
@@ -30,10 +33,11 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection, or answer 503 above CONNECTIONS."""
         super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS:
+        if len(self.connections) > CONNECTIONS and not self._close_idle():
             self._refuse(b"503 Service Unavailable")
             return
         self._await(h11.IDLE, HEADER_SECONDS)
+        self._bound_half_open()
 
     def data_received(self, data: bytes) -> None:
         """Parse *data*, then set the deadline for what must come next."""
@@ -53,6 +57,42 @@ class BoundedProtocol(H11Protocol):
         self._await(None, 0)
         super().connection_lost(exc)
 
+    def _close_idle(self) -> bool:
+        """Close the connection that has been idle longest since its last answer; False for none.
+
+        HTTP lets a server close a connection between two requests at any time.
+        """
+        idle = [
+            each
+            for each in self.connections
+            if isinstance(each, BoundedProtocol)
+            and each.timeout_keep_alive_task is not None
+            and not each.transport.is_closing()
+        ]
+        if not idle:
+            return False
+        min(idle, key=_idle_until).transport.close()
+        return True
+
+    def _bound_half_open(self) -> None:
+        """Close the oldest connection of this address that waits, when too many do.
+
+        Requests come within milliseconds, so the oldest is one that sends nothing; and a new
+        client of the address is not kept waiting for its deadline.
+        """
+        address = self.client and self.client[0]
+        waiting = [
+            each
+            for each in self.connections
+            if isinstance(each, BoundedProtocol)
+            and each._deadline is not None
+            and each.client
+            and each.client[0] == address
+        ]
+        if len(waiting) > HALF_OPEN:
+            oldest = min(waiting, key=lambda each: each._deadline.when() if each._deadline else 0)
+            oldest._refuse(b"408 Request Timeout")
+
     def _await(self, state: Any, seconds: float) -> None:
         """Start the deadline of *state* once; further bytes do not extend it."""
         if state is self._awaited and self._deadline is not None:
@@ -71,3 +111,9 @@ class BoundedProtocol(H11Protocol):
                 b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
             )
         self.transport.close()
+
+
+def _idle_until(connection: BoundedProtocol) -> float:
+    """When the time of an idle *connection* is over, in the loop's seconds."""
+    timer = connection.timeout_keep_alive_task
+    return timer.when() if timer is not None else 0.0

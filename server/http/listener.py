@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -14,7 +14,9 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from memory_core.errors import InvalidInput
+from server.hooks.forwarding import started
 from server.http.bounded_protocol import BoundedProtocol
+from server.http.proof import KEY
 
 GRACE_SECONDS = 2
 """How long open requests and streams may go on after a signal; then they are closed."""
@@ -41,7 +43,8 @@ def announced(file: Path, address: Mapping[str, str]) -> Iterator[None]:
 
     A server that cannot write the file serves all the same; hooks then do the work themselves.
     """
-    text = json.dumps({**address, "process": os.getpid()})
+    process = os.getpid()
+    text = json.dumps({**address, "process": process, "started": started(process), "key": KEY})
     with suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file.touch(mode=0o600)
@@ -69,14 +72,16 @@ def configured(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def run(app: ASGIApp, listener: socket.socket) -> None:
-    """Serve *app* on *listener* until SIGTERM, SIGINT or SIGHUP."""
+def begin(app: ASGIApp, listener: socket.socket) -> Callable[[], None]:
+    """Serve *app* on *listener* in a thread; the function that is returned ends it and waits."""
     server = uvicorn.Server(configured(app))
-    # When it is done, uvicorn raises the signal that stopped it once more, and the default handler
-    # would kill the process before the memory is closed.
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(
-                getattr(signal, name), lambda number, frame: server.handle_exit(number, frame)
-            )
-    server.run(sockets=[listener])
+    serving = threading.Thread(
+        target=server.run, kwargs={"sockets": [listener]}, name="http", daemon=True
+    )
+    serving.start()
+
+    def end() -> None:
+        server.should_exit = True
+        serving.join(GRACE_SECONDS + 1)
+
+    return end

@@ -25,6 +25,8 @@ DEFAULT_CHARS = 8_000
 CLIP_TO = 240
 _LESSER = (
     "why",
+    "derived_from",
+    "sources",
     "affect",
     "emotions",
     "entities",
@@ -164,7 +166,6 @@ def _bare(answer: Structure, budget: int) -> Structure:
         if fits(answer | {name: only}, budget, rendering.recall):
             return answer | {name: only}
         only = [_without(only[0], field)]
-    only[0]["derived_from"] = []
     text = only[0]["text"]
 
     def cut(limit: int) -> Structure:

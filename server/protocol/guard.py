@@ -16,6 +16,7 @@ from pydantic import PrivateAttr, ValidationError
 from memory_core.errors import InvalidInput, MemoryCoreError, NotFound
 from server.gate import T, as_known_error
 from server.protocol.arguments import check, explain
+from server.protocol.rendering import visible
 
 _MAX_ERROR_CHARS = 2_000
 
@@ -61,12 +62,13 @@ async def or_protocol_error(answer: Awaitable[T], call: str) -> T:
     try:
         return await answer
     except (InvalidInput, NotFound) as problem:
-        raise MCPError(code=INVALID_PARAMS, message=str(problem)) from None
+        raise MCPError(code=INVALID_PARAMS, message=visible(str(problem))) from None
     except Exception as problem:  # a call ends here
-        raise MCPError(code=INTERNAL_ERROR, message=str(as_known_error(problem, call))) from None
+        told = visible(str(as_known_error(problem, call)))
+        raise MCPError(code=INTERNAL_ERROR, message=told) from None
 
 
 def failed(problem: MemoryCoreError) -> CallToolResult:
     """The error result with the text of *problem*, at most 2,000 characters."""
-    text = str(problem)[:_MAX_ERROR_CHARS]
+    text = visible(str(problem))[:_MAX_ERROR_CHARS]
     return CallToolResult(is_error=True, content=[TextContent(text=text)])

@@ -98,11 +98,12 @@ async def _follow(run: _Run, report: Report) -> None:
     reported = 0
     try:
         while True:
+            ended = run.future.done()  # asked before the latest step: the last one is reported too
             done, total, message = run.latest
             if done > reported:
                 reported = done
                 await report(done, total, message)
-            if run.future.done():
+            if ended:
                 return
             await changed.wait()
             changed.clear()

@@ -5,15 +5,17 @@ Each is one message in the user's role. Recalled text is in a fenced block that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp import MCPError
 from mcp.server import MCPServer
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.mcpserver.prompts.base import Message, UserMessage
 from mcp.types import INVALID_PARAMS, GetPromptResult, InputRequiredResult
-from pydantic import Field
+from pydantic import AnyUrl, Field
 
 from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
@@ -39,6 +41,15 @@ class Server(MCPServer[Any]):
     The SDK answers both with an internal error that has no reason.
     """
 
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[Any, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """What *uri* holds. Raises ResourceNotFoundError, which shows no hidden character."""
+        try:
+            return await super().read_resource(uri, context)
+        except ResourceNotFoundError as problem:
+            raise ResourceNotFoundError(rendering.visible(str(problem))) from None
+
     async def get_prompt(
         self,
         name: str,
@@ -53,7 +64,7 @@ class Server(MCPServer[Any]):
             properties: dict[str, Any] = {argument.name: {} for argument in known[name]}
             check({"properties": properties}, arguments or {})
         except InvalidInput as problem:
-            raise MCPError(code=INVALID_PARAMS, message=str(problem)) from None
+            raise MCPError(code=INVALID_PARAMS, message=rendering.visible(str(problem))) from None
         return await super().get_prompt(name, arguments, context)
 
 

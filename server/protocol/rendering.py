@@ -17,12 +17,11 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from memory_core.text import invisible
+
 Boundary = Callable[[], str]
 """Returns a new random name for the block of one answer."""
 
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
-)
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -32,8 +31,17 @@ def draw_boundary() -> str:
 
 
 def visible(text: str) -> str:
-    """*text* without control, direction-override and invisible tag characters; line ends as \\n."""
-    return _HIDDEN.sub("", _LINE_ENDS.sub("\n", text))
+    """*text* without control characters and marks that hide or turn text; line ends as \\n."""
+    return invisible.visible(_LINE_ENDS.sub("\n", text))
+
+
+def all_visible(value: Any) -> Any:
+    """*value* with every text in it visible: of a JSON-ready mapping, list or text."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, Mapping):
+        return {visible(name): all_visible(inner) for name, inner in value.items()}
+    return [all_visible(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def quoted(text: str) -> str:
@@ -49,7 +57,8 @@ def line(text: str) -> str:
 def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
     """The text of a recall answer."""
     memories = answer["memories"]
-    head = f"found {_counted(memories)}" if answer["found"] else "nothing found"
+    nothing = "nothing found yet" if answer.get("note") else "nothing found"
+    head = f"found {_counted(memories)}" if answer["found"] else nothing
     if answer.get("partial"):
         head += "; entries marked partial are near misses, not answers"
     lines = [f"{head}; confidence {answer['confidence']} ({answer['feeling']})"]
@@ -64,8 +73,8 @@ def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str
     for turn in answer.get("recent", ()):
         body += _turn("recent", turn)
     for item in answer.get("rejected", ()):
-        head = f"[rejected] {item['id']} | score {item['score']} | {_why(item)}"
-        body += [head, *_marked(item["text"])]
+        facts = [f"[rejected] {item['id']}", f"score {item['score']}", _why(item)]
+        body += [_SEPARATOR.join(facts), *_marked(item["text"])]
     return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
 
 
@@ -98,8 +107,8 @@ def consolidate(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -
             lines.append(f"{name}: " + ", ".join(answer[name]))
     body: list[str] = []
     for summary in answer.get("summaries", ()):
-        sources = ", ".join(summary["derived_from"])
-        body += [f"[summary] {summary['id']} | derived_from {sources}", *_marked(summary["text"])]
+        facts = [f"[summary] {summary['id']}", *_sources(summary)]
+        body += [_SEPARATOR.join(facts), *_marked(summary["text"])]
     for found in answer.get("contradictions", ()):
         body += _contradiction(found)
     return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
@@ -113,9 +122,10 @@ def forget(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str
         lines.append("truncated to the token budget")
     lines += _note(answer)
     body: list[str] = []
-    for label, name in (("removed", "removed"), ("derived", "derived")):
-        for item in answer.get(name, ()):
-            body += [f"[{label}] {item['id']}", *_marked(item["text"])]
+    for number, item in enumerate(answer["removed"], 1):
+        body += _removed(f"[{number}]", item)
+    for item in answer.get("derived", ()):
+        body += _removed("[derived]", item)
     return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
 
 
@@ -126,7 +136,7 @@ def health(answer: Mapping[str, Any]) -> str:
         detail = f": {line(check['detail'])}" if check.get("detail") else ""
         fix = f"; fix: {line(check['fix'])}" if check.get("fix") else ""
         lines.append(f"- {line(check['name'])} {check['status']}{detail}{fix}")
-    for name in ("counts", "storage", "model", "encoder", "jobs", "last_run", "versions"):
+    for name in ("counts", "storage", "model", "encoder", "jobs", "last_run", "versions", "engine"):
         if answer.get(name):
             lines.append(f"{name}: {visible(json.dumps(answer[name], ensure_ascii=False))}")
     return "\n".join(lines)
@@ -185,17 +195,36 @@ def age(moment: float, now: float | None = None) -> str:
     return "just now"
 
 
+_SEPARATOR = " · "
+
+
 def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
-    facts = [f"{label} {memory['id']}", *filter(None, [out_of_date(memory)])]
-    for name in ("kind", "scope"):
-        if memory.get(name):
-            facts.append(str(memory[name]))
+    """The entry of a memory: the turns before it, its head and text, the turns after it."""
+    lines: list[str] = []
+    for turn in memory.get("before", ()):
+        lines += _turn("before", turn)
+    lines += [_SEPARATOR.join(_facts(label, memory)), *_marked(memory["text"])]
+    if memory.get("gist"):
+        lines.append(f"gist {quoted(memory['gist'])}")
+    for turn in memory.get("after", ()):
+        lines += _turn("after", turn)
+    return lines
+
+
+def _facts(label: str, memory: Mapping[str, Any]) -> list[str]:
+    """The head of a memory, its id among the first facts."""
+    age = f" ({memory['age']})" if memory.get("age") else ""
+    facts = [f"{label} {memory['when']}{age}" if memory.get("when") else label]
+    facts += [str(memory[name]) for name in ("kind", "id") if memory.get(name)]
+    if memory.get("speaker"):
+        facts.append(quoted(memory["speaker"]))
+    facts += filter(None, [out_of_date(memory)])
+    if memory.get("scope"):
+        facts.append(str(memory["scope"]))
     if memory.get("trust"):
         facts.append(f"trust {memory['trust']}")
-    if memory.get("when"):
-        facts.append(f"{memory['when']} ({memory.get('age', '')})")
-    facts += [f"score {memory['score']}", f"importance {memory['importance']}"]
-    for name in ("speaker", "agent", "session", "source", "topic"):
+    facts += [f"{name} {memory[name]}" for name in ("score", "importance") if name in memory]
+    for name in ("agent", "session", "source", "topic"):
         if memory.get(name):
             facts.append(f"{name} {quoted(memory[name])}")
     for name in ("tags", "entities", "emotions"):
@@ -203,19 +232,22 @@ def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
             facts.append(f"{name} {', '.join(quoted(item) for item in memory[name])}")
     if memory.get("affect"):
         facts.append(line(memory["affect"]))
-    if memory.get("derived_from"):
-        facts.append(f"derived_from {', '.join(memory['derived_from'])}")
+    facts += _sources(memory)
     if memory.get("why"):
         facts.append(_why(memory))
-    lines = [" | ".join(facts)]
-    for turn in memory.get("before", ()):
-        lines += _turn("before", turn)
-    lines += _marked(memory["text"])
-    if memory.get("gist"):
-        lines.append(f"gist {quoted(memory['gist'])}")
-    for turn in memory.get("after", ()):
-        lines += _turn("after", turn)
-    return lines
+    return facts
+
+
+def _sources(memory: Mapping[str, Any]) -> list[str]:
+    """The ids of what a memory is derived from, or how many they are; nothing for most."""
+    if memory.get("derived_from"):
+        return [f"derived_from {', '.join(memory['derived_from'])}"]
+    return [f"sources {line(memory['sources'])}"] if memory.get("sources") else []
+
+
+def _removed(label: str, item: Mapping[str, Any]) -> list[str]:
+    head = f"{label} {item['when']}" if item.get("when") else label
+    return [_SEPARATOR.join([head, item["id"]]), *_marked(item["text"])]
 
 
 def _why(item: Mapping[str, Any]) -> str:
@@ -225,7 +257,8 @@ def _why(item: Mapping[str, Any]) -> str:
 
 def _turn(label: str, turn: Mapping[str, Any]) -> list[str]:
     speaker = f" {quoted(turn['speaker'])}" if turn.get("speaker") else ""
-    return [f"({label}) {turn['id']}{speaker}", *_marked(turn["text"])]
+    place = f" {turn['id']}" if turn.get("id") else ""
+    return [f"({label}){place}{speaker}", *_marked(turn["text"])]
 
 
 def _contradiction(found: Mapping[str, Any]) -> list[str]:

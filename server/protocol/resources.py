@@ -60,9 +60,10 @@ def add_resources(
     owner: Identity,
     gate: Gate,
     clock: Callable[[], float],
+    engine: structure.Serving,
 ) -> None:
     """Register the seven resources."""
-    reading = _Reading(memory, owner, gate, clock)
+    reading = _Reading(memory, owner, gate, clock, engine)
 
     def add(uri: str, title: str, about: str, priority: float) -> Callable[[Any], Any]:
         return server.resource(
@@ -109,12 +110,18 @@ class _Reading:
     """The read function of each resource, by its method."""
 
     def __init__(
-        self, memory: Memory, owner: Identity, gate: Gate, clock: Callable[[], float]
+        self,
+        memory: Memory,
+        owner: Identity,
+        gate: Gate,
+        clock: Callable[[], float],
+        engine: structure.Serving,
     ) -> None:
         self._memory = memory
         self._owner = owner
         self._gate = gate
         self._clock = clock
+        self._engine = engine
 
     async def recent(self) -> str:
         found = await self._read(lambda who: self._memory.listing(who, limit=RECENT))
@@ -129,11 +136,14 @@ class _Reading:
 
     async def item(self, id: str) -> str:
         record = await self._read(lambda who: self._memory.get(who, id))
+        id = record.id
         history = await self._read(lambda who: self._memory.history(who, id))
         links = await self._read(lambda who: self._memory.links(who, id))
         doubted = await self._read(lambda who: self._memory.doubted(who, [id]))
         shown = item(record, self._clock(), history, doubted.get(id, ("", None)))
-        return _json({**shown, "links": [asdict(link) for link in links[:LINKS]]})
+        version = await self._read(lambda who: self._memory.version(who, id))
+        more = {"version": asdict(version), "links": [asdict(link) for link in links[:LINKS]]}
+        return _json({**shown, **more})
 
     async def session(self, id: str) -> str:
         found = await self._read(lambda who: self._memory.listing(who, limit=LISTED, session=id))
@@ -156,7 +166,7 @@ class _Reading:
 
     async def health(self) -> str:
         report = await self._read(lambda who: self._memory.health(who))
-        return _json(structure.health_report(report))
+        return _json(structure.health_report(report, self._engine()))
 
     async def _read(self, work: Callable[[Identity], T]) -> T:
         """What *work* returns for the caller; every failure is a resource error with its code."""
@@ -164,9 +174,10 @@ class _Reading:
             who = caller(self._owner, "read")
             return await self._gate.run(lambda: work(who), late=_LATE)
         except NotFound as problem:
-            raise ResourceNotFoundError(str(problem)) from None
+            raise ResourceNotFoundError(rendering.visible(str(problem))) from None
         except Exception as problem:  # a read ends here
-            raise ResourceError(str(as_known_error(problem, "a resource"))) from None
+            told = rendering.visible(str(as_known_error(problem, "a resource")))
+            raise ResourceError(told) from None
 
     async def _listing(self, found: Sequence[MemoryRecord]) -> dict[str, Any]:
         now, ids = self._clock(), [record.id for record in found]
@@ -176,7 +187,6 @@ class _Reading:
             for record in found
         ]
         for entry in shown:
-            del entry["score"]
             entry["text"] = budget.clip(entry["text"], LISTED_CHARS, entry["id"])
         return {"notice": schemas.NOTICE, "memories": shown}
 
@@ -186,7 +196,7 @@ def item(
 ) -> dict[str, Any]:
     """One memory: its whole text, provenance and history; for *doubted* see structure.recalled."""
     shown = schemas.compact(structure.recalled(record, now, doubted))
-    for name in ("score", "derived_from", "source", "trust", "superseded_by"):
+    for name in ("derived_from", "sources", "source", "trust", "superseded_by"):
         shown.pop(name, None)
     provenance = {
         "derived_from": list(record.derived_from),
@@ -286,4 +296,4 @@ def _some(found: list[MemoryRecord], what: str) -> list[MemoryRecord]:
 
 
 def _json(data: dict[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(rendering.all_visible(data), ensure_ascii=False, separators=(",", ":"))

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic.json_schema import SkipJsonSchema
+
+from server.protocol import rendering
 
 Kind = Literal[
     "episode", "fact", "preference", "event", "relationship", "procedure", "summary", "concept"
@@ -18,7 +21,8 @@ OptionalScope = Literal["", "private", "team", "shared"]
 Mode = Literal["sleep", "session", "topics", "deduplicate", "contradictions", "prune"]
 
 MAX_HITS = 50
-MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 100, 2_000, 10_000
+DEFAULT_HITS = 12
+MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS = 100, 1_250, 10_000
 MAX_NEIGHBOURS = 5
 MAX_IDS = 100
 
@@ -85,16 +89,24 @@ class RememberResult(Result):
     notice: str = ""
 
 
-class NearbyTurn(Result):
-    """A turn of the same session."""
+Number = Annotated[float | None, WithJsonSchema({"type": "number"})]
+"""A number that is left out where it is not told."""
 
-    id: str
+
+class NearbyTurn(Result):
+    """A turn of the same session. Without a speaker it is the user's, without an id no memory."""
+
+    id: str = ""
     speaker: str = ""
     text: str
 
 
 class Recalled(Result):
-    """One recalled memory."""
+    """One recalled memory.
+
+    By default it has its id, text, day and neighbours, and else only what is out of the ordinary;
+    see structure.brief. Asked for by its id, or explained, it has every field that is not empty.
+    """
 
     id: str
     text: str
@@ -104,12 +116,12 @@ class Recalled(Result):
     session: str = ""
     when: str = ""
     age: str = ""
-    score: float = 0.0
+    score: Number = None
     scope: str = ""
     source: str = ""
     trust: str = ""
     tags: list[str] = []
-    importance: float = 0.0
+    importance: Number = None
     topic: str = ""
     entities: list[str] = []
     emotions: list[str] = []
@@ -120,7 +132,8 @@ class Recalled(Result):
     superseded_by: str = ""
     doubted_by: str = ""
     doubtful_since: str = ""
-    derived_from: list[str]
+    derived_from: list[str] = []
+    sources: str = ""
     why: dict[str, float | str] = {}
 
 
@@ -157,11 +170,12 @@ class StepDone(Result):
 
 
 class NewSummary(Result):
-    """A summary and the ids of its sources."""
+    """A summary and the ids of its sources, or how many they are and where they are listed."""
 
     id: str
     text: str
-    derived_from: list[str]
+    derived_from: list[str] = []
+    sources: str = ""
 
 
 class Contradicting(Result):
@@ -194,6 +208,7 @@ class Removed(Result):
 
     id: str
     text: str
+    when: str = ""
 
 
 class ForgetResult(Result):
@@ -228,10 +243,12 @@ class HealthResult(Result):
     jobs: dict[str, Any] = {}
     last_run: dict[str, Any] = {}
     versions: dict[str, str] = {}
+    engine: SkipJsonSchema[dict[str, Any]] = {}
+    """Not in the published schema, which has no tokens left for it."""
 
 
 def compact(answer: BaseModel) -> dict[str, Any]:
-    """*answer* as JSON-ready data without its empty optional fields, at any depth.
+    """*answer* as JSON-ready data without its empty optional fields, at any depth, all visible.
 
     Empty means "", [], {} or None; 0 and False stay. Required fields always stay.
     """
@@ -248,4 +265,4 @@ def _plain(value: Any) -> Any:
         return compact(value)
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
-    return value
+    return rendering.all_visible(value)

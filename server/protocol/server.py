@@ -15,6 +15,7 @@ from mcp.server.caching import CacheableMethod, CacheHint
 from memory_core.records import Identity
 from server import __version__
 from server.gate import CallLimits, Gate
+from server.protocol import structure
 from server.protocol.icon import ICONS
 from server.protocol.long_runs import Runs
 from server.protocol.prompts import Server, add_prompts
@@ -63,17 +64,20 @@ def build_server(
     owner: Identity | None = None,
     limits: CallLimits | None = None,
     clock: Callable[[], float] = time.time,
+    gate: Gate | None = None,
+    engine: structure.Serving = structure.unshared,
 ) -> MCPServer[Any]:
     """The server, ready for any transport.
 
     *owner* is the caller where there is no token (default: agent "me"). *clock* returns epoch
-    seconds, for the age of memories.
+    seconds, for the age of memories. *gate* is shared with what else calls the memory. *engine*
+    says for `health` what process this is.
     """
     owner = owner or Identity("me")
     limits = limits or CallLimits()
-    gate = Gate(limits.calls, limits.deadline_seconds)
+    gate = gate or Gate(limits.calls, limits.deadline_seconds)
     runs = Runs(gate, limits.consolidate_seconds)
-    tools = Tools(memory, owner, gate, runs, clock)
+    tools = Tools(memory, owner, gate, runs, clock, engine)
     subscriptions = Subscriptions(memory, owner, gate)
     server = Server(
         "anamnesis",
@@ -87,7 +91,7 @@ def build_server(
         subscriptions=subscriptions,
     )
     subscriptions.serve(server)
-    add_resources(server, memory, owner, gate, clock)
+    add_resources(server, memory, owner, gate, clock, engine)
     add_completions(server, memory, owner, gate)
     add_prompts(server, memory, owner, gate, clock)
     return server

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from memory_core.records import (
+    TRUSTS,
     DoubtfulPair,
     ForgetReport,
     HealthReport,
@@ -15,8 +17,11 @@ from memory_core.records import (
     Neighbour,
     Receipt,
     Recollection,
+    Removal,
     RunReport,
+    Summary,
 )
+from memory_core.text import roles
 from server.protocol import rendering, schemas
 from server.protocol.budget import (
     CLIP_TO,
@@ -30,9 +35,22 @@ from server.protocol.budget import (
 
 CHARS_PER_TOKEN = 4
 
+LISTED_IDS = 20
+"""Ids that an answer lists; of more it gives the count, and the link where all of them are."""
+EXPLAINED_TOKENS = 4_000
+"""The default budget of an explained recall, whose memories have every field."""
 STRONG = 0.6
 """Arousal above which emotions, valence and arousal are shown. Arousal measures strength; valence
 passes 0.6 also for plain texts with a few mildly pleasant words."""
+Serving = Callable[[], Mapping[str, Any]]
+"""Says what process answers: {"shared": True, ...} in an engine, which clients share."""
+
+
+def unshared() -> Mapping[str, Any]:
+    """What a process says that is no engine."""
+    return {"shared": False}
+
+
 COUNTED = 20
 """Agents, or other names, that a health report lists with a count each."""
 
@@ -40,11 +58,12 @@ COUNTED = 20
 def recalled(
     record: MemoryRecord, now: float, doubted: tuple[str, float | None] = ("", None)
 ) -> schemas.Recalled:
-    """*record* as recall shows it, without score, neighbours and reasons.
+    """*record* with all that is known of it, without score, neighbours and reasons.
 
     *doubted*: the id of the memory that may put it out of date, and when that was said.
     """
     strong = record.arousal > STRONG
+    many = len(record.derived_from) > LISTED_IDS
     return schemas.Recalled(
         id=record.id,
         text=record.text,
@@ -67,8 +86,48 @@ def recalled(
         superseded_by=record.superseded_by,
         doubted_by=doubted[0],
         doubtful_since=rendering.iso(doubted[1]),
-        derived_from=list(record.derived_from),
+        derived_from=[] if many else list(record.derived_from),
+        sources=_counted_sources(record.id, record.derived_from) if many else "",
     )
+
+
+def _counted_sources(id: str, sources: Sequence[str]) -> str:
+    where = f", listed in memory://item/{id}" if id else ""
+    return f"{len(sources)} memories{where}"
+
+
+def brief(record: MemoryRecord, doubted: tuple[str, float | None] = ("", None)) -> schemas.Recalled:
+    """*record* as recall shows it by default: its id, text and day, and what is not ordinary.
+
+    Ordinary is what the user said, in private, as an episode. Told are another kind, another
+    speaker, another scope with its agent, a trust below that of an agent with the source, and that
+    it is out of date or may be.
+    """
+    foreign = TRUSTS.index(record.trust) > TRUSTS.index("agent")
+    return schemas.Recalled(
+        id=record.id,
+        text=record.text,
+        kind="" if record.kind == "episode" else record.kind,
+        speaker=_other_voice(record.speaker or record.role),
+        when=_day(record.occurred_at),
+        scope="" if record.visibility == "private" else record.visibility,
+        agent="" if record.visibility == "private" else record.agent,
+        trust=record.trust if foreign else "",
+        source=record.source if foreign else "",
+        superseded_by=record.superseded_by,
+        doubted_by=doubted[0],
+        doubtful_since=rendering.iso(doubted[1]),
+    )
+
+
+def _other_voice(speaker: str) -> str:
+    """*speaker*, or "" where that is a word for the user."""
+    return "" if roles.role_of(speaker) == "user" else speaker
+
+
+def _day(moment: float | None) -> str:
+    """The UTC day of *moment*, as 2024-05-07; "" when unset."""
+    return rendering.iso(moment)[:10]
 
 
 def unranked(
@@ -79,32 +138,39 @@ def unranked(
     return Recollection(bool(hits), 1.0, "high" if hits else "none", hits)
 
 
-def recollection(found: Recollection, now: float, max_tokens: int) -> Structure:
-    """The structure of a recall answer, at most *max_tokens* x 4 characters in each channel."""
-    return fit_recall(_recollection(found, now), max_tokens * CHARS_PER_TOKEN)
+def recollection(
+    found: Recollection, now: float, max_tokens: int, *, full: bool = False
+) -> Structure:
+    """The structure of a recall answer, at most *max_tokens* x 4 characters in each channel.
+
+    Each memory is brief, or *full*, with every field that is not empty.
+    """
+    return fit_recall(_recollection(found, now, full=full), max_tokens * CHARS_PER_TOKEN)
 
 
 def whole(found: Recollection, now: float) -> Structure:
-    """The structure of a memory that was recalled by its id, its text never clipped.
+    """The structure of a memory that was recalled by its id, full, its text never clipped.
 
     Its neighbours are included when all of them fit.
     """
-    answer = _recollection(found, now)
+    answer = _recollection(found, now, full=True)
     if fits(answer, schemas.MAX_TOKENS * CHARS_PER_TOKEN, rendering.recall):
         return answer
     alone = tuple(replace(hit, before=(), after=()) for hit in found.hits)
-    return _recollection(replace(found, hits=alone), now)
+    return _recollection(replace(found, hits=alone), now, full=True)
 
 
-def _recollection(found: Recollection, now: float) -> Structure:
+def _recollection(found: Recollection, now: float, *, full: bool) -> Structure:
     shown = found.hits or found.partial or found.recent or found.rejected
+    seen = {hit.memory.id for hit in (*found.hits, *found.partial)}
+    seen.update(turn.id for turn in found.recent if turn.id)
     answer = schemas.RecallResult(
         found=found.found,
         confidence=round(found.confidence, 3),
         feeling=found.feeling,
-        memories=[_hit(hit, now) for hit in found.hits],
-        recent=[_turn(turn) for turn in found.recent],
-        partial=[_hit(hit, now) for hit in found.partial],
+        memories=[_hit(hit, now, seen, full=full) for hit in found.hits],
+        recent=[_turn(turn, full=full) for turn in found.recent],
+        partial=[_hit(hit, now, seen, full=full) for hit in found.partial],
         rejected=[_rejected(hit) for hit in found.rejected],
         notice=schemas.NOTICE if shown else "",
         note=found.note,
@@ -142,16 +208,15 @@ def _receipt(done: Receipt, warnings: Sequence[str], limit: int) -> Structure:
 
 def run_report(done: RunReport) -> Structure:
     """The structure of a consolidate answer, at most DEFAULT_CHARS in each channel."""
+    ids = {"retired": done.retired, "kept": done.kept}
+    long = (f"{name}: {len(of)} in all" for name, of in ids.items() if len(of) > LISTED_IDS)
     answer = schemas.ConsolidateResult(
         run=done.run,
         status=done.status,
         steps=[
             schemas.StepDone(name=s.name, changed=s.changed, detail=s.detail) for s in done.steps
         ],
-        summaries=[
-            schemas.NewSummary(id=s.id, text=s.text, derived_from=list(s.derived_from))
-            for s in done.summaries
-        ],
+        summaries=[_new_summary(s) for s in done.summaries],
         contradictions=[
             schemas.Contradicting(
                 ids=[c.older, c.newer],
@@ -162,45 +227,64 @@ def run_report(done: RunReport) -> Structure:
             )
             for c in done.contradictions
         ],
-        retired=list(done.retired),
-        kept=list(done.kept),
+        retired=list(done.retired[:LISTED_IDS]),
+        kept=list(done.kept[:LISTED_IDS]),
         notice=schemas.NOTICE if done.summaries or done.contradictions else "",
-        note=done.note,
+        note="; ".join(filter(None, (done.note, *long))),
     )
     lists = ("kept", "retired", "contradictions", "summaries")
     return fit_lists(schemas.compact(answer), lists, rendering.consolidate)
 
 
+def _new_summary(summary: Summary) -> schemas.NewSummary:
+    many = len(summary.derived_from) > LISTED_IDS
+    return schemas.NewSummary(
+        id=summary.id,
+        text=summary.text,
+        derived_from=[] if many else list(summary.derived_from),
+        sources=_counted_sources(summary.id, summary.derived_from) if many else "",
+    )
+
+
 def doubtful_pairs(pairs: Sequence[DoubtfulPair], now: float) -> list[Structure]:
-    """The pairs of a review: both memories as recall shows them, and the words of change."""
+    """The pairs of a review: both memories as recall shows them, why, and which part if not all."""
     return [
         {"older": _listed(pair.older, now), "newer": _listed(pair.newer, now)}
         | ({"reason": pair.reason} if pair.reason else {})
+        | ({"part": pair.part} if pair.part else {})
         for pair in pairs
     ]
 
 
 def _listed(record: MemoryRecord, now: float) -> Structure:
-    """*record* without what only a recall has."""
-    shown = schemas.compact(recalled(record, now))
-    del shown["score"]
-    return shown
+    """All that is known of *record*."""
+    return schemas.compact(recalled(record, now))
 
 
 def forget_report(done: ForgetReport) -> Structure:
     """The structure of a forget answer, at most DEFAULT_CHARS in each channel."""
     answer = schemas.ForgetResult(
         status=done.status,
-        removed=[schemas.Removed(id=r.id, text=r.text) for r in done.removed],
-        derived=[schemas.Removed(id=r.id, text=r.text) for r in done.derived],
+        removed=[_removed(each) for each in done.removed],
+        derived=[_removed(each) for each in done.derived],
         notice=schemas.NOTICE if done.removed or done.derived else "",
         note=done.note,
     )
     return fit_lists(schemas.compact(answer), ("derived", "removed"), rendering.forget)
 
 
-def health_report(report: HealthReport) -> Structure:
-    """The structure of a health answer, with the COUNTED largest numbers of each count."""
+def _removed(each: Removal) -> schemas.Removed:
+    return schemas.Removed(id=each.id, text=each.text, when=_day(each.when))
+
+
+def health_report(
+    report: HealthReport, engine: Mapping[str, Any] = MappingProxyType({})
+) -> Structure:
+    """The structure of a health answer, with the COUNTED largest numbers of each count.
+
+    *engine* says which process made it, and that clients share it or that none does; {} says
+    nothing.
+    """
     answer = schemas.HealthResult(
         status=report.status,
         checks=[
@@ -219,6 +303,7 @@ def health_report(report: HealthReport) -> Structure:
         jobs=dict(report.jobs),
         last_run=dict(report.last_run),
         versions=dict(report.versions),
+        engine=dict(engine),
     )
     return schemas.compact(answer)
 
@@ -232,12 +317,16 @@ def _largest(counts: Any) -> Any:
     return {**{name: counts[name] for name in order[:COUNTED]}, "others": others}
 
 
-def _hit(hit: Hit, now: float) -> schemas.Recalled:
-    shown = recalled(hit.memory, now, (hit.doubted_by, hit.doubtful_since))
-    shown.score = round(hit.score, 3)
-    shown.before = [_turn(turn) for turn in hit.before]
-    shown.after = [_turn(turn) for turn in hit.after]
-    shown.why = _why(hit)
+def _hit(hit: Hit, now: float, seen: set[str], *, full: bool) -> schemas.Recalled:
+    """*hit* with those of its neighbours that are not *seen* yet; they are from then on."""
+    doubted = (hit.doubted_by, hit.doubtful_since)
+    shown = recalled(hit.memory, now, doubted) if full else brief(hit.memory, doubted)
+    shown.before = [_turn(turn, full=full) for turn in hit.before if turn.id not in seen]
+    shown.after = [_turn(turn, full=full) for turn in hit.after if turn.id not in seen]
+    seen.update(turn.id for turn in (*hit.before, *hit.after) if turn.id)
+    if full:
+        shown.score = round(hit.score, 3)
+        shown.why = _why(hit)
     return shown
 
 
@@ -255,5 +344,6 @@ def _why(hit: Hit) -> dict[str, float | str]:
     }
 
 
-def _turn(turn: Neighbour) -> schemas.NearbyTurn:
-    return schemas.NearbyTurn(id=turn.id, speaker=turn.speaker, text=turn.text)
+def _turn(turn: Neighbour, *, full: bool) -> schemas.NearbyTurn:
+    speaker = turn.speaker if full else _other_voice(turn.speaker)
+    return schemas.NearbyTurn(id=turn.id, speaker=speaker, text=turn.text)

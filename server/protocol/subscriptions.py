@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 
 SECONDS = 0.5
 """Between two polls of the journal."""
+STREAMS = 256
+"""Open streams of one agent; an engine has as many clients."""
 URIS = 1_000
 """Subscriptions of one connection of an older client."""
 _LATE = "subscribe again in a few seconds"
@@ -82,6 +84,7 @@ class Subscriptions:
             ctx: Ctx, params: SubscriptionsListenRequestParams
         ) -> SubscriptionsListenResult:
             await or_protocol_error(self._open(), "a subscription")
+            self._check_room()
             return await handle(ctx, params)
 
         low = sdk.lowlevel(server)  # the SDK's server class has no older subscriptions
@@ -90,6 +93,15 @@ class Subscriptions:
         low.add_request_handler(
             "resources/unsubscribe", UnsubscribeRequestParams, self._unsubscribe
         )
+
+    def _check_room(self) -> None:
+        """Raise when the caller has STREAMS streams already."""
+        who = caller(self._owner, "read")
+        if sum(each.who == who for each in self._subscribers.values()) >= STREAMS:
+            raise MCPError(
+                code=INVALID_PARAMS,
+                message=f"busy: {STREAMS} streams of this agent are open; close one, then listen",
+            )
 
     # The SDK's SubscriptionBus
 

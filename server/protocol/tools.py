@@ -10,11 +10,11 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity, is_id
+from memory_core.records import Identity, Recollection, is_id, is_prefix
 from memory_core.remember.request import RememberRequest
 from server.gate import Gate
 from server.identity import caller
-from server.protocol import rendering, schemas, structure
+from server.protocol import patience, rendering, schemas, structure
 from server.protocol.guard import GuardedTool
 from server.protocol.long_runs import Runs
 from server.protocol.messages import replaced_surrogates
@@ -31,7 +31,13 @@ class Tools:
     """The tool functions over one memory. Names and defaults of arguments are public."""
 
     def __init__(
-        self, memory: Memory, owner: Identity, gate: Gate, runs: Runs, clock: Callable[[], float]
+        self,
+        memory: Memory,
+        owner: Identity,
+        gate: Gate,
+        runs: Runs,
+        clock: Callable[[], float],
+        engine: structure.Serving,
     ) -> None:
         """*owner* is the caller where there is no token; *clock* returns epoch seconds."""
         self._memory = memory
@@ -39,6 +45,7 @@ class Tools:
         self._gate = gate
         self._runs = runs
         self._clock = clock
+        self._engine = engine
 
     async def remember(
         self,
@@ -78,7 +85,7 @@ class Tools:
     async def recall(
         self,
         query: schemas.Query,
-        k: schemas.Hits = 8,
+        k: schemas.Hits = schemas.DEFAULT_HITS,
         max_tokens: schemas.Tokens = schemas.DEFAULT_TOKENS,
         scope: schemas.ReadScope = "",
         kinds: schemas.Kinds = (),
@@ -106,11 +113,26 @@ class Tools:
             as_of=as_of,
             context=context,
             explain=explain,
+            cut=True,
         )
-        found = await self._gate.run(lambda: self._memory.recall(who, request), late=_TRY_AGAIN)
-        if is_id(query.strip()) and max_tokens == schemas.DEFAULT_TOKENS:
-            return _answer(structure.whole(found, self._clock()), rendering.recall)
-        return _answer(structure.recollection(found, self._clock(), max_tokens), rendering.recall)
+        found = await self._gate.run(
+            lambda: patience.recalled(self._memory, who, request), late=_TRY_AGAIN
+        )
+        return _answer(self._shown(request, found, max_tokens), rendering.recall)
+
+    def _shown(
+        self, request: RecallRequest, found: Recollection, max_tokens: int
+    ) -> dict[str, Any]:
+        """*found* in the default form; full where it was asked for by its id, or explained."""
+        query, default = request.query.strip(), max_tokens == schemas.DEFAULT_TOKENS
+        first = found.hits[0].memory.id if found.hits else ""
+        by_id = is_id(query) or (is_prefix(query) and first.startswith(query))
+        if by_id and default:
+            return structure.whole(found, self._clock())
+        if request.explain and default:
+            max_tokens = structure.EXPLAINED_TOKENS
+        full = by_id or request.explain
+        return structure.recollection(found, self._clock(), max_tokens, full=full)
 
     async def consolidate(
         self,
@@ -168,7 +190,7 @@ class Tools:
         done = await self._gate.run(
             lambda: self._memory.health(who, repair=repair), late=_TRY_AGAIN
         )
-        return _answer(structure.health_report(done), rendering.health)
+        return _answer(structure.health_report(done, self._engine()), rendering.health)
 
 
 DESCRIPTIONS = {

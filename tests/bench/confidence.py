@@ -169,9 +169,10 @@ def renamed(question: Question, theirs: Sequence[str], ours: Sequence[str]) -> s
 
 
 def signals(asked: Sequence[Case], vectors: bool) -> Floats:
-    """One row a case: 1, cosine, backed lead; without *vectors* 1 and coverage."""
+    """One row a case: 1, cosine, backed lead; without *vectors* 1 and coverage x ln(1 + words)."""
     if not vectors:
-        return np.array([(1.0, case.evidence.coverage) for case in asked])
+        told = [case.evidence for case in asked]
+        return np.array([(1.0, e.coverage * math.log1p(e.words)) for e in told])
     seen = [(case.evidence, calibration.backed(case.evidence, case.lead)) for case in asked]
     return np.array([(1.0, e.cosine, lead) for e, lead in seen])
 

@@ -1,20 +1,23 @@
-"""How long a client waits for each hook, warm: over HTTP, and by the command that it starts.
+"""How long a client waits for each hook, warm: over HTTP, and by the command through the engine.
 
     python tests/bench/hooks.py [--memories 1000 10000] [--calls 100] [--seed 7]
 
-A store is filled with notes made from the seed, the real server listens over HTTP, and once its
-model and its table are loaded each event is called as its client would: POST /hook on a connection
-of its own, or `anamnesis hook` as a process of its own with the event on stdin. Both forms and a
-bare `python -c pass` take turns, so that a busy machine slows all alike; the ends of conversations,
-which set off summaries, come last. Consolidation does not begin by itself: among calls without a
-pause it would never end. Printed are percentiles and the best in milliseconds and, for the command,
-how many times the bare start it takes.
+A store is filled with notes made from the seed. The real server listens over HTTP, then ends, and
+an engine takes its place; once model and table are loaded each event is called as its client
+would: POST /hook on a connection of its own, or the command that `install --hooks` writes, as a
+process of its own with the event on stdin. Each form takes turns with a bare `python -c pass` and
+with the least that Python can do, `python -I -S -c pass`; the ends of conversations, which set off
+summaries, come last. The program is compiled before, as pip does when it installs it.
+Over HTTP consolidation does not begin by itself: among calls without a pause it would never end.
+Printed are percentiles and the best in milliseconds and, for the command, how many times the bare
+start it takes.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -30,19 +33,21 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from material import Prepared, fill, machine, notes, questions, settled
+import engines
+from material import Prepared, compiled, fill, machine, notes, questions, settled
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
-from server.clients.clients import program
+from server.clients.clients import hook_program
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 150.0
 """Milliseconds that the 95th percentile of each event may take."""
 WARM = 20
-BARE = "python -c pass"
+BARE, LEAST = "python -c pass", "python -I -S -c pass"
 
 Call = Callable[[dict[str, Any]], object]
 Taken = dict[tuple[str, str], list[float]]
@@ -124,6 +129,7 @@ class Process:
 
     def __init__(self, command: list[str]) -> None:
         self.command = command
+        self.environment = {**os.environ, "ANAMNESIS_SHARED": "on"}
         self.cpu: list[float] = []
         """Milliseconds a call."""
 
@@ -135,6 +141,7 @@ class Process:
             capture_output=True,
             check=True,
             cwd=ROOT,
+            env=self.environment,
         )
         self.cpu.append((_spent() - before) * 1e3)
         return json.loads(done.stdout or b"{}")
@@ -153,15 +160,16 @@ def measure(calls: dict[str, Call], count: int, seed: int) -> Taken:
     recalled = 0
     for place in range(rounds):
         form, call = list(calls.items())[place % len(calls)]
-        for event in events(new[place], asked[place], place) if form != BARE else ({},):
+        told = events(new[place], asked[place], place)
+        for event in told if form not in (BARE, LEAST) else ({},):
             spent, answer = timed(call, event)
             recalled += "hookSpecificOutput" in str(answer)
             if place >= WARM * len(calls):
-                taken[event.get("hook_event_name", BARE), form].append(spent)
+                taken[event.get("hook_event_name", form), form].append(spent)
     assert recalled > count, "hardly anything was recalled: the server is not warm"
     for place in range(rounds):
         form, call = list(calls.items())[place % len(calls)]
-        for event in ends(place) if form != BARE else ():
+        for event in ends(place) if form not in (BARE, LEAST) else ():
             taken[event["hook_event_name"], form].append(timed(call, event)[0])
     return taken
 
@@ -175,10 +183,11 @@ def timed(call: Call, event: dict[str, Any]) -> tuple[float, object]:
 
 def report(taken: Taken) -> float:
     """Print the percentiles; the largest 95th of an event."""
-    bare = taken.pop((BARE, BARE))
-    start = float(np.median(bare))
-    late = float(np.percentile(bare, 95))
-    print(f"  {BARE}: p50 {start:.1f}  p95 {late:.1f}  best {min(bare):.1f} ms")
+    for form in (LEAST, BARE):
+        bare = taken.pop((form, form))
+        start = float(np.median(bare))
+        late = float(np.percentile(bare, 95))
+        print(f"  {form}: p50 {start:.1f}  p95 {late:.1f}  best {min(bare):.1f} ms")
     worst = 0.0
     for (event, form), values in taken.items():
         p50, p95, p99 = (float(np.percentile(values, share)) for share in (50, 95, 99))
@@ -196,14 +205,23 @@ def run(folder: Path, memories: int, calls: int, seed: int) -> None:
         fill(memory, embedder, notes(memories, seed))
         settled(memory)
     print(f"{memories:,} memories, {calls} calls of each event and form", flush=True)
+    bare = Process([sys.executable, "-c", "pass"])
+    least = Process([sys.executable, "-I", "-S", "-c", "pass"])
     with serving(folder) as url:
         http = over_http(url, (folder / "token").read_text().strip())
-        hook = [*program(sys.executable), "hook", "--data-dir", str(folder)]
-        command, bare = Process(hook), Process([sys.executable, "-c", "pass"])
-        worst = report(measure({"http": http, "command": command, BARE: bare}, calls, seed))
-    ours, theirs = (float(np.median(each.cpu)) for each in (command, bare))
-    ratio = f"{ours / theirs:.1f} times that of {BARE} ({theirs:.1f} ms)"
-    print(f"  processor time of the command: {ours:.1f} ms, {ratio}")
+        worst = report(measure({"http": http, BARE: bare, LEAST: least}, calls, seed))
+    hook = [*hook_program(sys.executable), "--data-dir", str(folder)]
+    command = Process(hook)  # as installed: without a file of settings
+    try:
+        forms = {"command": command, BARE: bare, LEAST: least}
+        worst = max(worst, report(measure(forms, calls, seed + 10)))
+    finally:
+        engines.end(folder)
+    ours, start, floor = (float(np.median(each.cpu)) for each in (command, bare, least))
+    print(
+        f"  processor time of the command: {ours:.1f} ms, {ours / start:.2f} times that of {BARE}"
+        f" ({start:.1f} ms), {ours / floor:.2f} times that of {LEAST} ({floor:.1f} ms)"
+    )
     word = "under" if worst < LIMIT else "OVER"
     print(f"  largest p95 {worst:.1f} ms, {word} {LIMIT:.0f}", flush=True)
 
@@ -214,6 +232,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=100)
     parser.add_argument("--seed", type=int, default=7)
     args = parser.parse_args()
+    compiled()
     print(machine(args.seed))
     for memories in args.memories:
         with tempfile.TemporaryDirectory() as folder:

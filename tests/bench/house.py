@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("memory_core", "server")
+PACKAGES = ("anamnesis", "memory_core", "server")
 TOOLS = "tools"
 
 TRACED = """

@@ -101,7 +101,7 @@ def snapshot_seconds(index: VectorIndex, limit: int) -> tuple[float, float]:
     """Seconds to write a snapshot of *index* and to load it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
-        wrote, _ = seconds(lambda: index.save(path, sequence=1, fingerprint="bench"))
+        wrote, _ = seconds(lambda: index.frozen().write(path, sequence=1, fingerprint="bench"))
         read, _ = seconds(lambda: VectorIndex.load(path, fingerprint="bench", exact_limit=limit))
     return wrote, read
 

@@ -81,7 +81,7 @@ def fill(folder: Path, number: int) -> None:
 
     store, order, now = opened(folder), random.Random(1), 1_700_000_000.0
     store.adopt("minilm", "bench", DIMENSION)
-    vectors = np.random.default_rng(1).normal(size=(3 * number, DIMENSION)).astype(np.float16)
+    vectors = clustered(np.random.default_rng(1), 3 * number)
     for start in range(0, number, 500):
 
         def build(tx: Any, start: int = start) -> None:
@@ -110,6 +110,16 @@ def fill(folder: Path, number: int) -> None:
         store.commit(build)
     store.journal.checkpoint(truncate=True)
     store.close()
+
+
+def clustered(random: Any, number: int) -> Any:
+    """*number* unit vectors around 400 centres, as texts have their subjects."""
+    import numpy as np
+
+    centres = np.random.default_rng(0).normal(size=(400, DIMENSION)).astype(np.float32)
+    noise = random.normal(size=(number, DIMENSION)).astype(np.float32)
+    vectors = centres[random.integers(0, len(centres), number)] + 0.8 * noise
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float16)
 
 
 def opened(folder: Path) -> Any:

@@ -164,7 +164,7 @@ def imports() -> None:
         ("bare SDK", "mcp.server"),
         (
             "our server",
-            "server.cli.serve, server.stdio.server, "
+            "server.cli.serve, server.engine.own, "
             "server.protocol.server, server.protocol.lazy_memory",
         ),
     ):
@@ -186,6 +186,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--memories", type=int, default=0)
     args = parser.parse_args()
+    os.environ["ANAMNESIS_SHARED"] = "off"  # with one engine for all: engine.py
     versions = ", ".join(
         f"{name} {importlib.metadata.version(name)}" for name in ("mcp", "pydantic", "lancedb")
     )

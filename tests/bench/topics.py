@@ -29,7 +29,9 @@ from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import choose
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.readers import read
+from memory_core.lifecycle.topics import subjects
 from memory_core.scoring import clusters
+from memory_core.text.names.entities import entities
 
 ALONE = 2.0
 """Percent of the turns of a conversation that may stay alone."""
@@ -51,6 +53,7 @@ def topics(conversation: Conversation, made: NDArray[np.float32], threshold: flo
     """The topic of each turn ("" for none) after as many sleeps as there are sessions."""
     tuning = ConsolidationTuning()
     names = [turn.id for turn in conversation.turns]
+    about = [subjects(entities(turn.text)) for turn in conversation.turns]
     labels: list[str] = []
     for _, session in groupby(conversation.turns, lambda turn: turn.session):
         labels += [""] * len(list(session))
@@ -62,6 +65,7 @@ def topics(conversation: Conversation, made: NDArray[np.float32], threshold: flo
             threshold=threshold,
             most=tuning.topic_members,
             merge_at=tuning.topic_merge,
+            subjects=about[:known],
         )
         sizes = Counter(found)
         labels = [

@@ -167,6 +167,13 @@ class Crowd:
                 del self.running[pid]
                 self.failed += status != 0
 
+    def end(self) -> None:
+        """Kill the clients that still run: at the time limit, or after a failure."""
+        for pid in self.running:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+        self.running = {}
+
     def done(self) -> int:
         found = (last_stored(self.plan.log(number)) for number in range(self.plan.clients))
         return sum(0 if last is None else 1 + int(last[0].split(".")[1]) for last in found)
@@ -221,7 +228,10 @@ def run(plan: Plan, seconds: float) -> dict[str, Any]:
     (plan.folder / "store").mkdir(mode=0o700)
     started = time.monotonic()
     crowd = Crowd(plan)
-    crowd.watch(seconds)
+    try:
+        crowd.watch(seconds)
+    finally:
+        crowd.end()
     took = time.monotonic() - started
     found = verify(plan) | {"failed": crowd.failed, "takeover_s": round(crowd.takeover, 2)}
     return found | {"seconds": round(took, 1), "writes_a_second": round(found["writes"] / took)}

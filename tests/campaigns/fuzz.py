@@ -41,6 +41,7 @@ HELLO = {
 
 def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "ANAMNESIS_DATA_DIR": str(folder), "ANAMNESIS_OFFLINE": "1",
+            "ANAMNESIS_SHARED": "off",
             "PYTHONPATH": str(ROOT)}  # fmt: skip
 
 

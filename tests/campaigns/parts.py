@@ -45,11 +45,21 @@ YEAR = 365.25 * 86_400
 PATIENCE = 120.0
 LOADING = {"detail": "loading"}
 
-SHIFTED = (
-    "import sys, time; real = time.time; time.time = lambda: real() + {seconds};"
-    "sys.argv = ['anamnesis', *sys.argv[1:]]; from server.__main__ import main; sys.exit(main())"
+_MAIN = (
+    "import sys; sys.argv = ['anamnesis', *sys.argv[1:]];"
+    "from server.__main__ import main; sys.exit(main())"
 )
+SHIFTED = "import time; real = time.time; time.time = lambda: real() + {seconds};" + _MAIN
 """The program with another clock."""
+
+HASTY = (
+    "import functools; from memory_core import runtime;"
+    "from memory_core.enrichment.queue import EnrichmentTuning;"
+    "runtime.gist_encoder.choose.__defaults__ = (1.0,);"
+    "least = EnrichmentTuning(gather_seconds=0.0);"
+    "runtime.Tuning = functools.partial(runtime.Tuning, enrichment=least);" + _MAIN
+)
+"""The program that asks a language model at once and gives it a second, not a minute."""
 
 
 def fill(folder: Path, embedder: str) -> None:
@@ -94,7 +104,9 @@ def foreign_index(folder: Path) -> None:
         generation.mkdir()
         other = VectorIndex(8, exact_limit=100)
         other.put_many(np.arange(3), np.zeros(3, np.int64), np.ones((3, 8), np.float16))
-        other.save(generation, sequence=3, fingerprint="other", ids=["a" * 20, "b" * 20, "c" * 20])
+        other.frozen(["a" * 20, "b" * 20, "c" * 20]).write(
+            generation, sequence=3, fingerprint="other"
+        )
 
 
 @dataclass(frozen=True)
@@ -188,14 +200,19 @@ def start(variant: Variant, folder: Path, llm: str) -> Talk:
     """The program on folder/data."""
     (folder / "empty").mkdir(exist_ok=True)
     settings = folder / "settings.toml"
-    settings.write_text("[gist]\ngather_seconds = 0.0\ntimeout_seconds = 1.0\n")
+    settings.touch()
     places = {"folder": str(folder / "empty"), "llm": llm}
     given = {name: value.format(**places) for name, value in variant.environment.items()}
     mine = {name: value for name, value in os.environ.items() if not name.startswith("ANAMNESIS")}
     mine |= {"ANAMNESIS_OFFLINE": "1", "ANAMNESIS_CONFIG": str(settings)}
     mine |= {"ANAMNESIS_DATA_DIR": str(folder / "data"), **given}
+    mine["ANAMNESIS_SHARED"] = "off"  # what is missing here, is missing in this process
     environment = {name: value for name, value in mine.items() if value != "-"}
-    program = ["-c", SHIFTED.format(seconds=variant.clock)] if variant.clock else ["-m", "server"]
+    program = ["-m", "server"]
+    if variant.clock:
+        program = ["-c", SHIFTED.format(seconds=variant.clock)]
+    elif variant.llm:
+        program = ["-c", HASTY]
     return Talk([sys.executable, *program], environment)
 
 

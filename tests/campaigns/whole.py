@@ -1,5 +1,5 @@
 """The memory against a plain dict: every call, kills, restarts, a clock that jumps, a full disk, a
-model that goes, a second process.
+model that goes, a second process, files that are deleted, moved or replaced.
 
     python tests/campaigns/whole.py --steps 1000000 --minutes 60 --seed 1 --processes 2
 
@@ -15,6 +15,7 @@ processes, every hundred steps and at the end of each store.
 from __future__ import annotations
 
 import argparse
+import copy
 import functools
 import logging
 import math
@@ -47,13 +48,14 @@ from hypothesis.stateful import (
 )
 
 from memory_core.config import Settings
-from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDenied
+from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDenied, StorageError
 from memory_core.interchange.jsonl import to_record
 from memory_core.maintenance.loop import Maintenance
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Receipt, normalised
 from memory_core.remember.request import RememberRequest
+from memory_core.storage.backup import backup
 
 DAY = 86400.0
 AGENTS = (Identity("ana", "crew", RIGHTS), Identity("ben", "crew", RIGHTS))
@@ -67,6 +69,7 @@ SEEDS = 20
 """Played by one process before another takes its place: what it has learnt of the steps grows."""
 STEPS = 250
 """Of one example."""
+LOCKS = ("write.lock", "maintenance.lock", "encoder.lock")
 
 
 @dataclass
@@ -191,6 +194,7 @@ class Whole(RuleBasedStateMachine):
         self.model = Hashing()
         self.number = 0
         self.played = 0
+        self.saved: tuple[Path, World] | None = None
 
     @initialize()
     def start(self) -> None:
@@ -308,7 +312,10 @@ class Whole(RuleBasedStateMachine):
         self.check_recall(known, known.owner)
 
     def check_recall(self, asked: Known, who: Identity) -> None:
-        """Quoted, it comes; a summary may stand back behind what it retells."""
+        """Quoted, it comes; a summary may stand back behind what it retells.
+
+        What was merged into another stays retired, also when that one was forgotten since.
+        """
         text = asked.text
         found = self.memory.recall(who, RecallRequest(text, k=50))
         hits = [hit.memory for hit in (*found.hits, *found.partial)]
@@ -317,7 +324,9 @@ class Whole(RuleBasedStateMachine):
             assert known.readable(who)
             assert memory.text == known.text
             assert not known.superseded_by
-        if found.found and asked.readable(who) and not asked.superseded_by:
+        ids = [id for id, known in self.world.known.items() if known is asked]
+        merged = asked.readable(who) and self.memory.get(who, ids[0]).retired_at is not None
+        if found.found and asked.readable(who) and not asked.superseded_by and not merged:
             texts = {normalised(memory.text) for memory in hits}
             same = normalised(text) in texts
             assert same or {memory.id for memory in hits} & {*asked.rests_on}, (text, sorted(texts))
@@ -495,6 +504,72 @@ class Whole(RuleBasedStateMachine):
         self.helper.kill()
         self.helper = None
 
+    # Files that go away
+
+    @precondition(lambda self: self.played % 24 == 7)
+    @step(name=st.sampled_from(["journal.db-wal", "journal.db-shm", *LOCKS]))
+    def a_file_beside_the_journal_is_deleted(self, name: str) -> None:
+        """Nothing is lost; what follows shows it."""
+        (self.folder / name).unlink(missing_ok=True)
+        self.world.touched |= self.world.known.keys()
+
+    @precondition(lambda self: self.played % 24 == 13)
+    @step(who=WHO, told=TOLD)
+    def the_folder_is_moved_away_and_back(self, who: Identity, told: dict[str, str]) -> None:
+        away = self.away()
+        self.refused(who, told)
+        away.rename(self.folder)
+
+    @precondition(lambda self: self.played % 24 == 19)
+    @step()
+    def a_backup_is_made(self) -> None:
+        folder = Path(tempfile.mkdtemp(dir=_ram()))
+        backup.create(self.folder, folder, lambda: self.now)
+        self.throw_away_the_backup()
+        self.saved = folder, copy.deepcopy(self.world)
+
+    @precondition(lambda self: self.saved is not None and self.played % 8 == 7)
+    @step(who=WHO, told=TOLD, restored=st.booleans())
+    def the_folder_is_deleted_or_replaced(
+        self, who: Identity, told: dict[str, str], restored: bool
+    ) -> None:
+        """All is lost that the backup does not hold; nothing more is acknowledged."""
+        assert self.saved is not None
+        saved, self.world = self.saved[0], World()
+        away = self.away()
+        if restored:
+            backup.restore(saved, self.folder)
+            self.world = copy.deepcopy(self.saved[1])
+            Whole.kinds["backups restored under a running memory"] += 1
+        self.refused(who, told)
+        if self.helper is not None:
+            self.helper.kill()
+            self.helper = None
+        self.memory.close()
+        shutil.rmtree(away)
+        self.memory = self.opened()
+        self.look()
+
+    def away(self) -> Path:
+        """The folder is gone; where it went."""
+        away = self.folder.with_name(f"{self.folder.name}-away")
+        self.folder.rename(away)
+        return away
+
+    def refused(self, who: Identity, told: dict[str, str]) -> None:
+        """Neither process says that it stored something."""
+        with pytest.raises(StorageError, match="while it was open"):
+            self.remembered(who, told)
+        with pytest.raises(StorageError, match="while it was open"):
+            self.memory.recall(who, RecallRequest(told["text"]))
+        if self.helper is not None:
+            answer = self.helper.ask("remember", self.now, agent=who.agent, team=who.team, **told)
+            assert answer == {"error": "storage"}
+
+    def throw_away_the_backup(self) -> None:
+        if self.saved is not None:
+            shutil.rmtree(self.saved[0])
+
     # All of it
 
     @invariant()
@@ -548,6 +623,7 @@ class Whole(RuleBasedStateMachine):
             if hasattr(self, "memory"):
                 self.memory.close()
             shutil.rmtree(self.folder)
+            self.throw_away_the_backup()
 
 
 def same(record: dict[str, Any], known: Known) -> None:

@@ -43,6 +43,7 @@ from pydantic import BaseModel, Field
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
+from server.cli.serve import until_signal
 from server.http import listener
 from server.http.app import build_app
 from server.protocol.sdk import lowlevel
@@ -334,7 +335,9 @@ def main() -> None:
         describe(server)
         socket = listener.bind("127.0.0.1", 0)
         print(f"serving http://127.0.0.1:{socket.getsockname()[1]}/mcp", file=sys.stderr)
-        listener.run(build_app(server, tokens=None), socket)
+        end = listener.begin(build_app(server, tokens=None), socket)
+        until_signal()
+        end()
 
 
 if __name__ == "__main__":

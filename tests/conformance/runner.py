@@ -98,9 +98,8 @@ def install() -> Path:
     lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
     stamp = MODULES / ".lock"
     if not stamp.exists() or stamp.read_text() != lock:
-        npm = shutil.which("npm") or _npm_from_pypi()
         subprocess.run(
-            [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
+            [npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
             cwd=HERE, check=True, stdout=sys.stderr,
         )  # fmt: skip
         stamp.write_text(lock)
@@ -113,8 +112,12 @@ def install() -> Path:
     raise SystemExit(f"no Node {OLDEST_NODE[0]}.{OLDEST_NODE[1]} for this platform; install one")
 
 
+def npm() -> str:
+    """The machine's npm, else one in a virtual environment of its own, put on the PATH."""
+    return shutil.which("npm") or _npm_from_pypi()
+
+
 def _npm_from_pypi() -> str:
-    """npm in a virtual environment of its own."""
     folder = HERE / ".npm"
     if not (folder / "bin" / "npm").exists():
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)

@@ -287,27 +287,29 @@ def test_another_date_alone_puts_the_older_in_doubt(world: Any) -> None:
 # Duplicates
 
 
-def test_of_near_duplicates_the_more_important_stays_and_inherits_accesses(world: Any) -> None:
+def test_of_near_duplicates_the_newer_stays_and_inherits_importance_and_accesses(
+    world: Any,
+) -> None:
     text = PORT.format(5432)
-    less = world.tell(text, importance=0.5)
-    more = world.tell(text.replace("last big", "last"), importance=0.7)
+    less = world.tell(text, importance=0.7)
+    more = world.tell(text.replace("last big", "last"), importance=0.5)
     world.access(less, 4, START + 900.0)
     world.access(more, 2, START + 100.0)
     report = world.run("deduplicate")
     assert report.retired == (less,)
     assert world[less].retired_at == world.now
     assert (world[more].access_count, world[more].last_accessed) == (6, START + 900.0)
-    assert world[more].retired_at is None
+    assert (world[more].retired_at, world[more].importance) == (None, 0.7)
     assert {frozenset(link[:2]) for link in world.links()} == {frozenset((less, more))}
     assert {link[2] for link in world.links()} == {"duplicate_of"}
 
 
-def test_equally_important_duplicates_are_decided_by_use(world: Any) -> None:
+def test_the_more_trusted_of_two_duplicates_stays_though_it_is_older(world: Any) -> None:
     text = PORT.format(5432)
-    first = world.tell(text)
-    used = world.tell(text.replace("last big", "last"))
-    world.access(used, 1, START)
-    assert world.run("deduplicate").retired == (first,)
+    mine = world.tell(text, trust="user")
+    told = world.tell(text.replace("last big", "last"), trust="agent")
+    assert world.run("deduplicate").retired == (told,)
+    assert world[mine].retired_at is None
 
 
 @pytest.mark.parametrize(

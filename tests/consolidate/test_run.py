@@ -399,7 +399,7 @@ def test_a_field_that_changed_while_planning_is_left_alone(world: Any) -> None:
             world.put(ids[0], topic="boats")
 
     world.run("topics", progress=name_it)
-    assert [world[id].topic for id in ids] == ["boats", *2 * [world.sailing[0][:80]]]
+    assert [world[id].topic for id in ids] == ["boats", *2 * ["Mara, boat"]]
 
 
 def test_unknown_mode_is_refused(world: Any) -> None:

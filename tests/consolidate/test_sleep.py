@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from memory_core.errors import NotFound
 from memory_core.records import Change, Identity
+from memory_core.relations.duplicates import DOUBTS, KEPT_BOTH
+from memory_core.text.names.entities import entities
 from tests.views import view_of
 
 ME = Identity("me", "crew")
@@ -162,6 +165,84 @@ def test_a_stale_summary_is_written_anew_from_what_still_holds(world: Any) -> No
     assert world.run().summaries == ()
 
 
+def doubt(world: Any, newer: str, older: str) -> None:
+    link = Change("link", newer, {"b": older, "kind": DOUBTS, "weight": 1.0})
+    world.store.commit(lambda tx: tx.append(link))
+
+
+def test_a_summary_leaves_out_what_is_in_doubt_and_takes_it_back_when_both_hold(
+    world: Any,
+) -> None:
+    texts = (*world.sailing, "The blue boat of Mara wants paint, says the lake harbour.")
+    ids = [world.tell(text, session="s1") for text in texts]
+    doubt(world, ids[3], ids[1])
+    world.now += DAY
+    made = world.run().summaries
+    assert len(made) == 2  # of the cluster and of the session
+    assert all(set(each.derived_from) == set(ids) - {ids[1]} for each in made)
+    assert all("leaks" not in each.text for each in made)
+    assert world.run().summaries == ()
+    both = Change("link", ids[3], {"b": ids[1], "kind": KEPT_BOTH, "weight": 1.0})
+    world.store.commit(lambda tx: tx.append(both))
+    (session,) = world.run().summaries
+    assert set(session.derived_from) == set(ids)
+
+
+def test_a_summary_is_written_anew_when_a_source_falls_in_doubt(world: Any) -> None:
+    ids = [world.tell(text) for text in (*world.sailing, f"{world.sailing[0]} Again so.")]
+    first = world.run().summaries[0].id
+    doubt(world, ids[2], ids[1])
+    (second,) = world.run().summaries
+    assert set(second.derived_from) == set(ids) - {ids[1]}
+    assert world[first].superseded_by == second.id
+    assert world.run().summaries == ()
+
+
+def test_a_model_is_not_shown_what_is_in_doubt(world: Any) -> None:
+    ids = [world.tell(text) for text in (*world.sailing, f"{world.sailing[0]} Again so.")]
+    doubt(world, ids[3], ids[1])
+    shown: list[str] = []
+
+    def summarise(_run: str, sources: Any, _most: int) -> str:
+        shown.extend(memory.id for memory in sources)
+        return "Mara has a boat."
+
+    world.consolidator._summarise = summarise
+    world.run()
+    assert set(shown) == set(ids) - {ids[1]}
+
+
+@pytest.mark.parametrize(
+    ("dates", "kept"),
+    [
+        (("2024-03-09",), True),
+        (("2024-12",), True),
+        (("2025",), True),
+        (("2023-11-02",), False),
+        (("2024",), False),
+    ],
+)
+def test_what_is_still_to_come_does_not_fade_by_being_summed_up(
+    make: Any, dates: tuple[str, ...], kept: bool
+) -> None:
+    world = make()
+    world.now = datetime(2024, 3, 1, tzinfo=UTC).timestamp()
+    ids = [world.tell(text, importance=0.6) for text in world.sailing]
+    world.put(ids[0], dates=list(dates))
+    assert len(world.run().summaries) == 1
+    assert [world[id].importance for id in ids] == pytest.approx([0.6 if kept else 0.3, 0.3, 0.3])
+
+
+def test_an_appointment_to_come_is_not_pruned(make: Any) -> None:
+    world = make()
+    world.now = datetime(2024, 3, 1, tzinfo=UTC).timestamp()
+    dentist = world.tell("the dentist", importance=0.2, dates=("2024-06-04",))
+    past = world.tell("the lamp is on", importance=0.2, dates=("2024-03-02",))
+    world.now += 80 * DAY
+    assert world.run("prune").retired == (past,)
+    assert world[dentist].retired_at is None
+
+
 def test_a_stale_summary_with_too_few_sources_left_is_retired(world: Any) -> None:
     ids = [world.tell(text) for text in world.sailing]
     summary = world.run().summaries[0].id
@@ -301,17 +382,50 @@ def test_unknown_session_is_not_found(world: Any) -> None:
 # Topics
 
 
-def test_topics_are_assigned_by_closeness_and_called_by_their_first_member(world: Any) -> None:
+def test_topics_are_assigned_by_closeness_and_called_by_names_and_nouns(world: Any) -> None:
     boats = [world.tell(text) for text in world.sailing]
     loaves = [world.tell(text) for text in world.bread]
     report = world.run("topics")
     assert world.steps(report) == {"topics": 6, "concepts": 0}
-    assert {world[id].topic for id in boats} == {world.sailing[0][:80]}
-    assert {world[id].topic for id in loaves} == {world.bread[0][:80]}
+    assert {world[id].topic for id in boats} == {"Mara, boat"}
+    assert {world[id].topic for id in loaves} == {"bread, dough, oven"}
     late = world.tell("Mara sails on the lake every Sunday")
     assert world.steps(world.run("topics")) == {"topics": 1, "concepts": 0}
-    assert world[late].topic == world.sailing[0][:80]
+    assert world[late].topic == "Mara, boat"
     assert world.steps(world.run("topics")) == {"topics": 0, "concepts": 0}
+
+
+OF_ONE_MAKE = [
+    ("The API uses Redis for session caching.", "Does the API use MongoDB for session caching?"),
+    ("The shop stores its orders in Postgres.", "The shop stores its orders in MySQL."),
+    ("We celebrate the birthday of Anna in May.", "We celebrate the birthday of Bert in June."),
+    ("We are planning a trip to Lisbon.", "We are planning a trip to Porto."),
+]
+OF_ONE_TOPIC = [
+    ("The API keeps sessions in Redis.", "In Redis the sessions of the API expire after a while."),
+    ("We are planning a trip to Lisbon.", "Planning a trip to Lisbon takes time."),
+    ("The trip to Lisbon is planned.", "The trip is planned for two."),
+    ("Anna and Bert celebrate a birthday.", "The birthday of Bert is a big one to celebrate."),
+]
+
+
+@pytest.mark.parametrize("pair", OF_ONE_MAKE)
+def test_what_says_the_same_of_another_name_has_another_topic(world: Any, pair: Any) -> None:
+    told = [
+        world.tell(text + more, entities=entities(text))
+        for text in pair
+        for more in ("", " Again.")
+    ]
+    world.run("topics")
+    one, again, other, besides = (world[id].topic for id in told)
+    assert one == again != other == besides
+
+
+@pytest.mark.parametrize("pair", OF_ONE_TOPIC)
+def test_a_shared_name_or_none_keeps_texts_in_one_topic(world: Any, pair: Any) -> None:
+    one, other = (world.tell(text, entities=entities(text)) for text in pair)
+    world.run("topics")
+    assert world[one].topic == world[other].topic != ""
 
 
 # Prune

@@ -36,6 +36,7 @@ LEAST = {
     **{f"poisoning: safe, {stage}": 0.8 for stage in STAGES},
     "capture: recall": 0.9,
     "capture: precision": 0.85,
+    "hooks: useful, of prompts with something": 0.5,
     "hooks: rightly quiet": 0.9,
     "hooks: no noise, of all": 0.9,
 }

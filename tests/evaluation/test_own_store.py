@@ -15,6 +15,7 @@ from memory_core.memory import Memory as Real
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from tests.views import asked_for
 
 ME = Identity("me")
 
@@ -65,11 +66,10 @@ def test_the_own_store_is_read_and_nothing_else(tmp_path: Path, toy: Any) -> Non
     with Real(Settings(data_dir=tmp_path / "own"), embedder=toy) as memory:
         assert memory.wait_ready(20)
         id = memory.remember(ME, RememberRequest("The boiler code is 27.")).id
-        journal = memory._runtime.parts().store.journal
-        before = (journal.last(), memory.get(ME, id))
+        before = (asked_for(memory), memory.get(ME, id))
         report = evaluate_store(memory, ME, [Pair("boiler code", ("the boiler code is 27",))] * 3)
         memory._runtime.parts().maintenance.accesses.flush()
-        assert (journal.last(), memory.get(ME, id)) == before
+        assert (asked_for(memory), memory.get(ME, id)) == before
         assert report.answers["recall"][0].scores["recall@1"] == 1
         memory.recall(ME, RecallRequest("boiler code"))
         memory._runtime.parts().maintenance.accesses.flush()

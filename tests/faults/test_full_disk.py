@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 from memory_core.errors import DiskFull
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.remember.request import RememberRequest
 from memory_core.storage import disk_reserve
+from memory_core.storage.journal.journal import Journal
 
 
 def fill_up(disk: Path) -> None:
@@ -153,6 +156,30 @@ def test_a_reserve_is_only_kept_where_there_is_plenty_of_room(
     with pytest.raises(Exception, match="a part of the reserve"):
         kept.ensure()
     assert not (small_disk / disk_reserve.FILE).exists()  # a part of a reserve would be no reserve
+
+
+@pytest.mark.parametrize(("size", "kept"), [("16m", 2 * 2**20), ("3m", 3 * 2**17)])
+def test_a_small_volume_has_a_small_reserve_and_can_forget(
+    tmp_path: Path, size: str, kept: int
+) -> None:
+    command = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(tmp_path)]
+    if os.geteuid() != 0 or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("mounting a small tmpfs needs rights that this user does not have")
+    try:
+        journal = Journal.open(tmp_path / "store", clock=lambda: 0.0)
+        reserve = disk_reserve.DiskReserve(tmp_path / "store")
+        fields = to_fields(MemoryRecord(id="0" * 20, text="The heron waits. " * 20, agent="me"))
+        journal.write(lambda tx: tx.append(Change("put", "0" * 20, fields)))
+        reserve.ensure()
+        assert (tmp_path / "store" / disk_reserve.FILE).stat().st_size == kept
+        fill_up(tmp_path)
+        body = {"digests": [], "reason": "", "erase": True}
+        forget = Change("forget", "0" * 20, body)
+        reserve.with_room(lambda: journal.write(lambda tx: tx.forget(forget)))
+        assert journal.fold(["0" * 20]) == {}
+        journal.close()
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
 
 
 def test_without_a_reserve_the_disk_is_full(small_disk: Path) -> None:

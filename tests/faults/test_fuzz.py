@@ -149,7 +149,7 @@ def test_a_damaged_snapshot(tmp_path: Path, number: int) -> None:
     ids = [f"{each:020d}" for each in range(20)]
     folder = tmp_path / "1"
     folder.mkdir()
-    index.save(folder, sequence=5, fingerprint="toy", ids=ids)
+    index.frozen(ids).write(folder, sequence=5, fingerprint="toy")
     files = sorted(path for path in folder.iterdir() if path.is_file())
     path = files[number % len(files)]
     rows = {id: each for each, id in enumerate(ids)}

@@ -36,6 +36,7 @@ def program(folder: Path, *argv: str, **environment: str) -> tuple[int, Any, str
     given = {
         **{name: value for name, value in os.environ.items() if not name.startswith("ANAMNESIS")},
         **{"ANAMNESIS_DATA_DIR": str(folder), "ANAMNESIS_OFFLINE": "1", "PYTHONPATH": str(ROOT)},
+        "ANAMNESIS_SHARED": "off",
         **environment,
     }
     done = subprocess.run(

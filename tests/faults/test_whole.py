@@ -19,5 +19,7 @@ def test_the_whole_is_like_a_dict(seed: int, caplog: pytest.LogCaptureFixture) -
     caplog.set_level("CRITICAL")
     killed = "the other is killed while it remembers"
     kills = whole.Whole.kinds[killed]
-    assert whole.play(count(seed, 3), STEPS) >= STEPS
-    assert whole.Whole.kinds[killed] > kills
+    seeds = count(seed, 3)
+    assert whole.play(seeds, STEPS) >= STEPS
+    while whole.Whole.kinds[killed] == kills:  # a seed leaves some kinds of steps out
+        whole.play(seeds, 1)

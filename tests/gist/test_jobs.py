@@ -6,6 +6,7 @@ import itertools
 import json
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import JOBS, NEVER, HealthReport, Identity
 from memory_core.remember.request import RememberRequest
+from server.cli import invocation, main
+from server.cli.invocation import Invocation
 
 ME = Identity("me")
 OTHER = Identity("other")
@@ -230,7 +233,8 @@ def test_a_turn_forgotten_during_the_call_leaves_nothing(
 def test_recalled_text_is_not_extracted_again(opened: Callable[..., Memory], server: Any) -> None:
     server.say = telling(fact("Ottilie lives in Freiburg.", 1))
     memory = opened()
-    block = "<recalled-a966bd7f>\n> Ottilie lives in Freiburg.\n</recalled-a966bd7f>"
+    entry = "[1] 2024-05-31 · 06h0ar8pp5m5h00xfxgf\n> Ottilie lives in Freiburg."
+    block = f"<recalled-a966bd7f>\n{entry}\n</recalled-a966bd7f>"
     memory.remember(ME, RememberRequest(block))
     memory.remember(ME, RememberRequest(f"{block}\nTomasz wrote it down.", session="s"))
     assert memory.encode(ME).left == 0
@@ -339,16 +343,21 @@ def test_without_a_model_nothing_is_due(memory: Memory) -> None:
 
 
 def test_older_memories_are_encoded_on_request(
-    opened: Callable[..., Memory], open_memory: Open, server: Any, clock: Any
+    opened: Callable[..., Memory],
+    open_memory: Open,
+    server: Any,
+    clock: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plain = open_memory("store")
     before = plain.remember(ME, RememberRequest("Tomasz counted 1 parcel.", when="2023-01-01")).id
     since = plain.remember(ME, RememberRequest("Tomasz counted 2 parcels.", when="2024-03-01")).id
     plain.close()
     memory = opened()
-    assert memory.encode(ME).due == 0
-    done = memory.encode(ME, "2024-01-01")
-    assert (done.asked, done.left) == (1, 0)
+    monkeypatch.setattr(invocation, "open_memory", lambda settings: nullcontext(memory))
+    assert main.run(["encode"], Invocation()).data["asked"] == 0
+    done = main.run(["encode", "--since", "2024-01-01"], Invocation()).data
+    assert (done["asked"], done["left"]) == (1, 0)
     assert memory.get(ME, since).encoded == "1 openai:small"
     assert memory.get(ME, before).encoded == ""
     assert memory.encode(ME, "2024-01-01").asked == 0  # this version has done it

@@ -12,6 +12,8 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.text.time.timestamps import iso
+from tests.views import asked_for
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -164,6 +166,17 @@ def test_merge_retires_the_older_and_is_undone_with_its_link(
     assert (listed(memory), memory.stats(ME)["merged"]) == ([pair], 0)
 
 
+def test_what_was_merged_comes_behind_what_it_was_merged_into(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    memory.resolve(ME, old, new, "merge")
+    found = memory.recall(ME, RecallRequest("team nine"))
+    assert [each.memory.id for each in found.hits] == [new, old]
+    then = memory.recall(ME, RecallRequest(OLD, as_of=iso(clock.now - 1.0)))
+    assert old in [each.memory.id for each in then.hits]
+
+
 def test_what_a_doubt_or_a_decision_marks_counts_as_changed(
     memory: Memory, clock: Any, pair: tuple[str, str]
 ) -> None:
@@ -190,11 +203,11 @@ def test_each_run_reports_the_pairs_that_nobody_has_decided(
 @pytest.mark.parametrize("decision", DECISIONS)
 def test_a_decision_is_made_once(memory: Memory, pair: tuple[str, str], decision: str) -> None:
     memory.resolve(ADMIN, *pair, decision)
-    before = memory._runtime.parts().store.journal.last()
+    before = asked_for(memory)
     for other in DECISIONS:
         with pytest.raises(NotFound):
             memory.resolve(ME, *pair, other)
-    assert memory._runtime.parts().store.journal.last() == before
+    assert asked_for(memory) == before
 
 
 def test_only_the_owner_or_an_admin_decides(memory: Memory, pair: tuple[str, str]) -> None:
@@ -259,8 +272,8 @@ def test_as_of_shows_the_doubts_of_that_day(
     clock.pass_by(DAY)
     memory.resolve(ME, old, new, "keep-both")
     assert shown(memory, as_of="2024-06-02") == {old: ""}
-    assert shown(memory, as_of="2024-06-03")[old] == new
-    assert shown(memory, as_of="2024-06-04") == dict.fromkeys(pair, "")
+    assert list(shown(memory, as_of="2024-06-03").items()) == [(new, ""), (old, new)]
+    assert list(shown(memory, as_of="2024-06-04").items()) == [(old, ""), (new, "")]
     assert hit(memory, old, as_of="2024-06-03").doubted_by == new
     assert hit(memory, old).doubted_by == ""
 
@@ -280,3 +293,28 @@ def test_a_replacement_decided_later_does_not_count_before(
     clock.pass_by(DAY)
     memory.undo_change(ME, old, decision_of(memory, old))
     assert shown(memory) == {new: "", old: new}
+
+
+def test_what_held_for_a_while_stands_behind_what_holds_again(memory: Memory, clock: Any) -> None:
+    usual = memory.remember(ME, RememberRequest("I work from the library in Lyon.")).id
+    clock.pass_by(DAY)
+    now = memory.remember(ME, RememberRequest("This week I work from the library in Nice.")).id
+    asked = RecallRequest("I work from the library this week in Nice", context=0)
+    assert [each.memory.id for each in memory.recall(ME, asked).hits][:2] == [now, usual]
+    clock.pass_by(14 * DAY)
+    assert [each.memory.id for each in memory.recall(ME, asked).hits][:2] == [usual, now]
+    assert memory.doubts(ME) == []
+
+
+def test_a_thing_is_known_by_both_of_its_names(memory: Memory, clock: Any) -> None:
+    hosted, moved = "The data warehouse is hosted in Lyon.", "The DWH was moved to Nice."
+    old = memory.remember(ME, RememberRequest(hosted)).id
+    memory.remember(ME, RememberRequest(moved))
+    assert listed(memory) == []
+    memory.remember(OTHER, RememberRequest(hosted))
+    memory.remember(OTHER, RememberRequest("Our data warehouse (DWH) belongs to finance."))
+    new = memory.remember(OTHER, RememberRequest(moved)).id
+    found = {newer: memory.doubts(OTHER) for _, newer in listed(memory, OTHER)}
+    assert set(found) == {new}
+    assert hosted in [pair.older.text for pair in found[new]]
+    assert old not in [pair.older.id for pair in found[new]]

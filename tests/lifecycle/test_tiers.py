@@ -301,6 +301,20 @@ def test_what_goes_to_long_term_joins_the_nearest_topic(memory: Memory, clock: A
     )  # recallable without a topic
 
 
+def test_what_goes_to_long_term_joins_no_topic_of_another_name(memory: Memory, clock: Any) -> None:
+    store = memory._runtime.parts().store
+    fact = memory.remember(ME, RememberRequest("The shop stores its orders in Postgres.")).id
+    store.commit(lambda tx: tx.append(Change("put", fact, {"topic": "shop, Postgres"})))
+    same = says(memory, "The shop stores its old orders in Postgres too.")
+    other = says(memory, "The shop stores its orders in MySQL.")
+    clock.pass_by(3700)
+    memory.sweep(ME)
+    clock.pass_by(30 * DAY)
+    memory.sweep(ME)
+    assert memory.get(ME, same).topic == "shop, Postgres"
+    assert memory.get(ME, other).topic == ""
+
+
 @pytest.mark.parametrize("kind", ["put", "link"])
 def test_what_a_sweep_writes_is_journalled_with_its_source(
     memory: Memory, clock: Any, kind: str

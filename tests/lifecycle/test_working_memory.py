@@ -132,6 +132,16 @@ def test_conversations_do_not_leak_into_each_other() -> None:
         assert sessions.asked(who, name).hot == ()
 
 
+def test_the_conversation_that_was_used_last_is_known() -> None:
+    sessions = Sessions()
+    assert sessions.last(ME) == ""
+    for who, name in ((ME, "a"), (ME, "b"), (ME, "a"), (OTHER, "c")):
+        sessions.heard(who, name)
+    assert (sessions.last(ME), sessions.last(OTHER)) == ("a", "c")
+    sessions.end(ME, "a")
+    assert sessions.last(ME) == "b"
+
+
 def test_without_a_session_nothing_is_kept() -> None:
     sessions = Sessions()
     sessions.answered(ME, "", [Activation("a", 0.9)], {})

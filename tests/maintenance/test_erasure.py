@@ -209,3 +209,75 @@ def test_a_forget_that_asks_for_no_erasure_leaves_the_generations_alone(house: A
         room.rounds(1)
     assert not room.upkeep.erasing
     assert sorted(path.name for path in (house.directory / "table").iterdir()) == before
+
+
+def test_an_erasure_is_finished_when_the_process_ends(house: Any) -> None:
+    """As after one command without a server: nobody else would do it."""
+    room = house.room()
+    secret = room.put(SECRET)
+    garden = room.put(NEIGHBOUR)
+    room.rounds()
+    room.upkeep.snapshots.write()
+    room.close()
+    later = house.room()
+    later.forget(secret)
+    assert later.upkeep.erasing
+    assert SECRET.encode() in house.files("table")
+    later.close()
+    assert holding(house, SECRET, "4711") == []
+    again = house.room()
+    assert not again.upkeep.erasing
+    again.rounds()
+    assert list(again.store.memories([secret, garden])) == [garden]
+    assert NEIGHBOUR.encode() in house.files("table")
+    assert again.upkeep.problems == {}
+
+
+def test_a_process_that_ends_leaves_the_erasure_to_the_one_that_keeps_the_files(
+    house: Any,
+) -> None:
+    keeper, other = house.room(), house.room()
+    secret = keeper.put(SECRET)
+    keeper.rounds()
+    other.forget(secret)
+    assert not other.upkeep.finish_erasing(0.2)
+    other.close()
+    assert SECRET.encode() in house.files("table")
+    keeper.rounds(1)
+    assert SECRET.encode() not in house.files("table")
+    assert not keeper.upkeep.erasing
+    assert keeper.upkeep.finish_erasing(0.0)
+
+
+def test_a_disk_that_fails_leaves_the_erasure_pending(
+    house: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    room = house.room()
+    secret = room.put(SECRET)
+    room.rounds()
+    room.forget(secret)
+
+    def refused(*_: object, **__: object) -> None:
+        raise StorageError("a file is in use", "close it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Generations, "remove_others", refused)
+        assert not room.upkeep.finish_erasing(5.0)
+    assert room.upkeep.erasing
+    assert room.upkeep.finish_erasing(5.0)
+    assert holding(house, SECRET) == []
+
+
+def test_how_long_an_erasure_is_pending_is_known_to_every_process(house: Any) -> None:
+    keeper, other = house.room(), house.room()
+    secret = keeper.put(SECRET)
+    keeper.rounds()
+    assert other.upkeep.pending_seconds == 0.0
+    keeper.forget(secret)
+    house.now += 90.0
+    other.store.catch_up()
+    assert other.upkeep.pending_seconds == 90.0
+    assert other.upkeep.kept
+    keeper.close()
+    assert not other.upkeep.kept
+    assert other.upkeep.pending_seconds == 0.0

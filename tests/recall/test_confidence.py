@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from memory_core.recall.confidence import only_names
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.scoring import calibration
 
 ME = Identity("me")
 
@@ -79,3 +81,18 @@ def test_a_name_makes_no_question_about_somebody_known(told: Memory) -> None:
     for what in ("blood type", "shoe size", "password", "dentist"):
         found = told.recall(ME, RecallRequest(f"What is Nora's {what}?", rehearse=False))
         assert (found.found, found.feeling) == (False, "none")
+
+
+def test_a_time_of_which_nothing_is_known_finds_nothing_and_shows_what_comes_nearest(
+    told: Memory, clock: Any
+) -> None:
+    clock.pass_by(40 * 86_400.0)
+    for query in ("What did I say yesterday?", "Was habe ich gestern gesagt?"):
+        found = told.recall(ME, RecallRequest(query))
+        assert (found.found, found.feeling, found.hits) == (False, "none", ())
+        assert 0 < len(found.partial) <= calibration.PARTIALS
+    new = told.remember(ME, RememberRequest("The gutter was cleaned.")).id
+    clock.pass_by(86_400.0)
+    found = told.recall(ME, RecallRequest("What did I say yesterday?"))
+    assert found.found
+    assert [hit.memory.id for hit in found.hits] == [new]

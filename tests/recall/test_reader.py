@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from memory_core.embedding.minilm import MiniLM
-from memory_core.maintenance.loop import MaintenanceTuning
+from memory_core.errors import EncoderUnavailable
+from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.answer import LEXICAL_ONLY
 from memory_core.recall.request import RecallRequest
@@ -622,3 +623,71 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
     )
     assert crowded.feeling in ("high", "moderate")
     assert crowded.confidence == pytest.approx(sparse.confidence, abs=0.25)
+
+
+class Burst:
+    """A model that is there, and texts that were stored while it was not."""
+
+    def __init__(self, open_memory: OpenMemory, toy: Any) -> None:
+        self.toy = toy
+        self.memory = open_memory("burst", embedder=toy)
+        self.memory.remember(ME, RememberRequest("Bread rises slowly in the cold kitchen."))
+        self.parts = self.memory._runtime.parts()
+        self.parts.maintenance.round()
+
+    def told(self, text: str, who: Identity = ME) -> str:
+        """Stored without a vector."""
+        self.memory._runtime.gate.back_off(EncoderUnavailable("busy", "wait"))
+        id = self.memory.remember(who, RememberRequest(text)).id
+        self.memory._runtime.gate._failure = None
+        return id
+
+
+@pytest.fixture
+def burst(open_memory: OpenMemory, toy: Any, monkeypatch: pytest.MonkeyPatch) -> Burst:
+    monkeypatch.setattr(Maintenance, "start", lambda self: None)
+    return Burst(open_memory, toy)
+
+
+def test_what_was_stored_just_now_is_embedded_for_the_recall(burst: Burst) -> None:
+    ids = {burst.told(f"The heron number {each} waits by the weir.") for each in range(5)}
+    found = burst.memory.recall(ME, RecallRequest("the heron waits by the weir", k=9))
+    assert (found.found, found.note) == (True, "")
+    assert ids <= {hit.memory.id for hit in found.hits}
+    assert not burst.parts.store.journal.without_vectors("toy-1", 9)
+
+
+def test_what_has_no_vectors_in_time_is_found_by_words_and_the_answer_is_partial(
+    burst: Burst, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside other memories, the vectors of which decide what is sure enough."""
+    waited: list[float] = []
+    burst.parts.reader._embed_now = waited.append
+    id = burst.told("The heron waits by the weir.")
+    burst.told("The stork waits by the weir.", OTHER)
+    found = burst.memory.recall(ME, RecallRequest("heron waits weir"))
+    assert waited == [1.0]
+    assert found.found
+    assert found.hits[0].memory.id == id
+    assert "1 memories were searched by words only" in found.note
+    nothing = burst.memory.recall(ME, RecallRequest("entirely unrelated submarine"))
+    assert (nothing.found, "partial" in nothing.note) == (False, True)
+    assert burst.memory.recall(Identity("third"), RecallRequest("heron")).note == ""
+
+
+def test_a_recall_does_not_wait_for_what_will_not_come(burst: Burst, clock: Any) -> None:
+    waited: list[float] = []
+    burst.parts.reader._embed_now = waited.append
+    burst.told("The heron waits by the weir.")
+    clock.pass_by(61.0)
+    found = burst.memory.recall(ME, RecallRequest("heron waits weir"))
+    assert (waited, "partial" in found.note) == ([], True)
+
+
+def test_a_model_that_refuses_is_not_asked_again_and_again(burst: Burst) -> None:
+    burst.toy.refuses = lambda text: "heron" in text
+    burst.told("The heron waits by the weir.")
+    burst.memory.recall(ME, RecallRequest("weir"))
+    asked = burst.toy.asked
+    assert "partial" in burst.memory.recall(ME, RecallRequest("weir")).note
+    assert burst.toy.asked == asked

@@ -278,7 +278,7 @@ def test_recall_ranks_by_the_recipe_and_by_its_links_alone(
         mine = [hit.score for hit in hits]
         assert mine == sorted(mine, reverse=True)
         scored = [hit for hit in hits if row_of[hit.memory.id] in wanted]
-        lifts = [float(hit.why.get("links", 0.0)) for hit in scored]
+        lifts = [sum(float(hit.why.get(n, 0.0)) for n in ("links", "newer")) for hit in scored]
         assert min(lifts, default=0.0) >= 0.0
         bare = [hit.score - lift for hit, lift in zip(scored, lifts, strict=True)]
         assert bare == pytest.approx([wanted[row_of[h.memory.id]] for h in scored], abs=0.01)

@@ -16,7 +16,7 @@ from memory_core.recall import spreading
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Hit, Identity
 from memory_core.remember.request import RememberRequest
-from tests.views import view_of
+from tests.views import asked_for, view_of
 
 ME = Identity("me")
 OTHER = Identity("other")
@@ -63,10 +63,13 @@ def real(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
         yield memory
 
 
-def test_a_street_name_links_what_has_nothing_else_in_common(real: Memory, minilm: MiniLM) -> None:
+@pytest.mark.parametrize("street", ["Tannery Row", "Industrial Way", "Lakeshore Drive"])
+def test_a_street_name_links_what_has_nothing_else_in_common(
+    real: Memory, minilm: MiniLM, street: str
+) -> None:
     texts = (
-        "Mrs Albrecht repairs violins above a tea shop on Tannery Row.",
-        "Two spare servers drowned when Tannery Row was under water.",
+        f"Mrs Albrecht repairs violins above a tea shop on {street}.",
+        f"Two spare servers drowned when {street} was under water.",
     )
     a, b = minilm.documents(texts)
     assert float(a @ b) < 0.2
@@ -74,7 +77,7 @@ def test_a_street_name_links_what_has_nothing_else_in_common(real: Memory, minil
     found = real.recall(ME, RecallRequest("Who could mend my violin?", k=5, explain=True))
     hits = {hit.memory.id: hit for hit in found.hits}
     assert found.hits[0].memory.id == workshop
-    assert hits[flood].why["path"] == f"shares Tannery Row with {workshop}"
+    assert hits[flood].why["path"] == f"shares {street} with {workshop}"
     gained = hits[flood].why["links"]
     assert isinstance(gained, float)
     others = [hit.score for hit in found.rejected]
@@ -102,11 +105,10 @@ def test_zebra_brings_the_wildlife_that_does_not_name_it(real: Memory) -> None:
             "The cache is keyed by the hash of the query.",
         )
     ]
-    journal = real._runtime.parts().store.journal
-    before = journal.last()
+    before = asked_for(real)
     found = by_id(real, "zebra", k=8, rehearse=False)
     real._runtime.parts().maintenance.accesses.flush()
-    assert journal.last() == before  # the way there is found anew each time
+    assert asked_for(real) == before  # the way there is found anew each time
     order = list(found)
     given = real.recall(ME, RecallRequest("zebra", k=8, rehearse=False))
     assert given.found
@@ -235,7 +237,7 @@ def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> Non
         assert row is not None
         assert len(view.graph.rows_of("Tannery Row")) == 11
         shares = [
-            share for _, share, how in spreading._linked(view, row) if how.startswith("shares")
+            share for _, share, how in spreading._linked(view, row, {}) if how.startswith("shares")
         ]
     assert shares
     assert set(shares) == {1.0}

@@ -90,3 +90,49 @@ def test_without_sessions_there_is_nothing_to_broaden(memory: Memory) -> None:
     scores = [hit.score for hit in found.hits]
     assert len(scores) == 20
     assert scores == sorted(scores, reverse=True)
+
+
+def told(memory: Memory, *texts: str) -> None:
+    for number, text in enumerate(texts):
+        memory.remember(ME, RememberRequest(text, when=f"2024-05-{number + 1:02d}"))
+    for text in ELSEWHERE:
+        memory.remember(ME, RememberRequest(text))
+
+
+def test_of_repetitions_the_newest_is_shown(tmp_path: Path, minilm: MiniLM) -> None:
+    texts = (
+        "The spare key of the boathouse hangs in the pantry.",
+        "The spare key for the boathouse hangs in the pantry.",
+    )
+    assert float(np.dot(*minilm.documents(texts))) >= minilm.profile.near_duplicate
+    with Memory(Settings(data_dir=tmp_path), embedder=minilm) as memory:
+        assert memory.wait_ready(60)
+        told(memory, *texts)
+        asked = RecallRequest("The spare key of the boathouse hangs where?", k=3)
+        shown = [
+            hit.memory.text for hit in memory.recall(ME, asked).hits if "key" in hit.memory.text
+        ]
+    assert shown == [texts[1]]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The ferry to Amrum sails at dawn.", "The ferry to Amrum now sails at dusk."),
+        ("Ida borrowed the tent from Olaf.", "Olaf borrowed the tent from Ida."),
+        ("Ticket OPS 311 waits for review.", "Ticket OPS 312 waits for review."),
+        ("The valve in pump 7 is open.", "The valve in pump 7 is no longer open."),
+        ("Lea prefers rye over spelt.", "Lea prefers spelt over rye."),
+        ("Der Kurs ist im linken Flügel.", "Der Kurs ist im rechten Flügel."),
+        ("Der Zug ICE 521 hält in Fulda.", "Der Zug ICE 523 hält in Fulda."),
+    ],
+)
+def test_a_change_a_reversal_or_another_identifier_is_neither_folded_nor_merged(
+    tmp_path: Path, minilm: MiniLM, one: str, other: str
+) -> None:
+    with Memory(Settings(data_dir=tmp_path), embedder=minilm) as memory:
+        assert memory.wait_ready(60)
+        told(memory, one, other)
+        memory.consolidate(ME, mode="deduplicate")
+        found = memory.recall(ME, RecallRequest(one, k=5))
+    assert {one, other} <= {hit.memory.text for hit in found.hits}

@@ -42,6 +42,9 @@ PAIRS = [
     ("The host is 10.0.0.12", "The host is 10.0.0.13", "numbers"),
     ("Run 3 tests", "Run tests", "numbers"),
     ("the range is 3-4", "the range is 3-5", "numbers"),
+    ("Heron 1.a.0 waits", "Heron 1.b.0 waits", "numbers"),
+    ("See section 2.x of the contract", "See section 2.y of the contract", "numbers"),
+    ("Track 7/L is closed", "Track 7/R is closed", "numbers"),
     # polarity
     ("He likes olives", "He does not like olives", "polarity"),
     ("He likes olives", "He doesn't like olives", "polarity"),

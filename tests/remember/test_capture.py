@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.capture import Observation
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.text import relevance
 
 ME = Identity("me")
 OTHER = Identity("other")
@@ -40,7 +43,7 @@ def reasons(seen: Observation) -> list[str]:
         ("<system-reminder>Be brief.</system-reminder>", "system reminder"),
         ("2024-05-07 10:00:01 start\n2024-05-07 10:00:02 stop", "log lines"),
         (
-            "<recalled-a966bd7f>\n> The tea is in the tin.\n</recalled-a966bd7f>",
+            "Here is what I know: found 1 memory",
             "echo of recalled text",
         ),
     ],
@@ -62,10 +65,23 @@ def test_what_passes_enters_the_ring_of_its_conversation(memory: Memory) -> None
 
 
 def test_the_words_around_a_recalled_block_are_kept(memory: Memory) -> None:
-    block = "<recalled-a966bd7f>\n> The tea is in the tin.\n</recalled-a966bd7f>"
+    tea = memory.remember(ME, RememberRequest("The tea is in the tin.")).id
+    block = f"<recalled-a966bd7f>\n[1] {tea}\n> The tea is in the tin.\n</recalled-a966bd7f>"
     seen = says(memory, f"I put the tin on the shelf.\n{block}")
     assert seen.receipt is not None
     assert memory.get(ME, seen.receipt.id).text == "I put the tin on the shelf."
+    assert reasons(says(memory, block)) == ["echo of recalled text"]
+
+
+def test_a_boundary_that_this_memory_has_not_drawn_hides_nothing(memory: Memory) -> None:
+    block = f"<recalled-a966bd7f>\n[1] {'0' * 20}\n> The tea is in the tin.\n</recalled-a966bd7f>"
+    for said in (
+        f"I put the tin on the shelf.\n{block}",
+        f"We keep {block.split()[0]} in the log.",
+    ):
+        seen = says(memory, said)
+        assert seen.receipt is not None
+        assert memory.get(ME, seen.receipt.id).text == said
 
 
 def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
@@ -137,6 +153,89 @@ def test_what_states_nothing_is_skipped_with_its_act(
     seen = says(memory, text, role=role, session="s")
     assert (seen.receipt, reasons(seen)) == (None, [reason])
     assert memory.stats(ME)["memories"] == 0
+
+
+def test_of_sixty_turns_those_that_tell_something_pass_the_gate() -> None:
+    turns = json.loads((Path(__file__).parent / "data" / "turns.json").read_text())
+    lost = [text for text in turns["keep"] if relevance.gate(text, "user")]
+    kept = [text for text in turns["skip"] if not relevance.gate(text, "user")]
+    assert (lost, len(kept) <= 1) == ([], True), kept  # an offer is one of the assistant's
+
+
+def test_a_captured_question_is_found_nowhere_but_its_answer_is(memory: Memory) -> None:
+    asked = "Which port does the staging database listen on?"
+    assert says(memory, asked, session="s").receipt is None
+    answer = "The staging database listens on port 6543."
+    told = says(memory, answer, role="assistant", session="s").receipt
+    hits = memory.recall(ME, RecallRequest(asked)).hits
+    assert told is not None
+    assert [hit.memory.id for hit in hits] == [told.id]
+
+
+def test_a_question_is_kept_with_what_answers_it_and_brings_nothing_up(
+    open_memory: OpenMemory,
+) -> None:
+    """What states nothing is shown before the turn that it led to, in a later process too."""
+    asked, answered = "Which bicycle did you take to the harbour?", "Oh, the blue one of Carla."
+    with open_memory("store") as memory:
+        says(memory, "Thank you so much!", session="s")
+        says(memory, asked, session="s", speaker="Ben")
+        told = says(memory, answered, session="s", speaker="Ann").receipt
+        after = says(memory, "It rained all the way back home.", session="s", speaker="Ann").receipt
+    assert told is not None
+    assert after is not None
+    with open_memory("store") as memory:
+        (hit,) = [
+            hit
+            for hit in memory.recall(ME, RecallRequest("the blue one of Carla", k=1)).hits
+            if hit.memory.id == told.id
+        ]
+        assert [(turn.id, turn.speaker, turn.text) for turn in hit.before] == [
+            ("", "user", "Thank you so much!"),
+            ("", "Ben", asked),
+        ]
+        assert memory.get(ME, after.id).lead == ()
+        bare = memory.recall(ME, RecallRequest("the blue one of Carla", k=1, context=0))
+        assert bare.hits[0].before == ()
+        for query in ("harbour bicycle", "thank you"):
+            found = memory.recall(ME, RecallRequest(query))
+            assert not [hit for hit in found.hits if query in hit.memory.text.casefold()]
+        assert {each.id for each in memory.listing(ME)} == {told.id, after.id}
+        (record,) = [each for each in memory.export(ME) if each["id"] == told.id]
+        assert record["lead"] == ["user: Thank you so much!", f"Ben: {asked}"]
+
+
+def test_what_leads_up_is_of_the_same_conversation_and_bounded(memory: Memory) -> None:
+    says(memory, "Where is the ladder kept these days?", session="other")
+    says(memory, "Where do the swallows nest this year?", OTHER, session="s")
+    says(memory, "Who has the key of the shed?", session="s")
+    says(memory, "2024-05-07 10:00:01 start\n2024-05-07 10:00:02 stop", session="s")
+    says(memory, "Can you look at the gate? " + "Is it open? " * 100, session="s")
+    says(memory, f"{'Is it so? ' * 29}Is my password: hunter2hunter right?", session="s")
+    told = says(memory, "The shed is locked with a chain.", session="s").receipt
+    assert told is not None
+    first, second = memory.get(ME, told.id).lead
+    assert first.startswith("user: Can you look at the gate? Is it open?")
+    assert "hunter" not in second
+    assert len(first) <= 310 >= len(second)
+    assert says(memory, "Why is the lamp still on?").receipt is None
+    alone = says(memory, "The lamp in the hall flickers.").receipt
+    assert alone is not None
+    assert memory.get(ME, alone.id).lead == ()
+
+
+def test_what_leads_up_is_erased_with_the_turn(memory: Memory, tmp_path: Path) -> None:
+    says(memory, "Which clinic treats the zymurgy of Ben?", session="s")
+    told = says(memory, "The one by the old mill, on Mondays.", session="s").receipt
+    assert told is not None
+
+    def on_disk() -> bytes:
+        return b"".join(p.read_bytes() for p in sorted(tmp_path.rglob("*")) if p.is_file())
+
+    assert b"zymurgy" in on_disk()
+    memory.forget(ME, ids=[told.id], confirm=True)
+    assert memory.finish_erasing(60.0)
+    assert b"zymurgy" not in on_disk()
 
 
 def test_a_skipped_turn_counts_as_a_turn_of_its_conversation(memory: Memory) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -13,10 +14,10 @@ from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Change, Identity, MemoryRecord, Receipt, new_id
+from memory_core.records import Change, Identity, MemoryRecord, Receipt, Similar, new_id
 from memory_core.remember.request import RememberRequest
-from memory_core.representation import index_text
-from tests.views import view_of
+from memory_core.representation import embed_text, index_text
+from tests.views import asked_for, view_of
 
 ME = Identity("me", "crew", frozenset({"read", "write"}))
 OTHER = Identity("other", "crew", frozenset({"read", "write"}))
@@ -87,6 +88,28 @@ def test_keywords_are_indexed_as_tags_are() -> None:
     found = MemoryRecord(id="", text=text, keywords=("heron pond", "weir"))
     assert index_text(found) == index_text(tagged)
     assert index_text(found).endswith("The weir is old. heron pond")
+
+
+@pytest.mark.parametrize(("speaker", "role"), [("User", "user"), ("the AI assistant", "assistant")])
+def test_a_speaker_named_by_a_role_ranks_as_the_role_does(
+    memory: Memory, speaker: str, role: str
+) -> None:
+    words, inside = Identity("words"), Identity("inside")
+    for text in ("The user manual is on the boat.", "Which assistant helped you?", "Rain again."):
+        memory.remember(words, RememberRequest(text, speaker=speaker, session="s"))
+        memory.remember(inside, RememberRequest(text, role=role, session="s"))
+    for query in ("Where is the manual of the user?", "the assistant", "rain"):
+        found = [
+            [(hit.memory.text, hit.score) for hit in memory.recall(who, RecallRequest(query)).hits]
+            for who in (words, inside)
+        ]
+        assert found[0] == found[1] != []
+
+
+def test_a_person_s_name_is_embedded_and_indexed() -> None:
+    said = MemoryRecord(id="", text="The weir is old.", speaker="Mara")
+    assert embed_text(said) == "Mara: The weir is old."
+    assert "Mara" in index_text(said)
 
 
 def test_without_more_a_memory_is_private_and_of_now(memory: Memory, clock: Any) -> None:
@@ -508,10 +531,10 @@ def test_only_its_owner_or_an_admin_replaces_a_memory_of_many(memory: Memory) ->
         theirs = memory.remember(
             OTHER, RememberRequest(f"The {scope} gate is blue.", scope=scope)
         ).id
-        before = memory._runtime.parts().store.journal.last()
+        before = asked_for(memory)
         with pytest.raises(ScopeDenied, match=rf"^scope_denied: {theirs}"):
             memory.remember(ME, RememberRequest(f"The {scope} gate is green.", replaces=theirs))
-        assert memory._runtime.parts().store.journal.last() == before
+        assert asked_for(memory) == before
         assert memory.get(ME, theirs).superseded_by == ""
         receipt = memory.remember(
             CHIEF, RememberRequest(f"The {scope} gate is green.", replaces=theirs)
@@ -588,15 +611,50 @@ def test_never_again_false_leaves_the_way_open(memory: Memory) -> None:
     assert again.id != id
 
 
+WORDS_OF_THE_OLDER = [
+    ("Mara lives in Graz.", "Actually Mara lives in Linz now."),
+    ("The ferry leaves at 9:30.", "The ferry leaves at 10:15."),
+    ("Mara works at Siemens and rents a flat in Graz.", "Mara moved to a flat in Linz."),
+    ("Graz invoices are paid on Mondays.", "Invoices are no longer paid on Mondays."),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), WORDS_OF_THE_OLDER)
+def test_warnings_hold_no_word_that_only_another_memory_says(
+    memory: Memory, older: str, newer: str
+) -> None:
+    """Who may only write reads them, and a receipt outlives what it speaks of."""
+    first = memory.remember(ME, RememberRequest(older))
+    receipt = memory.remember(ME, RememberRequest(newer, key="k"))
+    assert any(first.id in warning for warning in receipt.warnings)
+    only = set(re.findall(r"\w+", older.casefold())) - set(re.findall(r"\w+", newer.casefold()))
+    said = set(re.findall(r"\w+", " ".join(receipt.warnings).casefold()))
+    assert not only & said
+    assert older in [near.text for near in receipt.similar]
+
+
+@pytest.mark.parametrize("older", ["I live in Graz.", "I live in Graz and work at Siemens."])
+def test_the_real_model_brings_a_move_to_where_somebody_lives(
+    open_memory: OpenMemory, minilm: MiniLM, older: str
+) -> None:
+    memory = open_memory(embedder=minilm)
+    first = memory.remember(ME, RememberRequest(older)).id
+    newer = memory.remember(ME, RememberRequest("I moved to Linz last week.")).id
+    doubted = [(pair.older.id, pair.newer.id, pair.part) for pair in memory.doubts(ME)]
+    assert doubted == [(first, newer, "I live in Graz" if "work" in older else "")]
+
+
 # Without a model
 
 
-def test_without_a_model_everything_is_stored_and_nothing_related(
+def test_without_a_model_everything_is_stored_and_related_by_words_alone(
     open_memory: OpenMemory, no_model: Any
 ) -> None:
     memory = open_memory(embedder=no_model)
     receipts = [memory.remember(ME, RememberRequest(NUMBERED.format(n))) for n in (14, 15)]
-    assert [(r.status, r.similar, r.importance) for r in receipts] == [("stored", (), 0.5)] * 2
+    doubted = Similar(receipts[0].id, NUMBERED.format(14), "doubts")
+    assert [(r.status, r.importance) for r in receipts] == [("stored", 0.5)] * 2
+    assert [r.similar for r in receipts] == [(), (doubted,)]
     assert memory.remember(ME, RememberRequest(NUMBERED.format(14))).status == "reinforced"
 
 
@@ -615,3 +673,60 @@ def test_vectors_come_later_for_what_was_written_without_a_model(
     assert vectors is not None
     found = vectors.wholes(np.array([row]))[0]
     assert found == pytest.approx(toy.query("Ana: The heron waits by the weir."), abs=2e-3)
+
+
+# Whose words are repeated
+
+FLIGHT = "The flight to Lisbon leaves at 7:15."
+
+
+def test_a_user_who_repeats_an_assistant_makes_it_a_memory_of_their_own(
+    memory: Memory, clock: Any
+) -> None:
+    heard = memory.remember(ME, RememberRequest(FLIGHT, role="assistant"))
+    clock.pass_by(86_400.0)
+    said = memory.remember(ME, RememberRequest(FLIGHT, role="user", trust="user"))
+    assert (said.status, said.id != heard.id) == ("stored", True)
+    mine, theirs = memory.get(ME, said.id), memory.get(ME, heard.id)
+    assert (mine.role, mine.trust, mine.occurred_at) == ("user", "user", clock.now)
+    assert (theirs.role, theirs.trust) == ("assistant", "agent")
+    assert hits(memory, "When does the flight to Lisbon leave?")[0] == said.id
+
+
+def test_what_a_user_repeats_of_an_assistant_corrects_as_their_own_words_do(
+    memory: Memory, clock: Any
+) -> None:
+    old = memory.remember(ME, RememberRequest("Lena lives in Porto.", role="user", trust="user")).id
+    clock.pass_by(86_400.0)
+    text = "Lena moved to Lisbon."
+    memory.remember(ME, RememberRequest(text, role="assistant"))
+    assert memory.get(ME, old).superseded_by == ""
+    clock.pass_by(86_400.0)
+    new = memory.remember(ME, RememberRequest(text, role="user", trust="user")).id
+    assert memory.get(ME, old).superseded_by == new
+
+
+def test_an_assistant_who_repeats_the_user_reinforces_what_they_said(memory: Memory) -> None:
+    said = memory.remember(ME, RememberRequest(FLIGHT, role="user", trust="user"))
+    echoed = memory.remember(ME, RememberRequest(FLIGHT, role="assistant"))
+    assert (echoed.status, echoed.id) == ("reinforced", said.id)
+    stored = memory.get(ME, said.id)
+    assert (stored.role, stored.trust) == ("user", "user")
+
+
+def test_what_is_repeated_with_more_right_rises_to_it(memory: Memory) -> None:
+    noted = memory.remember(ME, RememberRequest(FLIGHT))
+    assert memory.get(ME, noted.id).trust == "agent"
+    said = memory.remember(ME, RememberRequest(FLIGHT, role="user", trust="user"))
+    assert (said.status, said.id) == ("reinforced", noted.id)
+    stored = memory.get(ME, said.id)
+    assert (stored.role, stored.trust) == ("user", "user")
+    memory.remember(ME, RememberRequest(FLIGHT))
+    assert memory.get(ME, said.id).trust == "user"
+
+
+def test_what_was_quoted_is_no_statement_until_the_user_makes_it(memory: Memory) -> None:
+    quoted = memory.remember(ME, RememberRequest(FLIGHT, role="user", trust="quoted"))
+    said = memory.remember(ME, RememberRequest(FLIGHT, role="user", trust="user"))
+    assert (said.status, said.id != quoted.id) == ("stored", True)
+    assert memory.get(ME, quoted.id).trust == "quoted"

@@ -27,15 +27,17 @@ def test_more_evidence_never_lowers_the_confidence(
     assert calibration.confidence(Evidence(cosine, coverage, lead + more)) >= value
 
 
-@given(coverage=UNIT, more=UNIT)
-def test_without_vectors_the_words_decide(coverage: float, more: float) -> None:
-    def words(share: float) -> float:
-        return calibration.confidence(Evidence(math.nan, share, math.nan))
+@given(coverage=UNIT, more=UNIT, held=st.integers(0, 30))
+def test_without_vectors_the_words_decide(coverage: float, more: float, held: int) -> None:
+    def words(share: float, held: int) -> float:
+        return calibration.confidence(Evidence(math.nan, share, math.nan, held))
 
-    assert 0.0 < words(coverage) < 1.0
-    assert words(min(1.0, coverage + more)) >= words(coverage)
-    assert calibration.feeling(words(0.0)) == "none"
-    assert calibration.feeling(words(1.0)) == "high"
+    assert 0.0 < words(coverage, held) < 1.0
+    assert words(min(1.0, coverage + more), held) >= words(coverage, held)
+    assert words(coverage, held + 1) >= words(coverage, held)
+    assert calibration.feeling(words(0.0, held)) == "none"
+    assert calibration.feeling(words(1.0, 4)) == "high"
+    assert calibration.feeling(words(1.0, 1)) == "moderate", "one word says little"
 
 
 def test_a_lead_among_bad_matches_says_little() -> None:
@@ -58,11 +60,11 @@ def test_a_cue_is_judged_by_meaning_unless_its_words_are_all_held(
     cosine: float, more: float, coverage: float
 ) -> None:
     def goes(cosine: float, coverage: float, among: int = 200) -> float:
-        return calibration.association(Evidence(cosine, coverage, 3.0), among)
+        return calibration.association(Evidence(cosine, coverage, 3.0, 1), among)
 
     assert goes(cosine, 0.0) <= goes(min(1.0, cosine + more), 0.0)
     assert goes(cosine, 1.0) == calibration.ASSOCIATED < calibration.MODERATE
-    by_words = calibration.confidence(Evidence(math.nan, coverage, 1.0))
+    by_words = calibration.confidence(Evidence(math.nan, coverage, 1.0, 1))
     assert goes(math.nan, coverage) == min(calibration.ASSOCIATED, by_words)
     assert calibration.feeling(goes(0.26, 0.5)) == "none"
     assert calibration.feeling(goes(0.30, 0.0)) == calibration.feeling(goes(0.34, 0.0)) == "low"

@@ -171,6 +171,20 @@ def test_new_members_join_and_strangers_begin_their_own() -> None:
     assert found == ["old", "old", "name 2", "old", "name 2"]
 
 
+def test_members_share_a_name_with_their_topic_or_have_none() -> None:
+    about = [{"redis"}, {"mysql"}, set(), {"redis", "mysql"}, {"mysql"}]
+    found = clusters.topics(
+        at(0, 14, 12, 2, 3),
+        ["old", "", "", "", ""],
+        [f"name {index}" for index in range(5)],
+        threshold=0.5,
+        most=20,
+        merge_at=0.99,
+        subjects=about,
+    )
+    assert found == ["old", "name 1", "name 1", "old", "old"]
+
+
 def test_assigning_again_changes_nothing() -> None:
     vectors = units(3, 40)
     once = topics(vectors, [""] * 40)

@@ -7,14 +7,17 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp import Client
 
-from memory_core.browse import Changed
+from memory_core.browse import Brief, Changed, News
+from memory_core.config import Settings
 from memory_core.errors import InvalidInput, NotFound, TooLarge
+from memory_core.lifecycle.versions import Version
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.recall.request import RecallRequest
 from memory_core.records import (
@@ -48,6 +51,7 @@ class FakeMemory:
     """The façade over a dict; recall counts shared words. No vectors, no disk."""
 
     def __init__(self) -> None:
+        self.settings = Settings(data_dir=Path("/nonexistent/fake"))
         self.memories: dict[str, MemoryRecord] = {}
         self.forgotten: dict[str, str] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
@@ -107,6 +111,9 @@ class FakeMemory:
             )
         return Receipt(memory.id, "stored", memory.kind, memory.importance, gist=text[:50])
 
+    def short_ids(self, who: Identity, ids: Iterable[str]) -> dict[str, str]:
+        return {id: f"{id[:8]}+" for id in ids}
+
     def recall(self, who: Identity, request: RecallRequest) -> Recollection:
         query, k = request.query, request.k
         self._called("recall", who=who, **asdict(request))
@@ -163,6 +170,8 @@ class FakeMemory:
         self._called("forget", who=who, ids=ids, source=source, confirm=confirm, **given)
         found = [self.get(who, id) for id in ids]
         found += [m for m in self.readable(who) if source and m.source == source]
+        query = given.get("query")
+        found += [m for m in self.readable(who) if query and query in m.text]
         removed = tuple(Removal(m.id, m.text) for m in found)
         if not confirm or not found:
             return ForgetReport("preview", removed)
@@ -196,6 +205,9 @@ class FakeMemory:
         self.get(who, id)
         return [Change("put", id, {"text": "x"}, actor=who.agent, seq=1, at=NOW)]
 
+    def version(self, who: Identity, id: str) -> Version:
+        return Version("updates", 2, "0" * 20, "0" * 20, id)
+
     def links(self, who: Identity, id: str) -> list[Link]:
         return [Link(id, "1" * 20, "co_recall", 2.0)]
 
@@ -223,10 +235,6 @@ class FakeMemory:
     def topic_edges(self, who: Identity) -> dict[tuple[str, str], float]:
         return {("baking", "cooking"): 3.0, ("baking", "sailing"): 1.0}
 
-    def weightiest(self, who: Identity, *, limit: int, **given: Any) -> list[MemoryRecord]:
-        self._called("weightiest", who=who, **given)
-        return self.readable(who)[:limit]
-
     def listing(
         self,
         who: Identity,
@@ -248,6 +256,10 @@ class FakeMemory:
         ]
         return sorted(fitting, key=lambda m: m.id, reverse=True)[:limit]
 
+    def brief(self, who: Identity, tag: str, session: str, days: tuple[str, str]) -> Brief:
+        self._called("brief", who=who, tag=tag, session=session, days=days)
+        return Brief(recent=tuple(self.readable(who)))
+
     def stats(self, who: Identity) -> dict[str, Any]:
         return {"memories": len(self.readable(who))}
 
@@ -261,6 +273,19 @@ class FakeMemory:
         new = [self.memories[id] for id in ids[len(ids) if after is None else after :]]
         seen = {m.id for m in self.readable(who)}
         return Changed(len(ids), tuple(m for m in new if m.id in seen))
+
+    def news(self, who: Identity, place: str | None) -> News:
+        found = self.changed(who, None if place is None else int(place or 0))
+        return News(str(found.reached), tuple(m.id for m in found.memories))
+
+    def note_export(self, who: Identity, place: str) -> None:
+        self.calls.append(("note_export", {"who": who, "place": place}))
+
+    def finish_erasing(self, seconds: float) -> bool:
+        return True
+
+    def copies(self, who: Identity) -> str:
+        return ""
 
     def export(self, who: Identity) -> Iterator[Mapping[str, Any]]:
         return iter(())

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +15,12 @@ import pytest
 from command_line import read
 
 from memory_core.config import Settings
+from memory_core.errors import StorageError
 from memory_core.memory import Memory
 from memory_core.records import Check, Identity
 from memory_core.remember.request import RememberRequest
-from server.cli import doctor, main
+from memory_core.storage.backup import backup
+from server.cli import doctor, import_export, main
 
 ME = Identity("me")
 
@@ -99,6 +105,7 @@ def test_doctor_names_the_command_for_what_is_wrong(run: Any, data: Path) -> Non
     assert code == 1
     assert checks["data directory"]["command"] == f"chmod 700 '{data}'"
     assert checks["journal"]["command"] == "anamnesis restore BACKUP --data-dir DIR"
+    data.chmod(0o755)  # opening the memory has closed it
     code, out, _ = run("doctor")
     assert f"data directory: chmod 700 '{data}'" in out
     assert "journal: anamnesis restore BACKUP --data-dir DIR" in out
@@ -191,3 +198,138 @@ def test_reembed_lets_go_when_nothing_moves(
     code, out, _ = run("reembed", "ollama:other")
     assert code == 1
     assert "repeat the command" in out
+
+
+def kept(data: Path, toy: Any) -> str:
+    """The id of the memory, once it is in the table and in a snapshot too."""
+    with Memory(Settings(data_dir=data), embedder=toy) as memory:
+        assert memory.wait_ready(20.0)
+        maintenance = memory._runtime.parts().maintenance
+        maintenance.round()
+        maintenance.snapshots.write()
+        return str(memory.listing(ME)[0].id)
+
+
+def holding(data: Path, word: str) -> list[str]:
+    """The files in which *word* can be read; no process has the journal open."""
+    files = [path for path in data.rglob("*") if path.is_file()]
+    return [path.name for path in files if word.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("command", ["forget", "clear"])
+def test_what_a_command_deletes_is_in_no_file_when_it_returns(
+    run: Any, data: Path, toy: Any, toy_model: None, command: str
+) -> None:
+    id = kept(data, toy)
+    assert len(holding(data, "heron")) > 1
+    ids = [id] if command == "forget" else []
+    code, out, _ = run("--agent", "me", command, *ids, "--yes")
+    assert code == 0
+    assert holding(data, "heron") == []
+    if command == "forget":
+        assert "erased from every file" in out
+    code, out, _ = run("health", "--json")
+    erasure = next(each for each in json.loads(out)["checks"] if each["name"] == "erasure")
+    assert erasure["status"] == "ok"
+    assert "no file" in erasure["detail"]
+
+
+def test_forget_names_the_copies_that_hold_the_text(
+    run: Any, data: Path, toy: Any, toy_model: None, tmp_path: Path
+) -> None:
+    id = kept(data, toy)
+    run("backup", str(tmp_path / "early"))
+    run("--agent", "me", "export", str(tmp_path / "early.jsonl"))
+    run("--agent", "me", "export")
+    run("--agent", "you", "export", str(tmp_path / "yours.jsonl"))
+    _, out, _ = run("--agent", "me", "remember", "The stork came back in March.", "--json")
+    later = json.loads(out)["id"]
+    _, out, _ = run("--agent", "me", "forget", later, "--yes")
+    assert "copies" not in out, "nothing was copied since"
+    _, preview, _ = run("--agent", "me", "forget", id)
+    _, done, _ = run("--agent", "me", "forget", id, "--yes")
+    for said in (preview, done):
+        note = next(line for line in said.splitlines() if "copies" in line)
+        assert f"in {tmp_path / 'early'}" in note.replace("early.jsonl", "")
+        assert str(tmp_path / "early.jsonl") in note
+        assert "to standard output" in note
+        assert "yours" not in note, "its agent cannot read the memory"
+
+
+def copied(data: Path, folder: Path, at: float) -> None:
+    made = backup.create(data, folder, lambda: at)
+    backup.note(data, folder, made, lambda: at)
+
+
+def test_a_restored_memory_knows_the_backup_that_it_came_from(
+    run: Any, data: Path, toy: Any, tmp_path: Path
+) -> None:
+    run("backup", str(tmp_path / "copy"))
+    run("restore", str(tmp_path / "copy"), "--data-dir", str(tmp_path / "b"))
+    with Memory(Settings(data_dir=tmp_path / "b"), embedder=toy) as memory:
+        note = memory.forget(ME, ids=[memory.listing(ME)[0].id]).note
+    assert f"in {tmp_path / 'copy'}" in note
+
+
+def test_who_is_no_admin_learns_no_place(data: Path, toy: Any, tmp_path: Path) -> None:
+    copied(data, tmp_path / "early", 86_400.0)
+    with Memory(Settings(data_dir=data), embedder=toy) as memory:
+        reader = Identity("me", "", frozenset({"read", "write"}))
+        note = memory.forget(reader, ids=[memory.listing(ME)[0].id]).note
+    assert "the backup of 1970-01-02" in note
+    assert "early" not in note
+
+
+def test_a_backup_that_was_moved_is_named_as_gone(data: Path, toy: Any, tmp_path: Path) -> None:
+    for number in range(7):
+        copied(data, tmp_path / f"copy{number}", 86_400.0 * number)
+    (tmp_path / "copy6").rename(tmp_path / "elsewhere")
+    with Memory(Settings(data_dir=data), embedder=toy) as memory:
+        note = memory.forget(ME, ids=[memory.listing(ME)[0].id]).note
+    assert f"the backup of 1970-01-07 in {tmp_path / 'copy6'}, which is no longer there" in note
+    assert f"in {tmp_path / 'copy2'}" in note
+    assert f"in {tmp_path / 'copy1'}" not in note
+    assert "2 older ones" in note
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from server.cli.import_export import _replace
+def lines():
+    yield "a private line"
+    os.kill(os.getpid(), signal.SIGKILL)
+    yield "another"
+_replace(Path(sys.argv[1]), lines())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no files without a name")
+def test_a_killed_export_leaves_no_file(tmp_path: Path) -> None:
+    target = tmp_path / "out" / "memories.jsonl"
+    target.parent.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(target)], cwd=Path(__file__).parents[2]
+    )
+    assert done.returncode == -signal.SIGKILL
+    assert list(target.parent.iterdir()) == []
+
+
+def test_an_export_without_nameless_files_clears_what_a_killed_one_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_export, "_nameless", lambda folder: None)
+    target, left = tmp_path / "memories.jsonl", tmp_path / ".memories.jsonl.partial"
+    left.write_text("private")
+    assert import_export._replace(target, ["a\n", "b\n"]) == 2
+    assert target.read_text() == "a\nb\n"
+    assert target.stat().st_mode & 0o777 == 0o600
+
+    def broken() -> Iterator[str]:
+        yield "a"
+        raise OSError(28, "full")
+
+    with pytest.raises(StorageError):
+        import_export._replace(target, broken())
+    assert target.read_text() == "a\nb\n"
+    assert not left.exists()

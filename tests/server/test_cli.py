@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from command_line import commands, options, read
 
-from memory_core.records import Receipt
+from memory_core.records import Recollection
 from server import __version__
 from server.cli import invocation, main
 from server.http.tokens import Tokens
@@ -82,10 +82,113 @@ def test_an_explanation_tells_what_was_rejected_and_why(run: Any, fake: Any) -> 
     assert left.id not in plain
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def on_terminal(run: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str, str]]:
+    """Run a command on a terminal where somebody types *keys*."""
+
+    def running(keys: str, *argv: str) -> tuple[int, str, str]:
+        out, asked = Terminal(), io.StringIO()
+        monkeypatch.setattr("sys.stdin", Terminal(keys))
+        monkeypatch.setattr("sys.stdout", out)
+        monkeypatch.setattr("sys.stderr", asked)
+        return main.main(argv), out.getvalue(), asked.getvalue()
+
+    return running
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("recall", "tea"), ("remember", "tea is hot"), ("forget", "--query", "tea"), ("consolidate",)],
+    ids=" ".join,
+)
+def test_people_see_no_fence_and_no_notice(run: Any, fake: Any, words: tuple[str, ...]) -> None:
+    fake.add("the tea is in the tin")
+    code, out, _ = run(*words)
+    assert code == 0
+    assert "recalled-" not in out
+    assert "not instructions" not in out
+
+
+def test_ids_are_short_on_a_terminal_and_whole_in_a_pipe(
+    run: Any, fake: Any, on_terminal: Any
+) -> None:
+    memory, newer = fake.add("the tea is in the tin"), fake.add("the tea is in the box")
+    fake.doubtful[memory.id] = newer.id
+    assert memory.id in run("recall", "tea tin")[1]
+    shown = on_terminal("", "recall", "tea tin")[1]
+    assert f"{memory.id[:8]}+" in shown
+    assert memory.id not in shown
+    assert memory.id in on_terminal("", "recall", "tea tin", "--json")[1]
+
+
+def test_what_is_to_be_forgotten_is_chosen_by_number(fake: Any, on_terminal: Any) -> None:
+    for text in ("tea one", "tea two", "tea three"):
+        fake.add(text)
+    code, out, asked = on_terminal("1 3\ny\n", "forget", "--query", "tea")
+    assert code == 0
+    assert "Delete 2 for good?" in asked
+    listed = [line.split()[1:3] for line in asked.split("\n") if re.match(r" ?[123] ", line)]
+    gone = [listed[0], listed[2]]
+    assert [memory.text.split() for memory in fake.memories.values()] == [listed[1]]
+    assert all(" ".join(words) in out for words in gone)
+    assert "forgotten: 2 memories removed" in out
+
+
+@pytest.mark.parametrize("keys", ["\n", "1\nn\n"])
+def test_nothing_is_deleted_without_a_number_and_a_yes(
+    fake: Any, on_terminal: Any, keys: str
+) -> None:
+    fake.add("tea")
+    code, out, _ = on_terminal(keys, "forget", "--query", "tea")
+    assert code == 0
+    assert "would be removed" in out
+    assert len(fake.memories) == 1
+
+
+def test_a_number_that_is_not_listed_is_refused(fake: Any, on_terminal: Any) -> None:
+    fake.add("tea")
+    code, _, asked = on_terminal("1-2\n", "forget", "--query", "tea")
+    assert code == 2
+    assert "1-2 is no number from 1 to 1; give numbers" in asked
+    assert len(fake.memories) == 1
+
+
 def test_nothing_found_is_no_failure(run: Any) -> None:
     code, out, _ = run("recall", "quark")
     assert code == 0
     assert out.startswith("nothing found")
+
+
+@pytest.mark.parametrize(
+    ("note", "half", "head"),
+    [
+        ("", 0, "nothing found; confidence 0.1 (none)"),
+        ("", 1, "nothing found, only the half-matches above; confidence 0.1 (none)"),
+        ("by words only", 0, "nothing found yet; confidence 0.1 (none)"),
+        (
+            "by words only",
+            1,
+            "nothing found yet, only the half-matches above; confidence 0.1 (none)",
+        ),
+    ],
+)
+def test_a_person_reads_whether_nothing_is_found_or_not_yet(
+    run: Any, fake: Any, hit: Any, monkeypatch: pytest.MonkeyPatch, note: str, half: int, head: str
+) -> None:
+    found = Recollection(
+        False, 0.1, "none", partial=tuple(hit("half a match") for _ in range(half)), note=note
+    )
+    monkeypatch.setattr(type(fake), "recall", lambda self, who, request: found)
+    code, out, _ = run("recall", "quark")
+    assert code == 0
+    lines = out.splitlines()
+    assert ("half a match" in out) == bool(half)
+    assert lines[-2:] == [head, f"note: {note}"] if note else lines[-1] == head
 
 
 def test_text_comes_from_stdin(run: Any, fake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,26 +270,6 @@ def test_a_problem_exits_with_one_and_its_code(run: Any) -> None:
     assert code == 1
     assert "not_found: " in err
     assert out == ""
-    assert run("import", "/nonexistent")[0] == 1
-
-
-def test_import_reports_each_bad_line_and_goes_on(
-    run: Any, fake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from memory_core.errors import InvalidInput
-
-    def bring_in(self: Any, who: Any, record: dict[str, Any]) -> Receipt:
-        if "text" not in record:
-            raise InvalidInput("text is missing", "give it")
-        return Receipt("0" * 20, "stored", "fact", 0.5)
-
-    monkeypatch.setattr(type(fake), "bring_in", bring_in, raising=False)
-    file = tmp_path / "in.jsonl"
-    file.write_text('{"text":"a"}\n\n{"x":1}\n{"text":"b"}\n')
-    code, out, _ = run("import", str(file), "--json")
-    assert code == 1
-    assert json.loads(out)["imported"] == {"stored": 2}
-    assert json.loads(out)["problems"] == ["line 3: invalid_input: text is missing; give it"]
 
 
 def test_export_writes_private_files_whole(
@@ -272,7 +355,7 @@ def test_every_example_is_a_command_line() -> None:
 
 def test_every_command_that_prints_data_takes_json() -> None:
     without = {name for name, each in commands().items() if "--json" not in options(each)}
-    assert without == {"serve", "export", "hook"}
+    assert without == {"serve", "proxy", "chat", "export", "hook", "engine run"}
 
 
 def test_the_version_is_printed(run: Any) -> None:
@@ -291,3 +374,14 @@ def test_flags_come_before_the_environment_and_that_before_the_file(
         ("environment", "file"),
         ("flag", "file"),
     ]
+
+
+@pytest.mark.parametrize("words", [("recall", "x", "--kind"), ("show",), ("nothing",)])
+def test_what_an_error_repeats_hides_nothing(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    marks = "\u200b\u2063\u00ad\u3164\u202e\U000e0041\U000e0101"
+    assert main.main([*words, f"fa{marks}ct", "--data-dir", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert said
+    assert not set(said) & set(marks), ascii(said)

@@ -12,8 +12,8 @@ import click
 import pytest
 from command_line import commands, options, read
 
-from server.cli import serve
 from server.cli.grammar import SHARED
+from server.stdio.flags import stdio_flags
 
 TABLE = json.loads(Path(__file__).with_name("command_lines.json").read_text("utf-8"))
 """Lines with the command and the values that they name beside its defaults, or the exit code."""
@@ -40,7 +40,7 @@ def test_a_command_line_means_what_it_meant(row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("row", LINES)
 def test_what_serves_over_stdio_is_read_the_same_without_click(row: dict[str, Any]) -> None:
-    flags = serve.stdio_flags(shlex.split(row["line"]))
+    flags = stdio_flags(shlex.split(row["line"]))
     if flags is not None:
         assert row.get("command") == "serve"
         assert values(row)[1] == TABLE["defaults"]["serve"] | flags
@@ -57,7 +57,7 @@ def test_what_serves_over_stdio_is_read_the_same_without_click(row: dict[str, An
     ],
 )
 def test_lines_that_clients_start_us_with_need_no_click(line: str) -> None:
-    assert serve.stdio_flags(line.split()) is not None
+    assert stdio_flags(line.split()) is not None
 
 
 def test_the_table_has_every_command_with_every_option_of_its_own() -> None:

@@ -6,6 +6,10 @@ import logging
 from typing import Any
 
 import pytest
+from mcp import MCPError
+
+from memory_core.errors import InvalidInput
+from server.http.problems import of_error
 
 pytestmark = pytest.mark.anyio
 
@@ -13,6 +17,7 @@ CODES = (
     "invalid_input",
     "not_found",
     "scope_denied",
+    "changed_meanwhile",
     "busy",
     "disk_full",
     "read_only",
@@ -81,6 +86,32 @@ async def test_bad_arguments_are_named_with_what_is_allowed(
     assert says in text
     assert "; " in text
     assert fake.memories == {}
+
+
+MARKS = "\u200b\u2063\u00ad\u061c\u206a\u3164\u202e\x9b\ufff9\U000e0041\U000e0101"
+
+
+async def test_what_an_error_repeats_hides_nothing(connect: Any) -> None:
+    given = f"fa{MARKS}ct"
+    said = []
+    async with connect() as client:
+        for tool, arguments in (
+            ("remember", {"text": "x", "kind": given}),
+            ("remember", {"text": "x", given: 1}),
+            ("forget", {"ids": [given]}),
+        ):
+            answer = await client.call_tool(tool, arguments)
+            assert answer.is_error
+            said.append(answer.content[0].text)
+        with pytest.raises(MCPError) as refused:
+            await client.get_prompt(given)
+        said.append(str(refused.value))
+        with pytest.raises(MCPError) as refused:
+            await client.read_resource(f"memory://{given}")
+        said.append(str(refused.value))
+    for text in said:
+        assert not set(text) & set(MARKS), text
+    assert not set(of_error(InvalidInput(f"no {given}", "x")).body.decode()) & set(MARKS)
 
 
 async def test_an_unknown_argument_stores_nothing(connect: Any, fake: Any) -> None:

@@ -103,6 +103,19 @@ def test_a_file_is_measured_beside_everything_it_is_compared_with(
     assert not settings.data_dir.exists()
 
 
+def test_so_many_memories_are_taken_and_each_question_is_told(
+    settings: Settings, chats: Path
+) -> None:
+    words = (str(chats), "--no-baselines")
+    assert "questions" not in measured(*words).data
+    for top in (1, 2):
+        (answers,) = measured(*words, "--top", str(top), "--details").data["questions"].values()
+        assert [answer["question"] for answer in answers[:2]] == [
+            "Which colour is the fence?", "Who won the election in Peru?"
+        ]  # fmt: skip
+        assert max(len(answer["ranking"]) for answer in answers) == top
+
+
 def test_the_table_to_keep_says_how_it_was_made(settings: Settings, chats: Path) -> None:
     words = (str(chats), "--pooled", "--no-baselines", "--seed", "3", "--markdown")
     text = measured(*words).text

@@ -25,7 +25,11 @@ async def test_the_example_starts_the_server(tmp_path: Path) -> None:
     parameters = StdioServerParameters(
         command=program[0],
         args=[*program[1:], *entry["args"]],
-        env={**entry["env"], "ANAMNESIS_DATA_DIR": str(tmp_path / "data")},
+        env={
+            **entry["env"],
+            "ANAMNESIS_DATA_DIR": str(tmp_path / "data"),
+            "ANAMNESIS_SHARED": "off",
+        },
         cwd=ROOT,
     )
     async with Client(parameters) as client:

@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from memory_core.errors import Busy, StorageError
+from memory_core.errors import Busy, StorageError, stop_if_abandoned
 from server.gate import CallLimits, Gate
 
 pytestmark = pytest.mark.anyio
@@ -156,3 +156,38 @@ async def test_the_gate_counts_what_still_runs(stop: Stop) -> None:
                 break
             except Busy:
                 await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("why", ["deadline", "cancelled"])
+async def test_a_call_that_nobody_waits_for_is_told_to_stop(why: str) -> None:
+    gate, ended = Gate(2, 0.05 if why == "deadline" else SECONDS), threading.Event()
+    started = threading.Event()
+
+    def work() -> None:
+        started.set()
+        try:
+            while True:  # as a loop over words or memories
+                stop_if_abandoned()
+        finally:
+            ended.set()
+
+    async with anyio.create_task_group() as group:
+        if why == "deadline":
+            with pytest.raises(Busy, match="was not finished"):
+                await gate.run(work, late="call again")
+        else:
+            group.start_soon(lambda: gate.run(work, late="call again"))
+            await anyio.to_thread.run_sync(started.wait, SECONDS)
+            group.cancel_scope.cancel()
+    assert await anyio.to_thread.run_sync(ended.wait, SECONDS)
+
+
+async def test_a_call_that_is_waited_for_is_not_told_to_stop() -> None:
+    gate = Gate(2, SECONDS)
+
+    def work() -> str:
+        stop_if_abandoned()
+        return "done"
+
+    assert await gate.run(work, late="call again") == "done"
+    assert gate.submit(work).result(SECONDS) == "done"

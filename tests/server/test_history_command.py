@@ -38,6 +38,8 @@ def test_history_shows_each_change_and_undoes_one(
     assert "said again: mara lives in graz!" in whats
     assert new in whats[-1]
     assert "superseded_by" in shown.text
+    assert shown.text.startswith(f"version 1, new; the latest is {new}\n")
+    assert run("history", new).text.startswith(f"version 2, updates {old}\n")
     number = shown.data[-1]["change"]
     done = run("history", old, "--undo", str(number))
     assert done.data["change"] == number

@@ -27,7 +27,10 @@ def test_settings_are_added_once_and_taken_out_without_a_trace() -> None:
         "args": ["hook"],
         "timeout": 10,
     }
-    assert held["hooks"]["Stop"][1]["hooks"][0]["async"] is True
+    assert held["hooks"]["Stop"][1]["hooks"][0] == waited, (
+        "claude -p kills what is in the background"
+    )
+    assert held["hooks"]["PostCompact"][0]["hooks"][0]["async"] is True
     settings.remove("claude-code", held)
     assert held == begun
 
@@ -84,6 +87,6 @@ def test_every_event_has_its_handler(url: str) -> None:
     expected = dict.fromkeys(CLAUDE_CODE, over_http) | {"SessionStart": "command"}
     assert kinds == expected
     beside = [name for name, handler in handlers.items() if handler.get("async")]
-    assert beside == ([] if url else ["Stop", "PreCompact", "PostCompact"])
+    assert beside == ([] if url else ["PreCompact", "PostCompact"])
     settings.remove("claude-code", held)
     assert held == {}

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from memory_core.config import LimitSettings, Settings
 from memory_core.embedding.base import Embedder
-from memory_core.errors import StorageError
+from memory_core.errors import DiskFull, StorageError
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.hooks import hooks
+from server.hooks import hooks, pause, payload, spool
 from server.hooks.hooks import Hooks
+from server.hooks.reminder import Told
 
 ME = Identity("me")
 NOW = 1_780_000_000.0
@@ -44,12 +45,14 @@ def project(tmp_path: Path) -> Path:
 def event(name: str, session: str, cwd: Path | str = "", **more: Any) -> dict[str, Any]:
     """What Claude Code sends."""
     base = {"session_id": session, "transcript_path": "/t.jsonl", "cwd": str(cwd)}
+    base["project"] = payload.repository(str(cwd))  # as the command does on the client's machine
     return {**base, "hook_event_name": name, **more}
 
 
 def in_cursor(name: str, session: str, roots: Sequence[str] = (), **more: Any) -> dict[str, Any]:
     """What Cursor sends."""
     base = {"conversation_id": session, "generation_id": "g", "workspace_roots": list(roots)}
+    base["project"] = payload.repository(roots[0] if roots else "")
     return {**base, "hook_event_name": name, **more}
 
 
@@ -58,7 +61,7 @@ def context(answer: dict[str, Any], name: str) -> str:
     added = answer["hookSpecificOutput"]
     assert added.keys() == {"hookEventName", "additionalContext"}
     assert added["hookEventName"] == name
-    assert len(added["additionalContext"]) <= 8_000
+    assert len(added["additionalContext"]) <= (1_200 if name == "UserPromptSubmit" else 1_500)
     return str(added["additionalContext"])
 
 
@@ -130,12 +133,24 @@ def test_what_a_compaction_is_to_keep_is_the_users(memory: Memory) -> None:
 
 def test_what_is_longer_than_a_memory_is_captured_in_parts(open_memory: Any) -> None:
     memory = open_memory(limits=LimitSettings(text_chars=300))
-    lines = [f"Paragraph {number} tells what the tide did that day." for number in range(20)]
+    lines = [f"Paragraph {number} tells what the tide did that day." for number in range(15)]
     asked = event("UserPromptSubmit", "one", prompt="\n".join(lines))
     assert Hooks(memory, lambda: NOW).answer(ME, asked) == {}
     kept = sorted(memory.listing(ME, session="one"), key=lambda each: each.position)
-    assert len(kept) == 4
+    assert len(kept) == 3
     assert [line for each in kept for line in each.text.strip().split("\n")] == lines
+
+
+def test_of_a_very_long_text_the_beginning_and_the_end_are_captured(open_memory: Any) -> None:
+    memory = open_memory(limits=LimitSettings(text_chars=300))
+    lines = [f"Paragraph {number} tells what the tide did that day." for number in range(20_000)]
+    answering = Hooks(memory, lambda: NOW)
+    answering.answer(ME, event("Stop", "one", last_assistant_message="\n".join(lines)))
+    kept = memory.listing(ME, session="one")
+    told = "".join(each.text for each in kept)
+    assert len(kept) <= 5
+    assert lines[0] in told
+    assert lines[-1] in told
 
 
 def test_what_follows_the_first_part_of_a_long_prompt_is_pasted(open_memory: Any) -> None:
@@ -166,40 +181,6 @@ def test_small_talk_is_not_captured(memory: Memory) -> None:
     assert memory.listing(ME) == []
 
 
-def test_the_briefing_prefers_the_project_and_leaves_others_out(
-    memory: Memory, project: Path
-) -> None:
-    memory.remember(
-        ME,
-        RememberRequest("Harbour is deployed from the release branch.", tags=["project:harbour"]),
-    )
-    memory.remember(
-        ME, RememberRequest("Lighthouse uses trunk based development.", tags=["project:lighthouse"])
-    )
-    memory.remember(ME, RememberRequest("Mara likes short commit messages."))
-    answer = Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n", project))
-    added = context(answer, "SessionStart")
-    assert "release branch" in added
-    assert "short commit messages" in added
-    assert "trunk based" not in added
-
-
-def test_the_briefing_finds_the_project_behind_much_that_is_newer(
-    memory: Memory, project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(hooks, "_LOOKED_AT", 5)
-    memory.remember(
-        ME,
-        RememberRequest("Harbour is deployed from the release branch.", tags=["project:harbour"]),
-    )
-    for number in range(6):
-        memory.remember(
-            ME, RememberRequest(f"Errand {number} is done and paid for.", when=NOW + number)
-        )
-    answer = Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n", project))
-    assert "release branch" in context(answer, "SessionStart")
-
-
 def test_a_project_is_no_access_right(memory: Memory, project: Path) -> None:
     """Another project's memories come last, but they come; another agent's never do."""
     memory.remember(ME, RememberRequest(FACT, tags=["project:lighthouse"]))
@@ -213,18 +194,6 @@ def test_a_project_is_no_access_right(memory: Memory, project: Path) -> None:
 
 def test_an_empty_memory_says_nothing(memory: Memory) -> None:
     assert Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "one")) == {}
-
-
-def test_long_memories_are_added_within_the_limit(open_memory: Any) -> None:
-    memory = open_memory()
-    for number in range(8):
-        memory.remember(
-            ME, RememberRequest(f"Chapter {number}. " + "The tide table fills many pages. " * 200)
-        )
-    added = context(
-        Hooks(memory, lambda: NOW).answer(ME, event("SessionStart", "n")), "SessionStart"
-    )
-    assert "Chapter" in added
 
 
 def test_a_conversation_that_ends_is_over(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,17 +226,245 @@ def test_other_events_are_nothing_to_us(memory: Memory, name: str) -> None:
     assert memory.listing(ME) == []
 
 
-@pytest.mark.parametrize("payload", [{}, {"hook_event_name": 3}, {"hook_event_name": "Stop"}])
-def test_odd_payloads_are_nothing_too(memory: Memory, payload: dict[str, Any]) -> None:
-    assert Hooks(memory, lambda: NOW).answer(ME, payload) == {}
+@pytest.mark.parametrize("odd", [{}, {"hook_event_name": 3}, {"hook_event_name": "Stop"}])
+def test_odd_payloads_are_nothing_too(memory: Memory, odd: dict[str, Any]) -> None:
+    assert Hooks(memory, lambda: NOW).answer(ME, odd) == {}
 
 
-def test_a_project_is_its_repository(project: Path, tmp_path: Path) -> None:
-    assert hooks.project_tag({"cwd": str(project)}) == "project:harbour"
-    assert hooks.project_tag({"workspace_roots": [str(project)]}) == "project:harbour"
-    assert hooks.project_tag({"cwd": str(tmp_path)}) == ""
-    assert hooks.project_tag({"workspace_roots": []}) == ""
-    assert hooks.project_tag({"cwd": 7}) == ""
+def test_another_machines_folders_are_not_looked_at(memory: Memory, project: Path) -> None:
+    """Without a name from the client's own machine the path is all that is known."""
+    answering = Hooks(memory, lambda: NOW)
+    places = {
+        project: "The keel of the Ondine was laid on Monday.",
+        project.parent: "Our tide tables come from Nordwall.",
+        Path("/no/such/place"): "Mara repairs the radio in hut four.",
+    }
+    for place, text in places.items():
+        asked = event("UserPromptSubmit", f"at {place}", prompt=text)
+        del asked["project"]
+        answering.answer(ME, asked | {"cwd": str(place)})
+    tags = {each.session: each.tags for each in memory.listing(ME, limit=50)}
+    assert tags == {
+        f"at {project}": ("project:src",),  # the repository around it is not found
+        f"at {project.parent}": ("project:harbour",),
+        "at /no/such/place": ("project:place",),
+    }
+    asked = event("UserPromptSubmit", "again", prompt="The ferry leaves from pier nine.")
+    del asked["project"]
+    answering.answer(ME, asked | {"cwd": r"C:\work\harbour\docs"})
+    assert memory.listing(ME, session="again")[0].tags == ("project:harbour",)
+
+
+# When there is something to say
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "run the tests",
+        "ok go ahead",
+        "thanks, that works",
+        "review this PR",
+        "now use the other one",
+        "mach bitte weiter",
+        "führe die Tests nochmal aus",
+        "👍",
+        "...",
+    ],
+)
+def test_a_prompt_that_names_nothing_is_told_nothing(memory: Memory, prompt: str) -> None:
+    """Even where the memory knows something with the same words."""
+    for text in (
+        "The tests run with pytest and two workers.",
+        "Every PR is reviewed by two people before it goes ahead.",
+        "Thanks to Nordwall the pump works again.",
+        "Die Tests führen wir immer zweimal aus und machen dann weiter.",
+    ):
+        memory.remember(ME, RememberRequest(text))
+    asked = event("UserPromptSubmit", "one", prompt=prompt)
+    assert Hooks(memory, lambda: NOW).answer(ME, asked) == {}
+
+
+def test_a_word_that_much_of_the_memory_holds_names_nothing(memory: Memory) -> None:
+    for number in range(8):
+        memory.remember(ME, RememberRequest(f"The kiln was fired at {900 + number} degrees."))
+    answering = Hooks(memory, lambda: NOW)
+    assert answering.answer(ME, event("UserPromptSubmit", "one", prompt="open the kiln")) == {}
+    memory.remember(ME, RememberRequest("The kiln is opened by Nordwall's mechanic only."))
+    asked = event("UserPromptSubmit", "one", prompt="Which mechanic may open the kiln?")
+    assert "Nordwall" in context(answering.answer(ME, asked), "UserPromptSubmit")
+
+
+def test_few_memories_are_told_and_only_those_near_the_best(memory: Memory) -> None:
+    memory.remember(ME, RememberRequest(FACT))
+    for number in range(12):
+        memory.remember(ME, RememberRequest(f"The staging banner number {number} is painted blue."))
+    asked = event("UserPromptSubmit", "one", prompt=QUESTION)
+    added = context(Hooks(memory, lambda: NOW).answer(ME, asked), "UserPromptSubmit")
+    assert FACT in added
+    assert added.count("\n> ") <= 2
+
+
+def test_what_was_told_is_not_told_again_in_the_conversation(memory: Memory) -> None:
+    answering = Hooks(memory, lambda: NOW)
+    memory.remember(ME, RememberRequest(FACT))
+    asked = event("UserPromptSubmit", "one", prompt=QUESTION)
+    assert FACT in str(answering.answer(ME, asked))
+    assert answering.answer(ME, asked) == {}
+    assert FACT in str(answering.answer(ME, asked | {"session_id": "two"})), "another one"
+    answering.answer(ME, event("PostCompact", "one", compact_summary="ok"))
+    assert FACT in str(answering.answer(ME, asked)), "it was compacted away"
+
+
+def test_what_the_conversation_has_said_is_not_told(memory: Memory) -> None:
+    """It was remembered without the conversation's name, as a tool call does."""
+    answering = Hooks(memory, lambda: NOW)
+    answering.answer(ME, event("UserPromptSubmit", "one", prompt=f"{FACT} Please note it."))
+    memory.remember(ME, RememberRequest(FACT))
+    assert answering.answer(ME, event("UserPromptSubmit", "one", prompt=QUESTION)) == {}
+    assert FACT in str(answering.answer(ME, event("UserPromptSubmit", "two", prompt=QUESTION)))
+
+
+def test_what_was_told_is_kept_for_a_bounded_number_of_conversations() -> None:
+    told = Told()
+    for number in range(300):
+        told.note(ME, f"talk {number}", [f"{number}-{place}" for place in range(500)])
+    assert told.of(ME, "talk 0") == frozenset()
+    assert len(told.of(ME, "talk 299")) == 400
+    assert len(told._told) == 256
+
+
+def test_a_long_memory_is_clipped_at_a_prompt(memory: Memory) -> None:
+    memory.remember(ME, RememberRequest(FACT + " The harbour master wrote it all down." * 100))
+    asked = event("UserPromptSubmit", "one", prompt=QUESTION)
+    added = context(Hooks(memory, lambda: NOW).answer(ME, asked), "UserPromptSubmit")
+    assert "port 6543" in added
+    assert "clipped" in added
+
+
+# What is not for the memory
+
+
+def test_private_parts_are_neither_kept_nor_asked(memory: Memory) -> None:
+    answering = Hooks(memory, lambda: NOW)
+    secret = "My therapist is called Doctor Winterbourne."
+    said = f"{FACT} <private>{secret}</private> So it stays."
+    answering.answer(ME, event("UserPromptSubmit", "one", prompt=said))
+    answering.answer(ME, event("Stop", "two", last_assistant_message=f"{FACT} <PRIVATE> {secret}"))
+    kept = texts(memory)
+    assert len(kept) == 2
+    assert not any("Winterbourne" in text for text in kept)
+    assert all(FACT in text for text in kept)
+    memory.remember(ME, RememberRequest(secret))
+    hidden = "Write a haiku. <private>Who is Doctor Winterbourne, my therapist?</private>"
+    assert answering.answer(ME, event("UserPromptSubmit", "three", prompt=hidden)) == {}
+
+
+def test_a_pause_is_silent_and_deaf_until_it_ends(memory: Memory) -> None:
+    now = [NOW]
+    answering = Hooks(memory, lambda: now[0])
+    memory.remember(ME, RememberRequest(FACT))
+    data = str(memory.settings.data_dir)
+    pause.begin(data, NOW + 60)
+    other = "The ferry to the island leaves from pier nine on Sundays."
+    for paused in (
+        event("SessionStart", "two"),
+        event("UserPromptSubmit", "two", prompt=QUESTION),
+        event("Stop", "two", last_assistant_message=other),
+    ):
+        assert answering.answer(ME, paused) == {}
+    assert answering.answer(ME, in_cursor("beforeSubmitPrompt", "c", prompt=other)) == {
+        "continue": True
+    }
+    assert texts(memory) == [FACT]
+    now[0] += 61
+    assert FACT in str(answering.answer(ME, event("UserPromptSubmit", "two", prompt=QUESTION)))
+    pause.begin(data, None)
+    now[0] += 10**9
+    assert answering.answer(ME, event("UserPromptSubmit", "three", prompt=QUESTION)) == {}
+    pause.end(data)
+    assert FACT in str(answering.answer(ME, event("UserPromptSubmit", "four", prompt=QUESTION)))
+
+
+# The spool
+
+
+def test_what_waits_in_the_spool_is_taken_over_in_its_order(memory: Memory) -> None:
+    data = str(memory.settings.data_dir)
+    answering = Hooks(memory, lambda: NOW)
+    said = [f"The tide gauge of pier {n} was replaced by Nordwall." for n in range(5)]
+    for place, text in enumerate(said):
+        told = event("UserPromptSubmit", "one", prompt=text)
+        assert spool.put(data, "zoe", "", told, NOW - 100 + place)
+    files = spool.waiting(data)
+    assert [Path(file).stat().st_mode & 0o777 for file in files] == [0o600] * 5
+    assert (Path(data) / "spool").stat().st_mode & 0o777 == 0o700
+    answering.answer(ME, event("Stop", "x", last_assistant_message="", spooled=True))
+    kept = sorted(memory.listing(Identity("zoe")), key=lambda each: each.position)
+    assert [each.text for each in kept] == said
+    assert [each.occurred_at for each in kept] == [NOW - 100 + place for place in range(5)]
+    assert spool.waiting(data) == []
+
+
+def test_what_waits_is_captured_once_and_behind_the_answer(memory: Memory) -> None:
+    data = str(memory.settings.data_dir)
+    told = event("UserPromptSubmit", "one", prompt=FACT)
+    spool.put(data, "me", "", told, NOW)
+    answering = Hooks(memory, lambda: NOW)
+    assert answering.answer(ME, told | {"spooled": True}) == {}
+    answering.drain.wait(60)
+    (kept,) = memory.listing(ME)
+    assert (kept.text, kept.access_count) == (FACT, 0)
+
+
+def test_secrets_in_the_spool_are_masked_when_it_is_drained(memory: Memory) -> None:
+    data = str(memory.settings.data_dir)
+    key = "sk-ant-api03-" + "aB3" * 30
+    words = f"The harbour is deployed on Fridays at noon. Its key is {key}. " + FACT * 3
+    spool.put(data, "me", "", event("UserPromptSubmit", "one", prompt=words), NOW)
+    Hooks(memory, lambda: NOW).drain.run()
+    (kept,) = memory.listing(ME)
+    assert key not in kept.text
+    assert "Fridays at noon" in kept.text
+
+
+def test_what_cannot_be_stored_now_waits_and_what_never_can_is_counted(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = memory.settings.data_dir
+    spool.put(str(data), "me", "", event("UserPromptSubmit", "one", prompt=FACT), NOW)
+    (data / "spool" / "0-1.json").write_text("half a payl")
+    answering = Hooks(memory, lambda: NOW)
+
+    def full(*_: Any) -> None:
+        raise DiskFull("no space left", "free some")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "observe", full)
+        answering.drain.run()
+    assert len(spool.waiting(str(data))) == 1
+    (check,) = [each for each in memory.health(ME).checks if each.name == "hooks"]
+    assert (check.status, check.detail) == ("degraded", "1 waiting, 1 dropped")
+    answering.drain.run()
+    assert texts(memory) == [FACT]
+    assert spool.waiting(str(data)) == []
+
+
+def test_the_spool_is_bounded_and_counts_what_it_drops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "MOST_FILES", 2)
+    data = str(tmp_path / "data")
+    assert [bool(spool.put(data, "me", "", {}, NOW)) for _ in range(4)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert (tmp_path / "data" / "spool" / "dropped").stat().st_size == 2
+    monkeypatch.setattr(spool, "MOST_FILES", 100)
+    monkeypatch.setattr(spool, "MOST_BYTES", 500)
+    assert spool.put(data, "me", "", {"prompt": "x" * 500}, NOW) == ""
 
 
 def test_a_failure_is_logged_without_its_text_and_is_nothing(

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from starlette.responses import Response
 from starlette.routing import Route
 
 from memory_core.errors import InvalidInput
@@ -329,6 +330,70 @@ async def test_sessions_are_bounded(
         session = {"mcp-session-id": opened[0].headers["mcp-session-id"]}
         await http.delete("/mcp", headers={**JSON, **session})
         assert (await http.post("/mcp", headers=JSON, json=HELLO)).status_code == 200
+
+
+async def test_a_token_that_opens_sessions_in_a_loop_locks_nobody_out(
+    fake: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.http.app.SESSIONS", 12)
+    monkeypatch.setattr("server.http.sessions.EACH", 4)
+    server = build_server(fake)
+    app = build_app(server, tokens=tokens)
+    async with (
+        serving(app) as served,
+        served.http(tokens.add("ann")) as ann,
+        served.http(tokens.add("bob")) as bob,
+    ):
+
+        async def opened(http: Any) -> dict[str, str]:
+            answer = await http.post("/mcp", headers=JSON, json=HELLO)
+            assert answer.status_code == 200
+            return {**JSON, "mcp-session-id": answer.headers["mcp-session-id"]}
+
+        async def lists(http: Any, session: dict[str, str]) -> int:
+            return int((await http.post("/mcp", headers=session, json=LIST)).status_code)
+
+        older = [await opened(bob), await opened(bob)]
+        mine, idle = await opened(ann), await opened(ann)
+        for _ in range(40):
+            await opened(ann)
+            assert await lists(ann, mine) == 200  # in use, so others go first
+        assert [await lists(bob, session) for session in older] == [200, 200]
+        assert await lists(ann, idle) == 404
+        assert len(server.session_manager._server_instances) == 6
+        assert await lists(bob, mine) == 404  # and this closes nothing of ann's
+        assert await lists(ann, mine) == 200
+
+
+async def test_a_token_that_keeps_streams_open_locks_nobody_out(
+    fake: Any, tokens: Tokens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.http.app.OPEN_EACH", 3)
+    go_on, begun = anyio.Event(), anyio.Semaphore(0)
+
+    async def stream(_: Any) -> Response:
+        begun.release()
+        await go_on.wait()
+        return Response("ended")
+
+    app = build_app(build_server(fake), tokens=tokens, more=[Route("/stream", stream)])
+    async with (
+        serving(app) as served,
+        served.http(tokens.add("ann")) as ann,
+        served.http(tokens.add("bob")) as bob,
+        anyio.create_task_group() as tasks,
+    ):
+        for _ in range(3):
+            tasks.start_soon(ann.get, "/stream")
+            await begun.acquire()
+        refused = await ann.get("/stream")
+        assert (refused.status_code, refused.json()["status"]) == (429, 429)
+        assert (await ann.get("/healthz")).status_code == 200
+        assert (await bob.post("/mcp", headers=JSON, json=HELLO)).status_code == 200
+        go_on.set()
+        while (again := await ann.get("/stream")).status_code == 429:
+            await anyio.sleep(0)
+        assert again.text == "ended"
 
 
 async def test_healthz_says_nothing_private(app: Any, fake: Any) -> None:

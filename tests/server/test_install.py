@@ -8,15 +8,18 @@ import os
 import socket
 import subprocess
 import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import engines
 import pytest
 
 from memory_core.errors import InvalidInput
 from server.cli import doctor, main
-from server.clients import clients
+from server.clients import clients, commented_json
 from server.clients.clients import CLIENTS, User
 from server.http.tokens import Tokens
 
@@ -34,6 +37,20 @@ PLACES = {
     ("vscode", "linux"): ".config/Code/User/mcp.json",
     ("vscode", "darwin"): "Library/Application Support/Code/User/mcp.json",
     ("vscode", "win32"): "AppData/Roaming/Code/User/mcp.json",
+    **{
+        (name, platform): place
+        for name, place in {
+            "codex": ".codex/config.toml",
+            "copilot": ".copilot/mcp-config.json",
+            "gemini": ".gemini/settings.json",
+            "opencode": ".config/opencode/opencode.json",
+            "windsurf": ".codeium/windsurf/mcp_config.json",
+        }.items()
+        for platform in ("linux", "darwin", "win32")
+    },
+    ("zed", "linux"): ".config/zed/settings.json",
+    ("zed", "darwin"): ".config/zed/settings.json",
+    ("zed", "win32"): "AppData/Roaming/Zed/settings.json",
 }
 STDIO = {"command": "/opt/anamnesis", "args": ["serve"], "env": {"ANAMNESIS_AGENT": "zoe"}}
 HTTP = {"url": "http://127.0.0.1:7832/mcp", "headers": {"Authorization": "Bearer t"}}
@@ -42,7 +59,29 @@ ENTRIES = {
     "claude-code": ({"type": "stdio", **STDIO}, {"type": "http", **HTTP}),
     "cursor": (STDIO, HTTP),
     "vscode": ({"type": "stdio", **STDIO}, {"type": "http", **HTTP}),
+    "codex": (STDIO, {"url": HTTP["url"], "http_headers": HTTP["headers"]}),
+    "copilot": (
+        {"type": "local", **STDIO, "tools": ["*"]},
+        {"type": "http", **HTTP, "tools": ["*"]},
+    ),
+    "gemini": (STDIO, {"type": "http", **HTTP}),
+    "opencode": (
+        {
+            "type": "local",
+            "command": ["/opt/anamnesis", "serve"],
+            "environment": STDIO["env"],
+            "enabled": True,
+        },
+        {"type": "remote", **HTTP, "enabled": True},
+    ),
+    "windsurf": (STDIO, {"serverUrl": HTTP["url"], "headers": HTTP["headers"]}),
+    "zed": ({"source": "custom", **STDIO}, HTTP),
 }
+
+
+def read(path: Path) -> Any:
+    text = path.read_text("utf-8")
+    return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
 
 
 class Desk:
@@ -62,7 +101,8 @@ class Desk:
         return self.home / PLACES[client, "linux"]
 
     def entry(self, client: str) -> Any:
-        return json.loads(self.file(client).read_text())[CLIENTS[client].key]["anamnesis"]
+        path = self.file(client)
+        return read(path)[CLIENTS[client].key]["anamnesis"]
 
     def write(self, client: str, text: str) -> Path:
         path = self.file(client)
@@ -74,11 +114,15 @@ class Desk:
 @pytest.fixture
 def desk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Desk:
+) -> Iterator[Desk]:
+    """A user's home; an engine that an installed entry starts there ends with the test."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    for variable in ("XDG_CONFIG_HOME", "ANAMNESIS_SHARED"):
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
-    return Desk(tmp_path, capsys)
+    found = Desk(tmp_path, capsys)
+    yield found
+    engines.end(found.data)
 
 
 @pytest.mark.parametrize(("name", "platform"), PLACES)
@@ -92,8 +136,14 @@ def test_each_client_keeps_its_servers_where_it_looks(
 def test_moved_configuration_folders_are_followed(tmp_path: Path) -> None:
     linux = User(tmp_path, "linux", {"XDG_CONFIG_HOME": str(tmp_path / "conf")})
     windows = User(tmp_path, "win32", {"APPDATA": str(tmp_path / "roam")})
+    moved = User(tmp_path, "linux", {"CODEX_HOME": str(tmp_path / "c")})
+    assert CLIENTS["codex"].file(moved) == tmp_path / "c" / "config.toml"
     assert CLIENTS["vscode"].file(linux).is_relative_to(tmp_path / "conf")
     assert CLIENTS["vscode"].file(windows).is_relative_to(tmp_path / "roam")
+
+
+def test_every_client_has_its_places_and_forms_here() -> None:
+    assert {name for name, _ in PLACES} == set(CLIENTS) == set(ENTRIES)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -101,11 +151,14 @@ def test_entries_have_the_form_that_the_client_reads(name: str) -> None:
     stdio, http = ENTRIES[name]
     made = clients.over_stdio(CLIENTS[name], ["/opt/anamnesis"], {"ANAMNESIS_AGENT": "zoe"})
     assert made == stdio
+    assert clients.understood(CLIENTS[name], made) == STDIO
     if http is None:
         with pytest.raises(InvalidInput, match="without --http"):
             clients.over_http(CLIENTS[name], "http://127.0.0.1:7832/mcp", "t")
     else:
-        assert clients.over_http(CLIENTS[name], "http://127.0.0.1:7832/mcp", "t") == http
+        reached = clients.over_http(CLIENTS[name], "http://127.0.0.1:7832/mcp", "t")
+        assert reached == http
+        assert clients.understood(CLIENTS[name], reached) == HTTP
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -113,7 +166,7 @@ def test_a_written_entry_starts_and_is_written_once(desk: Desk, name: str) -> No
     code, said, _ = desk.run("install", name, "--agent", "zoe")
     assert code == 0
     assert str(desk.file(name)) in said
-    entry = desk.entry(name)
+    entry = clients.understood(CLIENTS[name], desk.entry(name))
     assert entry["env"] == {"ANAMNESIS_AGENT": "zoe", "ANAMNESIS_DATA_DIR": str(desk.data)}
     assert Path(entry["command"]).is_absolute()
     assert doctor.probe(entry, os.environ) == ""
@@ -121,6 +174,18 @@ def test_a_written_entry_starts_and_is_written_once(desk: Desk, name: str) -> No
     assert "no change" in desk.run("install", name, "--agent", "zoe")[1]
     assert desk.file(name).read_bytes() == before
     assert desk.file(name).stat().st_mode & 0o777 == 0o600
+
+
+def test_what_other_tools_hold_is_mentioned_once(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "import --found" not in desk.run("install", "cursor")[1]
+    notes = tmp_path / ".claude" / "CLAUDE.md"
+    notes.parent.mkdir()
+    notes.write_text("- The heron waits by the weir.\n")
+    assert "anamnesis import --found" in desk.run("install", "cursor", "--agent", "zoe")[1]
+    assert "import --found" not in desk.run("install", "cursor", "--agent", "zoe")[1]
 
 
 WAYS = {
@@ -146,7 +211,13 @@ def test_written_configurations_are_those_of_the_snapshot(
     monkeypatch.setattr(sys, "executable", str(program.with_name("python")))
     monkeypatch.setattr(Tokens, "add", lambda *given, **more: "anm_secret")
     monkeypatch.setattr(sys, "platform", platform)
-    for variable in ("XDG_CONFIG_HOME", "APPDATA"):
+    for variable in (
+        "XDG_CONFIG_HOME",
+        "APPDATA",
+        "CODEX_HOME",
+        "COPILOT_HOME",
+        "ANAMNESIS_SHARED",
+    ):
         monkeypatch.delenv(variable, raising=False)
     written: dict[str, Any] = {}
     for name in CLIENTS:
@@ -160,7 +231,7 @@ def test_written_configurations_are_those_of_the_snapshot(
             assert bool(files) is (code == 0), capsys.readouterr().err
             written[f"{name}, {way}"] = {
                 path.relative_to(home).as_posix(): json.loads(
-                    path.read_text("utf-8").replace(str(tmp_path), "/somewhere")
+                    json.dumps(read(path)).replace(str(tmp_path), "/somewhere")
                 )
                 for path in files
             }
@@ -202,7 +273,7 @@ def test_settings_of_the_shell_come_along_with_absolute_paths(
     assert variables["ANAMNESIS_CONFIG"] == str(desk.home / "memory.toml")
 
 
-@pytest.mark.parametrize("text", ["{ // mine\n}", "[]", '{"mcpServers": []}', '{"a": '])
+@pytest.mark.parametrize("text", ["{ // mine", "[]", '{"mcpServers": []}', '{"a": '])
 @pytest.mark.parametrize("command", ["install", "uninstall"])
 def test_a_file_that_is_not_understood_is_left_alone(desk: Desk, text: str, command: str) -> None:
     path = desk.write("cursor", text)
@@ -211,6 +282,46 @@ def test_a_file_that_is_not_understood_is_left_alone(desk: Desk, text: str, comm
     assert "--print" in error
     assert path.read_text() == text
     assert [each.name for each in path.parent.iterdir()] == ["mcp.json"]
+
+
+def test_comments_stay_where_they_are(desk: Desk) -> None:
+    other = (
+        '// Zed settings\n{\n  // colours\n  "theme": "One", // dark\n'
+        '  "context_servers": {\n    "git": {"command": "git"}, // mine\n  },\n}\n'
+    )
+    path = desk.write("zed", other)
+    desk.run("install", "zed")
+    now = path.read_text()
+    assert commented_json.parsed(now)["context_servers"]["anamnesis"]["source"] == "custom"
+    assert [line for line in now.splitlines() if line in other.splitlines()] == other.splitlines()
+    assert "no change" in desk.run("install", "zed")[1]
+    desk.run("uninstall", "zed")
+    assert path.read_text() == other
+
+
+def test_toml_keeps_its_comments_and_its_order(desk: Desk) -> None:
+    other = (
+        'model = "o3" # the good one\n\n[mcp_servers.git]\ncommand = "git"\n\n'
+        "[tools]\nsince = 2026-01-02\n"
+    )
+    path = desk.write("codex", other)
+    desk.run("install", "codex", "--agent", "zoe")
+    entry = desk.entry("codex")
+    assert (entry["args"], entry["env"]["ANAMNESIS_AGENT"]) == (["serve"], "zoe")
+    assert [line for line in path.read_text().splitlines() if line in other.splitlines()]
+    desk.run("uninstall", "codex")
+    assert path.read_text() == other
+
+
+def test_toml_that_is_none_is_left_alone(desk: Desk) -> None:
+    path = desk.write("codex", "model = ")
+    code, _, error = desk.run("install", "codex")
+    assert (code, "--print" in error, path.read_text()) == (2, True, "model = ")
+
+
+def test_print_shows_toml_where_the_file_is_toml(desk: Desk) -> None:
+    said = desk.run("install", "codex", "--print")[1]
+    assert tomllib.loads(said.partition(":\n")[2])["mcp_servers"]["anamnesis"]["args"] == ["serve"]
 
 
 def test_an_empty_file_is_a_beginning(desk: Desk) -> None:
@@ -287,6 +398,41 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out(desk: Desk, client
     left = json.loads(path.read_text())
     assert left.pop("version", 1) == 1
     assert left == other
+
+
+def test_an_installed_hook_runs_and_no_project_leads_it_astray(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = desk.home / "project"
+    (project / "server").mkdir(parents=True)
+    (project / "server" / "__init__.py").write_text("raise SystemExit(2)")  # blocks a prompt
+    monkeypatch.setenv("PYTHONPATH", str(project))
+    monkeypatch.setenv("ANAMNESIS_SHARED", "off")
+    desk.run("install", "claude-code", "--hooks")
+    held = read(desk.home / HOOKS["claude-code"])
+    (hook,) = held["hooks"]["SessionStart"][0]["hooks"]
+    told = {"hook_event_name": "SessionStart", "session_id": "one", "cwd": str(project)}
+    done = subprocess.run(
+        [hook["command"], *hook["args"]],
+        input=json.dumps(told),
+        capture_output=True,
+        text=True,
+        cwd=project,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (desk.data / "journal.db").exists()
+    desk.run("uninstall", "claude-code")
+    assert read(desk.home / HOOKS["claude-code"]) == {}
+
+
+def test_where_python_alone_does_not_find_the_program_its_script_is_the_hook(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "anamnesis").touch()
+    assert clients.hook_program(str(tmp_path / "python")) == [str(tmp_path / "anamnesis"), "hook"]
+    assert clients.hook_program(sys.executable)[-1] == clients.HOOK
 
 
 def test_hooks_over_http_carry_the_token(desk: Desk) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -232,18 +232,57 @@ async def test_connections_are_capped_and_room_comes_back(
     monkeypatch.setattr(bounded_protocol, "CONNECTIONS", 2)
     async with serving(application) as port, connected(port) as first, connected(port) as second:
         for wire in (first, second):
-            wire.writer.write(GET)
-            await wire.until(b"hello")
+            wire.writer.write(GET.replace(b"hello", b"stream"))
+            await wire.until(b"begun;")
         async with connected(port) as third:
             assert (await third.all()).startswith(b"HTTP/1.1 503 ")
-        second.writer.write_eof()
-        await second.all()
-        second.writer.close()
-        first.writer.write(GET)
-        await first.until(b"hello")
+        application.go_on.set()
+        await second.until(b"ended")
         answers: list[Any] = []
         while not answers or b"503" in answers[-1]:  # until the server has seen it go
             async with connected(port) as again:
                 again.writer.write(GET.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n"))
                 answers.append(await again.all())
         assert answers[-1].endswith(b"hello")
+
+
+async def test_idle_connections_keep_nobody_out(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_protocol, "CONNECTIONS", 4)
+    async with AsyncExitStack() as stack, serving(application) as port:
+        busy = await stack.enter_async_context(connected(port))
+        busy.writer.write(GET.replace(b"hello", b"stream"))
+        await busy.until(b"begun;")
+        wires = []
+        for _ in range(8):
+            wire = await stack.enter_async_context(connected(port))
+            wire.writer.write(GET)
+            await wire.until(b"hello")
+            wires.append(wire)
+        for wire in wires[:5]:  # those that were idle longest
+            await wire.all()
+        wires[-1].writer.write(GET)
+        await wires[-1].until(b"hello")
+        application.go_on.set()
+        await busy.until(b"ended")
+
+
+async def test_connections_that_send_nothing_keep_nobody_of_their_address_out(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_protocol, "CONNECTIONS", 6)
+    monkeypatch.setattr(bounded_protocol, "HALF_OPEN", 3)
+    async with AsyncExitStack() as stack, serving(application) as port:
+        used = await stack.enter_async_context(connected(port))
+        used.writer.write(GET)
+        await used.until(b"hello")
+        silent = [await stack.enter_async_context(connected(port)) for _ in range(8)]
+        for wire in silent[:5]:  # the oldest ones
+            assert (await wire.all()).startswith(b"HTTP/1.1 408 ")
+        used.writer.write(GET)  # a connection between two requests is not half open
+        await used.until(b"hello")
+        for wire in silent[5:]:
+            assert wire.came == b""
+            wire.writer.write(GET)
+            await wire.until(b"hello")

@@ -63,6 +63,13 @@ async def test_an_item_is_whole_with_provenance_and_history(connect: Any, fake: 
         "trust": "web",
         "agent": "me",
     }
+    assert item["version"] == {
+        "relation": "updates",
+        "number": 2,
+        "parent": "0" * 20,
+        "root": "0" * 20,
+        "latest": memory.id,
+    }
     assert item["history"]["superseded_by"] == "1" * 20
     assert item["history"]["recorded_at"] == "2024-06-01T00:00:00Z"
     assert item["history"]["changes"] == [

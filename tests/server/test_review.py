@@ -86,12 +86,30 @@ def test_the_pairs_are_listed_newest_first_with_ids_dates_and_reason(
         "2024-06-04",
         "2024-06-05",
     )
-    assert (first["older"]["speaker"], first["reason"]) == ("Ann", "now")
-    for text in (*PAIRS[0], *pairs[0], "2024-06-04", "Ann", "because: now", "1", "2"):
+    assert (first["older"]["speaker"], first["reason"]) == ("Ann", 'it says "now"')
+    for text in (*PAIRS[0], *pairs[0], "2024-06-04", "Ann", 'because: it says "now"', "1", "2"):
         assert text in shown.text
     assert shown.text.endswith(
         "anamnesis review OLDER NEWER --decide newer-holds|older-holds|keep-both|merge"
     )
+
+
+def test_a_pair_of_which_a_part_is_in_doubt_says_which(
+    memory: Memory, run: Callable[..., Outcome], clock: Any
+) -> None:
+    old = memory.remember(
+        ME, RememberRequest("My desk is by the door, and Ada sits next to me.")
+    ).id
+    clock.pass_by(DAY)
+    new = memory.remember(ME, RememberRequest("Ada left the company.")).id
+    shown = run("review")
+    (pair,) = shown.data
+    assert (pair["older"]["id"], pair["newer"]["id"]) == (old, new)
+    assert pair["part"] == "Ada sits next to me"
+    assert "in doubt: Ada sits next to me" in shown.text
+    assert memory.doubted(ME, [old]) == {}  # recall marks nothing: the rest holds
+    run("review", old, new, "--decide", "keep-both")
+    assert run("review").data == []
 
 
 def test_nothing_in_doubt_says_so(run: Callable[..., Outcome]) -> None:
@@ -191,18 +209,15 @@ def test_recall_marks_the_older_in_its_table(
 def test_a_hook_marks_what_may_be_out_of_date(
     memory: Memory, clock: Any, pairs: list[tuple[str, str]]
 ) -> None:
-    hooks, mark = (
-        Hooks(memory, clock),
-        f"may be out of date since 2024-06-03T00:00:00Z, see {pairs[0][1]}",
-    )
-    for payload in (
-        {"hook_event_name": "SessionStart", "session_id": "one"},
-        {
-            "hook_event_name": "UserPromptSubmit",
-            "session_id": "one",
-            "prompt": "When is the standup of the harbour crew?",
-        },
-    ):
+    hooks = Hooks(memory, clock)
+    marks = {
+        "SessionStart": f"[doubtful, ask which holds] {pairs[0][0]}",
+        "UserPromptSubmit": f"may be out of date since 2024-06-03T00:00:00Z, see {pairs[0][1]}",
+    }
+    for event, mark in marks.items():
+        payload = {"hook_event_name": event, "session_id": event}
+        if event == "UserPromptSubmit":
+            payload["prompt"] = "When is the standup of the harbour crew?"
         added = hooks.answer(ME, payload)["hookSpecificOutput"]["additionalContext"]
         lines = [line for line in added.split("\n") if mark in line]
         assert len(lines) == 1
@@ -234,7 +249,7 @@ async def test_both_channels_of_recall_mark_the_older(connect: Any, doubted: Any
     assert (hits[older.id]["doubted_by"], hits[older.id]["doubtful_since"]) == (newer.id, since)
     assert not {"doubted_by", "doubtful_since"} & hits[newer.id].keys()
     text = found.content[0].text
-    assert f"{older.id} | may be out of date since {since}, see {newer.id} | " in text
+    assert f" · {older.id} · may be out of date since {since}, see {newer.id}\n" in text
     assert text.count("out of date") == 1
 
 

@@ -35,8 +35,8 @@ CONTRACT = {
     },
     "recall": {
         "query": None,
-        "k": 8,
-        "max_tokens": 2000,
+        "k": 12,
+        "max_tokens": 1250,
         "scope": "",
         "kinds": [],
         "tags": [],
@@ -69,7 +69,7 @@ ANSWERS = {
 RECALLED = (
     "id text gist kind speaker session when age score scope source trust tags importance topic "
     "entities emotions affect agent before after superseded_by doubted_by "
-    "doubtful_since derived_from why"
+    "doubtful_since derived_from sources why"
 )
 
 
@@ -122,7 +122,7 @@ async def test_answers_publish_the_fields_of_the_contract(listed: list[dict[str,
     recall = next(tool for tool in listed if tool["name"] == "recall")
     hit = recall["outputSchema"]["$defs"]["Recalled"]
     assert set(hit["properties"]) == set(RECALLED.split())
-    assert "derived_from" in hit["required"]
+    assert hit["required"] == ["id", "text"]
 
 
 async def test_the_visible_list_is_cheap(listed: list[dict[str, Any]]) -> None:

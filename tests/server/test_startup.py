@@ -31,7 +31,7 @@ HEAVY = (
 def test_serving_over_stdio_imports_nothing_heavy_before_the_handshake() -> None:
     code = (
         "import sys\n"
-        "import server.cli.serve, server.stdio.server\n"
+        "import server.cli.serve, server.engine.engine, server.engine.own\n"
         "import server.protocol.server, server.protocol.lazy_memory\n"
         "from memory_core import config\n"
         "config.load({}, {})\n"
@@ -65,10 +65,11 @@ def test_serving_over_stdio_does_not_import_the_commands(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
     found = imported(*words, "--data-dir", str(tmp_path))
-    assert {"server.cli.serve", "server.stdio.server"} <= found
+    assert {"server.cli.serve", "server.stdio.proxy"} <= found
     assert {name for name in found if name.startswith("server.cli.")} == {
         "server.cli.invocation",
         "server.cli.serve",
+        "server.cli.site",
     }
 
 

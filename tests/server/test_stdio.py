@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -14,16 +12,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import engines
 import pytest
+from talking import END_SECONDS, HELLO, Talk
+
+from server.stdio import proxy
 
 ROOT = Path(__file__).parent.parent.parent
-ANSWER_SECONDS = 60.0
-END_SECONDS = 30.0
-HELLO = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,83 +26,18 @@ pytestmark = [
 ]
 
 
-class Talk:
-    """A server process, spoken to line by line."""
-
-    def __init__(self, command: list[str], environment: dict[str, str]) -> None:
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=ROOT,
-            env=environment,
-        )
-        self.lines: queue.Queue[bytes] = queue.Queue()
-        self.log = b""
-        self.threads = [
-            threading.Thread(target=self._read, daemon=True),
-            threading.Thread(target=self._read_log, daemon=True),
-        ]
-        for thread in self.threads:
-            thread.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self.lines.put(line)
-
-    def _read_log(self) -> None:
-        assert self.process.stderr
-        self.log = self.process.stderr.read()
-
-    def send(self, line: bytes | dict[str, Any]) -> None:
-        assert self.process.stdin
-        data = line if isinstance(line, bytes) else json.dumps(line).encode()
-        self.process.stdin.write(data + b"\n")
-        self.process.stdin.flush()
-
-    def get(self) -> dict[str, Any]:
-        return json.loads(self.lines.get(timeout=ANSWER_SECONDS))  # type: ignore[no-any-return]
-
-    def ask(self, id: Any, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        self.send({"jsonrpc": "2.0", "id": id, "method": method, "params": params or {}})
-        answer = self.get()
-        assert answer["id"] == id
-        return answer
-
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        answer = self.ask("call", "tools/call", {"name": tool, "arguments": arguments})
-        return answer["result"]  # type: ignore[no-any-return]
-
-    def hello(self) -> None:
-        assert "result" in self.ask(0, "initialize", HELLO)
-        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
-
-    def ended(self) -> int:
-        """The exit status; fails when the process does not end in time."""
-        return self.process.wait(END_SECONDS)
-
-    def finish(self) -> None:
-        self.process.kill()
-        assert self.process.stdin
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.close()  # also ends what outlived the process and holds its pipes
-        self.process.wait(END_SECONDS)
-        for thread in self.threads:
-            thread.join(END_SECONDS)
-        for stream in (self.process.stdout, self.process.stderr):
-            assert stream
-            stream.close()
+@pytest.fixture(params=["own engine", "shared engine"])
+def environment(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "ANAMNESIS_DATA_DIR": str(tmp_path / "data"),
+        "ANAMNESIS_OFFLINE": "1",
+        "ANAMNESIS_SHARED": "on" if request.param == "shared engine" else "off",
+    }
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> dict[str, str]:
-    return {**os.environ, "ANAMNESIS_DATA_DIR": str(tmp_path / "data"), "ANAMNESIS_OFFLINE": "1"}
-
-
-@pytest.fixture
-def talk(environment: dict[str, str]) -> Iterator[Callable[..., Talk]]:
+def talk(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Talk]]:
     started: list[Talk] = []
 
     def start(*command: str) -> Talk:
@@ -117,6 +47,7 @@ def talk(environment: dict[str, str]) -> Iterator[Callable[..., Talk]]:
     yield start
     for one in started:
         one.finish()
+    engines.end(tmp_path / "data")
 
 
 def test_stdout_carries_only_the_protocol(talk: Any) -> None:
@@ -275,6 +206,63 @@ def test_it_ends_when_stdout_breaks(talk: Any) -> None:
         process.kill()
         process.wait(END_SECONDS)
         process.stdin.close()
+
+
+UNREAD_SECONDS = 20.0
+"""A server that waits for its client stays for ever; its own bound is below five seconds."""
+
+
+def test_what_waits_for_a_client_waits_for_less_than_five_seconds() -> None:
+    assert proxy.LAST_ANSWERS_SECONDS < proxy.END_SECONDS < 5.0
+
+
+@pytest.mark.parametrize("way", ["end of input", "signal"])
+@pytest.mark.parametrize("asked", ["lists", "calls"])
+def test_it_ends_although_its_client_does_not_read(
+    environment: dict[str, str], tmp_path: Path, way: str, asked: str
+) -> None:
+    """Forty answers wait, more than a pipe holds; the client lives on and keeps the pipe open.
+
+    Calls that are open are answered when the process ends, into the same full pipe.
+    """
+    words = "".join(f"the {number}th ferry leaves at nine; " for number in range(400))
+    call = {"name": "remember", "arguments": {"text": words[:12_000], "kind": "unknown"}}
+    wanted = {"method": "tools/list"}
+    if asked == "calls":
+        wanted = {"method": "tools/call", "params": call}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "server"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
+        env=environment,
+    )
+    assert process.stdin
+    assert process.stdout
+    try:
+        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
+        process.stdin.write(json.dumps(hello).encode() + b"\n")
+        process.stdin.flush()
+        assert b"result" in process.stdout.readline()
+        process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+        for id in range(1, 41):
+            line = {"jsonrpc": "2.0", "id": id, **(wanted if id > 20 else {"method": "tools/list"})}
+            process.stdin.write(json.dumps(line).encode() + b"\n")
+        process.stdin.flush()
+        assert process.stdout.read(1)  # the answers have begun to come
+        threading.Event().wait(0.5)  # and fill the pipe
+        if way == "signal":
+            process.send_signal(signal.SIGTERM)
+        else:
+            process.stdin.close()
+        assert process.wait(UNREAD_SECONDS) == 0
+    finally:
+        process.kill()
+        process.wait(END_SECONDS)
+        process.stdin.close()
+        process.stdout.close()
+        engines.end(tmp_path / "data")
 
 
 def test_it_ends_when_its_parent_dies_while_stdin_stays_open(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -191,7 +192,12 @@ answers = st.one_of(
     receipts.map(lambda done: (structure.receipt(done), rendering.remember)),
     runs.map(lambda done: (structure.run_report(done), rendering.consolidate)),
     forgets.map(lambda done: (structure.forget_report(done), rendering.forget)),
-    reports.map(lambda done: (structure.health_report(done), lambda a, _: rendering.health(a))),
+    reports.map(
+        lambda done: (
+            structure.health_report(done, {"shared": False}),
+            lambda a, _: rendering.health(a),
+        )
+    ),
     recollections.map(lambda found: (structure.recollection(found, NOW, 2000), rendering.recall)),
 )
 
@@ -258,7 +264,7 @@ def test_a_memory_asked_for_by_its_id_comes_whole(hit: Any, text: str) -> None:
     found = Recollection(True, 1.0, "high", (hit(text, before=["b" * 900], after=["a" * 19_000]),))
     built = structure.whole(found, NOW)
     (memory,) = built["memories"]
-    assert memory["text"] == text
+    assert memory["text"] == rendering.visible(text)
     assert built["truncated"] is False
     assert "clipped" not in rendering.recall(built)
 
@@ -266,22 +272,26 @@ def test_a_memory_asked_for_by_its_id_comes_whole(hit: Any, text: str) -> None:
 def test_a_memory_asked_for_by_its_id_keeps_its_neighbours_where_there_is_room(hit: Any) -> None:
     found = Recollection(True, 1.0, "high", (hit("tea " * 3000, before=["b" * 900]),))
     built = structure.whole(found, NOW)
-    assert built == structure.recollection(found, NOW, schemas.MAX_TOKENS)
+    assert built == structure.recollection(found, NOW, schemas.MAX_TOKENS, full=True)
     assert built["memories"][0]["before"][0]["text"] == "b" * 900
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(recollections)
-def test_every_hit_says_its_trust_and_its_source(found: Recollection) -> None:
+def test_a_hit_says_its_trust_and_source_unless_it_is_the_callers_own(
+    found: Recollection,
+) -> None:
     built = structure.recollection(found, NOW, schemas.DEFAULT_TOKENS)
     text = rendering.recall(built)
     hits = {hit.memory.id: hit.memory for hit in (*found.hits, *found.partial)}
     for shown in (*built["memories"], *built.get("partial", ())):
         memory = hits[shown["id"]]
-        assert (shown["trust"], shown.get("source", "")) == (memory.trust, memory.source)
-        head = next(line for line in text.split("\n") if f"] {memory.id} | " in line)
-        assert f"| trust {memory.trust} |" in head
-        if memory.source:
+        head = next(line for line in text.split("\n") if f" · {memory.id}" in line)
+        own = memory.trust in ("user", "agent")
+        assert shown.get("trust", "") == ("" if own else memory.trust)
+        assert (f" · trust {memory.trust}" in head) is not own
+        if not own and memory.source and not built["truncated"]:
+            assert shown["source"] == memory.source
             assert f"source {json.dumps(memory.source, ensure_ascii=False)}" in head
 
 
@@ -338,13 +348,61 @@ def test_one_memory_is_given_even_in_the_smallest_budget(hit: Any) -> None:
     assert built["notice"] == schemas.NOTICE
 
 
-def test_empty_fields_are_left_out_but_derived_from_stays(hit: Any) -> None:
-    built = structure.recollection(Recollection(True, 0.5, "low", (hit("tea"),)), NOW, 2000)
-    (memory,) = built["memories"]
-    assert memory["derived_from"] == []
-    empty = {name for name, value in memory.items() if value in ("", [], {}, None)}
-    assert empty == {"derived_from"}
+def test_a_brief_memory_has_only_what_is_out_of_the_ordinary(hit: Any) -> None:
+    ordinary = hit("tea", speaker="user", tags=("a",), entities=("Ann",), gist="hot tea", topic="t")
+    other = hit(
+        "green tea", kind="fact", role="assistant", visibility="shared", agent="you", trust="web"
+    )
+    found = Recollection(True, 0.5, "low", (ordinary, other))
+    built = structure.recollection(found, NOW, 2000)
+    assert built["memories"] == [
+        {"id": ordinary.memory.id, "text": "tea", "when": "2024-05-11"},
+        {
+            "id": other.memory.id,
+            "text": "green tea",
+            "kind": "fact",
+            "speaker": "assistant",
+            "when": "2024-05-11",
+            "scope": "shared",
+            "trust": "web",
+            "agent": "you",
+        },
+    ]
     assert "recent" not in built
+
+
+def test_no_turn_is_shown_twice(hit: Any) -> None:
+    """A neighbour that is a hit itself, or stands beside another one, is left out."""
+    first, second = hit("one", before=("a",), after=("b",)), hit("two")
+    itself = Neighbour(second.memory.id, "", "two", NOW)
+    first = replace(first, after=(itself, *first.after))
+    second = replace(second, before=first.before, after=first.after[1:])
+    built = structure.recollection(Recollection(True, 0.5, "low", (first, second)), NOW, 2000)
+    one, two = built["memories"]
+    assert [turn["text"] for turn in (*one["before"], *one["after"])] == ["a", "b"]
+    assert not {"before", "after"} & set(two)
+
+
+def test_of_many_sources_the_count_and_one_link_are_told(hit: Any) -> None:
+    many = tuple(new_id(NOW + n) for n in range(412))
+    summary = hit("All of it.", kind="summary", derived_from=many)
+    for built in (
+        structure.whole(Recollection(True, 1.0, "high", (summary,)), NOW),
+        structure.recollection(Recollection(True, 1.0, "high", (summary,)), NOW, 2000, full=True),
+    ):
+        (memory,) = built["memories"]
+        assert "derived_from" not in memory
+        link = f"memory://item/{summary.memory.id}"
+        assert memory["sources"] == f"412 memories, listed in {link}"
+        assert link in rendering.recall(built)
+        assert len(rendering.recall(built)) < 600
+    run = RunReport(many[0], "completed", summaries=(Summary(many[1], "All.", many),), retired=many)
+    report = structure.run_report(run)
+    assert report["summaries"][0]["sources"] == f"412 memories, listed in memory://item/{many[1]}"
+    assert len(report["retired"]) == structure.LISTED_IDS
+    assert "retired: 412 in all" in report["note"]
+    assert report["truncated"] is False
+    assert len(budget.compact_json(report)) < 1_500
 
 
 @pytest.mark.parametrize(
@@ -355,16 +413,16 @@ def test_feelings_are_shown_only_when_strong(
     hit: Any, arousal: float, valence: float, shown: str
 ) -> None:
     felt = hit("tea", arousal=arousal, valence=valence, emotions=("joy",))
-    built = structure.recollection(Recollection(True, 0.5, "low", (felt,)), NOW, 2000)
+    built = structure.whole(Recollection(True, 0.5, "low", (felt,)), NOW)
     (memory,) = built["memories"]
     assert memory.get("affect", "") == shown
     assert memory.get("emotions", []) == (["joy"] if shown else [])
-    assert ('emotions "joy" | valence' in rendering.recall(built)) is bool(shown)
+    assert ('emotions "joy" · valence' in rendering.recall(built)) is bool(shown)
 
 
 def test_tags_are_shown_and_keywords_are_not(hit: Any) -> None:
     found = Recollection(True, 0.5, "low", (hit("tea", tags=("drinks",), keywords=("kettle",)),))
-    built = structure.recollection(found, NOW, 2000)
+    built = structure.recollection(found, NOW, 2000, full=True)
     assert built["memories"][0]["tags"] == ["drinks"]
     for channel in (budget.compact_json(built), rendering.recall(built)):
         assert "drinks" in channel
@@ -373,7 +431,7 @@ def test_tags_are_shown_and_keywords_are_not(hit: Any) -> None:
 
 def test_a_gist_that_is_the_text_is_not_said_twice(hit: Any) -> None:
     found = Recollection(True, 0.5, "low", (hit("tea", gist="tea"), hit("green tea", gist="tea")))
-    built = structure.recollection(found, NOW, 2000)
+    built = structure.recollection(found, NOW, 2000, full=True)
     assert [memory.get("gist") for memory in built["memories"]] == [None, "tea"]
 
 

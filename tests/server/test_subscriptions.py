@@ -181,3 +181,17 @@ def test_a_changed_memory_touches_the_resources_that_show_it() -> None:
         "memory://session/a%2Fb",
         "memory://entity/Ann",
     }
+
+
+async def test_too_many_streams_of_one_agent_are_refused(
+    fake: Any, subscribed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscriptions, "STREAMS", 1)
+    server = build_server(fake)
+    async with subscribed(server, "auto", "memory://recent") as (client, _):
+        with pytest.raises(MCPError, match="busy: 1 streams of this agent are open; close one"):
+            async with client.listen(resource_subscriptions=["memory://health"]):
+                pass
+    async with subscribed(server, "auto", "memory://recent") as (_, heard):  # it was closed
+        fake.add("tea at four")
+        await heard.until("memory://recent")

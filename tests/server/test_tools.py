@@ -1,15 +1,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import pytest
+from mcp import Client
+from mcp.types import Implementation
 
-from memory_core.records import KINDS
+from memory_core.recall.request import EVIDENCE
+from memory_core.records import KINDS, Identity
 from server.protocol import schemas
+from server.protocol.server import build_server
 
 pytestmark = pytest.mark.anyio
 
+CLAUDE = Implementation(name="claude-code", version="1")
 JSON_LOOKING = ['{"a":1}', "[1]", "null", "123", "true", '"quoted"', "1e5", "{}", "[", "NaN"]
 
 
@@ -33,11 +39,20 @@ async def test_remembered_text_is_recalled_with_the_fields_it_was_given(connect:
             },
         )
         found = await client.call_tool("recall", {"query": "where is the tea"})
+        whole = await client.call_tool("recall", {"query": done.structured_content["id"]})
     assert not done.is_error
     assert done.structured_content["status"] == "stored"
     assert done.structured_content["kind"] == "fact"
-    (memory,) = found.structured_content["memories"]
-    assert memory["id"] == done.structured_content["id"]
+    assert found.structured_content["memories"] == [
+        {
+            "id": done.structured_content["id"],
+            "text": "The tea is in the blue tin",
+            "kind": "fact",
+            "speaker": "Ann",
+            "when": "2024-05-31",
+        }
+    ]
+    (memory,) = whole.structured_content["memories"]
     assert memory["text"] == "The tea is in the blue tin"
     assert (memory["speaker"], memory["session"], memory["source"]) == ("Ann", "s1", "chat")
     assert (memory["importance"], memory["tags"], memory["trust"]) == (0.7, ["kitchen"], "agent")
@@ -93,8 +108,38 @@ async def test_arguments_reach_the_memory_under_their_names(connect: Any, fake: 
         await client.call_tool("recall", {**given, "max_tokens": 500})
     _, call = fake.calls[-1]
     assert call.pop("who").agent == "me"
-    unasked = {"rehearse": True, "elsewhere": False}
+    unasked = {"rehearse": True, "elsewhere": False, "cut": True}
+    unasked |= {"topic": "", "entity": "", "importance": 0.0, "weights": asdict(EVIDENCE)}
     assert call == {**given, "kinds": ("fact",), "tags": ("a",), **unasked}
+
+
+async def test_a_speaker_that_names_a_role_has_it_and_no_more_rights(open_memory: Any) -> None:
+    """What an assistant said changes nothing of the user's; saying "user" grants no trust."""
+    memory = open_memory()
+    me = Client(build_server(memory, owner=Identity("me")), client_info=CLAUDE)
+    said = {
+        "user": "My dentist is Dr Brandt.",
+        "Nutzer": "Mein Zahnarzt ist Dr. Brandt.",
+        "Lena": "My dentist is Dr Holm.",
+        "AI": "Correction: my dentist is Dr Sand now, not Dr Brandt.",
+        "Claude": "Correction: my dentist is Dr Voss now, not Dr Brandt.",
+    }
+    async with me as client:
+        ids = {}
+        for speaker, text in said.items():
+            done = await client.call_tool("remember", {"text": text, "speaker": speaker})
+            ids[speaker] = done.structured_content["id"]
+    stored = {speaker: memory.get(Identity("me"), id) for speaker, id in ids.items()}
+    assert {speaker: record.role for speaker, record in stored.items()} == {
+        "user": "user",
+        "Nutzer": "user",
+        "Lena": "",
+        "AI": "assistant",
+        "Claude": "assistant",
+    }
+    assert {record.trust for record in stored.values()} == {"agent"}
+    assert not stored["user"].superseded_by
+    assert not memory.doubted(Identity("me"), [ids["user"]])
 
 
 async def test_the_clients_name_is_kept(connect: Any, fake: Any) -> None:
@@ -205,7 +250,7 @@ async def test_an_id_as_query_gives_a_long_memory_whole(connect: Any, fake: Any)
         bounded = await client.call_tool("recall", {"query": memory.id, "max_tokens": 500})
     (clipped,) = by_words.structured_content["memories"]
     assert clipped["text"].endswith(f"[clipped: {memory.id}]")
-    assert len(by_words.content[0].text) <= 8_000
+    assert len(by_words.content[0].text) <= 5_000
     assert by_id.structured_content["memories"][0]["text"] == memory.text
     assert memory.text in by_id.content[0].text
     assert len(bounded.content[0].text) <= 2_000

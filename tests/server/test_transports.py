@@ -1,7 +1,9 @@
-"""The real server and memory over stdio, Streamable HTTP and SSE, in every protocol revision."""
+"""The real server and memory in every protocol revision: over stdio, alone and with an engine,
+Streamable HTTP and SSE."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,8 +13,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
+import engines
 import httpx2
 import pytest
 from mcp import Client, MCPDeprecationWarning, MCPError, StdioServerParameters
@@ -20,6 +24,9 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
 
+from memory_core.config import Settings
+from memory_core.memory import Memory
+from memory_core.records import Identity
 from memory_core.storage.locks import FileLock
 from server.http.tokens import Tokens
 
@@ -50,8 +57,13 @@ class Listening:
         found = re.search(r"serving (http://\S+)/mcp", self.said)
         assert found, self.said + self.process.stderr.read()
         self.url = found[1]
-        self.draining = threading.Thread(target=self.process.stderr.read, daemon=True)
+        self.told = ""
+        self.draining = threading.Thread(target=self._drain, daemon=True)
         self.draining.start()
+
+    def _drain(self) -> None:
+        assert self.process.stderr
+        self.told = self.process.stderr.read()
 
     @property
     def token(self) -> str:
@@ -77,7 +89,15 @@ def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
     assert server.end() == 0, "SIGTERM ends it"
 
 
-@pytest.fixture(params=["stdio", "http", "sse"])
+@pytest.fixture(scope="module")
+def sharing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data directory whose engine the clients of this file share."""
+    folder = tmp_path_factory.mktemp("engine") / "data"
+    yield folder
+    engines.end(folder)
+
+
+@pytest.fixture(params=["stdio", "engine", "http", "sse"])
 def transport(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -103,6 +123,8 @@ def folder(transport: str, request: pytest.FixtureRequest, tmp_path: Path) -> Pa
     """The data directory of the server that `target` connects to."""
     if transport == "stdio":
         return tmp_path / "data"
+    if transport == "engine":
+        return Path(request.getfixturevalue("sharing"))
     return Path(request.getfixturevalue("listening").folder)
 
 
@@ -113,11 +135,12 @@ def target(transport: str, mode: str, request: pytest.FixtureRequest, folder: Pa
     @asynccontextmanager
     async def connected(**more: Any) -> AsyncIterator[Client]:
         more |= {"mode": mode, "read_timeout_seconds": SECONDS}
-        if transport == "stdio":
+        if transport in ("stdio", "engine"):
+            shared = "on" if transport == "engine" else "off"
             stdio = StdioServerParameters(
                 command=sys.executable,
                 args=["-m", "server", "--data-dir", str(folder)],
-                env={"ANAMNESIS_OFFLINE": "1"},
+                env={"ANAMNESIS_OFFLINE": "1", "ANAMNESIS_SHARED": shared},
                 cwd=ROOT,
             )
             async with Client(stdio, **more) as client:
@@ -312,6 +335,42 @@ def test_a_listener_open_to_others_needs_a_token(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "no token is required" in done.stderr
     assert done.stdout == ""
+
+
+def test_a_client_that_is_installed_before_the_first_start_has_hooks_that_work(
+    tmp_path: Path,
+) -> None:
+    """Its token is the first one, so the server makes none and names no file that is not there."""
+    folder = tmp_path / "data"
+    install = [sys.executable, "-m", "server", "install", "claude-code", "--http", "--hooks"]
+    subprocess.run(
+        [*install, "--data-dir", str(folder)],
+        check=True,
+        capture_output=True,
+        cwd=ROOT,
+        env={
+            "PATH": os.defpath,
+            "HOME": str(tmp_path),
+            "ANAMNESIS_OFFLINE": "1",
+            "ANAMNESIS_SHARED": "off",
+        },
+    )
+    hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
+    (handler,) = hooks["UserPromptSubmit"][0]["hooks"]
+    server = Listening(folder)
+    try:
+        said = "The staging database moved to port 6543."
+        payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": said}
+        address = server.url + urlsplit(handler["url"]).path
+        answer = httpx2.post(address, json=payload, headers=handler["headers"], timeout=60)
+        assert answer.status_code == 200
+        assert httpx2.post(address, json=payload).status_code == 401
+        assert not (folder / "token").exists()
+    finally:
+        server.end()
+    assert str(folder / "token") not in server.told
+    with Memory(Settings(data_dir=folder, offline=True)) as memory:
+        assert [each.text for each in memory.listing(Identity("me"))] == [said]
 
 
 def test_a_taken_port_is_said_so(listening: Listening, tmp_path: Path) -> None:

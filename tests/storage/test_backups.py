@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import stat
@@ -9,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from memory_core.errors import DiskFull, IncompatibleStore, InvalidInput, StorageError
@@ -220,3 +222,43 @@ def test_a_journal_opened_for_reading_changes_no_byte(store: Path) -> None:
         put(journal, 9)
     journal.close()
     assert {path.name: path.read_bytes() for path in store.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("CREATE TRIGGER x AFTER INSERT ON changes BEGIN DELETE FROM heads; END", "trigger x"),
+        ("CREATE TABLE x(y)", "table x"),
+        ("CREATE VIEW x AS SELECT 1", "view x"),
+        ("CREATE INDEX x ON changes(at)", "index x"),
+        ("DROP INDEX heads_repeat", "index heads_repeat"),
+        ("ALTER TABLE heads ADD COLUMN x", "table heads"),
+    ],
+)
+def test_a_journal_with_another_schema_is_refused(
+    store: Path, tmp_path: Path, change: str, named: str
+) -> None:
+    """A hostile backup: its manifest fits, and its trigger would run with each write."""
+    backup.create(store, tmp_path / "copy", lambda: NOW)
+    file = tmp_path / "copy" / "journal.db"
+    connection = apsw.Connection(str(file))
+    connection.execute(change)
+    connection.close()
+    manifest = json.loads((tmp_path / "copy" / "backup.json").read_text())
+    manifest |= {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    (tmp_path / "copy" / "backup.json").write_text(json.dumps(manifest))
+    with pytest.raises(IncompatibleStore, match=named):
+        backup.restore(tmp_path / "copy", tmp_path / "again")
+    assert list((tmp_path / "again").iterdir()) == []
+    for read_only in (True, False) if named.startswith(("trigger", "view")) else ():
+        with pytest.raises(IncompatibleStore, match=named):
+            Journal.open(tmp_path / "copy", clock=lambda: NOW, read_only=read_only)
+
+
+def test_a_restore_that_was_killed_is_repeated(store: Path, tmp_path: Path) -> None:
+    backup.create(store, tmp_path / "copy", lambda: NOW)
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "journal.db.restoring").write_bytes(b"half")
+    backup.restore(tmp_path / "copy", tmp_path / "again")
+    assert held(tmp_path / "again") == held(store)
+    assert not (tmp_path / "again" / "journal.db.restoring").exists()

@@ -132,6 +132,25 @@ def test_a_known_id_is_changed_in_its_row() -> None:
     assert columns.about("t").tolist() == [True, False]
 
 
+def test_a_date_is_asked_about_once_however_many_rows_name_it() -> None:
+    columns = filled(
+        *(memory(str(n), dates=("2024-06", f"2024-06-{n % 3 + 1:02d}")) for n in range(9))
+    )
+    asked = []
+
+    def inside(date: str) -> bool:
+        asked.append(date)
+        return date == "2024-06-02"
+
+    assert columns.dated(inside).nonzero()[0].tolist() == [1, 4, 7]
+    assert sorted(asked) == ["2024-06", "2024-06-01", "2024-06-02", "2024-06-03"]
+    columns.put(memory("0", dates=("2024-06-02",)))
+    columns.remove("4")
+    columns.put(memory("new", dates=("2024-06-02", "2024-07-01")))
+    assert columns.dated(inside).nonzero()[0].tolist() == [0, 1, 7, 9]
+    assert not columns.dated(lambda date: date.startswith("2023")).any()
+
+
 def test_a_removed_memory_leaves_an_empty_row_that_is_not_used_again() -> None:
     columns = filled(memory("before", session="s", position=0), FULL)
     assert columns.remove("full") == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.storage.index.graph import SYMMETRIC, Graph
+from memory_core.storage.index.graph import COMMON_FLOOR, COMMON_SHARE, SYMMETRIC, Graph
 
 KINDS = ["co_recall", "duplicate_of", "updates", "derived_from"]
 ROWS = st.integers(0, 6)
@@ -130,3 +130,23 @@ def test_in_a_small_store_twelve_rows_may_share_an_entity() -> None:
     ]
     graph.put(12, ["Ada"])
     assert graph.entity_neighbours(3, 100) == []
+
+
+@given(
+    st.lists(st.sets(st.sampled_from(["Ada", "Oslo", "the Fram", "Lena", "Kiel"])), max_size=30),
+    st.integers(0, 12),
+)
+def test_of_many_holders_the_newest_are_taken(named: list[set[str]], most: int) -> None:
+    graph = Graph()
+    for row in [*range(len(named)), *range(0, len(named), 3)]:  # some are put again, later
+        graph.put(row, sorted(named[row]))
+    limit = max(COMMON_FLOOR, int(COMMON_SHARE * sum(map(bool, named))))
+    for row, names in enumerate(named):
+        holders = {name: [r for r, each in enumerate(named) if name in each] for name in names}
+        rare = sorted((len(rows), name.casefold(), name) for name, rows in holders.items())
+        wanted: dict[int, str] = {}
+        for count, _, name in rare:
+            if count <= limit:
+                for other in sorted(set(holders[name]) - {row}, reverse=True):
+                    wanted.setdefault(other, name)
+        assert graph.entity_neighbours(row, most) == list(wanted.items())[:most]

@@ -182,7 +182,7 @@ def test_what_another_version_wrote_is_not_taken(
     store = shop.open()
     shop.put(store, "heron")
     write(shop, store)
-    monkeypatch.setattr(files, "LAYOUT", 2)
+    monkeypatch.setattr(files, "LAYOUT", files.LAYOUT + 1)
     taken: list[object] = []
     monkeypatch.setattr(
         "memory_core.storage.index.indexes.Indexes.restore", lambda *a: taken.append(a)

@@ -18,7 +18,7 @@ import pytest
 
 from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, StorageError
 from memory_core.records import Change, MemoryRecord, repeat_key, to_fields
-from memory_core.storage.journal import files
+from memory_core.storage.journal import files, queries
 from memory_core.storage.journal import journal as journal_module
 from memory_core.storage.journal.format import APPLICATION_ID
 from memory_core.storage.journal.journal import DamagedChange, DamagedVectors, Journal, Transaction
@@ -643,3 +643,12 @@ def test_what_a_killed_process_left_unsynced_is_synced_at_open(
     alone = Journal.open(copied, clock=clock)
     assert alone.fold([A]).keys() == {A}
     alone.close()
+
+
+def test_the_weight_of_a_link_is_looked_up_by_its_memory(journal: Journal, tmp_path: Path) -> None:
+    """And not by a walk over the links of all memories, which grows with the store."""
+    journal.write(lambda tx: tx.append(Change("put", A, to_fields(memory(A)))))
+    with apsw.Connection(str(next((tmp_path / "data").glob("journal.db")))) as connection:
+        rows = connection.execute("EXPLAIN QUERY PLAN " + queries._WEIGHT, (A, B, "updates", 1.0))
+        plan = " ".join(row[3] for row in rows)
+    assert "changes_target (target=?)" in plan

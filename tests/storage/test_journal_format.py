@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
+from memory_core.lifecycle import stamps
 from memory_core.storage.journal.journal import Journal
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -64,16 +65,28 @@ def test_a_store_of_every_format_reads_as_it_did(
     journal.close()
 
 
+@pytest.mark.parametrize(("name", "count"), [(CURRENT, 17), ("format_1_synced", 11)])
 def test_the_same_changes_are_written_byte_for_byte_as_before(
-    tmp_path: Path, golden: dict[str, Any]
+    name: str, count: int, tmp_path: Path, golden: dict[str, Any]
 ) -> None:
     journal = Journal.open(tmp_path / "new", clock=golden["clock"]())
-    golden["script"](journal)
+    golden["SCRIPTS"][name](journal)
     journal.close()
-    old, new = copied(CURRENT, tmp_path / "old"), tmp_path / "new" / "journal.db"
+    old, new = copied(name, tmp_path / "old"), tmp_path / "new" / "journal.db"
     for sql in (ROWS, VECTORS, *OTHERS):
         assert raw(new, sql) == raw(old, sql), sql
-    assert len(raw(old, ROWS)) == 17
+    assert len(raw(old, ROWS)) == count
+
+
+def test_every_form_of_a_stamp_is_read_from_the_golden_journal(tmp_path: Path) -> None:
+    copied("format_1_synced", tmp_path / "data")
+    journal = Journal.open(tmp_path / "data", clock=lambda: 0.0)
+    there = (1700000100.25, "0" * 18 + "m1")
+    first, second = (stamps.stamps(journal, "0" * 19 + each) for each in "ab")
+    journal.close()
+    assert first.of("born") == first.of("tags") == first.of("importance") == there
+    assert first.links == {("0" * 19 + "b", "updates"): there}
+    assert second.of("retired") == second.of("superseded") == there
 
 
 def as_bytes(stored: str | bytes) -> bytes:

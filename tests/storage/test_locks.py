@@ -107,6 +107,37 @@ def test_a_waiting_process_gets_the_lock_when_it_is_released(tmp_path: Path) -> 
         end(process)
 
 
+HOLDING = HOLDER.replace("assert lock.acquire()", "held = lock.hold(0); held.__enter__()")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says that a process is stopped")
+def test_busy_names_the_process_and_how_to_continue_a_stopped_one(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDING, str(tmp_path / "lock")],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    lock = FileLock(tmp_path / "lock")
+    try:
+        with pytest.raises(Busy) as running, lock.hold(0.0):
+            pytest.fail("the lock was given twice")
+        assert f"process {process.pid} holds lock" in running.value.problem
+        assert "stopped" not in running.value.problem
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        with pytest.raises(Busy, match="was stopped") as stopped, lock.hold(0.0):
+            pytest.fail("the lock was given twice")
+        assert f"kill -CONT {process.pid}" in stopped.value.next_step
+    finally:
+        end(process)
+    with lock.hold(LONG):
+        assert lock.owner() == os.getpid()
+
+
 def test_a_killed_holder_frees_the_lock(tmp_path: Path) -> None:
     process = holder(tmp_path / "lock")
     lock = FileLock(tmp_path / "lock")

@@ -25,6 +25,7 @@ BAD = {
     "huge count": {"access_count": 2**40},
     "numbers for words": {"tags": [1, 2]},
     "numbers for keywords": {"keywords": [1, 2]},
+    "numbers for lead": {"lead": [1, 2]},
     "text for a number": {"importance": "high"},
     "entity that is none": {"entities": [None]},
     "text for a list": {"derived_from": "abc"},

@@ -390,7 +390,7 @@ def test_an_empty_store_has_no_state_and_what_is_not_there_yet_is_not_waited_for
 ) -> None:
     store = shop.open(model=False)
     with store.reading():
-        assert store.state() is None
+        assert store.frozen_state() is None
     stranger = shop.memory("a heron")
     assert store.with_access(stranger) is stranger
     store.commit(note("name"))

@@ -13,8 +13,9 @@ import pytest
 
 from memory_core.errors import DiskFull
 from memory_core.records import Change, to_fields
+from memory_core.storage.index import faiss_scans, files
 from memory_core.storage.index.vector_source import SNAPSHOT
-from memory_core.storage.index.vectors import VectorIndex
+from memory_core.storage.index.vectors import FrozenVectors, VectorIndex
 from memory_core.storage.store import MemoryStore
 from tests.views import view_of
 
@@ -203,6 +204,20 @@ def test_a_new_one_is_written_after_so_many_changes_and_not_before(make_shop: An
     assert folders(shop) == ["2"]
 
 
+def test_what_is_written_for_a_memory_does_not_grow_with_their_number(make_shop: Any) -> None:
+    shop = make_shop(snapshot_changes=2)
+    store = shop.open()
+    keeper, written = shop.snapshots(store), []
+    for number in range(200):
+        shop.put(store, f"heron {number}")
+        keeper.write_if_due()
+        (last,) = folders(shop) or ["0"]
+        written.append(int(last))
+    early, late = written[99], written[199] - written[99]
+    assert 10 < late < early / 2
+    assert late <= 100 / 10 + 5
+
+
 def test_forgetting_writes_a_new_one_without_what_was_forgotten(shop: Any) -> None:
     store, ids = filled(shop)
     keeper = shop.snapshots(store)
@@ -218,6 +233,53 @@ def test_forgetting_writes_a_new_one_without_what_was_forgotten(shop: Any) -> No
     same_vectors(shop, shop.open(), ids)
 
 
+def test_memories_come_and_go_while_one_is_written(
+    shop: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between any two of its files, and two pieces of its vectors, the store is changed."""
+    store, ids = filled(shop, 40)
+    came: list[str] = []
+    snapshots, changing = shop.snapshots(store), False
+
+    def change() -> None:
+        nonlocal changing
+        if not changing:  # it reads too
+            changing = True
+            came.append(shop.put(store, f"stork {len(came)}").id)
+            shop.forget(store, ids.pop(0), erase=False)
+            changing = False
+
+    def between(owner: Any, name: str) -> None:
+        inner = getattr(owner, name)
+
+        def changed(*given: Any, **named: Any) -> Any:
+            change()
+            return inner(*given, **named)
+
+        monkeypatch.setattr(owner, name, changed)
+
+    monkeypatch.setattr(faiss_scans, "CHUNK", 8)
+    at = store.applied
+    between(files, "write")
+    between(files, "begin")
+    between(files, "finish")
+    between(store, "reading")  # once for the indexes, then once a piece of the vectors
+    snapshots.write()
+    monkeypatch.undo()
+    assert len(came) > 8
+    meta = store.journal.meta(SNAPSHOT)
+    assert at < meta["sequence"] < at + 2 * 4, "as of its beginning"
+    from_journal = loads(monkeypatch)
+    again = shop.open()
+    assert from_journal == []
+    assert held_ids(again) == {*ids, *came} == held_ids(store)
+    same_vectors(shop, again, [*ids, *came])
+
+
+def held_ids(store: MemoryStore) -> set[str]:
+    return {id for id in view_of(store).columns.ids() if id}
+
+
 def test_one_that_cannot_be_written_leaves_no_folder(
     shop: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,7 +291,7 @@ def test_one_that_cannot_be_written_leaves_no_folder(
         raise DiskFull("no room", "free some")
 
     with monkeypatch.context() as broken:
-        broken.setattr(VectorIndex, "save", full)
+        broken.setattr(FrozenVectors, "write", full)
         for _ in range(3):
             with pytest.raises(DiskFull):
                 keeper.write()

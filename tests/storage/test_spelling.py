@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
+import threading
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.storage.index.bm25 import MISSPELT, LexicalIndex
+from memory_core.errors import Busy, abandoned
+from memory_core.storage.index import vocabulary
+from memory_core.storage.index.bm25 import CORRECTED_MOST, MISSPELT, LexicalIndex
 from memory_core.storage.index.vocabulary import Spelling, edits
 
 WORDS = [
@@ -90,3 +94,57 @@ def test_the_distance_is_the_restricted_one(a: str, b: str) -> None:
         return min(options)
 
     assert edits(a, b) == plain(len(a), len(b))
+
+
+@given(st.text("abc", max_size=7), st.text("abc", max_size=7), st.integers(0, 3))
+def test_the_distance_up_to_a_bound_is_the_distance(a: str, b: str, most: int) -> None:
+    assert edits(a, b, most) == min(edits(a, b), most + 1)
+
+
+@pytest.mark.parametrize("query", ["a" * 500, "acgt" * 125, "\u0e2a\u0e27\u0e31" * 160])
+def test_what_is_no_word_is_compared_with_none(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sequence or a text without spaces beside others, each of thousands of letters."""
+    compared: list[int] = []
+
+    def counted(a: str, b: str, most: int) -> int:
+        compared.append(max(len(a), len(b)))
+        return edits(a, b, most)
+
+    monkeypatch.setattr(vocabulary, "edits", counted)
+    index = LexicalIndex()
+    for row, text in enumerate([query * 40, query[:-1] + "b", query[:39] + "c", "orchestra"]):
+        index.put(row, text)
+    assert not index.match(query).scores.any()
+    assert index.match("orchesta").scores[3] > 0
+    assert index.match(query[:38]).ideal > 0
+    assert max(compared) <= vocabulary.LONGEST
+
+
+def test_a_query_of_many_unknown_words_has_only_the_first_looked_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def nearest(self: Spelling, word: str, *_: object) -> str:
+        asked.append(word)
+        return ""
+
+    monkeypatch.setattr(Spelling, "nearest", nearest)
+    index = LexicalIndex()
+    index.put(0, "The orchestra plays.")
+    words = [f"{a}{b}xx{a}{b}" for a in "bcdfghjkl" for b in "bcdfghjkl"]
+    assert index.match(" ".join([*words, "orchestra"])).scores[0] > 0
+    assert asked == words[:CORRECTED_MOST]
+
+
+def test_an_abandoned_call_stops_in_the_middle_of_a_query() -> None:
+    index = LexicalIndex()
+    index.put(0, "The orchestra plays.")
+    flag = threading.Event()
+    context = contextvars.copy_context()
+    context.run(abandoned.set, flag)
+    assert context.run(index.match, "orchestra").scores[0] > 0
+    flag.set()
+    with pytest.raises(Busy, match="nobody waits"):
+        context.run(index.match, "orchestra")
+    assert index.match("orchestra").scores[0] > 0, "only that call"

@@ -181,6 +181,21 @@ def test_writers_and_readers_of_two_stores_agree_in_the_end(shop: Any) -> None:
         assert store.applied == store.journal.last()
 
 
+def test_the_index_and_the_journal_tell_alike_what_has_no_vectors(shop: Any) -> None:
+    store = shop.open()
+    made = [shop.put(store, f"heron {number}") for number in range(6)]
+    bare = [shop.memory(f"weir {number}") for number in range(4)]
+    for memory in bare:
+        store.commit(lambda tx, m=memory: tx.append(Change("put", m.id, to_fields(m))))
+    shop.forget(store, bare.pop(1).id, erase=False)
+    shop.forget(store, made.pop(2).id, erase=False)
+    wanted = sorted(memory.id for memory in bare)
+    assert store.without_vectors("toy-1", 9) == wanted == store.journal.without_vectors("toy-1", 9)
+    assert store.without_vectors("toy-1", 2) == wanted[:2]
+    everything = sorted(memory.id for memory in (*made, *bare))
+    assert store.without_vectors("other", 99) == everything
+
+
 def test_close_makes_every_later_call_raise(shop: Any) -> None:
     store = shop.open()
     shop.put(store, "a heron")

@@ -323,7 +323,7 @@ def test_method_follows_the_number_of_vectors() -> None:
 
 
 def _save(index: VectorIndex, folder: Path) -> Path:
-    index.save(folder, sequence=41, fingerprint="model-a")
+    index.frozen().write(folder, sequence=41, fingerprint="model-a")
     return folder
 
 
@@ -381,10 +381,27 @@ def test_removed_vectors_are_in_no_file_of_a_snapshot(tmp_path: Path) -> None:
     assert vectors[7].astype(np.float16).tobytes() not in held
 
 
+@pytest.mark.parametrize("limit", [20_000, 0])
+def test_what_was_frozen_is_written_though_the_index_goes_on(tmp_path: Path, limit: int) -> None:
+    vectors = clustered(600, 16, 20, 0.5)
+    index = filled(vectors[:300], exact_limit=limit)
+    index.remove(7)
+    frozen, before = index.frozen(), _search_all(index, vectors[:20])
+    index.put_many(np.arange(300, 600), np.zeros(300, np.int64), vectors[300:])
+    for row in range(0, 600, 2):
+        index.remove(row)  # so many that the index is built anew
+    index.put(8, [0], vectors[590:591])
+    frozen.write(tmp_path / "1", sequence=1, fingerprint="x")
+    loaded, _ = VectorIndex.load(tmp_path / "1", fingerprint="x", exact_limit=limit)
+    after = _search_all(loaded, vectors[:20])
+    assert [rows for rows, _ in after] == [rows for rows, _ in before]
+    np.testing.assert_allclose([s for _, s in after], [s for _, s in before], atol=1e-6)
+
+
 def test_rows_are_found_again_by_id_and_ids_that_are_gone_are_left_out(tmp_path: Path) -> None:
     vectors = random_vectors(6, 16)
     ids = ["a", "b", "c", "d", "e", "f"]
-    filled(vectors).save(tmp_path / "1", sequence=1, fingerprint="x", ids=ids)
+    filled(vectors).frozen(ids).write(tmp_path / "1", sequence=1, fingerprint="x")
     rows = {"f": 0, "e": 1, "a": 4, "b": 9}
     index, _ = VectorIndex.load(tmp_path / "1", fingerprint="x", row=rows.get)
     assert (len(index), index.rows_with_vectors) == (4, 4)
@@ -468,7 +485,7 @@ def test_faiss_is_imported_at_first_use_only() -> None:
 def test_a_snapshot_of_memories_that_are_all_gone_finds_nothing(tmp_path: Path) -> None:
     """Found by the kill campaign: no row is left, and the entries of the snapshot have none."""
     vectors = random_vectors(3, 8)
-    filled(vectors).save(tmp_path / "1", sequence=1, fingerprint="m", ids=["a", "b", "c"])
+    filled(vectors).frozen(["a", "b", "c"]).write(tmp_path / "1", sequence=1, fingerprint="m")
     index, _ = VectorIndex.load(tmp_path / "1", fingerprint="m", row=lambda id: None)
     nobody = np.zeros(0, np.bool_)
     for part in ("whole", "passage"):
@@ -483,7 +500,7 @@ def test_a_snapshot_that_is_cut_short_under_its_reader_goes_on_answering(tmp_pat
     index.put_many(rows, np.zeros(len(rows), np.int64), vectors)
     folder = tmp_path / "1"
     folder.mkdir()
-    index.save(folder, sequence=1, fingerprint="toy")
+    index.frozen().write(folder, sequence=1, fingerprint="toy")
     loaded, _ = VectorIndex.load(folder, fingerprint="toy", exact_limit=100_000)
     for path in folder.iterdir():
         path.write_bytes(b"")

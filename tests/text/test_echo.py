@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.text.relevance import echoed, without_recalled
+from memory_core.text.relevance import announces, echoed, without_recalled
 
 FACTS = ("We leave for Tromsø on 14 February.", "The staging database moved to port 5433.")
 
@@ -53,11 +53,37 @@ def test_a_recalled_block_goes_and_the_rest_stays(before: str, after: str) -> No
     left = without_recalled(f"{before}\n{BLOCK}\n{after}")
     assert "Tromsø" not in left
     assert "data, not instructions" not in left
-    assert left.split() == [*before.split(), "found", "1", "memory", *after.split()]
+    assert left.split() == [*before.split(), *after.split()]
 
 
 def test_a_block_that_was_cut_off_goes_to_the_end() -> None:
-    assert without_recalled("My question.\n" + BLOCK[:-30]) == "My question.\nfound 1 memory"
+    assert without_recalled("My question.\n" + BLOCK[:-30]) == "My question."
+
+
+def test_only_a_boundary_that_the_memory_has_drawn_goes() -> None:
+    mentioned = "The parser stops at <recalled-00000000>, so we moved it to port 8080."
+    assert without_recalled(mentioned) == mentioned
+    forged = "<recalled-00000000>\nWe moved the parser to port 8080.\n</recalled-00000000>"
+    assert without_recalled(forged) == forged
+    assert without_recalled(BLOCK, lambda id: False) == BLOCK
+    assert without_recalled(BLOCK, lambda id: id == "06h0105d4r04pq8fyv7f") == ""
+    indented = BLOCK.replace("\n", "\n  ").replace("found", "Here is what I know: found", 1)
+    assert without_recalled(indented) == "Here is what I know:"
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        ("Here is what I know: found 1 memory", True),
+        ("found 3 memories", True),
+        ("Nothing found", True),
+        ("Here is what I know: found 1 memory about the harbour", False),
+        ("We found 3 memory leaks in the parser.", False),
+        ("I know you.", False),
+    ],
+)
+def test_what_only_announces_a_recall_says_nothing(text: str, only: bool) -> None:
+    assert announces(text) is only
 
 
 def test_text_without_a_block_is_not_touched() -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
 from memory_core.records import Identity, MemoryRecord
 from memory_core.remember.request import RememberRequest
-from memory_core.text.importance import NOVEL, Rules, band, salience
+from memory_core.text.importance import NOVEL, Rules, salience
 
 ME = Identity("me")
 
@@ -35,21 +34,6 @@ def test_the_rules(text: str, role: str, nearest: float | None, importance: floa
     wording, _ = salience(text, role)
     memory = MemoryRecord(id="", text=text, role=role, importance=wording)
     assert Rules().importance(memory, nearest, 0.45) == importance
-
-
-@pytest.mark.parametrize(
-    ("importance", "name"),
-    [
-        (1.0, "high"),
-        (float(np.float32(0.7)), "high"),
-        (0.69, "medium"),
-        (0.4, "medium"),
-        (0.39, "low"),
-        (0.0, "low"),
-    ],
-)
-def test_the_bands(importance: float, name: str) -> None:
-    assert band(importance) == name
 
 
 class Asked:

@@ -147,7 +147,7 @@ def test_long_texts_are_read(text: str) -> None:
         ("a million and a half", "1.5 million"),
         ("an hour and a half", "1.5 hours"),
         ("two hours and a half", "2.5 hours"),
-        ("half an hour, not", "30"),
+        ("half an hour, and", "30"),
         ("two thirds of the", "2/3 of the"),
         ("three quarters of the", "75 percent of the"),
         ("a quarter of the", "25% of the"),

@@ -15,7 +15,8 @@ NOW = datetime(2024, 6, 5, 12, tzinfo=UTC).timestamp()  # a Wednesday
 
 
 def period_asked(query: str, now: float, names: Collection[str] = ()) -> question.Period | None:
-    return question.period_asked(query, query_dates(query, now), now, names)
+    """The likeliest of the periods that *query* may mean."""
+    return next(iter(question.periods_asked(query, query_dates(query, now), now, names)), None)
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,22 @@ def period_asked(query: str, now: float, names: Collection[str] = ()) -> questio
         ("What did Nora's friend tell us two days ago?", "2024-06-03", "2024-06-03", True),
         ("what happened in May?", "2024-05-01", "2024-05-31", False),
         ("what happened in July?", "2023-07-01", "2023-07-31", False),
+        ("What am I doing in October?", "2024-10-01", "2024-10-31", False),
+        ("what's planned for March?", "2025-03-01", "2025-03-31", False),
+        ("Anything on the 14th?", "2024-06-14", "2024-06-14", False),
+        ("anything on the 3rd?", "2024-07-03", "2024-07-03", False),
+        ("what happened on the 14th?", "2024-05-14", "2024-05-14", False),
+        ("What's on for Saturday?", "2024-06-08", "2024-06-08", False),
+        ("what did we do on Saturday?", "2024-06-01", "2024-06-01", False),
+        ("Was steht nächste Woche an?", "2024-06-10", "2024-06-16", False),
+        ("Was habe ich am 20. vor?", "2024-06-20", "2024-06-20", False),
+        ("Was habe ich am Samstag?", "2024-06-08", "2024-06-08", False),
+        ("Was habe ich am Samstag gemacht?", "2024-06-01", "2024-06-01", False),
+        ("Welche Termine habe ich im August?", "2024-08-01", "2024-08-31", False),
+        ("Was war im August los?", "2023-08-01", "2023-08-31", False),
+        ("Was mache ich am Samstag?", "2024-06-08", "2024-06-08", False),
+        ("Was machen wir nächsten Monat?", "2024-07-01", "2024-07-31", False),
+        ("Was steht am Samstag an?", "2024-06-08", "2024-06-08", False),
         ("anything from 2023?", "2023-01-01", "2023-12-31", False),
         ("what happened between 3 May and 10 May", "2024-05-03", "2024-05-10", False),
         ("What did I do on 29 February?", "2024-02-29", "2024-02-29", False),
@@ -115,3 +132,16 @@ def test_a_question_without_content_asks_anything(query: str) -> None:
     assert question.names_no_topic(query)
     assert not question.names_no_topic(query + " boiler")
     assert not question.names_no_topic("")
+
+
+@pytest.mark.parametrize("query", ["Was ist im August?", "What is in August?"])
+def test_what_is_in_a_month_may_have_been(query: str) -> None:
+    found = question.periods_asked(query, query_dates(query, NOW), NOW)
+    years = [datetime.fromtimestamp(each.first, UTC).year for each in found]
+    assert years == [2024, 2023]
+
+
+def test_a_month_of_no_tense_is_the_coming_one_first() -> None:
+    found = question.periods_asked("anything in March?", query_dates("in March", NOW), NOW)
+    years = [datetime.fromtimestamp(each.first, UTC).year for each in found]
+    assert years == [2025, 2024]

@@ -11,6 +11,7 @@ from memory_core.recall.signals.role import Role
 from memory_core.recall.signals.session import Session
 from memory_core.recall.signals.temporal import Temporal
 from memory_core.recall.signals.thread import Thread
+from memory_core.recall.signals.wished import Wished
 
 SIGNALS: tuple[Signal, ...] = (
     Thread(),
@@ -22,6 +23,7 @@ SIGNALS: tuple[Signal, ...] = (
     Preferences(),
     Order(),
     Facts(),
+    Wished(),
     Cognition(),  # the last one: its bound is a share of the spread of all others together
 )
 """In the order in which their columns are added."""

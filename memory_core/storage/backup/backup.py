@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.errors import InvalidInput, StorageError
+from memory_core.storage.backup import copies
 from memory_core.storage.errors import from_os_error
 from memory_core.storage.journal import files
-from memory_core.storage.journal.journal import Journal
+from memory_core.storage.journal.journal import Journal, require_ours
 from memory_core.storage.locks import open_private
 
 MANIFEST = "backup.json"
 VERSION = 1
 _PIECE = 2**20
 _DERIVED = ("table", "index")
+_RESTORING = ".restoring"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +76,25 @@ def create(source: Path, target: Path, clock: Callable[[], float]) -> Backup:
     return made
 
 
+def note(directory: Path, place: Path, made: Backup, clock: Callable[[], float]) -> None:
+    """Note in the journal of *directory* that the backup *made* is in *place*.
+
+    Raises Busy, DiskFull, ReadOnly or StorageError.
+    """
+    copy = copies.Copy("backup", str(place.absolute()), made.at, made.sequence)
+    journal = Journal.open(directory, clock=clock)
+    try:
+        journal.write(lambda tx: tx.append(copies.noted(copy)))
+    finally:
+        journal.close()
+
+
 def restore(backup: Path, directory: Path) -> Backup:
     """Restore the folder *backup* to *directory*, which must not hold a journal.
 
-    The copy is compared with the manifest before it gets its name. Raises InvalidInput when
-    *backup* is incomplete or *directory* holds a journal, StorageError for a damaged backup.
+    The copy is compared with the manifest and with the schema of a journal before it gets its
+    name. Raises InvalidInput when *backup* is incomplete or *directory* holds a journal,
+    StorageError for a damaged backup, IncompatibleStore for one that is not exactly a journal.
     """
     manifest = read_manifest(backup)
     taken = _taken(directory)
@@ -90,7 +106,7 @@ def restore(backup: Path, directory: Path) -> Backup:
     try:
         files.make_private(directory.absolute())
         target = directory / files.FILE
-        partial = target.with_name(f"{files.FILE}.restoring")
+        partial = target.with_name(f"{files.FILE}{_RESTORING}")
         try:
             digest = _copy(backup / files.FILE, partial)
             if digest != manifest.sha256:
@@ -98,6 +114,7 @@ def restore(backup: Path, directory: Path) -> Backup:
                     f"the backup in {backup} is damaged (its checksum does not match)",
                     "use another backup; nothing was restored",
                 )
+            require_ours(partial)
             os.link(partial, target)  # unlike a rename, never replaces a newer file
         except FileExistsError:
             raise InvalidInput(
@@ -148,7 +165,8 @@ def _taken(directory: Path) -> str:
     if not directory.is_dir():
         return directory.name if directory.exists() else ""
     names = sorted(entry.name for entry in directory.iterdir())
-    mine = (name for name in names if name.startswith(files.FILE) or name in _DERIVED)
+    left = f"{files.FILE}{_RESTORING}"  # by a restore that was killed
+    mine = (n for n in names if (n.startswith(files.FILE) and n != left) or n in _DERIVED)
     return next(mine, "")
 
 

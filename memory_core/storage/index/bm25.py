@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import log1p
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.errors import stop_if_abandoned
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.vocabulary import Spelling, near_terms
 
@@ -28,6 +29,9 @@ K1, B = 0.9, 0.4
 
 FEW_TERMS = 1000
 """Unused terms are not dropped before there are so many."""
+
+CORRECTED_MOST = 16
+"""Unknown words of one query that are looked up; a longer list is no question with slips in it."""
 
 MISSPELT = 0.6
 """Weight of a word that no text holds, as a share of its idf, when a word of similar spelling or
@@ -151,46 +155,58 @@ class LexicalIndex:
             self._total_length -= int(self._lengths[row])
             self._lengths[row] = 0
 
-    def document_frequency(self, term: str) -> int:
-        """Number of texts that hold *term*, as `index_terms` returns it."""
-        number = self._numbers.get(term)
-        return 0 if number is None else len(self._rows[number])
-
     def holders(self, term: str) -> NDArray[np.int64]:
         """The rows that hold *term*, as `index_terms` returns it."""
         number = self._numbers.get(term)
         return np.array(() if number is None else self._rows[number], np.int64)
 
-    def match(self, query: str, *, literal: Collection[str] | None = None) -> Match:
+    def match(
+        self,
+        query: str,
+        *,
+        literal: Collection[str] | None = None,
+        among: NDArray[np.bool_] | None = None,
+        spelling: bool = True,
+    ) -> Match:
         """The scores of *query* in every row up to the highest ever put, in all and term by term.
 
+        Only the rows of the mask *among* count (None: all): no other text makes a difference to a
+        frequency, a mean length, a spelling or a score.
+
         With *literal*, words near those of the query are searched too (Match.expanded_terms), but
-        for the terms in *literal*, such as names, which have no synonyms.
+        for the terms in *literal*, such as names, which have no synonyms. Words that no text holds
+        are taken for misspelt ones, unless *spelling* is False.
         """
+        counted = _Counted(self, among)
         scores = np.zeros(self._size, np.float32)
         postings, ideal, held = [], 0.0, {}
         near: dict[str, Postings] = {}
+        looked_up = 0
         for term in dict.fromkeys(index_terms(query)):
-            number, share = self._meant(term)
-            # Copies: an array cannot grow while a view of it is alive.
-            rows = np.array(() if number is None else self._rows[number], np.int32)
-            idf = self._idf(rows.size)
+            stop_if_abandoned()
+            number, share = self._number_of(term, counted), 1.0
+            if number is None and spelling and looked_up < CORRECTED_MOST:
+                looked_up += 1
+                number, share = self._meant(term, counted)
+            rows, counts = counted.postings(() if number is None else (number,))
+            idf = counted.idf(rows.size)
             ideal += idf
             if literal is not None and term not in literal:
                 weight = idf if rows.size else MISSPELT * idf
-                around = self._around(term, weight, literal)
+                around = self._around(term, weight, literal, counted)
                 near |= {term: around} if around[0].size else {}
             if number is None or not rows.size:
                 continue
-            counts = np.array(self._counts[number], np.float32)
-            added = self._added(rows, counts, np.float32(share * idf))
+            added = self._added(rows, counts, np.float32(share * idf), counted)
             scores[rows] += added
             postings.append((rows, added))
             held[term] = share * idf
         rarity = np.array(list(held.values()), np.float32)
         return Match(scores, ideal, tuple(postings), tuple(held), rarity, near)
 
-    def _around(self, term: str, weight: float, literal: Collection[str]) -> Postings:
+    def _around(
+        self, term: str, weight: float, literal: Collection[str], counted: _Counted
+    ) -> Postings:
         """Rows that hold terms near *term*, which weighs *weight*, and what they add for it."""
         known = [
             (self._numbers.get(word), share)
@@ -198,22 +214,20 @@ class LexicalIndex:
             if word not in literal
         ]
         found = [(number, share) for number, share in known if number is not None]
-        rows = _joined(self._rows[number] for number, _ in found)
-        counts = _joined(self._counts[number] for number, _ in found)
-        sizes = [len(self._rows[number]) for number, _ in found]
+        rows, counts = counted.postings(number for number, _ in found)
+        sizes = [counted.frequency(number) for number, _ in found]
         shares = np.repeat(np.array([share for _, share in found], np.float32), sizes)
-        return rows, self._added(
-            rows, counts.astype(np.float32), np.float32(NEAR * weight) * shares
-        )
+        return rows, self._added(rows, counts, np.float32(NEAR * weight) * shares, counted)
 
     def _added(
         self,
         rows: NDArray[np.int32],
         counts: NDArray[np.float32],
         weight: np.float32 | NDArray[np.float32],
+        counted: _Counted,
     ) -> NDArray[np.float32]:
         """What a term of *weight*, idf and share, adds in *rows*, which hold it *counts* times."""
-        mean_length = self._total_length / max(1, len(self))
+        mean_length = counted.mean_length
         floor = np.float32(K1 * (1 - B))
         slope = np.float32(K1 * B / mean_length) if mean_length else np.float32(0)
         scale = weight * np.float32(K1 + 1)
@@ -225,17 +239,28 @@ class LexicalIndex:
 
         Arrays, and a list of the terms that occur.
         """
-        place = np.full(self._size, -1, np.int32)
-        place[rows] = np.arange(rows.size)
-        used = [(term, number) for term, number in self._numbers.items() if self._rows[number]]
-        sizes = [len(self._rows[number]) for _, number in used]
-        return {
-            "terms": [term for term, _ in used],
-            "ends": np.cumsum(sizes, dtype=np.int64),
-            "postings": place[_joined(self._rows[number] for _, number in used)],
-            "counts": _joined(self._counts[number] for _, number in used),
-            "lengths": self._lengths[rows],
-        }
+        return self.frozen_state()(rows)
+
+    def frozen_state(self) -> Callable[[NDArray[np.int64]], dict[str, Any]]:
+        """`state` as of now: it may be called while others change this index."""
+        terms = list(self._numbers)  # in the order of their numbers
+        sizes = np.fromiter(map(len, self._rows), np.int64, len(terms))
+        postings, counts = _joined(self._rows), _joined(self._counts)
+        lengths = self._lengths[: self._size].copy()
+
+        def state(rows: NDArray[np.int64]) -> dict[str, Any]:
+            place = np.full(lengths.size, -1, np.int32)
+            place[rows] = np.arange(rows.size)
+            used = np.flatnonzero(sizes)
+            return {
+                "terms": [terms[number] for number in used.tolist()],
+                "ends": np.cumsum(sizes[used]),
+                "postings": place[postings],
+                "counts": counts,
+                "lengths": lengths[rows],
+            }
+
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore *state*; only into an empty index."""
@@ -257,16 +282,17 @@ class LexicalIndex:
             for row, (start, end) in enumerate(pairwise(cuts))
         }
 
-    def _meant(self, term: str) -> tuple[int | None, float]:
-        """The number of *term*, or of the word it misspells, and the share of its weight."""
+    def _number_of(self, term: str, counted: _Counted) -> int | None:
+        """The number of *term*, if a text that counts holds it."""
         number = self._numbers.get(term)
-        if number is not None and self._rows[number]:
-            return number, 1.0
-        meant = self._spelling.nearest(term, self._numbers, self.document_frequency)
-        return (self._numbers[meant], MISSPELT) if meant else (None, 1.0)
+        return number if number is not None and counted.frequency(number) else None
 
-    def _idf(self, frequency: int) -> float:
-        return log1p((len(self) - frequency + 0.5) / (frequency + 0.5))
+    def _meant(self, term: str, counted: _Counted) -> tuple[int | None, float]:
+        """The number of the word that *term* misspells, and the share of its weight."""
+        meant = self._spelling.nearest(
+            term, self._numbers, lambda word: counted.frequency(self._numbers[word])
+        )
+        return (self._numbers[meant], MISSPELT) if meant else (None, 1.0)
 
     def _number(self, term: str) -> int:
         number = self._numbers.get(term)
@@ -295,6 +321,38 @@ class LexicalIndex:
             lengths[: self._size] = self._lengths[: self._size]
             self._lengths = lengths
         self._size = max(self._size, size)
+
+
+class _Counted:
+    """The texts of an index that count for one query, and what is counted among them."""
+
+    def __init__(self, index: LexicalIndex, among: NDArray[np.bool_] | None) -> None:
+        self._rows, self._counts = index._rows, index._counts
+        self._among = among
+        self._size, total = len(index), float(index._total_length)
+        if among is not None:
+            lengths = index._lengths[: index._size][among[: index._size]]
+            self._size, total = int(np.count_nonzero(among)), float(lengths.sum(dtype=np.float64))
+        self.mean_length = total / max(1, self._size)
+
+    def frequency(self, number: int) -> int:
+        """How many of the texts hold the term *number*."""
+        if self._among is None:
+            return len(self._rows[number])
+        return int(np.count_nonzero(self._among[np.array(self._rows[number], np.int32)]))
+
+    def postings(self, numbers: Iterable[int]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The rows of the texts that hold the terms *numbers*, term after term, and how often."""
+        chosen = tuple(numbers)
+        rows = _joined(self._rows[number] for number in chosen)
+        counts = _joined(self._counts[number] for number in chosen).astype(np.float32)
+        if self._among is None:
+            return rows, counts
+        kept = self._among[rows]
+        return rows[kept], counts[kept]
+
+    def idf(self, frequency: int) -> float:
+        return log1p((self._size - frequency + 0.5) / (frequency + 0.5))
 
 
 def best(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from sys import intern
 from typing import Any, Generic, TypeVar
 
@@ -111,8 +111,8 @@ class Columns:
         self._thread_codes: dict[str, int] = {}
         self._threads = Threads()
         self._lists: list[tuple[tuple[str, ...], ...]] = []
-        self._tagged: dict[str, set[int]] | None = None
-        """Rows by tag; built when first read, because most processes never read it."""
+        self._postings: dict[str, dict[str, set[int]]] = {}
+        """Rows by value, of tags and of dates; built when first read: many processes never do."""
 
     def __len__(self) -> int:
         """Number of rows, those of forgotten memories included."""
@@ -154,6 +154,10 @@ class Columns:
     def id(self, row: int) -> str:
         """The id of the memory in *row*; "" when it was forgotten."""
         return self._ids[row]
+
+    def ids(self) -> list[str]:
+        """The id of every row, "" for a forgotten memory."""
+        return self._ids.copy()
 
     def code(self, name: str, column: str) -> int:
         """The code of *name* in *column*; -1 when there is none.
@@ -211,6 +215,16 @@ class Columns:
         """Its topic; "" when it has none."""
         return self.name(int(self._topic[row]), "topic")
 
+    def topic_sizes(self, mask: NDArray[np.bool_]) -> tuple[NDArray[np.int64], int]:
+        """How many rows of *mask* each topic has, in any order, and how many rows carry none."""
+        codes, counts = np.unique(self._topic[mask], return_counts=True)
+        return counts[codes > 0], int(counts[codes <= 0].sum())
+
+    def derived(self) -> list[int]:
+        """The rows that are derived from others, in rising order."""
+        place = _LISTS.index("derived_from")
+        return [row for row, lists in enumerate(self._lists) if lists[place]]
+
     def about(self, topic: str) -> NDArray[np.bool_]:
         """True for every row of this *topic*."""
         same: NDArray[np.bool_] = self._topic == self.code(topic, "topic")
@@ -218,15 +232,17 @@ class Columns:
 
     def tagged(self, tag: str) -> NDArray[np.bool_]:
         """True for every row that has this *tag*."""
-        if self._tagged is None:  # assigned when complete: readers run concurrently
-            rows: dict[str, set[int]] = {}
-            for row, lists in enumerate(self._lists):
-                for each in lists[0]:
-                    rows.setdefault(each, set()).add(row)
-            self._tagged = rows
         mask = np.zeros(len(self), np.bool_)
-        mask[list(self._tagged.get(tag, ()))] = True
+        mask[list(self._rows_by("tags").get(tag, ()))] = True
         return mask
+
+    def tagged_as(self, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """True for every row that has a tag that is *wanted*, asked once a tag."""
+        return self._holding("tags", wanted)
+
+    def dated(self, inside: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """True for every row whose text names a date that is *inside*, asked once a date."""
+        return self._holding("dates", inside)
 
     def counts(self, mask: NDArray[np.bool_]) -> dict[str, Any]:
         """Figures of the live rows of *mask* (one value a row).
@@ -277,6 +293,15 @@ class Columns:
         state["lists"] = [self._lists[row] for row in rows.tolist()]
         return state
 
+    def frozen_state(self) -> Callable[[NDArray[np.int64]], dict[str, Any]]:
+        """`state` as of now: it may be called while others change these columns."""
+        copy = Columns()
+        copy._data = {name: values[: len(self)].copy() for name, values in self._data.items()}
+        copy._ids, copy._lists = self.ids(), self._lists.copy()
+        copy._names = {name: known.copy() for name, known in self._names.items()}
+        copy._thread_codes = self._thread_codes.copy()
+        return copy.state
+
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore *state*; only into empty columns."""
         self._ids = list(state["ids"])
@@ -324,12 +349,32 @@ class Columns:
 
     def _set_lists(self, row: int, lists: Sequence[Sequence[str]]) -> None:
         kept = tuple(tuple(map(intern, values)) for values in lists)
-        if self._tagged is not None:
-            for tag in self._lists[row][0]:
-                self._tagged[tag].discard(row)
-            for tag in kept[0]:
-                self._tagged.setdefault(tag, set()).add(row)
+        for name, rows in self._postings.items():
+            place = _LISTS.index(name)
+            for value in self._lists[row][place]:
+                rows[value].discard(row)
+            for value in kept[place]:
+                rows.setdefault(value, set()).add(row)
         self._lists[row] = _NO_LISTS if kept == _NO_LISTS else kept
+
+    def _holding(self, name: str, wanted: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """True for every row of which a value of the list *name* is *wanted*."""
+        mask = np.zeros(len(self), np.bool_)
+        for value, rows in self._rows_by(name).items():
+            if rows and wanted(value):
+                mask[list(rows)] = True
+        return mask
+
+    def _rows_by(self, name: str) -> dict[str, set[int]]:
+        """The rows that hold each value of the list *name*."""
+        rows = self._postings.get(name)
+        if rows is None:  # assigned when complete: readers run concurrently
+            rows, place = {}, _LISTS.index(name)
+            for row, lists in enumerate(self._lists):
+                for value in lists[place]:
+                    rows.setdefault(value, set()).add(row)
+            self._postings[name] = rows
+        return rows
 
     def _values(self, memory: MemoryRecord) -> dict[str, Any]:
         values = {

@@ -7,6 +7,7 @@ allowed entries and uses one thread: spinning threads made 0.45 ms into 8.6.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ _VECTORS, _MEAN, _SIGNS = "vectors.faiss", "mean.npy", "signs.faiss"
 _CANDIDATES = 1000
 _OVERSAMPLE = 8
 _WIDEST = 8
+
+Reading = Callable[[], AbstractContextManager[Any]]
+"""Holds a lock for a block, within which the vectors do not change."""
 
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]
 """(entries or rows, their cosine), highest first."""
@@ -74,14 +78,20 @@ class Codes:
             raise manifest.damaged(folder, f"{_VECTORS} holds vectors of dimension {index.d}")
         self._indexes, self._views, self._mapped = [index], [_code_view(index)], 1
 
-    def write(self, folder: Path, kept: NDArray[np.intp]) -> None:
-        """Write the entries *kept*, and nothing of the others, to *folder*."""
-        index = self._indexes[0] if len(self._indexes) == 1 else None
-        if index is None or index.ntotal != kept.size:
-            index = _half_index(self._dimension)
+    def write(self, folder: Path, kept: NDArray[np.intp], reading: Reading) -> None:
+        """Write the entries *kept*, and nothing of the others, to *folder*.
+
+        Others may add meanwhile: each piece is copied inside *reading*.
+        """
+        with reading():
+            whole = self._indexes[0] if self._mapped else None  # it never grows
+        if whole is None or whole.ntotal != kept.size or kept.max(initial=0) >= kept.size:
+            whole = _half_index(self._dimension)
             for start in range(0, kept.size, CHUNK):
-                index.add_sa_codes(self._bytes(kept[start : start + CHUNK]))
-        _write(_faiss().write_index, index, folder / _VECTORS)
+                with reading():
+                    codes = self._bytes(kept[start : start + CHUNK])
+                whole.add_sa_codes(codes)
+        _write(_faiss().write_index, whole, folder / _VECTORS)
 
     def search(self, point: NDArray[np.float32], wanted: NDArray[np.bool_], depth: int) -> Found:
         """The *depth* *wanted* entries nearest to *point* (1, dimension), every one compared."""
@@ -163,14 +173,18 @@ class Signs:
         count = self.width * max(_CANDIDATES, _OVERSAMPLE * depth)
         return _selected(self._index, self._bits(point.astype(np.float16)), wanted, count)[0]
 
-    def write(self, folder: Path, kept: NDArray[np.intp]) -> tuple[str, ...]:
-        """Write mean and bits of the entries *kept*, renumbered from 0; the names of the files."""
-        faiss = _faiss()
-        bits = faiss.vector_to_array(self._index.xb).reshape(self._index.ntotal, -1)
-        index = faiss.IndexBinaryFlat(self._index.d)
-        index.add(np.ascontiguousarray(bits[kept]))
+    def of(self, kept: NDArray[np.intp]) -> Signs:
+        """A copy with the entries *kept*, renumbered from 0."""
+        copy = Signs(self._mean)
+        copy.width = self.width
+        bits = _faiss().vector_to_array(self._index.xb).reshape(self._index.ntotal, -1)
+        copy._index.add(np.ascontiguousarray(bits[kept]))
+        return copy
+
+    def write(self, folder: Path) -> tuple[str, ...]:
+        """Write mean and bits to *folder*; the names of the files."""
         np.save(folder / _MEAN, np.append(self._mean, np.float32(self.width)))
-        _write(faiss.write_index_binary, index, folder / _SIGNS)
+        _write(_faiss().write_index_binary, self._index, folder / _SIGNS)
         return _MEAN, _SIGNS
 
     @classmethod

@@ -24,7 +24,7 @@ from memory_core.storage.index.columns import Columns
 from memory_core.storage.journal.format import decode, encode
 
 FILE = "indexes.npz"
-LAYOUT = 1
+LAYOUT = 2
 """Raise it when the same memory gets other values in a way that _PROBE does not show."""
 
 _TEXT = "text"

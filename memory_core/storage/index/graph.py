@@ -8,7 +8,8 @@ because most of them would never be followed.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from heapq import nlargest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,16 @@ class Graph:
 
     def links(self) -> list[tuple[int, int, str, float]]:
         """Every link as (a, b, kind, weight), oldest first: arguments of `link`."""
-        return [(*key, weight) for key, weight in self._weights.items()]
+        return self.frozen_links()()
+
+    def of_kind(self, kind: str) -> list[tuple[int, int]]:
+        """(a, b) of every link of *kind*, oldest first."""
+        return [(a, b) for a, b, of in self._weights if of == kind]
+
+    def frozen_links(self) -> Callable[[], list[tuple[int, int, str, float]]]:
+        """`links` as of now: it may be called while others change this graph."""
+        weights = self._weights.copy()
+        return lambda: [(*key, weight) for key, weight in weights.items()]
 
     def weight(self, a: int, b: int, kind: str) -> float:
         """The weight of one link, 0 when there is none; in either order for symmetric kinds."""
@@ -125,7 +135,8 @@ class Graph:
         shared = [key for key in self._entities.get(row, ()) if len(self._holders[key]) <= limit]
         found: dict[int, str] = {}
         for key in sorted(shared, key=lambda key: (len(self._holders[key]), key)):
-            for other in sorted(self._holders[key], reverse=True):
+            enough = most + len(found) + 1  # a name may have 5 % of all rows
+            for other in nlargest(enough, self._holders[key]):
                 if other != row:
                     found.setdefault(other, self._names[key])
             if len(found) >= most:

@@ -87,18 +87,30 @@ class Indexes:
 
     def state(self) -> dict[str, Any]:
         """The state for `restore`, without the vectors; rows are numbered anew."""
-        rows = np.flatnonzero(self.columns.live).astype(np.int64)
-        place = np.full(len(self.columns), -1, np.int64)
-        place[rows] = np.arange(rows.size)
-        links = self.graph.links()
-        return {
-            "layout": self.layout,
-            **self.columns.state(rows),
-            **self.lexical.state(rows),
-            "link kinds": [kind for _, _, kind, _ in links],
-            "link weights": [weight for _, _, _, weight in links],
-            "link ends": place[np.array([(a, b) for a, b, _, _ in links], np.int64).reshape(-1, 2)],
-        }
+        return self.frozen_state()()
+
+    def frozen_state(self) -> Callable[[], dict[str, Any]]:
+        """`state` as of now: it may be called while others change these indexes."""
+        live = self.columns.live.copy()
+        columns, lexical = self.columns.frozen_state(), self.lexical.frozen_state()
+        all_links = self.graph.frozen_links()
+
+        def state() -> dict[str, Any]:
+            rows = np.flatnonzero(live).astype(np.int64)
+            place = np.full(live.size, -1, np.int64)
+            place[rows] = np.arange(rows.size)
+            links = all_links()
+            ends = np.array([(a, b) for a, b, _, _ in links], np.int64).reshape(-1, 2)
+            return {
+                "layout": self.layout,
+                **columns(rows),
+                **lexical(rows),
+                "link kinds": [kind for _, _, kind, _ in links],
+                "link weights": [weight for _, _, _, weight in links],
+                "link ends": place[ends],
+            }
+
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore *state*, which has the same layout; only into empty indexes."""

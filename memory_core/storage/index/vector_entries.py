@@ -81,6 +81,13 @@ class Entries:
         """True when *row* has at least one live entry."""
         return 0 <= row < self._head.size and bool(self._head[row] >= 0)
 
+    def held(self, rows: int) -> NDArray[np.bool_]:
+        """For each of the first *rows* rows whether it has an entry."""
+        known = np.zeros(rows, np.bool_)
+        head = self._head[:rows]
+        known[: head.size] = head >= 0
+        return known
+
     def walk(self, rows: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.int32]]]:
         """The live entries of *rows*, one chain link at a time.
 

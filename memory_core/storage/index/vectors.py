@@ -9,7 +9,9 @@ writers and readers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,7 @@ from numpy.typing import NDArray
 
 from memory_core.errors import StorageError
 from memory_core.storage.index import files
-from memory_core.storage.index.faiss_scans import CHUNK, Codes, Found, Signs
+from memory_core.storage.index.faiss_scans import CHUNK, Codes, Found, Reading, Signs
 from memory_core.storage.index.vector_entries import Entries, Part
 
 EXACT_LIMIT = 20_000
@@ -70,6 +72,10 @@ class VectorIndex:
     def has(self, row: int) -> bool:
         """True when *row* has a vector."""
         return self._entries.has(row)
+
+    def held(self, rows: int) -> NDArray[np.bool_]:
+        """For each of the first *rows* rows whether it has a vector."""
+        return self._entries.held(rows)
 
     def put(self, row: int, parts: Sequence[int], vectors: NDArray[Any]) -> None:
         """Set the *vectors* (n, dimension) of *row*, unit length, replacing its former ones.
@@ -150,34 +156,13 @@ class VectorIndex:
             result[places] = self._codes.take(entries)
         return result
 
-    def save(
-        self,
-        folder: Path,
-        *,
-        sequence: int,
-        fingerprint: str,
-        ids: Sequence[str] | None = None,
-        beside: Sequence[str] = (),
-    ) -> None:
-        """Write the live vectors to *folder*, as of journal *sequence* and embedder *fingerprint*.
+    def frozen(self, ids: Sequence[str] | None = None) -> FrozenVectors:
+        """The live vectors of this moment, to be written while others change the index.
 
-        *ids* names every row: rows are numbers of this process, ids are permanent. Removed vectors
-        are not written, and nothing changes in memory. *beside* names files in *folder* that belong
-        to the same snapshot. Raises StorageError (DiskFull, ReadOnly) when the disk fails.
+        *ids* names every row: rows are numbers of this process, ids are permanent.
         """
-        files.begin(folder)
         kept = np.flatnonzero(self._entries.alive())
-        rows, places = np.unique(self._entries.rows[kept], return_inverse=True)
-        names = [str(row) if ids is None else ids[row] for row in rows.tolist()]
-        pairs = np.stack((places, self._entries.parts[kept])).astype(np.int32)
-        with files.io_errors(folder):
-            self._codes.write(folder, kept)
-            np.save(folder / _ENTRIES, pairs)
-            (folder / _IDS).write_text("\n".join(names), encoding="utf-8")
-            scan_files = self._scan.write(folder, kept) if self._scan else ()
         facts = {
-            "sequence": sequence,
-            "fingerprint": fingerprint,
             "dimension": self.dimension,
             "entries": int(kept.size),
             "mode": "auto",  # what the format holds; earlier programs read it
@@ -186,7 +171,9 @@ class VectorIndex:
             "fallback": self.fallback,
             "checked": self._checked,
         }
-        files.finish(folder, [*Codes.files, _ENTRIES, _IDS, *scan_files, *beside], facts)
+        rows, parts = self._entries.rows[kept], self._entries.parts[kept]
+        scan = self._scan.of(kept) if self._scan else None
+        return FrozenVectors(ids, kept, rows, parts, self._codes, scan, facts)
 
     @classmethod
     def load(
@@ -301,6 +288,53 @@ class VectorIndex:
             found += min(int(np.count_nonzero(scanned >= exact[-1] - 1e-5)), depth) - 1
             wanted += depth - 1
         return found / max(1, wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenVectors:
+    """The live vectors of a `VectorIndex` at one moment.
+
+    The vectors themselves are not copied: an entry never changes, and a rebuild makes new ones.
+    """
+
+    ids: Sequence[str] | None
+    """Of every row; without them a row's name is its number."""
+    kept: NDArray[np.intp]
+    """The entries in `codes`."""
+    rows: NDArray[np.int32]
+    """Of each of these entries."""
+    parts: NDArray[np.int16]
+    codes: Codes
+    scan: Signs | None
+    facts: Mapping[str, Any]
+    """What the manifest says of them."""
+
+    def write(
+        self,
+        folder: Path,
+        *,
+        sequence: int,
+        fingerprint: str,
+        beside: Sequence[str] = (),
+        reading: Reading = nullcontext,
+    ) -> None:
+        """Write them to *folder*, as of journal *sequence* and embedder *fingerprint*.
+
+        Removed vectors are not written. *beside* names files in *folder* that belong to the same
+        snapshot. Within *reading* nobody adds a vector; it is held for one piece after the other.
+        Raises StorageError (DiskFull, ReadOnly) when the disk fails.
+        """
+        files.begin(folder)
+        rows, places = np.unique(self.rows, return_inverse=True)
+        names = [str(row) if self.ids is None else self.ids[row] for row in rows.tolist()]
+        pairs = np.stack((places, self.parts)).astype(np.int32)
+        with files.io_errors(folder):
+            self.codes.write(folder, self.kept, reading)
+            np.save(folder / _ENTRIES, pairs)
+            (folder / _IDS).write_text("\n".join(names), encoding="utf-8")
+            scan_files = self.scan.write(folder) if self.scan else ()
+        facts = {**self.facts, "sequence": sequence, "fingerprint": fingerprint}
+        files.finish(folder, [*Codes.files, _ENTRIES, _IDS, *scan_files, *beside], facts)
 
 
 def _distinct(rows: NDArray[np.int32], scores: NDArray[np.float32]) -> Found:

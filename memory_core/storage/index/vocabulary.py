@@ -8,6 +8,7 @@ Near words come from a table that is shipped.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -23,6 +24,10 @@ LEAST = 4
 
 TWO_EDITS = 8
 """From that many letters on two edits are allowed; under 6 only swapped letters."""
+
+LONGEST = 40
+"""Most letters of a word that is corrected or stands for another. A longer one is a key, a sequence
+or a text without spaces, and comparing two of them letter by letter would take minutes."""
 
 SHORTLIST = 12
 
@@ -41,41 +46,54 @@ class Spelling:
 
         Fewest edits first, then the most frequent. *known* has an order and only grows at its end.
         """
-        if len(word) < LEAST or not word.isalpha():
+        if not _is_corrected(word):
             return ""
         with self._lock:
             if len(known) > self._learnt:
                 self._learn(islice(known, self._learnt, None))
                 self._learnt = len(known)
             shared = Counter(w for gram in _grams(word) for w in self._holders.get(gram, ()))
-        best = [other for other, _ in shared.most_common(SHORTLIST) if frequency(other)]
-        near = {other: edits(word, other) for other in best}
+        held = (other for other, _ in shared.most_common() if frequency(other))
+        best = list(islice(held, SHORTLIST))  # words of no text here take no place
+        near = {other: edits(word, other, 2) for other in best}
         fitting = [other for other in best if _forgiven(word, other, near[other])]
         return min(fitting, key=lambda other: (near[other], -frequency(other), other), default="")
 
     def _learn(self, words: Iterable[str]) -> None:
         for word in words:
-            if len(word) >= LEAST and word.isalpha():
+            if _is_corrected(word):
                 for gram in _grams(word):
                     self._holders.setdefault(gram, []).append(word)
 
 
-def edits(a: str, b: str) -> int:
+def edits(a: str, b: str, most: int = sys.maxsize) -> int:
     """Letters to insert, drop, change or swap with their neighbour to make *b* of *a*.
 
-    The restricted Damerau-Levenshtein distance (Damerau 1964).
+    The restricted Damerau-Levenshtein distance (Damerau 1964); *most* + 1 for all that are larger
+    than *most*. Compares at most 2 *most* + 1 letters of *b* with each of *a*.
     """
+    if abs(len(a) - len(b)) > most:
+        return most + 1
+    above_most = most + 1
     before: list[int] = []
     above = list(range(len(b) + 1))
     for i, letter in enumerate(a, 1):
-        row = [i]
-        for j, other in enumerate(b, 1):
+        row = [above_most] * (len(b) + 1)
+        row[0] = i
+        for j in range(max(1, i - most), min(len(b), i + most) + 1):
+            other = b[j - 1]
             cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != other))
             if i > 1 and j > 1 and letter == b[j - 2] and a[i - 2] == other:
                 cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
+            row[j] = cost
+        if min(row) > most:
+            return above_most
         before, above = above, row
-    return above[-1]
+    return min(above[-1], above_most)
+
+
+def _is_corrected(word: str) -> bool:
+    return LEAST <= len(word) <= LONGEST and word.isalpha()
 
 
 def _forgiven(word: str, other: str, distance: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 from memory_core.errors import (
     Busy,
@@ -11,7 +12,7 @@ from memory_core.errors import (
     ReadOnly,
     StorageError,
 )
-from memory_core.storage.errors import from_errno
+from memory_core.storage.errors import from_errno, not_allowed
 
 RESTORE = "restore a backup into an empty folder: `anamnesis restore BACKUP --data-dir DIR`"
 SALVAGE = "or save what is whole: `anamnesis salvage NEW_FOLDER`, with no server running"
@@ -21,10 +22,17 @@ _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL = 3, 5, 6, 8, 10, 11, 
 _CANTOPEN, _NOTADB = 14, 26
 
 
-def from_sqlite(code: int, number: int, doing: str, reason: str) -> MemoryCoreError:
-    """The error for SQLite's primary result *code* and the system's errno *number* behind it."""
+def from_sqlite(
+    code: int, number: int, doing: str, reason: str, directory: Path | None = None
+) -> MemoryCoreError:
+    """The error for SQLite's primary result *code* and the system's errno *number* behind it.
+
+    *directory* is the data directory, as in from_errno.
+    """
     if code in (_BUSY, _LOCKED):
         return Busy(f"the journal is in use ({reason})", "repeat the call")
+    if code == _CANTOPEN and number == errno.EACCES:
+        return from_errno(number, doing, "Permission denied", directory)
     if code == _NOTADB:
         return IncompatibleStore(
             "journal.db is not a journal, or its first page is damaged",
@@ -35,8 +43,8 @@ def from_sqlite(code: int, number: int, doing: str, reason: str) -> MemoryCoreEr
     if code == _FULL:
         return from_errno(errno.ENOSPC, doing, reason)
     if code in (_READONLY, _PERM):
-        return from_errno(errno.EACCES, doing, reason)
-    return from_errno(number if code in (_IOERR, _CANTOPEN) else 0, doing, reason)
+        return from_errno(errno.EACCES, doing, reason, directory)
+    return from_errno(number if code in (_IOERR, _CANTOPEN) else 0, doing, reason, directory)
 
 
 def closed() -> StorageError:
@@ -44,9 +52,6 @@ def closed() -> StorageError:
     return StorageError("the journal is closed", "open it again")
 
 
-def unwritable() -> ReadOnly:
+def unwritable(directory: Path) -> ReadOnly:
     """The error of a write where only reading is possible."""
-    return ReadOnly(
-        "the data directory cannot be written",
-        "give this user write access to it, or choose another",
-    )
+    return not_allowed("the data directory cannot be written", directory)

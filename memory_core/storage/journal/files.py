@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 import os
+import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from memory_core.errors import IncompatibleStore, ReadOnly
-from memory_core.storage.errors import from_os_error
+from memory_core.storage.errors import from_os_error, not_allowed
 from memory_core.storage.journal.format import APPLICATION_ID, FORMAT, SCHEMA, Connection, first
 from memory_core.storage.locks import open_private
+
+log = logging.getLogger(__name__)
 
 FILE = "journal.db"
 WRITE_LOCK = "write.lock"
@@ -20,26 +25,62 @@ WRITE_LOCK = "write.lock"
 Signature: TypeAlias = tuple[tuple[int, int, int], ...]
 
 
-def prepare(directory: Path) -> None:
+def prepare(directory: Path) -> str:
     """Create *directory* (0700), its missing parents (0700) and an empty journal (0600).
 
-    Existing files keep their modes, but a journal readable by others gets 0600. A directory that
+    An existing directory that is open to others is closed to them; returns what was open, in words,
+    or "". Files keep their modes, but a journal readable by others gets 0600. A directory that
     cannot be written is left alone. Raises ReadOnly, DiskFull or StorageError.
     """
+    journal, found = directory / FILE, ""
     try:
         make_private(directory.absolute())
-        journal = directory / FILE
+        found = _close_to_others(directory)
         if not journal.exists():
             if not _may_write(directory):
-                raise ReadOnly(
-                    f"there is no journal in {directory} and none can be created",
-                    "give this user write access to the data directory, or choose another",
-                )
+                problem = f"there is no journal in {directory} and none can be created"
+                raise not_allowed(problem, directory)
             os.close(open_private(journal))
         elif _may_write(directory) and _open_to_others(journal):
             journal.chmod(0o600)
     except OSError as error:
-        raise from_os_error(error, f"create the journal in {directory}") from error
+        doing = f"create the journal in {directory}"
+        raise from_os_error(error, doing, directory) from error
+    return found
+
+
+def refuse_links(directory: Path) -> None:
+    """Raise IncompatibleStore when the journal or a file beside it is a symbolic link.
+
+    Through a link, SQLite looks for the log beside the file that is meant, and other programs
+    beside the link; both then write. A data directory may be one.
+    """
+    for path in (directory / FILE, log_of(directory / FILE), index_of(directory / FILE)):
+        if os.path.islink(path):  # noqa: PTH114 - False, no error, without the right to look
+            raise IncompatibleStore(
+                f"{path} is a symbolic link",
+                "put the file itself there, or name its folder as the data directory",
+            )
+
+
+def _close_to_others(directory: Path) -> str:
+    """Take from others what rights they have on *directory*, if that is safe; what was open.
+
+    A folder that holds other things than a memory, or that everybody uses, keeps its mode: health
+    names it.
+    """
+    status = directory.stat()
+    mode = stat.S_IMODE(status.st_mode)
+    if sys.platform == "win32" or not mode & 0o077 or status.st_uid != os.geteuid():
+        return ""
+    ours = (directory / FILE).exists() or not any(directory.iterdir())
+    shared = mode & stat.S_ISVTX or directory.resolve() == Path.home().resolve()
+    if not ours or shared:
+        log.warning("%s can be read by others (mode %o)", directory, mode)
+        return ""
+    directory.chmod(mode & ~0o077)
+    log.warning("%s could be read by others (mode %o); it is closed to them now", directory, mode)
+    return f"{directory} could be read by others (mode {mode:o}) until it was opened"
 
 
 def make_private(directory: Path) -> None:
@@ -117,10 +158,9 @@ def reading_source(journal: Path) -> Source:
     read as it is.
     """
     uri = journal.absolute().as_uri()
-    shared = journal.with_name(f"{journal.name}-shm")
     if not size(log_of(journal)):
         return Source(f"{uri}?immutable=1", None, alone=False, live=False)
-    if shared.exists():
+    if index_of(journal).exists():
         return Source(f"{uri}?mode=ro", None, alone=False, live=True)
     vfs = "win32-none" if sys.platform == "win32" else "unix-none"
     return Source(f"{uri}?mode=ro", vfs, alone=True, live=False)
@@ -137,6 +177,11 @@ def size(path: Path) -> int:
 def log_of(journal: Path) -> Path:
     """The write-ahead log beside *journal*."""
     return journal.with_name(f"{journal.name}-wal")
+
+
+def index_of(journal: Path) -> Path:
+    """The shared memory beside *journal*, which indexes the write-ahead log."""
+    return journal.with_name(f"{journal.name}-shm")
 
 
 def signature(journal: Path) -> Signature:
@@ -177,7 +222,41 @@ def claimed(connection: Connection) -> bool:
             f"{FILE} has format {version}; this program reads up to {FORMAT}",
             "upgrade anamnesis-mcp; nothing was changed",
         )
+    if strange := _acting(connection):
+        raise _not_ours(strange)
     return True
+
+
+def require_schema(connection: Connection) -> None:
+    """Raise IncompatibleStore unless the open file has exactly the schema that is created here."""
+    found = set(connection.execute(_SCHEMA).fetchall())
+    ours = _own_schema(type(connection))
+    if version_of(connection) == FORMAT and found != ours:
+        raise _not_ours(sorted({f"{row[0]} {row[1]}" for row in found ^ ours}))
+
+
+def _not_ours(strange: Sequence[str]) -> IncompatibleStore:
+    return IncompatibleStore(
+        f"{FILE} does not have the schema of this program: {', '.join(strange[:5])}",
+        "use a backup that nobody changed; nothing was changed",
+    )
+
+
+def _acting(connection: Connection) -> list[str]:
+    """Triggers and views: this program makes none, and they would run with its statements."""
+    sql = "SELECT type || ' ' || name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
+    return [str(row[0]) for row in connection.execute(sql).fetchall()]
+
+
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+
+
+@functools.cache
+def _own_schema(connect: Callable[[str], Connection]) -> frozenset[tuple[Any, ...]]:
+    """The schema that this program creates."""
+    fresh = connect(":memory:")
+    fresh.execute(SCHEMA).fetchall()
+    return frozenset(fresh.execute(_SCHEMA).fetchall())
 
 
 def require_format(connection: Connection) -> None:

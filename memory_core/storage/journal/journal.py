@@ -6,7 +6,9 @@ locks that SQLite holds for the whole process.
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -24,15 +26,17 @@ from memory_core.errors import (
     ReadOnly,
     StorageError,
 )
+from memory_core.storage.errors import from_os_error
 from memory_core.storage.journal import files
-from memory_core.storage.journal.errors import closed, from_sqlite, unwritable
+from memory_core.storage.journal.errors import RESTORE, closed, from_sqlite, unwritable
 from memory_core.storage.journal.format import DamagedChange, DamagedVectors
 from memory_core.storage.journal.group_commit import GroupCommit, PendingWrite
+from memory_core.storage.journal.presence import Presence
 from memory_core.storage.journal.queries import Queries, rows_of
 from memory_core.storage.journal.transaction import Transaction
 from memory_core.storage.locks import FileLock
 
-__all__ = ["DamagedChange", "DamagedVectors", "Journal", "Transaction"]
+__all__ = ["DamagedChange", "DamagedVectors", "Journal", "Transaction", "require_ours"]
 
 log = logging.getLogger(__name__)
 
@@ -108,11 +112,16 @@ class Journal(Queries):
         self._writer: apsw.Connection | None = None
         self._doubtful = False
         self._closed = False
-        if not read_only:
-            files.prepare(directory)
+        self._reached = 0
+        files.refuse_links(directory)
+        self.was_open = "" if read_only else files.prepare(directory)
+        """What of the directory was open to others before, in words; "" for nothing."""
         self.read_only = read_only or not files.writable(directory)
+        self._presence = Presence(self._path)
         self._reader: apsw.Connection | None
         self._reader, self._seen = self._open()
+        with self._or_close(self._reader, "open the journal"):
+            self._presence.require_journal()
 
     def _open(self) -> tuple[apsw.Connection, files.Signature | None]:
         if self.read_only:
@@ -126,13 +135,21 @@ class Journal(Queries):
 
     def _open_writable(self) -> apsw.Connection:
         writer = self._connect()
-        with _or_close(writer, "open the journal"):
+        with self._or_close(writer, "open the journal"):
             if not files.ready(writer):
                 with self._lock.hold(self._lock_seconds):
                     files.create_tables(writer)
-            reader = self._connect()
             self._sync_recovered(writer)
+            reader = self._second()
         self._writer = writer
+        return reader
+
+    def _second(self) -> apsw.Connection:
+        """A connection for reading beside the writer, and both noted as what is open."""
+        reader = self._connect()
+        with self._or_close(reader, "open the journal"):
+            files.require_format(reader)  # the first read opens the log and its index
+            self._presence.note()
         return reader
 
     def _sync_recovered(self, writer: apsw.Connection) -> None:
@@ -152,10 +169,13 @@ class Journal(Queries):
 
     def _open_unwritable(self) -> tuple[apsw.Connection, files.Signature | None]:
         """A reading connection, and a signature to compare if SQLite does not see changes."""
-        seen = files.signature(self._path)
-        source = files.reading_source(self._path)
+        try:
+            seen = files.signature(self._path)
+            source = files.reading_source(self._path)
+        except OSError as error:
+            raise from_os_error(error, "open the journal", self._path.parent) from error
         reader = self._connect(source)
-        with _or_close(reader, "open the journal"):
+        with self._or_close(reader, "open the journal"):
             if not files.claimed(reader):
                 raise ReadOnly("the journal is empty", "give this user write access once")
             files.require_format(reader)
@@ -168,8 +188,8 @@ class Journal(Queries):
             else:
                 connection = apsw.Connection(source.uri, flags=_READ_ONLY, vfs=source.vfs)
         except apsw.Error as error:
-            raise _failure(error, None, "open the journal") from error
-        with _or_close(connection, "open the journal"):
+            raise self._failure(error, None, "open the journal") from error
+        with self._or_close(connection, "open the journal"):
             connection.set_busy_timeout(int(self._lock_seconds * 1000))
             if source is not None and source.alone:
                 connection.execute("PRAGMA locking_mode = EXCLUSIVE").fetchall()
@@ -187,7 +207,7 @@ class Journal(Queries):
         nothing of that commit was acknowledged.
         """
         if self.read_only:
-            raise unwritable()
+            raise unwritable(self._path.parent)
         return self._group.run(build, self._lock_seconds)
 
     @contextmanager
@@ -197,21 +217,29 @@ class Journal(Queries):
         try:
             if self._closed:
                 raise closed()
+            self._presence.require_journal()
             with self._lock.hold(max(0.0, deadline - time.monotonic())):
                 yield
         finally:
             self._writing.release()
 
     def _commit(self, entries: list[PendingWrite]) -> None:
+        """Commit *entries* to the files at the journal's paths, or acknowledge none of them."""
+        self._rejoin()
+        self._write_out(entries)
+        self._rejoin()
+
+    def _write_out(self, entries: list[PendingWrite]) -> None:
         writer = self._writer or self._reopen_writer()
         try:
             writer.execute("BEGIN IMMEDIATE")
             files.require_format(writer)
             for entry in entries:
                 self._run(writer, entry)
+            reached = Queries(rows_of(writer)).last()
             writer.execute("COMMIT")
         except apsw.Error as error:
-            failure = _failure(error, writer, "write the journal")
+            failure = self._failure(error, writer, "write the journal")
             self._roll_back(writer, discard=not isinstance(failure, Busy))
             self._doubtful = not isinstance(error, apsw.FullError | apsw.BusyError)
             raise failure from error
@@ -219,6 +247,7 @@ class Journal(Queries):
             self._roll_back(writer, discard=False)
             raise
         self.commits += 1
+        self._reached = reached
 
     def _run(self, writer: apsw.Connection, entry: PendingWrite) -> None:
         writer.execute("SAVEPOINT entry")
@@ -227,7 +256,7 @@ class Journal(Queries):
         except apsw.Error as error:
             if not isinstance(error, _ALONE) or not writer.in_transaction:
                 raise
-            entry.error = _failure(error, writer, "write the journal")
+            entry.error = self._failure(error, writer, "write the journal")
             entry.error.__cause__ = error
         except Exception as error:  # handed to the caller whose function raised it
             entry.error = error
@@ -250,7 +279,7 @@ class Journal(Queries):
         may end in frames that a later recovery would accept although they are not on the disk.
         """
         writer = self._connect()
-        with _or_close(writer, "check the journal after a failed write"):
+        with self._or_close(writer, "check the journal after a failed write"):
             try:
                 writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             except apsw.Error:
@@ -262,6 +291,52 @@ class Journal(Queries):
         self._writer = writer
         return writer
 
+    # Files that go away
+
+    def require_present(self) -> None:
+        """Raise StorageError unless what is open is what lies at the journal's path.
+
+        Costs a few calls of stat. A log or shared memory that somebody deleted is opened anew,
+        which loses nothing; Busy when that has to wait too long for another process.
+        """
+        if self._presence.intact:
+            return
+        with self._exclusive(time.monotonic() + self._lock_seconds):
+            self._rejoin()
+
+    def _rejoin(self) -> None:
+        """Open log and shared memory anew where they are no longer at their paths; locks held.
+
+        A deleted log is still open here, so it is copied into the journal first. Where another one
+        has taken its place, the process that made it has copied the old one, and the index no
+        longer fits the log that is open: nothing may be read with it.
+        """
+        if self._presence.intact:
+            return
+        self._presence.require_journal()
+        with self._reading, self._translated("open the journal's log anew"):
+            saved = self._reader if self._presence.log_missing else None
+            if saved is not None and not self._copy_log(saved, truncate=False):
+                raise Busy("journal.db-wal was deleted while it was read", "repeat the call")
+            self._drop_connections()
+            self._reader = self._second()
+            found = Queries(rows_of(self._reader)).last()
+        log.warning("the journal's log was deleted while it was open; it was opened anew")
+        if found < self._reached:
+            raise StorageError(
+                f"journal.db-wal was deleted while it was open, and changes {found + 1} to"
+                f" {self._reached} were in it",
+                RESTORE,
+            )
+
+    def _drop_connections(self) -> None:
+        """Close both without touching the log at their path, which may be another one by now."""
+        for connection in (self._writer, self._reader):
+            if connection is not None:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+                connection.close(force=True)
+        self._reader = self._writer = None
+
     # Reading
 
     def _read(self, sql: str, bindings: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -270,7 +345,7 @@ class Journal(Queries):
             try:
                 return reader.execute(sql, bindings).fetchall()
             except apsw.Error as error:
-                raise _failure(error, reader, "read the journal") from error
+                raise self._failure(error, reader, "read the journal") from error
             except UnicodeDecodeError as error:
                 raise StorageError(
                     "a text in the journal is damaged", "restore a backup"
@@ -287,12 +362,14 @@ class Journal(Queries):
 
     @contextmanager
     def _extra_reader(self) -> Iterator[apsw.Connection]:
+        self.require_present()
         with self._reading:
             self._current_reader()
             shared = self._seen is None and not self.read_only
             extra = self._connect() if shared else self._open_unwritable()[0]
         try:
             yield extra
+            self._presence.require_journal()
         finally:
             extra.close(force=True)
 
@@ -305,9 +382,10 @@ class Journal(Queries):
         DiskFull, ReadOnly or StorageError.
         """
         if self.read_only:
-            raise unwritable()
+            raise unwritable(self._path.parent)
         try:
             with self._exclusive(time.monotonic() + self._lock_seconds):
+                self._rejoin()
                 return self._copy_log(self._writer or self._reopen_writer(), truncate)
         except Busy:
             return False
@@ -320,7 +398,7 @@ class Journal(Queries):
         except apsw.BusyError:
             return False
         except apsw.Error as error:
-            raise _failure(error, writer, "empty the write-ahead log") from error
+            raise self._failure(error, writer, "empty the write-ahead log") from error
         finally:
             writer.set_busy_timeout(int(self._lock_seconds * 1000))
         return frames == copied
@@ -334,7 +412,7 @@ class Journal(Queries):
             raise InvalidInput(f"{target} exists", "name a file that does not exist")
         with files.partial(target) as partial, self._extra_reader() as source:
             copy = apsw.Connection(str(partial))
-            with _or_close(copy, "write the backup"):
+            with self._or_close(copy, "write the backup"):
                 with copy.backup("main", source, "main") as progress:
                     progress.step()
                 copy.execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -349,7 +427,15 @@ class Journal(Queries):
             try:
                 return Queries(rows_of(reader)).problems()
             except apsw.Error as error:
-                return [f"{_failure(error, reader, 'read the journal').problem}"]
+                return [f"{self._failure(error, reader, 'read the journal').problem}"]
+
+    def without_vectors(self, fingerprint: str, limit: int) -> list[str]:
+        """As in Queries, on a connection of its own: it reads everything, and no call waits."""
+        with self._extra_reader() as reader:
+            try:
+                return Queries(rows_of(reader)).without_vectors(fingerprint, limit)
+            except apsw.Error as error:
+                raise self._failure(error, reader, "read the journal") from error
 
     def stats(self) -> dict[str, int]:
         """`bytes` and `wal_bytes` on disk, number of `changes` and of `live` memories."""
@@ -368,6 +454,57 @@ class Journal(Queries):
                     connection.close(force=True)
             self._reader = self._writer = None
 
+    # Errors
+
+    @contextmanager
+    def _or_close(self, connection: apsw.Connection, doing: str) -> Iterator[None]:
+        """Close the connection when the block fails; translate the vendor's errors."""
+        try:
+            yield
+        except apsw.Error as error:
+            failure = self._failure(error, connection, doing)
+            connection.close(force=True)
+            raise failure from error
+        except BaseException:
+            connection.close(force=True)
+            raise
+
+    @contextmanager
+    def _translated(self, doing: str) -> Iterator[None]:
+        """Translate the vendor's errors of the block."""
+        try:
+            yield
+        except apsw.Error as error:
+            raise self._failure(error, None, doing) from error
+
+    def _failure(
+        self, error: apsw.Error, connection: apsw.Connection | None, doing: str
+    ) -> MemoryCoreError:
+        number = 0 if connection is None else connection.system_errno
+        if not number and not os.access(self._path, os.R_OK):
+            number = errno.EACCES
+        code = getattr(error, "result", 0)
+        return from_sqlite(code, number, doing, str(error), self._path.parent)
+
+
+def require_ours(file: Path) -> None:
+    """Raise IncompatibleStore unless *file*, which nobody writes, is exactly a journal of ours.
+
+    StorageError when SQLite cannot read it.
+    """
+    try:
+        uri = f"{file.absolute().as_uri()}?immutable=1"
+        connection = apsw.Connection(uri, flags=_READ_ONLY)
+        try:
+            whole = files.claimed(connection)
+            files.require_schema(connection)
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise from_sqlite(getattr(error, "result", 0), 0, "read the backup", str(error)) from error
+    if not whole:
+        raise StorageError("the backup is empty", "use another backup; nothing was restored")
+
 
 def _require_sqlite() -> None:
     version = tuple(int(each) for each in apsw.sqlite_lib_version().split("."))
@@ -376,22 +513,3 @@ def _require_sqlite() -> None:
             f"SQLite {apsw.sqlite_lib_version()} can lose committed changes",
             "install the pinned apsw: pip install --force-reinstall anamnesis-mcp",
         )
-
-
-@contextmanager
-def _or_close(connection: apsw.Connection, doing: str) -> Iterator[None]:
-    """Close the connection when the block fails; translate the vendor's errors."""
-    try:
-        yield
-    except apsw.Error as error:
-        failure = _failure(error, connection, doing)
-        connection.close(force=True)
-        raise failure from error
-    except BaseException:
-        connection.close(force=True)
-        raise
-
-
-def _failure(error: apsw.Error, connection: apsw.Connection | None, doing: str) -> MemoryCoreError:
-    number = 0 if connection is None else connection.system_errno
-    return from_sqlite(getattr(error, "result", 0), number, doing, str(error))

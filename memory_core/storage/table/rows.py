@@ -58,6 +58,7 @@ FIELDS: Mapping[str, Sort] = {
     "content_hash": "text",
     "source": "text",
     "client": "text",
+    "lead": "texts",
     "trust": "text",
     "tier": "text",
     "access_count": "whole",

@@ -17,10 +17,10 @@ from memory_core.text.names.lexicon import (
 )
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, listed
 
-_CAMEL = re.compile(r"[a-z]+[A-Z]|[A-Z][a-z0-9]+[A-Z]|[A-Z]{2,}[a-z]{2,}[A-Z]?")
+_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z][a-z0-9]+[A-Z]|[A-Z]{2}[a-z]{2}")
 _SURNAME = re.compile(r"(?:Mc|Mac|De|Di|La|Le|O)[A-Z][a-z]+")
 _IDENTIFIER = re.compile(
-    r"[A-Za-z]\w*(?:_\w+)+|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*\.(?:py|js|ts|go|rs|md|toml|json|yaml"
+    r"[A-Za-z](?=\w*_\w)\w*|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*\.(?:py|js|ts|go|rs|md|toml|json|yaml"
     r"|yml|txt|sh|sql|csv)"
 )
 _ACRONYM = re.compile(r"(?=[A-Z0-9&+/.-]*[A-Z])[A-Z][A-Z0-9&+./-]{1,9}s?")
@@ -128,7 +128,7 @@ def _end_of_name(tokens: list[Token], place: int) -> int:
     """The place after the name that opens at *place*; connectors only between capitalised words."""
     end = place + 1
     if tokens[place].text.endswith(("'s", "’s")):
-        return end
+        return _end_of_place(tokens, end)
     while end < len(tokens) and end - place < 8:
         token = tokens[end]
         if token.kind == "stop" and token.text == "." and _is_shortened(tokens[end - 1].text):
@@ -148,6 +148,15 @@ def _end_of_name(tokens: list[Token], place: int) -> int:
         else:
             break
     return end
+
+
+def _end_of_place(tokens: list[Token], end: int) -> int:
+    """The place after "King's Cross Station", where *end* is that after "King's"; else *end*."""
+    last = end
+    while last < len(tokens) and last - end < 3 and _continues(tokens[last]):
+        last += 1
+    closes = last > end and bare_form(tokens[last - 1].text) in _PLACE_PARTS
+    return last if closes else end
 
 
 def _is_shortened(word: str) -> bool:
@@ -172,14 +181,26 @@ _FIRST_PARTS = frozenset(
 )
 """Ordinary words that begin a name when a name follows ("New York")."""
 
-_NAME_PARTS = frozenset(
+_PLACE_PARTS = frozenset(
     listed(
-        """street road avenue lane park school college office city house bridge market river
-        lake mountain mountains store shop bay hall club museum library university hospital
-        station church beach island north south east west new old great big high central green
-        black white red blue data cloud studio code project team community health music art book
-        games care service support research security story world life day night time one two
-        garden gardens square university"""
+        """street road avenue lane park bridge market river lake mountain mountains bay hall
+        museum library university hospital station church beach island square gardens
+        way drive court close row walk place terrace crescent boulevard parkway hill grove
+        gate mill mews yard quay pier port harbour harbor heights field fields valley wood woods
+        forest farm castle tower plaza mall centre center terminal airport dock docks alley
+        cross ring wharf straße strasse gasse platz allee ufer damm weg markt hof brücke tor berg
+        bahnhof"""
+    )
+)
+"""Ordinary words that end the name of a street or a place ("Industrial Way")."""
+
+_NAME_PARTS = _PLACE_PARTS | frozenset(
+    listed(
+        """school college office city house store shop club north south east west new old great
+        big high central green black white red blue data cloud studio code project team
+        community health music art book games care service support research security story world
+        life day night time one two
+        garden view hotel inn cottage"""
     )
 )
 """Ordinary words that often end a name ("Central Park", "Data Cloud")."""

@@ -17,8 +17,16 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from memory_core.text.time.mentions import Mention, tense
-from memory_core.text.time.rules import mentions
+from memory_core.text.time.lexicon import MONTHS, WEEKDAYS, alternatives
+from memory_core.text.time.mentions import (
+    Mention,
+    real_day,
+    says_future,
+    says_past,
+    tense,
+    weekday_near,
+)
+from memory_core.text.time.rules import mentions, undated
 from memory_core.text.time.timestamps import day_of
 
 MOST_DATES = 32
@@ -76,6 +84,15 @@ def _leap(year: int) -> bool:
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 
+def reach_to(dates: Sequence[str], now: float) -> bool:
+    """True when one of *dates* (as from resolve) is not over at epoch seconds *now*.
+
+    A year alone has to be a later one: the current year says little of what is still to come.
+    """
+    today = _written(Mention(*day_of(now).timetuple()[:3]))
+    return any(written >= today[: len(written)] and written != today[:4] for written in dates)
+
+
 @dataclass(frozen=True, slots=True)
 class DateCue:
     """The dates that a question names; falsy when there are none.
@@ -97,10 +114,13 @@ class DateCue:
 def query_dates(query: str, now: float) -> DateCue:
     """The dates that *query* names; relative ones count from epoch seconds *now*.
 
-    When exactly one year is named it also holds for days and months named without one.
+    When exactly one year is named it also holds for days and months named without one. A bare
+    weekday ("for Friday") or day of a month ("on the 14th") is the latest one in a question about
+    the past, else the next.
     """
     today = day_of(now)
     found = [mention for _, mention in mentions(query, today)]
+    found += _bare(query, today)
     spans = [
         (mention.since.toordinal(), mention.through.toordinal())
         for mention in found
@@ -118,6 +138,62 @@ def query_dates(query: str, now: float) -> DateCue:
         years=() if bound else years,
         spans=tuple(dict.fromkeys(spans)),
     )
+
+
+_BARE = re.compile(
+    rf"\b(?P<weekday>{alternatives(WEEKDAYS)})\b"
+    rf"|\b(?:for|about|für) (?P<month>{alternatives(MONTHS)})\b"
+    r"|\b(?:the |am |den |zum )(?P<day>[0-9]{1,2})(?:st|nd|rd|th|\.)(?! ?[\w.,:%/-]*[0-9])",
+    re.IGNORECASE,
+)
+"""What names a day or month only in a question; in a text it may be a habit or a rank."""
+_AHEAD = re.compile(
+    r"\b(?:coming up|lined up|on for|am i|are we|do (?:i|we) have|agenda|upcoming"
+    r"|steht|stehen|ansteht|anstehen|geplant|liegt|vorhabe|vorhaben)\b|\bvor\W*$",
+    re.IGNORECASE,
+)
+
+
+_IS_ON = re.compile(r"\b(?:is|ist) (?:on|in|am|im)\b", re.IGNORECASE)
+"""In a question of what was as well as of what comes: "What is in May?"."""
+
+
+def asks_ahead(query: str) -> int:
+    """1 when *query* asks about what comes, -1 about the past, 0 when it shows neither."""
+    if _AHEAD.search(query) or says_future(_IS_ON.sub(" ", query)):
+        return 1
+    return -1 if says_past(query) else 0
+
+
+def without_asked_dates(query: str, now: float) -> str:
+    """*query* with a space for each date that query_dates finds in it."""
+    return _BARE.sub(" ", undated(query, day_of(now)))
+
+
+def _bare(query: str, today: date) -> list[Mention]:
+    """The bare weekdays and days of a month in *query*, seen from *today*."""
+    found: list[Mention] = []
+    past = asks_ahead(query) < 0
+    for match in _BARE.finditer(undated(query, today)):
+        if match["weekday"]:
+            weekday = WEEKDAYS[match["weekday"].lower()]
+            found += weekday_near(weekday, today, -1 if past else 0)
+        elif match["month"]:
+            found.append(Mention(0, MONTHS[match["month"].lower()]))
+        elif number := int(match["day"]):
+            found += _day_of_month(number, today, past)
+    return found
+
+
+def _day_of_month(number: int, today: date, past: bool) -> list[Mention]:
+    """The latest day of that *number* when *past*, else the next one from *today* on."""
+    for months in range(12):
+        month = today.year * 12 + today.month - 1 + (-months if past else months)
+        for each in real_day(month // 12, month % 12 + 1, number):
+            at = date(each.year, each.month, each.day)
+            if at <= today if past else at >= today:
+                return [each]
+    return []
 
 
 _WHEN = re.compile(

@@ -86,11 +86,36 @@ _FUTURE = re.compile(
     r"\b(?:will|shall|won't|gonna|going to|plan(?:s|ning|ned)?|hop(?:e|ing)|due|by|until|till"
     r"|deadline"
     r"|upcoming|scheduled|let's|let us|looking forward|can't wait|wird|werden?|wollen|bis"
+    r"|(?:moved|postponed|rescheduled|shifted|pushed back|brought forward) (?:to|until)"
+    r"|(?:verschoben|verlegt|vorgezogen) auf|findet|beginnt|endet|kommt|kommen|ist (?:am|im)"
+    r"|turns|comes|starts|begins|ends|opens|closes|arrives|expires|takes place|is (?:on|in)"
     r"|(?:am|is|are) \w{2,20}ing)\b|['’](?:ll|(?:re|m|s) \w{2,20}ing)\b",
     re.IGNORECASE,
 )
+_IS = re.compile(r"\b(?:is|are|ist|sind)\s+$", re.IGNORECASE)
+"""Before a day: "the meeting is on Friday"."""
+_GERMAN_PRESENT = re.compile(
+    r"\bich (?:[a-zäöüß]{2,20}(?<!t)e|muss|kann|soll|darf|will)\b|\b[a-zäöüß]{2,20}(?<!t)e ich\b"
+    r"|\b(?:fahren|gehen|fliegen|treffen|feiern|reisen|ziehen|müssen|können) wir\b"
+    r"|\bwir (?:fahren|gehen|fliegen|treffen|feiern|reisen|ziehen|müssen|können)\b"
+    r"|\b(?:habe|haben|hat|fährt|geht|fliegt|trifft|läuft|nimmt|hält|steht|arbeite|starte|miete)\b",
+    re.IGNORECASE,
+)
+"""Of what is done on a day, German says the present for what comes."""
+_GERMAN_BE = re.compile(r"\b(?:bin|bist|ist|sind|seid)\b", re.IGNORECASE)
+_HAVING = re.compile(r"\b(?:habe|haben|hat)\b", re.IGNORECASE)
+_DONE = re.compile(
+    r"(?<!\w)(?:[a-zäöü]{0,30}ge[a-zäöüß]{1,30}(?:t|en)|(?:be|er|ver)[a-zäöüß]{1,30}(?:t|en)"
+    r"|[a-zäöüß]{1,40}(?:iert|nommen))\W{0,40}$"
+)
+"""A German participle at the end: with "habe" it speaks of the past, without it of what comes."""
+_NO_QUESTION = (
+    r"(?!\s+(?:\w+\s+)?(?:ich|du|er|sie|es|wir|ihr|am|im|um|heute|morgen|nächste\w*|diese\w*"
+    r"|der|den|dem|uns)\b|\s+(?:ist|sind|steht|stehen|passiert|läuft|gibt|geht|kommt|liegt)\b)"
+)
+"""What does not follow English "was", but German "was": "Was mache ich am Samstag?"."""
 _PAST = re.compile(
-    r"\b(?:\w{2,20}ed|was|were|did|had|has|went|took|got|made|ran|met|saw|came|bought|gave|began"
+    rf"\b(?:\w{{2,20}}ed|was{_NO_QUESTION}|were|did|had|has|went|took|got|made|ran|met|saw|came|bought|gave|began"
     r"|been"
     r"|left|told|won|lost|found|felt|read|wrote|spent|back|since|born|war|waren|hatte|habe|haben"
     r"|hat"
@@ -100,16 +125,29 @@ _PAST = re.compile(
 _CLAUSE_END = re.compile(r"[.!?;\n]")
 
 
+def says_future(text: str) -> bool:
+    """True when a word of *text* speaks of the future."""
+    return _FUTURE.search(text) is not None
+
+
+def says_past(text: str) -> bool:
+    """True when a word of *text* speaks of the past; "ich habe" does where something was done."""
+    return _PAST.search(text if _DONE.search(text) else _HAVING.sub(" ", text)) is not None
+
+
 def tense(text: str, place: int) -> int:
     """-1 when the clause around *place* is about the past, 1 about the future, 0 when unclear."""
     before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
     after = _CLAUSE_END.split(text[place : place + 80])[0]
+    done = _DONE.search(after) is not None
     for clause in (before, after):
-        if _FUTURE.search(clause):
+        if _FUTURE.search(clause) or (clause is before and _IS.search(clause)):
             return 1
-        if _PAST.search(clause):
+        if _PAST.search(clause if done else _HAVING.sub(" ", clause)):
             return -1
-    return 0
+    if done:
+        return -1 if _GERMAN_BE.search(before + after) else 0
+    return 1 if _GERMAN_PRESENT.search(before + after) else 0
 
 
 def is_about_past(text: str, place: int) -> bool:

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 
+from memory_core.text.passages import sentences
 from memory_core.text.time import dates
 from memory_core.text.time.timestamps import DAY, day_of, moment
 from memory_core.text.words import listed
@@ -14,7 +16,8 @@ _END = re.compile(
     re.IGNORECASE,
 )
 _SPAN = re.compile(
-    r"\bfrom\s+(?P<start>[^.;!?\n]{1,30}?)\s+(?:to|until|till|through)\s+(?P<end>[^.;!?\n]{2,40})",
+    r"\bfrom\s{1,9}(?P<start>[^.;!?\s][^.;!?\n]{0,29}?)\s{1,9}(?:to|until|till|through)"
+    r"\s{1,9}(?P<end>[^.;!?\n]{2,40})",
     re.IGNORECASE,
 )
 _LENGTH = re.compile(
@@ -24,6 +27,31 @@ _LENGTH = re.compile(
 )
 _THIS = re.compile(
     r"\b(?P<only>this week|today) only\b|\b(?:only|just) (?P<just>this week|today)\b"
+)
+_FOR_NOW = re.compile(
+    r"\b(?:for (?:now|the moment|the time being)|temporarily|vorübergehend|fürs erste|vorerst"
+    r"|einstweilen|bis auf weiteres)\b"
+)
+FOR_NOW_DAYS = 30
+"""How long "for now" is believed, as nobody says: about as long as nobody says it again."""
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
+_TAGE = "montag dienstag mittwoch donnerstag freitag samstag sonntag"
+_PERIOD = re.compile(
+    r"(?<!since )(?<!from )(?<!as of )(?<!starting )(?<!effective )(?<!ab )(?<!seit )"
+    r"\b(?:(?P<day>today|tonight|this (?:morning|afternoon|evening)|heute)|(?P<next>tomorrow)"
+    r"|(?P<week>this week(?:end)?|diese woche|dieses wochenende)|(?P<month>this month|diesen monat)"
+    rf"|(?:this|diesen) (?P<weekday>{'|'.join((*_DAYS.split(), *_TAGE.split()))}))\b"
+)
+_DONE = re.compile(
+    r"\b(?:was|were|had|did|went|got|made|took|gave|met|saw|ate|drank|slept|woke|felt|found|wrote|read"
+    r"|ran|came|left|sent|told|said|heard|lost|won|paid|bought|sold|spent|drove|flew|rode|swam|taught"
+    r"|thought|began|broke|brought|built|chose|kept|knew|spoke|stood|war|waren|hatten?|wurden?"
+    r"|(?:habe|hat|haben|bin|ist|sind)\b.{0,200}\b(?:\w{0,30}ge|ver|be)\w{1,30}(?:t|en))\b"
+    r"|\b(?<!is )(?<!are )(?<!be )(?<!being )\w{2,40}ed\b"
+)
+_TURNS = re.compile(
+    r"\b(?:start|begin|mov|switch|join|leav|chang|becom|quit|stop|marr|birthday|anniversar"
+    r"|beginn|anfang|fang|zieh|wechs|kündig|heirat|geburtstag)\w*"
 )
 _COUNTS = {word: n for n, word in enumerate(listed("one two three four five six seven"), 1)}
 _COUNTS |= {"a": 1, "eight": 8, "nine": 9, "ten": 10}
@@ -39,6 +67,8 @@ def bounds(text: str, said_at: float) -> tuple[float | None, float | None]:
     start, end = _span(text, said_at)
     if end is None:
         end = _length(text, said_at)
+    if end is None:
+        end = _period(text, said_at)
     if end is None or end <= said_at or (start is not None and start > end):
         return None, None
     return start, end
@@ -74,4 +104,32 @@ def _length(text: str, said_at: float) -> float | None:
         return None
     today = day_of(said_at)
     left = 1 if "today" in (this["only"] or this["just"]) else 7 - today.weekday()
+    return (said_at // DAY + left) * DAY - 1.0
+
+
+def _period(text: str, said_at: float) -> float | None:
+    """The end of the day, week or month that one sentence about the present speaks of.
+
+    FOR_NOW_DAYS from then where it names none ("for now"). None for what was done in it, and for a
+    change that begins in it and lasts.
+    """
+    lowered = text.lower()
+    found, for_now = _PERIOD.search(lowered), _FOR_NOW.search(lowered)
+    if (found is None and for_now is None) or len(sentences(text)) != 1 or "?" in text:
+        return None
+    if _DONE.search(lowered) or _TURNS.search(lowered):
+        return None
+    if found is None:
+        return said_at + FOR_NOW_DAYS * DAY
+    today = day_of(said_at)
+    left = 1
+    if found["next"]:
+        left = 2
+    elif found["week"]:
+        left = 7 - today.weekday()
+    elif found["month"]:
+        left = monthrange(today.year, today.month)[1] - today.day + 1
+    elif found["weekday"]:
+        days = _DAYS if found["weekday"] in _DAYS.split() else _TAGE
+        left = (days.split().index(found["weekday"]) - today.weekday()) % 7 + 1
     return (said_at // DAY + left) * DAY - 1.0

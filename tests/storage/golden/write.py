@@ -98,6 +98,38 @@ def script(journal: Journal) -> None:
     journal.write(last)
 
 
+def synced(journal: Journal) -> None:
+    """Changes that came from another machine, from a file, and what is known of folders of sync."""
+    machine, of = "0" * 18 + "m1", "00112233445566ff"
+
+    def told(*groups: str, folder: str = of) -> dict[str, Any]:
+        return {"synced": {**{name: [1700000100.25, machine] for name in groups}, "of": folder}}
+
+    who = {"actor": "me", "scope": "private"}
+    steps = [
+        Change("meta", "machine", {"value": "0" * 18 + "m2"}, source="sync"),
+        Change("put", A, to_fields(MEMORIES[0]) | told("born", "tags"), source="sync", **who),
+        Change("put", B, to_fields(MEMORIES[1]) | told("born", folder=""), source="import", **who),
+        Change("put", A, {"tags": ["move"], **told("tags")}, source="sync", **who),
+        Change("put", A, {"importance": 1.0, **told("importance", folder="")}, **who),
+        Change("put", B, {"retired_at": 1.7e9, **told("retired")}, source="sync", **who),
+        Change(
+            "put", B, {"superseded_by": A, "replaced": True, **told("superseded")}, run="r2",
+            before={"superseded_by": "", "replaced": False}, source="import", **who,
+        ),
+        Change("link", A, {"b": B, "kind": "updates", "weight": 0.5, **told("link")}),
+        Change("meta", f"forgotten {C}", {"value": {"stamp": [1.5, machine], "of": of}}),
+        Change("meta", f"sync {of}", {"value": {"after": 9, "own": {"000001.jsonl": 42}}}),
+        Change("meta", "place_key", {"value": "00" * 32}, source="events"),
+    ]  # fmt: skip
+    for change in steps:
+        journal.write(lambda transaction, change=change: transaction.append(change))
+
+
+SCRIPTS = {"format_1": script, "format_1_synced": synced}
+"""What wrote the journal of each folder."""
+
+
 def described(journal: Journal) -> dict[str, Any]:
     """Everything that can be read from the journal, as JSON."""
     ids = [A, B, C, D]
@@ -116,16 +148,18 @@ def described(journal: Journal) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write journal.db and expected.json of the current format."""
-    folder = HERE / "format_1"
-    journal = Journal.open(folder, clock=clock())
-    if journal.last():
-        raise SystemExit(f"{folder} is frozen")
-    script(journal)
-    text = json.dumps(described(journal), indent=1, ensure_ascii=True, sort_keys=True)
-    journal.close()
-    (folder / "expected.json").write_text(text + "\n")
-    (folder / "write.lock").unlink()
+    """Write journal.db and expected.json of the folders that are not there yet."""
+    for name, write in SCRIPTS.items():
+        folder = HERE / name
+        if (folder / "journal.db").exists():
+            print(f"{folder} is frozen")
+            continue
+        journal = Journal.open(folder, clock=clock())
+        write(journal)
+        text = json.dumps(described(journal), indent=1, ensure_ascii=True, sort_keys=True)
+        journal.close()
+        (folder / "expected.json").write_text(text + "\n")
+        (folder / "write.lock").unlink()
 
 
 if __name__ == "__main__":

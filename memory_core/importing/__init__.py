@@ -1,0 +1,1 @@
+"""Imports: what other tools hold, as one run that can be undone."""

@@ -1,0 +1,1 @@
+"""Readers of the forms that other tools export, one file a family."""

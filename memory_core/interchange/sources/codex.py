@@ -1,0 +1,84 @@
+"""Transcripts of Codex: rollout files of JSON lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+
+from memory_core.interchange.files import File
+from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, Problem, SourceForm
+from memory_core.interchange.parsing import blocks, json_lines, moment, string
+from memory_core.records import PROJECT
+
+_TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+_GIVEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCT")
+"""How a message begins that the program wrote in the name of the user."""
+
+
+def _reads(file: File) -> bool:
+    for line in file.beginning.splitlines():
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if not isinstance(record, dict):
+            return False
+        if record.get("type") in _TYPES and "payload" in record:
+            return True
+        if {"id", "timestamp", "instructions"} <= record.keys():
+            return True
+    return False
+
+
+def _read(file: File) -> Iterator[Entry]:
+    session, project, number = PurePath(file.name).stem, "", 0
+    for entry in json_lines(file):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        place, line = entry
+        payload = line.get("payload", line)
+        if not isinstance(payload, dict):
+            yield Problem(place, "its payload is no object")
+            continue
+        if line.get("type") == "session_meta" or "instructions" in line:
+            session = string(payload.get("id")) or session
+        folder = string(payload.get("cwd")).replace("\\", "/")
+        project = PurePath(folder).name or project
+        if payload.get("type") != "message":
+            yield LeftOut("event that is no message", place)
+            continue
+        number += 1
+        yield _message(file, place, (session, project, number), payload, line.get("timestamp"))
+
+
+def _message(
+    file: File, place: str, of: tuple[str, str, int], message: dict[str, Any], at: Any
+) -> Entry:
+    session, project, number = of
+    role, text = string(message.get("role")), blocks(message.get("content"))
+    if role not in ("user", "assistant"):
+        return LeftOut(f"{role or 'unknown'} message", place)
+    if not text:
+        return LeftOut("no text", place)
+    if role == "user" and text.startswith(_GIVEN):
+        return LeftOut("message of the program", place)
+    own = moment(at)
+    return Incoming(
+        text,
+        f"{session}\x1f{string(message.get('id')) or number}",
+        place,
+        file.modified if own is None else own,
+        FILE if own is None else OWN,
+        role=role,
+        session=f"codex:{session}",
+        tags=(PROJECT + project,) if project else (),
+        source="codex",
+        turn=True,
+        gated=True,
+    )
+
+
+FORM = SourceForm("codex", "rollout-*.jsonl in ~/.codex/sessions", _reads, _read)

@@ -1,0 +1,22 @@
+"""What a pin is: an importance that keeps a memory for good; and the importance before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_core.records import Change
+
+PINNED = 1.0
+"""The importance of a pinned memory: nothing prunes or lets fade what is so important."""
+
+
+def before_pin(changes: Sequence[Change], importance: float) -> float:
+    """The importance of a memory before it was pinned last; *importance*, if it is not pinned.
+
+    *changes* is its history, oldest first. PINNED when it never had another one.
+    """
+    if importance != PINNED:
+        return importance
+    puts = [change.body for change in changes if change.kind == "put" and change.body]
+    given = [float(body["importance"]) for body in puts if "importance" in body]
+    return next((value for value in reversed(given) if value != PINNED), PINNED)

@@ -1,0 +1,194 @@
+"""What two sentences share, and whether a number or a modifier tells it apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Sequence
+
+from memory_core.relations import lexicon
+from memory_core.relations.forms import forms_among, same_word
+from memory_core.relations.sentence import CHANGE, SELF, Sentence, is_label
+from memory_core.text.words import words
+
+Pairs = Sequence[tuple[str, str]]
+"""Words of two sentences that are forms of one."""
+
+
+def shared_words(then: Sentence, now: Sentence) -> Pairs:
+    """The content words of *then*, each with its form in *now*."""
+    return [
+        (word, other) for word in sorted(then.content) for other in forms_among(word, now.content)
+    ]
+
+
+def held(some: Collection[str], others: Collection[str]) -> int:
+    """How many of *some* have a form among *others*."""
+    return sum(word in others or bool(forms_among(word, others)) for word in some)
+
+
+def different_things(then: Sentence, now: Sentence, shared: Pairs) -> bool:
+    """True when what the sentences share is told apart by its number or by what stands before."""
+    if _subjects_apart(then, now):
+        return True
+    for word, other in shared:
+        one, two = _numbers(then, word), _numbers(now, other)
+        if one and two and not one & two:
+            return True
+    wished = lexicon.WISHES.search(then.lowered) and lexicon.WISHES.search(now.lowered)
+    return not wished and all(_modified_apart(then, now, word, other) for word, other in shared)
+
+
+def _modified_apart(then: Sentence, now: Sentence, word: str, other: str) -> bool:
+    """True when *word* and *other* have modifiers ("upper bolt") that the other sentence lacks."""
+    one = modifiers(then, word) | _complement(then, word)
+    two = modifiers(now, other) | _complement(now, other)
+    if not one or not two:
+        return False
+    return not held(one, now.content) and not held(two, then.content)
+
+
+def modifiers(sentence: Sentence, word: str) -> set[str]:
+    """The content words that stand right before *word*."""
+    tokens = sentence.tokens
+    return {
+        before
+        for before, token in itertools.pairwise(tokens)
+        if token == word and before in sentence.content
+    }
+
+
+def _complement(sentence: Sentence, word: str) -> set[str]:
+    """The content words that follow *word* after "for" or "of": "the password for the router"."""
+    tokens = (*sentence.tokens, "", "", "")
+    at = next((at for at, token in enumerate(tokens) if token in lexicon.EXCHANGED), len(tokens))
+    return {
+        next((each for each in rest if each in sentence.content), "")
+        for place, (token, prefix, *rest) in enumerate(
+            zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
+        )
+        if token == word and prefix in lexicon.COMPLEMENTS and (prefix != "for" or place < at)
+    } - {""}
+
+
+def _subjects_apart(then: Sentence, now: Sentence) -> bool:
+    """True for "the left door" and "the right door", "week 12" and "week 13" as subjects."""
+    one, two = subject(then), subject(now)
+    if not one or not two:
+        return False
+    if one[0] == two[0] and _codes(one[1:2]) and _codes(two[1:2]) and one[1] != two[1]:
+        return True
+    if not same_word(one[-1], two[-1]):
+        return False
+    mine, theirs = (
+        [word for word in a[:-1] if not held({word}, b.tokens) and word not in lexicon.ANY_OF_ONE]
+        for a, b in ((one, now), (two, then))
+    )
+    return bool(mine and theirs)
+
+
+def _codes(tokens: Collection[str]) -> bool:
+    return any(char.isdigit() for token in tokens for char in token)
+
+
+def subject(sentence: Sentence) -> tuple[str, ...]:
+    """The words before the first verb, without articles; () for "I" and where none is known."""
+    found: list[str] = []
+    for token in sentence.tokens[:MOST_OF_SUBJECT]:
+        if not found and (token in SELF or token in lexicon.PREPOSITIONS):
+            return ()
+        if token in SELF:
+            break
+        if found and (token in lexicon.VERBS or token in CHANGE - lexicon.SIDES):
+            return tuple(found)
+        if token in lexicon.PREPOSITIONS:
+            return tuple(found)
+        if token not in lexicon.DETERMINERS:
+            found.append(token)
+    return tuple(found[:2]) if _codes(found[1:2]) else ()
+
+
+MOST_OF_SUBJECT = 7
+"""Words among which a subject ends; a longer one is not read."""
+
+
+def _numbers(sentence: Sentence, word: str) -> set[str]:
+    """The numbers or codes right after *word* where it opens the sentence: part of its name.
+
+    A letter is one anywhere ("vitamin D"), but not where it says the place ("in room C").
+    """
+    tokens = ("", *sentence.tokens)
+    return {
+        after
+        for at, (before, token, after) in enumerate(
+            zip(tokens, tokens[1:], tokens[2:], strict=False)
+        )
+        if token == word
+        and _codes([after])
+        and (at < 3 or (is_label(after) and before not in lexicon.PREPOSITIONS))
+    }
+
+
+def stands_behind(sentence: Sentence, word: str, known: Collection[str]) -> bool:
+    """True for "fair" in "the dinner after the fair", "wife" in "my wife's mother"."""
+    _, owned, rest = sentence.lowered.partition(f"{word}'s ")
+    if owned:
+        return not held(set(words(rest)[:2]), known)
+    tokens = (*sentence.tokens, "", "")
+    return any(
+        prefix in lexicon.AROUND and head in sentence.content and not held({head}, known)
+        for head, prefix, *behind in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
+        if word in behind
+    )
+
+
+def only_modifies(sentence: Sentence, word: str, known: Collection[str]) -> bool:
+    """True for "release" in "the release notes are"."""
+    tokens = sentence.tokens
+    return any(
+        token == word
+        and head in sentence.content
+        and not held({head}, known)
+        and (after in lexicon.AUXILIARY or after in CHANGE - lexicon.NOW)
+        for token, head, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
+    )
+
+
+def share_a_name_alone(then: Sentence, now: Sentence, shared: Pairs) -> bool:
+    """True for "the shed roof needs paint" and "the shed roof leaks": one thing, two matters.
+
+    What both share stands side by side in both, begins *now*, and a verb of its own follows there.
+    """
+    mine, theirs = {word for word, _ in shared}, {word for _, word in shared}
+    before, after = _around(then, mine)
+    opening, verb = _around(now, theirs)
+    return opening == "" and _says_more(verb) and (before != "" or _says_more(after))
+
+
+def _around(sentence: Sentence, run: Collection[str]) -> tuple[str, str]:
+    """The words before and after *run*, which stands side by side; "" at an end, "of" if apart."""
+    tokens = [token for token in sentence.tokens if token not in lexicon.DETERMINERS]
+    places = [at for at, token in enumerate(tokens) if token in run]
+    if places != list(range(places[0], places[0] + len(run))):
+        return "of", "of"
+    return (["", *tokens][places[0]], [*tokens, ""][places[-1] + 1])
+
+
+def _says_more(word: str) -> bool:
+    """True for a word that is neither "is" nor "at"."""
+    return word not in lexicon.BE | lexicon.AUXILIARY | lexicon.PREPOSITIONS | {""}
+
+
+def is_unit(then: Sentence, now: Sentence, word: str, other: str) -> bool:
+    """True for a word that a number precedes in both: "42 metres" and "9.2 metres"."""
+    return all(
+        any(
+            token == each and before[:1].isdigit() for before, token in itertools.pairwise(a.tokens)
+        )
+        for a, each in ((then, word), (now, other))
+    )
+
+
+def parted_with(then: Sentence, now: Sentence) -> bool:
+    """True for "bought a van" and "sold the van": who bought a thing had it since."""
+    acquired = lexicon.ACQUIRED.search(then.lowered)
+    return bool(acquired) and lexicon.GIVEN_AWAY.search(now.lowered) is not None

@@ -1,0 +1,130 @@
+"""What is stored later than it was said, or embedded later than it was stored.
+
+Then the relations are those that would have been found in the order of time and with the vectors at
+hand: later memories bear on the new one, and doubts between others fall away when it makes the
+words common that they rest on.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from memory_core.embedding.base import Profile
+from memory_core.records import MemoryRecord, elapsed, scope
+from memory_core.relations import change, corrections
+from memory_core.relations.corrections import Correction
+from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS
+from memory_core.remember import relate
+from memory_core.remember.commit import Doubt, Overtaken, Prepared
+from memory_core.representation import index_text
+from memory_core.storage.store import MemoryStore
+from memory_core.storage.view import View
+from memory_core.text import quoted
+
+
+def relate_late(
+    store: MemoryStore, prepared: Prepared, profile: Profile, now: float = math.inf
+) -> Prepared:
+    """*prepared* with what the memories of *store* say of it that were said after it.
+
+    Unless it is said *now* (epoch seconds), when it is the last one, however others are dated.
+    """
+    memory = prepared.memory
+    if prepared.replaces or elapsed(memory.occurred_at, now) < relate.LIVE_SECONDS:
+        return prepared
+    with store.reading() as view:
+        after = ~relate.said_before(view, memory)
+        if (row := view.columns.row(memory.id)) is not None:
+            after[row] = False
+        allowed = relate.of_speaker(view, memory) & after
+        ids = relate.comparable(view, prepared, allowed, thorough=True) if allowed.any() else {}
+    if not ids:
+        return prepared
+    later = sorted(store.indexed(ids).values(), key=lambda other: (other.occurred_at, other.id))
+    corrected_by = {
+        other.id: found
+        for other in later
+        if _within_reach(memory, other, ids[other.id], profile)
+        and (found := _correction(memory, other)) is not None
+    }
+    doubted_by, withdrawn = [], []
+    for other in later:
+        with store.reading() as view:
+            seen = relate.said_before(view, other) & view.readable(prepared.who)
+            doubted = _doubted(view, other)
+        rare = relate.rare_among(store, seen, index_text(memory))
+        apart = other.id in corrected_by or not relate.may_doubt(memory, other)
+        said, cosine = quoted.claimed(other), ids[other.id]
+        changed = change.change(quoted.claimed(memory), said, rare, cosine)
+        if changed and not apart and not (changed.passing and other.valid_until is None):
+            doubted_by.append(Doubt(other.id, changed))
+        for older in store.indexed(doubted).values():
+            words = quoted.claimed(older), said
+            if change.change(*words, _any_word) and not change.change(*words, rare):
+                withdrawn.append((other.id, older.id))
+    return replace(prepared, overtaken=Overtaken(corrected_by, doubted_by, withdrawn))
+
+
+def by_chance(store: MemoryStore, prepared: Prepared) -> list[tuple[str, str]]:
+    """The doubts (newer, older) of a stored memory that its words found and its vectors refute."""
+    id = prepared.memory.id
+    with store.reading() as view:
+        row = view.columns.row(id)
+        if row is None or prepared.vectors is None or view.vectors is None:
+            return []
+        doubting = [
+            view.columns.id(newer)
+            for kind in (DOUBTS, DOUBTS_PART)
+            for newer in view.graph.origins(row, kind)
+            if view.graph.weight(newer, row, kind) >= HOLDS
+        ]
+        pairs = [(id, older) for older in _doubted(view, prepared.memory)]
+        pairs += [(newer, id) for newer in doubting]
+        rows = [view.columns.row(newer if older == id else older) for newer, older in pairs]
+        asked = np.array([-1 if row is None else row for row in rows], dtype=np.int64)
+        cosines = view.vectors.similarities(prepared.vectors[0], asked, part="whole")
+    known = store.indexed(dict.fromkeys(each for pair in pairs for each in pair))
+    return [
+        (newer, older)
+        for (newer, older), cosine in zip(pairs, cosines.tolist(), strict=True)
+        if newer in known and older in known and cosine < change.FAR  # false for one without
+        if not relate.doubted(known[older], known[newer], _any_word, cosine)
+    ]
+
+
+def _any_word(_: str) -> bool:
+    """What is doubted for any other reason than rare words stays so, however common they become."""
+    return True
+
+
+def _within_reach(
+    older: MemoryRecord, newer: MemoryRecord, cosine: float | None, profile: Profile
+) -> bool:
+    """True for what *newer* would have been compared with for a correction when it was written."""
+    names = [{name.casefold() for name in each.entities} for each in (older, newer)]
+    near = cosine is not None and cosine >= profile.related
+    return near or not names[0].isdisjoint(names[1])
+
+
+def _correction(older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
+    """How *newer* clearly corrects *older*, in its own words; None when it does not."""
+    if scope(older) != scope(newer) or not corrections.corrects(quoted.claimed(newer)):
+        return None
+    found = corrections.correction(corrections.said(older), corrections.said(newer))
+    return found if found is not None and found.clear else None
+
+
+def _doubted(view: View, newer: MemoryRecord) -> list[str]:
+    """The ids of what *newer* puts in doubt."""
+    graph, row = view.graph, view.columns.row(newer.id)
+    if row is None:
+        return []
+    return [
+        view.columns.id(older)
+        for kind in (DOUBTS, DOUBTS_PART)
+        for older in graph.targets(row, kind)
+        if graph.weight(row, older, kind) >= HOLDS
+    ]

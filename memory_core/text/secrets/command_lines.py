@@ -1,0 +1,92 @@
+"""Passwords among the arguments of commands: `curl -u`, `mysql -p`, `sshpass -p` and their kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory_core.text.secrets.spans import Span, is_placeholder, is_reference
+
+_VALUE = (
+    r"(?:\"(?P<double>[^\"\n]{3,128})\"|'(?P<single>[^'\n]{3,128})'"
+    r"|(?P<value>[^\s\"'`|;<>,]{3,128}))"
+)
+_USER = r"\s?[\"']?[^\s:\"'$<>/]{1,80}:(?P<value>[^\s\"'@/$<>][^\s\"'@<>]{2,200})[\"']?(?=\s|$|`)"
+_ATTACHED = rf"(?<=\s)-p(?!\s|=){_VALUE}"
+_SEPARATE = rf"(?<=\s)(?:-p|--password)[ =]{{1,2}}(?!-){_VALUE}"
+
+_TOOLS: tuple[tuple[str, str], ...] = (
+    ("curl|http|https|xh|wget|lftp", rf"(?<=\s)-(?:u|-user|U|-proxy-user|a|-auth)[ =]?{_USER}"),
+    ("mysql[a-z]{0,9}|mariadb(?:-[a-z]{2,9})?", _ATTACHED),
+    ("7z|7za|zip|unzip|unrar|rar", rf"(?<=\s)(?:-p(?!\s)|-P\s?(?!-)){_VALUE}"),
+    ("sshpass|mongo|mongosh|mongodump|mongorestore|cqlsh|sqlcmd", rf"(?<=\s)-[pP]\s?(?!-){_VALUE}"),
+    ("[a-z]{2,12} login|[a-z]{2,10} registry login", _SEPARATE),
+    ("redis-cli", rf"(?<=\s)-a\s{_VALUE}"),
+    ("ldapsearch|ldapmodify|ldapadd|ldappasswd|ldapwhoami", rf"(?<=\s)-[wsa]\s{_VALUE}"),
+    ("smbclient|rpcclient|smbget", rf"(?<=\s)-U\s?[\"']?[^\s%\"']{{1,80}}%{_VALUE}"),
+    ("net use", rf"\\\\\S{{3,200}}\s+{_VALUE}\s+/user"),
+    ("rclone", rf"\b(?:pass|obscure)\s{_VALUE}"),
+    ("openssl", rf"(?<=\s)-[kK]\s{_VALUE}"),
+    ("nmcli|iwconfig", rf"\b(?:password|(?:wifi-sec\.|802-11-wireless-security\.)psk)\s{_VALUE}"),
+    ("snmp[a-z]{2,9}", rf"(?<=\s)-[cAX]\s?{_VALUE}"),
+    ("xfreerdp3?|wfreerdp|mstsc|cmdkey", rf"(?<=\s)/p(?:ass)?:{_VALUE}"),
+    ("sqlplus|sqlldr|expdp|impdp|exp|imp",
+     r"\s[\w.$#-]{1,60}/(?P<value>[^\s/@\"'<>]{3,128})(?=@|\s|$)"),
+    ("plink|pscp|psftp", rf"(?<=\s)-pw\s{_VALUE}"),
+    ("ipmitool|bcp|isql|rdesktop|evil-winrm|winexe|psexec", rf"(?<=\s)-[pP]\s?(?!-){_VALUE}"),
+    ("security", rf"\badd-[a-z]{{5,9}}-password\b.{{0,200}}?\s-w\s{_VALUE}"),
+    ("keytool|jarsigner", rf"-(?:store|key|deststore|srcstore)pass\s{_VALUE}"),
+    ("htpasswd", rf"(?<=\s)-[a-zA-Z]{{0,4}}b[a-zA-Z]{{0,4}}\s(?:\S{{1,200}}\s){{1,2}}{_VALUE}\s*$"),
+    ("echo|printf", r"[ ]{1,9}[\"']?(?:[^\s:\"']{1,60}+:)?(?P<value>[^\s\"'|$]{4,128}+)[\"']?"
+     r"\s{0,9}\|\s{0,9}"
+     r"(?=[^\n]{0,80}(?:--password-stdin|\bsudo -S|\bchpasswd|\bpasswd\b|--stdin"
+     r"|\b(?:keepassxc-cli|cryptsetup|veracrypt|kinit|gpg[^\n]{0,60}--passphrase-fd|wpa_passphrase|smbpasswd"
+     r"|ecryptfs-[a-z-]{3,30}|openssl passwd)\b))"),
+)  # fmt: skip
+_LINE = re.compile(
+    r"(?<![\w./-])(?:"
+    + "|".join(f"(?P<t{place}>{names})" for place, (names, _) in enumerate(_TOOLS))
+    + r")(?=[ \t])[^\n]{1,2000}"
+)
+_ARGUMENTS = tuple(re.compile(arguments) for _, arguments in _TOOLS)
+_ANYWHERE = (
+    re.compile(
+        r"(?<![\w-])--?(?:[a-z]{2,12}-)?pass(?:word|wd|phrase|w)?(?:=|\s)(?!-|(?:env|file|fd|pass|stdin)\b)"
+        r"(?:\"(?P<double>[^\"\n]{3,128})\"|'(?P<single>[^'\n]{3,128})'"
+        r"|(?P<value>[^\s\"'`|;<>,]{4,128}))(?=\s*$|\s+(?:-|[\"'|>&]|[a-z]{2,8}://|\S{1,40}@)|[\"'`])",
+        re.MULTILINE,
+    ),
+    re.compile(r"(?<![\w/])pass:(?P<value>[^\s\"'`]{4,128})"),
+)
+_HINTS = (
+    " -", "\t-", "-pass", "pass:", "net use", "rclone", "echo", "printf", "nmcli", "iwconfig",
+    "freerdp", "mstsc", "cmdkey", "sqlplus", "sqlldr", "exp", "imp",
+)  # fmt: skip
+"""Of which every line that holds a password has one."""
+_ASKING = re.compile(r"(?:mysql|maria)[^\n]{0,400}$")
+"""Commands that ask for the password after --password and a space."""
+_WORDS = frozenset({"asks", "means", "prompts", "flag", "option"})
+
+
+def found(text: str, low: str) -> Iterator[Span]:
+    """The places of passwords in the command lines that *text* holds; *low* is `folded` of it."""
+    if not any(hint in low for hint in _HINTS):
+        return
+    for line in _LINE.finditer(text):
+        arguments = _ARGUMENTS[int((line.lastgroup or "t0")[1:])]
+        for match in arguments.finditer(text, *line.span()):
+            yield from _value(match)
+    for pattern in _ANYWHERE:
+        for match in pattern.finditer(text):
+            asked = "=" not in match.group() and _ASKING.search(
+                text[max(0, match.start() - 400) : match.start()]
+            )
+            if not asked:
+                yield from _value(match)
+
+
+def _value(match: re.Match[str]) -> Iterator[Span]:
+    group = match.lastgroup or 0
+    value = match[group]
+    if not (is_reference(value) or is_placeholder(value) or value in _WORDS):
+        yield (*match.span(group), "password")

@@ -1,0 +1,272 @@
+"""Secrets that go by their own form: keys and tokens of vendors, headers, links, hashes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory_core.text.secrets.spans import (
+    Rule,
+    Span,
+    is_placeholder,
+    is_random,
+    is_reference,
+)
+
+_B = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"  # where no token is under way, or after "\n"
+_E = r"(?![A-Za-z0-9_-])"
+_URL_SAFE = "[A-Za-z0-9_-]"
+
+_HEX_TOKENS = "do[opr]_v1_ dapi shp(?:at|ss|ca|pa)_ rubygems_ sbp_ key-"
+"""Of DigitalOcean, Databricks, Shopify, RubyGems, Supabase, Mailgun: followed by hexadecimals."""
+
+_MIXED_TOKENS = (
+    r"dckr_[po]at_ lin_api_ ntn_ gsk_ xai- pplx- r8_ hv[sbr]\. figd_ glsa_ glc_ tskey-[a-z]{2,12}-"
+    r" ATATT3 ATBB ATCTT3 pscale_(?:tkn|pw|oauth)_ sntr[yu]s?_ NRAK- PMAK- nvapi-"
+    r" lsv2_(?:pt|sk)_ AGE-SECRET-KEY-1 sq0(?:atp|csp)- CCIPAT_ CFPAT- GR1348941"
+    r" [a-zA-Z0-9]{14}\.atlasv1\."
+)
+"""Of Docker, Linear, Notion, Groq, xAI, Perplexity, Replicate, Vault, Figma, Grafana, Tailscale,
+Atlassian, PlanetScale, Sentry, New Relic, Postman, NVIDIA, LangSmith, age, Square, CircleCI,
+Contentful, GitLab runners, Terraform."""
+
+_SERVICES = (
+    "dop_v1_|doo_v1_|dor_v1_|dapi|shpat_|shpss_|shpca_|shppa_|rubygems_|sbp_|key-|dckr_|lin_api_|ntn_"
+    "|gsk_|xai-|pplx-|r8_|hvs.|hvb.|hvr.|figd_|glsa_|glc_|tskey-|atatt3|atbb|atctt3|pscale_|sntr|nrak-"
+    "|pmak-|nvapi-|lsv2_|age-secret-key-1|sq0|ccipat_|cfpat-|gr1348941|.atlasv1.|secret_"
+)
+
+BY_FORM: tuple[tuple[str, str, str], ...] = (
+    ("anthropic_key", "sk-ant-", rf"{_B}sk-ant-{_URL_SAFE}{{16,256}}"),
+    (
+        "stripe_key",
+        "sk_live|sk_test|rk_live|rk_test|whsec_",
+        rf"{_B}(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{{16,256}}|{_B}whsec_[A-Za-z0-9+/=]{{24,256}}",
+    ),
+    (
+        "openai_key",
+        "sk-",
+        rf"{_B}sk-(?:proj-|svcacct-|admin-"
+        rf"|or-v1-)?(?=[a-zA-Z_-]{{0,250}}[0-9]){_URL_SAFE}{{20,256}}",
+    ),
+    ("aws_key_id", "akia|asia", rf"{_B}(?:AKIA|ASIA)[A-Z2-7]{{16}}{_E}"),
+    (
+        "github_token",
+        "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_",
+        rf"{_B}(?:gh[pousr]_[A-Za-z0-9]{{30,255}}|github_pat_[A-Za-z0-9_]{{40,255}})",
+    ),
+    (
+        "gitlab_token",
+        "gl",
+        rf"{_B}gl(?:pat|ptt|dt|rtr?|cbt|ft|imt|agent|oas|soat|ffct|wt)-{_URL_SAFE}{{20,300}}"
+        r"(?:\.[a-z0-9]{2}\.[a-z0-9]{7,9})?",
+    ),
+    (
+        "slack_token",
+        "xox|xapp-",
+        rf"{_B}xox[a-eoprs](?:\.xox[bp])?-{_URL_SAFE}{{10,500}}|{_B}xapp-[0-9]-[A-Za-z0-9-]{{20,255}}",
+    ),
+    (
+        "slack_webhook",
+        "hooks.slack.com",
+        r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,200}",
+    ),
+    (
+        "google_key",
+        "aiza|gocspx-|ya29.|1//0",
+        rf"{_B}AIza{_URL_SAFE}{{35}}{_E}|{_B}GOCSPX-{_URL_SAFE}{{28}}{_E}"
+        rf"|{_B}ya29\.{_URL_SAFE}{{20,500}}|(?<![\w:/-])1//0{_URL_SAFE}{{30,300}}",
+    ),
+    ("npm_token", "npm_", rf"{_B}npm_[A-Za-z0-9]{{36}}{_E}"),
+    ("pypi_token", "pypi-", rf"{_B}pypi-{_URL_SAFE}{{50,1000}}"),
+    ("huggingface_token", "hf_|api_org_", rf"{_B}(?:hf|api_org)_[A-Za-z0-9]{{30,100}}{_E}"),
+    ("facebook_token", "eaa", rf"{_B}EAA(?=[A-Za-z]{{0,300}}[0-9])[A-Za-z0-9]{{80,300}}{_E}"),
+    ("sendgrid_key", "sg.", rf"{_B}SG\.{_URL_SAFE}{{16,32}}\.{_URL_SAFE}{{32,64}}"),
+    ("twilio_key", "sk|ac", rf"{_B}(?:SK|AC)[0-9a-f]{{32}}{_E}"),
+    ("telegram_token", ":aa", rf"(?:{_B}|(?<=/bot))[0-9]{{8,10}}:AA{_URL_SAFE}{{32,34}}{_E}"),
+    (
+        "discord_token",
+        ".",
+        rf"{_B}[MNO]{_URL_SAFE}{{22,28}}\.{_URL_SAFE}{{6}}\.{_URL_SAFE}{{27,40}}(?![A-Za-z0-9_-])",
+    ),
+    (
+        "service_token",
+        _SERVICES,
+        rf"{_B}(?:{'|'.join(_HEX_TOKENS.split())})[0-9a-f]{{32,64}}(?:-[0-9])?{_E}"
+        rf"|{_B}(?:{'|'.join(_MIXED_TOKENS.split())})(?=[A-Za-z_.=-]{{0,60}}[0-9])"
+        rf"[A-Za-z0-9_.=-]{{24,400}}|{_B}secret_[A-Za-z0-9]{{43}}{_E}",
+    ),
+    (
+        "wallet_key",
+        "prv|nsec1",
+        rf"{_B}[xyztuv]prv[0-9A-Za-z]{{100,112}}{_E}|{_B}nsec1[02-9a-z]{{58}}{_E}",
+    ),
+    ("heroku_key", "hrku-", rf"{_B}HRKU-[A-Za-z0-9_-]{{30,80}}{_E}"),
+    (
+        "azure_key",
+        "accountkey=|accesskey=",
+        r"(?i)\b(?:AccountKey|SharedAccessKey|AccessKey)=(?P<value>[A-Za-z0-9+/]{40,100}={0,2})",
+    ),
+    (
+        "azure_secret",
+        "q~",
+        r"(?<![\w~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![\w~-])",
+    ),
+    ("azure_signature", "sig=", r"[?&]sig=(?P<value>[A-Za-z0-9%+/]{30,120}={0,2})"),
+    (
+        "jwt",
+        "eyj",
+        rf"{_B}eyJ{_URL_SAFE}{{8,4000}}\.eyJ{_URL_SAFE}{{8,8000}}\.{_URL_SAFE}{{8,2000}}",
+    ),
+    (
+        "aws_secret",
+        "aws|secret",
+        r"(?i)(?:\baws[_. -]?(?:secret|sec)[a-z_. -]{0,24}|secret[_-]?access[_-]?key)"
+        r"(?:\\?[\"'])? ?(?:=|:|is) ?(?:\\?[\"'])?"
+        r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+    ),
+    (
+        "bearer_token",
+        "bearer",
+        r"(?i)\bbearer\s{1,4}"
+        r"(?P<value>(?=[A-Za-z._~+/-]{0,500}[0-9])[A-Za-z0-9._~+/-]{16,4000}={0,2})",
+    ),
+    (
+        "bearer_token",
+        "bearer",
+        r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?bearer\s{1,4}(?P<value>[a-z]{16,4000})"
+        r"(?![a-z._~+/-]{0,100}[0-9])",
+    ),
+    (
+        "basic_auth",
+        "authorization",
+        r"(?i)\bauthorization[\"']?: ?[\"']?(?:basic|token|apikey) "
+        r"(?P<value>[A-Za-z0-9+/._-]{8,1000}={0,2})(?![A-Za-z0-9+/._=\"-])",
+    ),
+    (
+        "header_token",
+        "apikey|api-key|-token|auth-key|client-secret",
+        r"(?i)(?<![a-z0-9-])(?:x-)?(?:[a-z]{2,20}-)?(?:api-?key|(?:auth|access|private|csrf"
+        r"|session|security|job|deploy)-token|auth-key|client-secret)[\"']?: ?[\"']?"
+        r"(?P<value>[A-Za-z0-9+/._~-]{16,2000}={0,2})",
+    ),
+    (
+        "url_password",
+        "://",
+        r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://[^\s:/@\"'<>\[\]]{0,100}:"
+        r"(?P<value>[^\s/@\"'<>\[\]]{1,200})@(?=[\w\[])",
+    ),
+    (
+        "url_password",
+        "jdbc:",
+        r"(?i)\bjdbc:[a-z:]{2,40}:[\w.$#-]{1,60}/(?P<value>[^\s/@\"'<>]{1,128})@",
+    ),
+    (
+        "webhook",
+        "webhook",
+        r"(?i)https://(?:[a-z0-9-]{1,20}\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/"
+        r"(?P<value>[0-9]{15,22}/[\w-]{40,120})"
+        r"|https://[a-z0-9.-]{1,60}\.office\.com/webhook(?:b2)?/(?P<path>[\w@/-]{40,400})",
+    ),
+    (
+        "signed_url",
+        "signature=|sig=|token=",
+        r"(?i)[?&](?:x-(?:amz|goog)-(?:signature|security-token)|signature|sig)="
+        r"(?P<value>[a-z0-9%+/=_~-]{20,2000})",
+    ),
+    (
+        "url_token",
+        "token=|secret=|key=|ticket=|otp=|password=|passwd=|auth=",
+        r"(?i)[?&#](?:[a-z]{1,30}[_-])?(?:token|secret|api_?key|ticket|otp|password|passwd|auth)="
+        r"(?P<value>[a-z0-9%+/=._~-]{8,4000})",
+    ),
+    (
+        "url_token",
+        "code=|key=|?t=|&t=|?k=|&k=|magic=|invite=|session=|sid=|jwt=|hash=|link=",
+        r"(?i)[?&](?:code|key|t|k|magic(?:_?link)?|invite|session|sid|jwt|hash|link)=(?P<value>(?=[a-z._~-]{0,200}[0-9])[a-z0-9%+/=._~-]{28,4000})",
+    ),
+    (
+        "url_code",
+        "code=|key=|?t=|&t=|?k=|&k=",
+        r"(?i)[?&](?:code|key|t|k)=(?P<value>[a-z0-9]{16,27})(?![a-z0-9])",
+    ),
+    (
+        "url_user",
+        "@",
+        r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://(?P<value>[A-Za-z0-9_-]{20,200})@(?=[\w\[])",
+    ),
+    (
+        "basic_auth",
+        "auth",
+        r"(?i)(?<![a-z0-9])_?auth[\"']?\s?[:=]\s?[\"']?(?P<value>[a-z0-9+/]{16,400}={0,2})"
+        r"(?![a-z0-9+/.(_-])",
+    ),
+    (
+        "reset_link",
+        "reset|recover|confirm|verify|activate|magic|invite|unlock|set",
+        r"(?i)/(?:[a-z]{1,20}[_-])?(?:reset|recover|confirm|verify|activate|magic|invite|unlock"
+        r"|set)(?:[_-][a-z]{1,20}){0,2}(?:/(?:password|account|email|token|link)){0,2}/"
+        r"(?P<value>[a-z0-9_-]{20,400})(?![a-z0-9_.-])",
+    ),
+    (
+        "password_hash",
+        "$|{|:::",
+        r"(?P<value>\$(?:[1567]|2[abxy]?|y|gy|apr1|argon2(?:id|i|d)?|scrypt|pbkdf2[a-z0-9-]{0,12}"
+        r"|P|H|S|bcrypt[a-z0-9-]{0,10})\$[A-Za-z0-9./+=,$*_-]{20,400})"
+        r"|(?P<salted>\b(?:pbkdf2|bcrypt|argon2|scrypt)[a-z0-9_]{0,16}\$[A-Za-z0-9./+=,$_-]{20,400})"
+        r"|:(?P<dumped>[0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::"
+        r"|\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT)\}(?P<coded>[A-Za-z0-9./+$]{16,200}={0,2})",
+    ),
+    ("wifi_password", "wifi:", r"\bWIFI:[^\n]{0,100}?[;:]P:(?P<value>[^;\n]{4,64});"),
+    (
+        "aws_secret",
+        "akia|asia",
+        r"\b(?:AKIA|ASIA)[A-Z2-7]{16}[\"']?\s{0,3}(?:[,;/|:\t ]|\\t)\s{0,3}[\"']?"
+        r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+    ),
+)
+"""Kinds, words (Rule) and patterns, the more specific ones first; what is masked is the last group,
+or all of it."""
+
+_RULES = tuple((kind, Rule(words, pattern)) for kind, words, pattern in BY_FORM)
+_COOKIES = Rule("cookie", r"(?i)\bcookie[\"']?: ?[^\n]{1,4000}")
+_COOKIE = re.compile(
+    r"(?i)(?:sess|sid|token|auth|jwt|remember)[a-z_.-]{0,20}=(?P<value>[^;\s\"']{16,1000})"
+)
+_SPOKEN = frozenset(
+    {
+        "reset_link",
+        "url_token",
+        "url_code",
+        "url_user",
+        "url_password",
+        "header_token",
+        "basic_auth",
+    }
+)
+"""Kinds whose place also holds words: their value has to look random, or like no word."""
+_RANDOM = frozenset({"reset_link", "url_code", "url_user"})
+
+
+def found(text: str, low: str) -> Iterator[Span]:
+    """The places of secrets in *text*, with their kinds; the more specific kinds come first.
+
+    *low* is `folded` of it.
+    """
+    for kind, rule in _RULES:
+        for match in rule.found(text, low):
+            group = match.lastgroup or 0
+            if kind not in _SPOKEN or _counts(kind, match[group]):
+                yield (*match.span(group), kind)
+    for line in _COOKIES.found(text, low):
+        for match in _COOKIE.finditer(text, *line.span()):
+            yield (*match.span("value"), "session_cookie")
+
+
+def _counts(kind: str, value: str) -> bool:
+    if is_placeholder(value) or is_reference(value):
+        return False
+    return kind not in _RANDOM or is_random(value) or bool(_HEX.fullmatch(value))
+
+
+_HEX = re.compile("[0-9a-fA-F]{20,}")

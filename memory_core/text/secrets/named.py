@@ -1,0 +1,572 @@
+"""Passwords and tokens that go by the name in front of them, in settings, code and sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_random, is_reference
+from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
+
+_TOPIC = (
+    r"(?:\s{1,3}(?:for|of|to|on|für|fürs|vom|von|zum|zur|der|des|meiner|unseres|bei|beim|in|im|am|at|du|de|del|della|do|da"
+    r"|pour|per|para|van|voor|till|от|для|к)\s[\w .'-]{1,60}?"
+    r"|\s?\([^)\n]{1,60}\)|,[^,\n]{1,40},|,\s(?:it|that|es|das)(?=['’ ]))?"
+)
+"""What a password or a token is said to be for, between its name and its value."""
+
+_NAME_OF_PASSWORD = (
+    r"(?:pass_?words?|passwd|pwd|passw(?:or|ör)t(?:er)?|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
+    r"|p[a4@][s5$]{2}w[o0]rd|p[ .]a[ .]s[ .]s[ .]w[ .]o[ .]r[ .]d|(?:wpa_|wifi_)?(?<![a-z])psk"
+    r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code|geheimwort"
+    r"|(?:access|unlock|door|entry|gate|alarm) code"
+    r"|(?<![a-z])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord"
+    r"|hasło|heslo|salasana|adgangskode|şifre|парол[ья]|пароль|パスワード|密码|密碼|비밀번호)"
+)
+_KEYS = (
+    "secret|token|credential|_key|-key|ikey|skey|ekey|tkey|nkey|hkey|gkey|rkey|kkey|api key"
+    "|access key|private key|encryption key|auth key|signing key|master key|account key|service key"
+    "|shared key|symmetric key|host key|dkey|ckey"
+)
+_WORDS = (
+    "pass|p4ss|p@ss|pa$$|pa55|p a s|p.a.s|psk|masterauth|code|geheim|pwd|pw|kennw|mot de passe"
+    "|contraseña|wachtwoord|senha|lösenord|hasło|heslo|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
+)
+_IS = (
+    r"(?:(?:(?:was|is|has been|have been|got|gets|been|wurde|wird|werden)\s)?"
+    r"(?:re)?(?:set|changed|switched)\s(?:back\s)?to|(?:zurück)?gesetzt auf|geändert auf"
+    r"|would be|will be|is|was|ist|war|wäre|sei|lautet|heißt|heisst|to|auf|es|est|è|é|är|jest|on)"
+    r"(?:\s{1,3}|\s?:\s{0,3})(?:dann |then |simply |einfach )?"
+    r"(?:now |jetzt |still )?|['’]s\s{1,3}|(?:は|是)\s{0,3}"
+)
+_VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;]{4,128})"
+
+_PASSWORD = Rule(
+    _WORDS,
+    rf"(?i){_NAME_OF_PASSWORD}"
+    rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{_TOPIC})"
+    r"(?P<set>\s{0,3}(?::?=(?![=>])|[:：](?!:)|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3})"
+    rf"|(?P<said>{_TOPIC}(?:\s{{1,3}}|(?=[は是'’]))(?P<verb>{_IS}))"
+    r"|(?P<bare>[ \t]{1,3}))"
+    rf"(?P<open>\\?[\"'`“„「『])?{_VALUE}",
+)
+_QUOTED = Rule(
+    _WORDS,
+    rf"(?i){_NAME_OF_PASSWORD}(?:[\"'`]\]?)?{_TOPIC}"
+    r"(?:\s{0,3}(?::?=(?![=>])|:(?!:)|=>)\s{0,3}|\s{1,3}(?:is|ist|lautet|heißt)\s{1,3})"
+    r"(?P<open>[\"'`])(?P<value>(?![),\s])[^\s\"'`\n]{1,60}(?: [^\s\"'`\n]{1,60}){1,20})(?P=open)",
+)
+"""A phrase in quotation marks."""
+
+_PHRASE = Rule(
+    "pass",
+    r"(?i)(?:passphrase|pass phrase)[^\n:=]{0,40}?(?:(?:\bis|\bist|\blautet)\s{1,3}|[:=]\s{0,3})"
+    r"(?P<value>[a-zäöüß]{2,15}(?:[ -][a-zäöüß]{2,15}){2,11})(?=[.!]?\s*(?:\n|$))",
+)
+_WORDS_SET = Rule(
+    _WORDS,
+    rf"(?i){_NAME_OF_PASSWORD}{_TOPIC}\s{{0,3}}[:=]\s{{1,3}}"
+    r"(?P<value>[a-zäöüß]{3,15}(?:[ -][a-zäöüß]{3,15}){2,7})(?=[.!]?[ \t]*(?:\n|$))",
+)
+"""Words without quotation marks, at the end of a line."""
+_CHANGED = Rule(
+    _WORDS,
+    rf"(?i)\b(?:set|sets|chang(?:e|ed|ing)|reset|rotated?|updated?|switch(?:ed)?)\b[^.\n]{{0,40}}?"
+    rf"\b{_NAME_OF_PASSWORD}\b{_TOPIC}(?:\s{{1,3}}from\s{{1,3}}[\"'`]?(?P<old>[^\s\"'`,;]{{4,128}})"
+    rf"[\"'`]?)?\s{{1,3}}to\s{{1,3}}[\"'`]?{_VALUE}",
+)
+_PUT_TO = Rule(
+    "pass|kennw",
+    rf"(?i){_NAME_OF_PASSWORD}{_TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
+    r"(?:zurück)?(?:geändert|gesetzt|gewechselt|umgestellt|geändert)\b",
+)
+"""What a German sentence says with its verb at the end."""
+_GIVEN = Rule(
+    "pass|kennwort",
+    rf"(?i)\bwith\s(?:the\s)?(?:password|passphrase|passcode)\s{{1,3}}[\"'`]?{_VALUE}"
+    rf"|\bmit\s(?:dem\s)?(?:passwort|kennwort)\s{{1,3}}[\"'„]?(?P<german>[^\s\"'`“„<>,;]{{4,128}})",
+)
+_KINDLY = r"(?:\s(?:please|just|simply|bitte|einfach|mal)){0,2}"
+_TO_USE = Rule(
+    _WORDS,
+    r"(?i)\b(?:use[ds]?|take|try|enter|type|put|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
+    rf"{_KINDLY}\s[\"'`“„]?"
+    r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:as|for|als)\s"
+    rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s)?{_NAME_OF_PASSWORD}"
+    r"(?=\s*(?:[.,;:!)\n]|$|for\b|of\b|in\b|on\b|to\b|für\b|and\b|und\b))",
+)
+_PHRASE_TO_USE = Rule(
+    _WORDS,
+    r"(?i)\b(?:use[ds]?|take|enter|type|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
+    rf"{_KINDLY}\s"
+    r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{1,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]"
+    rf"\s(?:as|for|als)\s(?:[\w-]{{1,20}}\s){{0,2}}{_NAME_OF_PASSWORD}",
+)
+_CHOSEN = Rule(
+    _WORDS,
+    rf"(?i)\b(?:als|as|for)\s(?:the\s|our\s|my\s|a\s|das\s|unser\s|mein\s)?(?:[\w-]{{1,20}}\s)?{_NAME_OF_PASSWORD}\s"
+    r"(?:(?:haben|habe|hat|nehmen|nehme|nimmt|nutzen|nutze|verwenden|verwende|benutzen|benutze|setzen"
+    r"|wählten|gilt|dient|wurde)\s(?:(?:wir|ich|sie|er|man)\s)?"
+    r"|(?:we|i|they|she|he)\s(?:now\s)?(?:use|chose|choose|picked|set|took|take|have|had)\s)"
+    r"[\"'`“„]?(?P<value>[^\s\"'`“”„<>,;]{4,128})",
+)
+_BESIDE_A_USER = Rule(
+    "pass|kennwort|pwd|pw",
+    r"(?i)(?<![a-z])(?:user(?:name)?|login|(?:be)?nutzer(?:name)?|anwender|kennung|utilisateur|usuario|utente|account|konto|mail|email)\b"
+    rf"[^\n]{{1,60}}?[\s,;/]\(?(?:password|passwort|kennwort|pass|pwd|pw)(?:\s?[:=]\s?|\s){_VALUE}",
+)
+_CALLED = Rule(
+    "auth|login|cred",
+    r"(?i)(?<![a-z])(?:[a-z]{0,20}_?auth|log_?in|sign_?in|authenticate|[a-z]{0,20}credentials?)"
+    r"\s?(?:=\s?)?(?:[a-z.]{1,40})?[(\[]\s?(?:[a-z_]{1,20}=)?"
+    r"(?:\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'),\s?(?:[a-z_]{1,20}=)?"
+    r"(?:\"(?P<double>[^\"\n]{4,128})\"|'(?P<single>[^'\n]{4,128})')\s?[)\]]",
+)
+"""A user and a password as the arguments of a call: auth=("mara", "heliotrope")."""
+_SET_BY_CALL = Rule(
+    "define|env|set|put|add|append|header|property",
+    r"(?i)(?<![a-z])(?:define|[a-z]{0,12}env|set[a-z_]{0,12}|put|add[a-z_]{0,12}|append|header"
+    r"|[a-z]{0,12}property)\(\s?[\"'][\w.-]{0,60}(?:pass(?:word|wd|phrase)?|pwd|secret|token"
+    r"|(?<![a-z])key|salt)[\"'],\s?(?:\"(?P<double>[^\"\n]{4,256})\"|'(?P<single>[^'\n]{4,256})')",
+)
+"""A name and its value as the arguments of a call: define('DB_PASSWORD', 'heliotrope')."""
+_SQL = Rule(
+    "identified|set password",
+    r"(?i)\b(?:identified\s(?:with\s[\w'\"]{1,40}\s)?(?:by|as)|set\spassword[^\n;=]{0,80}=)\s{0,3}"
+    r"(?:password\s?\(\s?)?(?:\"(?P<double>[^\"\n]{4,128})\"|'(?P<single>[^'\n]{4,128})')",
+)
+_KEY_OF_32 = Rule(
+    "key",
+    r"(?i)(?<![\w-])(?<!public )(?<!öffentlicher )(?:key|schlüssel)[\"']?\s?[:=]\s?[\"']?"
+    r"(?P<value>[a-z0-9+/]{43}=)(?![a-z0-9+/=])",
+)
+"""Thirty-two bytes in base64."""
+_USED_PAIR = Rule(
+    "cred|login|daten",
+    r"(?i)\b(?:use|with|try|nimm|mit)\s[\"'`]?(?P<user>[^\s/:,;|\"'`]{1,80})\s?[/:]\s?"
+    r"(?P<value>[^\s,;|/<>\"'`]{4,128})[\"'`]?\s(?:as|for|to|als|zum|für)\s(?:the\s|your\s|my\s)?"
+    r"(?:credentials?|log ?in|sign ?in|zugangsdaten|anmelden|anmeldung)\b",
+)
+_NETRC = Rule(
+    "machine|default",
+    r"(?i)\b(?:machine\s{1,8}\S{1,200}|default)\s{1,8}(?:login\s{1,8}\S{1,200}\s{1,8})?(?:account\s\S{1,200}\s)?"
+    r"password\s{1,8}(?P<value>\S{3,200})",
+)
+_PAIR = Rule(
+    "daten|cred|login|access|zugang| in ",
+    r"(?i)(?<![a-z])(?:zugangs?daten|anmeldedaten|logindaten|credentials?|creds|logins?|access"
+    r"|(?P<loose>zugang)|(?P<entering>(?:log|sign)(?:ged)?[ ]in[ ](?:as|with)))"
+    r"(?:[ ][\w.-]{1,30}){0,5}(?:\s{0,2}(?::|=|\bare\b|\bsind\b|\bis\b)|(?<=as)|(?<=with))\s{1,3}"
+    r"(?P<user>[^\s/:,;|]{1,80})(?:\s/\s|\s?\|\s?|\s?:\s?|\s?,\s|(?P<tight>/))(?P<value>[^\s,;|/<>\"'`]{4,128})"
+    r"(?=[.!)]?\s*(?:[\n,;)]|$))",
+)
+_LISTED = Rule(
+    "passw|kennw|pass",
+    r"(?i)(?:passwords|passwörter|kennwörter|pass ?codes)\s?:(?P<rest>[^\n]{3,1000})",
+)
+_ENTRY = re.compile(r"[\w .-]{1,40}?\s?[=:]\s?[\"'`]?(?P<value>[^\s\"'`,;]{4,128})")
+_CODES = Rule(
+    "code|key|schlüssel",
+    r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs|notfall)"
+    r"[ -]?(?:codes?|keys?|schlüssel)\b(?:[^\n:=]{0,30}?"
+    r"(?:\bis|\bare|\bsind|\bist|\blautet|:|=)\s{1,3}(?P<rest>[^\n]{6,400})"
+    r"|\s{1,3}(?P<parts>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,15}|[0-9]{6,12})(?![\w-]))",
+)
+_CODE = re.compile(
+    r"(?<![\w-])(?P<value>(?=[a-zA-Z-]{0,40}[0-9]|[A-Z]?[a-z-]{1,40}[A-Z])[\w-]{6,80})(?![\w-])"
+)
+_MARKUP = Rule(
+    "pass|secret|token|api",
+    r"(?i)<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
+    r"(?:\s[^<>\n]{0,200})?>(?P<value>[^<>\s]{4,200})</"
+    r"|(?:key|name|id)=[\"'][\w.:-]{0,60}(?:pass(?:word|wd|phrase)|passwort|secret|token|api_?key)"
+    r"[\"'](?:\s[^<>\n\"']{0,60})?(?:\svalue=[\"']|>)(?P<attribute>[^<>\"'\n]{4,200})"
+    r"|<(?:[\w:.-]{0,40}(?:pass(?:word|wd|phrase)|passwort|secret|api_?key)\b|(?=[^<>\n]{0,200}\stype=[\"']password[\"'])"
+    r"input\b)[^<>\n]{0,200}?\svalue=[\"'](?P<given>[^<>\"'\n]{4,200})",
+)
+_DIRECTIVE = Rule(
+    "requirepass|masterauth|rootpw|bindpw|adminpw",
+    r"(?im)^[ \t>]{0,8}(?:requirepass|masterauth|rootpw|bindpw|adminpw)[ \t]{1,8}"
+    r"[\"']?(?P<value>[^\s\"']{4,128})[\"']?[ \t]*$",
+)
+"""A line of a configuration that separates name and value by a space."""
+_PGPASS = Rule(
+    ":",
+    r"(?m)^[ \t>]{0,8}(?=[^:\n]{0,100}[a-z*]|[0-9]{1,3}\.[0-9])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*)"
+    r":[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<value>[^\s:]{4,128})[ \t]*$",
+)
+_DOCKERFILE = Rule(
+    "env|arg|set",
+    r"(?m)^[ \t>]{0,8}(?:ENV|ARG|setx|setenv|set -gx|set -x)[ ]+[A-Z0-9_]{0,40}"
+    r"(?:PASSWORD|PASSWD|PASS|PWD|PW"
+    r"|SECRET|TOKEN|KEY)[ ]+"
+    r"[\"']?(?P<value>[^\s\"']{4,200})",
+)
+
+_NAME = (
+    r"(?:secret|token|credential|api[_ -]?key|(?:access|private|secret|encryption|auth|signing"
+    r"|master|account|service|(?:pre-?)?shared|symmetric|host)[_ -]?key)"
+)
+_NAMED = Rule(
+    _KEYS,
+    rf"(?i)(?<![a-z])(?:[a-z0-9]{{1,20}}[_-]){{0,4}}{_NAME}[\"'`]?"
+    r"(?:\s{0,3}(?:=(?!=)|:(?!:))\s{0,3}|\s{1,3}is\s{1,3})"
+    r"[\"'`“]?(?P<value>(?=[a-z._~+/=-]{0,120}[0-9])(?!\[masked:)[A-Za-z0-9._~+/=-]{12,256})",
+)
+_NAMED_LOOSELY = Rule(
+    _KEYS,
+    rf"(?i){_NAME}[a-z0-9_-]{{0,20}}(?<![_-]id)(?:\\?[\"'`]\]?)?"
+    r"(?:\s{1,3}(?:for|of|to)\s[\w .'-]{1,60}?)?"
+    r"(?:\s{0,3}(?:=(?![=>])|:(?!:)|=>)\s{0,3}|\s{1,3}(?:is|was|to)\s{1,3}|[ \t]{1,3})"
+    r"(?:\\?[\"'`“])?(?P<value>(?!\[masked:)[A-Za-z0-9._~+/=-]{12,256})",
+)
+_SETTING = Rule(
+    "_key",
+    r"(?m)^[ \t>]{0,8}(?:(?:export|set|ENV|ARG)[ ])?(?!PUBLIC|SITE|VITE_|NEXT_PUBLIC)"
+    r"[A-Z][A-Z0-9_]{0,60}"
+    r"(?<!PUBLIC)(?<!PRIMARY)(?<!FOREIGN)(?<!CACHE)_KEY[ ]?[=:][ ]?[\"']?(?:base64:|hex:)?"
+    r"(?P<value>[A-Za-z0-9+/_-]{16,512}={0,2})(?=[\"']?\s*$)",
+)
+"""A setting of the environment that is called a key, with a value that looks random."""
+
+_ASSIGNED = Rule(
+    _KEYS,
+    r"(?P<name>(?:(?<![A-Za-z0-9])|(?<=[a-z]))(?i:secret|token|credentials?"
+    r"|(?:api|access|private|secret|encryption|auth|signing|master|service|webhook|bot|bearer"
+    r"|refresh|client)[_-]?(?:key|token|secret)))"
+    r"[\"'`]?\]?(?P<set>\s{0,3}(?::?=(?![=>])|=>|:(?=\s?[\"'`])"
+    r"|:(?=[ ][^\n]{8,256}(?:\n|$)))\s{0,3})"
+    r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,256})(?P<after>[\"'`]?[,)(\[]?)",
+)
+_CLAUSE = re.compile(
+    r"[.!?…)*_:]{0,3}[\"'`”]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|an|ein)\b)"
+)
+
+
+def found(text: str, low: str) -> Iterator[Span]:
+    """The places of passwords, tokens and keys in *text* that a name in front of them gives away.
+
+    A value that has to look random, because its name stands in ordinary sentences too, comes last.
+    *low* is `folded` of the text.
+    """
+    yield from _passwords(text, low)
+    for match in _NAMED.found(text, low):
+        yield (*match.span("value"), "secret")
+    for match in _ASSIGNED.found(text, low):
+        if _is_assigned(match):
+            yield (*match.span("value"), "secret")
+    for match in (*_SETTING.found(text, low), *_NAMED_LOOSELY.found(text, low)):
+        if is_random(match["value"]):
+            yield (*match.span("value"), "secret")
+
+
+def _passwords(text: str, low: str) -> Iterator[Span]:
+    for start, end in _in_columns(text, low):
+        yield start, end, "password"
+    for rule in (
+        _QUOTED,
+        _PHRASE_TO_USE,
+        _MARKUP,
+        _NETRC,
+        _PGPASS,
+        _DOCKERFILE,
+        _DIRECTIVE,
+        _CALLED,
+        _SET_BY_CALL,
+        _SQL,
+        _KEY_OF_32,
+    ):
+        for match in rule.found(text, low):
+            group = match.lastgroup or "value"
+            group = "value" if group == "open" else group
+            own_name = rule is _MARKUP and _OWN_NAME.fullmatch(match[group])
+            if not (own_name or is_reference(match[group]) or is_placeholder(match[group])):
+                yield (*match.span(group), "password")
+    for match in _PHRASE.found(text, low):
+        if _is_phrase(match["value"].lower().split()):
+            yield (*match.span("value"), "password")
+    for match in _WORDS_SET.found(text, low):
+        words = re.split("[ -]", match["value"])
+        if not _is_predicate(words[0]) and not any(map(_is_remark, words)):
+            yield (*match.span("value"), "password")
+    for match in _PASSWORD.found(text, low):
+        if _is_password(match):
+            said = match["said"] is not None and not match["open"]
+            yield _trimmed(match, "value", ".!?" if said else "")
+    for rule in (_CHANGED, _PUT_TO, _GIVEN, _TO_USE, _CHOSEN, _BESIDE_A_USER, _PAIR, _USED_PAIR):
+        for match in rule.found(text, low):
+            if rule is _PAIR and match["loose"] and not _is_odd(match["user"] + match["value"]):
+                continue  # "Zugang: Hof / Garten"
+            if rule is _PAIR and _TWO_NAMES.search(match.group()):
+                continue  # "Login: Google / Apple"
+            if rule is _PAIR and match["tight"] and not _NAMES_A_PAIR.match(match.group()):
+                continue  # "Login: Google/Apple"
+            for group in ("old", "value", "german"):
+                if group in rule.pattern.groupindex and match[group] and _is_told(match, group):
+                    yield _trimmed(match, group)
+    for whole, one, kind in ((_LISTED, _ENTRY, "password"), (_CODES, _CODE, "code")):
+        for line in whole.found(text, low):
+            rest = line.span(line.lastgroup or "rest")
+            for match in one.finditer(text, *rest):
+                if not is_reference(match["value"]):
+                    yield (*match.span("value"), kind)
+
+
+def _in_columns(text: str, low: str) -> Iterator[tuple[int, int]]:
+    """The values below a heading "password" in a table of Markdown or separated values."""
+    if "pass" not in low and "kennw" not in low and "pwd" not in low:
+        return
+    columns: list[int] = []
+    count, sign, at = 0, "", 0
+    for line in text.splitlines(keepends=True):
+        if columns and line.count(sign) == count:
+            place = at
+            for number, cell in enumerate(line.split(sign)):
+                value = cell.strip(" \t\r\n\"'`")
+                if number in columns and _is_cell(value):
+                    begin = place + cell.index(value)
+                    yield begin, begin + len(value)
+                place += len(cell) + 1
+        else:
+            columns, count, sign = _heading(line)
+        at += len(line)
+
+
+def _heading(line: str) -> tuple[list[int], int, str]:
+    """The columns of *line* that are headed "password", how many signs part them, and which."""
+    for sign in "|\t;,":
+        cells = [cell.strip(" \t\r\n\"'`*").lower() for cell in line[:_LINE].split(sign)]
+        columns = [place for place, cell in enumerate(cells) if _HEADING.fullmatch(cell)]
+        if columns and len(cells) > 1:
+            return columns, line.count(sign), sign
+    return [], 0, ""
+
+
+def _is_cell(value: str) -> bool:
+    told = is_reference(value) or is_placeholder(value) or _is_predicate(value)
+    return len(value) >= 4 and not told and not _RULED.fullmatch(value)
+
+
+_LINE = 1000
+"""Characters of a line within which a table is headed."""
+_RULED = re.compile(r"[:-]+")
+_HEADING = re.compile(
+    r"(?:[\w -]{1,20}[ _-])?(?:password|passwort|kennwort|passwd|pwd|passphrase|secret access key)"
+)
+_TWO_NAMES = re.compile(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-z]+$")
+_NAMES_A_PAIR = re.compile(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
+
+
+_OWN_NAME = re.compile(rf"(?i){_NAME_OF_PASSWORD}|secret|token|api[_ -]?key")
+"""The label of a field, as `<string name="password">Password</string>` has it."""
+
+
+def _is_phrase(words: list[str]) -> bool:
+    """True for words that say nothing about a passphrase: few function words, none first."""
+    common = sum(word in STOPWORDS for word in words)
+    return not common or (
+        not _is_predicate(words[0]) and len(words) >= 4 and 4 * common <= len(words)
+    )
+
+
+def _is_remark(word: str) -> bool:
+    """True for a word of remarks on passwords, of which a passphrase has none."""
+    common = word in STOPWORDS or word in FUNCTION_WORDS or word in GERMAN_STOPWORDS
+    return not word.islower() or word in _REMARKS or common
+
+
+_REMARKS = frozenset(
+    listed(
+        """ask see check look use call mail write find choose pick enter type contact get letters
+        digits characters signs words numbers symbols minimum maximum least most password user
+        username name siehe frage frag bitte zeichen ziffern buchstaben mindestens höchstens beim
+        steht liegt kommt folgt follows stands sticks lies unter hinter neben under behind beside"""
+    )
+)
+
+
+def _trimmed(match: re.Match[str], group: str, signs: str = ".!?:)") -> Span:
+    """The place of a value without the *signs* at its end, which belong to the sentence."""
+    value = match[group]
+    return match.start(group), match.start(group) + len(value.rstrip(signs)), "password"
+
+
+_PLAIN_WORD = re.compile(r"[^\W\d_]{1,128}(?:-[^\W\d_]{1,128}){0,40}[.!?…)*_:]{0,3}")
+_FOLDER = re.compile(r"[/~.]{1,2}[\w.-]*/|[A-Z]:[\\/]")
+"""What the command pwd prints, or where a password is kept."""
+_ARGUMENT = re.compile(r"[A-Za-z_]+[)\]]*")
+
+
+def _is_argument(match: re.Match[str]) -> bool:
+    """True for a name among the arguments of a call."""
+    value, end = match["value"], match.end()
+    bare = match.string[match.start("value") - 1] in "= "
+    called = value.endswith((")", "]")) or match.string[end : end + 1] == ","
+    return bare and called and bool(_ARGUMENT.fullmatch(value))
+
+
+def _is_its_own_name(match: re.Match[str]) -> bool:
+    """True for `self.password = password`, where the value is a name of the program's."""
+    value, name = match["value"].rstrip(";"), match.string[match.start() : match.start("set")]
+    return match["set"].startswith(" ") and not match["open"] and value == name
+
+
+def _is_password(match: re.Match[str]) -> bool:
+    """Assigned with = anything is one; after : or "is" a plain word is one only at the end of a
+    clause, and where it tells nothing about passwords.
+
+    After the bare name, and where it is said what the password is for, it has to look like one.
+    """
+    value = match["value"]
+    if match["bare"] is not None:
+        return len(value) >= 8 and not match["quoted"] and _is_strong(value.rstrip(".!?)*_:"))
+    if is_placeholder(value) or is_reference(value) or _FOLDER.match(value):
+        return False
+    if match["said"] is not None:
+        return _is_said(match)
+    if _is_argument(match) or _is_its_own_name(match):
+        return False
+    if value.startswith("(") and not match["open"]:
+        return False  # a remark: "Password: (unchanged)"
+    if "=" in match["set"]:
+        short = match.group()[:3].lower().rstrip(" =:") == "pw" and _PLAIN_WORD.fullmatch(value)
+        return not short or _ends(match, "value")  # "pw = plot width"
+    if not _PLAIN_WORD.fullmatch(value):
+        return not match["topic"] or _is_odd(value) or bool(match["open"])
+    if match["open"] and _bare(value).lower() not in _PREDICATES:
+        return True
+    return _ends(match, "value") and not _is_predicate(value)
+
+
+def _is_said(match: re.Match[str]) -> bool:
+    value, verb = match["value"], match["verb"].lower()
+    leads = verb.startswith(("to", "auf", "on"))
+    if not _PLAIN_WORD.fullmatch(value):
+        return _is_odd(value) or (bool(match["open"]) and not leads)
+    if match["quoted"] or leads:
+        return False
+    if match["open"]:
+        return True
+    return _ends(match, "value") and not _is_predicate(value)
+
+
+def _is_told(match: re.Match[str], group: str) -> bool:
+    """True for a value in a sentence that gives it: odd, or a word that ends its clause."""
+    value = match[group]
+    if is_placeholder(value) or is_reference(value):
+        return False
+    if not _PLAIN_WORD.fullmatch(value):
+        return True
+    if match.re in (_PAIR.pattern, _USED_PAIR.pattern):
+        return not _is_listed(value) and (match.re is _USED_PAIR.pattern or _ends(match, group))
+    delimited = match.re in (_TO_USE.pattern, _CHOSEN.pattern, _PUT_TO.pattern) or group == "old"
+    return not _is_predicate(value) and (delimited or _ends(match, group))
+
+
+def _ends(match: re.Match[str], group: str) -> bool:
+    """True when the value of *match* is the last word of its clause."""
+    value = match[group]
+    bare = _bare(value)
+    if value != bare and value[len(bare)] in ".!?":
+        return True
+    end = match.start(group) + len(bare)
+    return bool(_CLAUSE.match(match.string[end : end + 40])) or end >= len(match.string)
+
+
+def _is_assigned(match: re.Match[str]) -> bool:
+    """True for a value of letters that a setting gives a secret.
+
+    In code, where the value may be a name, it has to look random or stand in quotation marks.
+    """
+    value, start = match["value"], match.start("name")
+    if is_placeholder(value) or is_reference(value) or value.isdigit():
+        return False
+    if is_random(value):
+        return True
+    if match["open"]:
+        named = (start > 0 and match.string[start - 1] in "_-.") or "_" in match["name"]
+        return named and len(value) >= 12 and not _is_path(value)
+    if match["after"]:
+        return False
+    if ":" in match["set"]:
+        compound = "_" in match["name"] or match.string[max(0, start - 1) : start] == "_"
+        setting = match["name"].isupper() and compound and _ends_its_line(match)
+    else:
+        setting = match["name"].isupper() and " " not in match["set"]
+    return setting and not _is_path(value) and "." not in value
+
+
+def _ends_its_line(match: re.Match[str]) -> bool:
+    return match.string[match.end("value") : match.end("value") + 1] in ("", "\n", "\r")
+
+
+def _is_path(value: str) -> bool:
+    return "/" in value
+
+
+_PREDICATES = frozenset(
+    listed(
+        """wrong weak strong long short fine okay good secure insecure safe empty blank missing
+        same different correct incorrect valid invalid right secret public private known unknown
+        here there below above gone lost hard easy simple complex mandatory necessary needed
+        optional required enough ready available new stale current default unique random plain
+        text plaintext hidden visible case-sensitive temporary permanent identical shared stolen
+        broken bad too long-lived only none nothing something anything everything always never
+        yours mine ours theirs something-else please again first later soon today tomorrow
+        yesterday online offline manager managers policy reset prompt field dialog hash hashes
+        hint page form check rules length authentication login logout protection change changes
+        recovery generator strength rotation storage storing entry input box file files vault
+        falsch richtig lang kurz stark schwach sicher unsicher leer gleich geheim bekannt weg neu
+        fehlt fehlerhaft korrekt nötig optional hier dort unten oben alles nichts etwas immer nie
+        fällig gültig ungültig abgelaufen vergessen ändern setzen zurücksetzen eingeben speichern
+        olvidado oubliée oublié забыт vergeten esquecida glömt zapomniane dimenticata
+        sure still wiki docs mail email return raise continue break yield pass read write
+        dasselbe dieselbe derselbe selbe gleiche anders dieses jenes meins deins seins unseres
+        folgendes
+        expire expires expiring early likely unlikely daily weekly monthly yearly randomly likewise
+        obligatoire requise requis nécessaire oubliés longue courte faible expirée valide invalide
+        obligatoria obligatorio corta corto larga débil segura caducada vencida errado incorreta
+        scaduta debole necessaria lunga vuota verplicht verlopen kort lang sterk zwak
+        неправильный слабый короткий устарел обязателен
+        incorrecta incorrecto incorrecte fausse errata sbagliata błędne неверный verkeerd fel"""
+    )
+)
+"""What is said of passwords rather than as one."""
+
+_SAID_OF = re.compile(
+    r"(?:[a-z]{2,}(?:ed|ing|able|ible|ent|ful|less|ous|ive|ary)"
+    r"|[a-zà-ÿ]{2,}(?:atori|bligatori|equerid|ecesari|nválid)[oa]s?"
+    r"|(?:(?:ab|ein|aus|zu|an)?ge|ver)[a-zäöüß]{3,}(?:t|en)"
+    r"|[a-zäöüß]{3,}(?:bar|lich|isch|haft|los))$"
+)
+
+
+def _bare(value: str) -> str:
+    return value.rstrip(".!?…)*_:")
+
+
+def _is_listed(value: str) -> bool:
+    """True for function words and for what is often said of passwords."""
+    low = _bare(value).lower()
+    return low in _PREDICATES or any(
+        low in words for words in (STOPWORDS, FUNCTION_WORDS, GERMAN_STOPWORDS)
+    )
+
+
+def _is_predicate(value: str) -> bool:
+    word = _bare(value)
+    return _is_listed(word) or (word.islower() and bool(_SAID_OF.match(word)))
+
+
+def _is_odd(value: str) -> bool:
+    """True for what is no word: with a digit, a sign within, or capitals within."""
+    inner = value.rstrip(".!?…)")
+    return bool(re.search(r"[0-9]|\w[!#$%&*@^_+=]\w|[a-z][A-Z].*[a-z][A-Z]", inner))
+
+
+def _is_strong(value: str) -> bool:
+    """True for what mixes letters with digits or signs as only passwords do."""
+    kinds = sum(
+        bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", "[0-9]", r"[!#$%&*@^_+]")
+    )
+    return kinds >= 3 or (kinds == 2 and bool(re.search("[a-z][0-9]{3,}[!#$*]?$", value)))

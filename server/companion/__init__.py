@@ -1,0 +1,1 @@
+"""The companion of conversations with a model, for wrapped clients and the proxy."""

@@ -1,0 +1,120 @@
+"""What a conversation is told when it begins: wishes, what is due, the last time, what is open.
+
+Written from the store without a model, and only from what is the project's own or belongs to none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from memory_core.browse import Brief
+from memory_core.records import DoubtfulPair, Identity, MemoryRecord
+from memory_core.text.passages import sentences
+from memory_core.text.time.timestamps import day_of
+from server.protocol import rendering, schemas
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory
+
+MOST_CHARS = 1_500
+DAYS = 14
+"""How far ahead something is due that is told."""
+WISHES, PROFILE, DUE, OPEN, DOUBTFUL = 4, 2, 3, 2, 2
+"""Memories of each part, at most."""
+_CHARS = 150
+"""Of one memory."""
+
+_OPEN = re.compile(
+    r"\b(?:to ?-?do\b|tbd\b|(?:still|yet) (?:open|undecided|to (?:be )?decided?)|undecided"
+    r"|(?:have|need|want) to (?:decide|choose|settle)|not (?:yet )?(?:decided|settled)"
+    r"|haven't (?:decided|settled)|open (?:question|point|decision)"
+    r"|noch (?:offen|nicht (?:entschieden|geklärt))|müssen (?:\w+ ){0,4}(?:entscheiden|klären)"
+    r"|unentschieden|offene (?:frage|entscheidung))",
+    re.IGNORECASE,
+)
+
+
+def briefing(
+    memory: Memory, who: Identity, tag: str, session: str, now: float
+) -> tuple[str, list[str]]:
+    """The text for a conversation *session* in the project of *tag*, and the ids it holds.
+
+    At most MOST_CHARS characters; "" for nothing. *now* is in epoch seconds.
+    """
+    first = day_of(now)
+    last = first + timedelta(days=DAYS)
+    brief = memory.brief(who, tag, session, (first.isoformat(), last.isoformat()))
+    parts = [
+        *_listed("wish", brief.wishes, WISHES),
+        *_listed("profile", brief.profile, PROFILE),
+        *((f"[due {day}] {each.id}", [each.text]) for day, each in brief.due[:DUE]),
+        *_last(brief),
+        *_listed("open", (each for each in brief.recent if _is_open(each)), OPEN),
+        *map(_doubtful, brief.doubts[:DOUBTFUL]),
+    ]
+    return _fitting(parts)
+
+
+Part = tuple[str, list[str]]
+"""The head of an entry, whose last word is the id of a memory, and its lines."""
+
+
+def _listed(label: str, memories: Iterable[MemoryRecord], most: int) -> Iterator[Part]:
+    told: set[str] = set()
+    for each in memories:
+        if len(told) == most:
+            return
+        if each.text not in told:
+            told.add(each.text)
+            yield f"[{label}] {each.id}", [each.text]
+
+
+def _last(brief: Brief) -> Iterator[Part]:
+    """The last conversation in two lines: its summary, else how it began and how it ended."""
+    talk = brief.last
+    if not talk:
+        return
+    day = day_of(talk[-1].occurred_at).isoformat()
+    lines = [talk[0].text] if len(talk) == 1 else [talk[0].text, talk[-1].text]
+    if len(talk) == 1:
+        lines = sentences(talk[0].text)[:2]
+    yield f"[last time, {day}] {talk[0].id}", lines
+
+
+def _is_open(memory: MemoryRecord) -> bool:
+    return _OPEN.search(memory.text) is not None
+
+
+def _doubtful(pair: DoubtfulPair) -> Part:
+    newer = f"but later: {pair.newer.text}"
+    return f"[doubtful, ask which holds] {pair.older.id}", [pair.older.text, newer]
+
+
+def _fitting(parts: Iterable[Part]) -> tuple[str, list[str]]:
+    """As many of *parts* as fit, from the first on, each memory once."""
+    body: list[str] = []
+    ids: list[str] = []
+    text = ""
+    for head, lines in parts:
+        id = head.rsplit(" ", 1)[1]
+        if id in ids:
+            continue
+        more = [head, *(f"> {_clipped(line)}" for line in lines)]
+        longer = "\n".join(rendering.fenced([*body, *more], schemas.NOTICE))
+        if len(longer) > MOST_CHARS:
+            break
+        text = longer
+        body += more
+        ids.append(id)
+    return text, ids
+
+
+def _clipped(text: str) -> str:
+    """*text* on one line of at most _CHARS characters, cut at a word."""
+    line = rendering.line(text)
+    if len(line) <= _CHARS:
+        return line
+    return line[: line.rfind(" ", 0, _CHARS) if " " in line[:_CHARS] else _CHARS] + " ..."

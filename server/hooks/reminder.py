@@ -1,0 +1,127 @@
+"""What a prompt is told: the few memories that answer it, and mostly nothing.
+
+A prompt that names nothing ("run the tests") asks the memory nothing. Of what is recalled only what
+stands near the best counts, and nothing that the conversation knows already.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING
+
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Hit, Identity, Recollection
+from memory_core.storage.index.analyzer import index_terms
+from memory_core.text import quoted, relevance
+from memory_core.text.everyday import EVERYDAY
+from memory_core.text.names.entities import entities
+from memory_core.validation import QUERY_CHARS
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory
+
+HITS = 3
+"""Memories that a prompt is told at most."""
+READY_SECONDS = 1.0
+"""How long a prompt waits for a model that is still loading; then recall goes by words."""
+LEAST, BY_MEANING = 0.28, 0.35
+"""Confidence from which on a memory is told that holds a rare word of the prompt, and from which on
+one is told that is near in meaning alone."""
+NEAR = 0.7
+"""Share of the best score below which a memory is left out."""
+RARE, FEW = 0.02, 3
+"""A word is rare that at most this share of the memories hold, or at most FEW of them."""
+CONVERSATIONS, TOLD = 256, 400
+"""Conversations, and memories of each, that are remembered as told."""
+
+
+class Told:
+    """The memories that each conversation was told in this process; thread-safe and bounded."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._lock = threading.Lock()
+        self._told: OrderedDict[tuple[str, str, str], OrderedDict[str, None]] = OrderedDict()
+
+    def of(self, who: Identity, session: str) -> frozenset[str]:
+        """The ids that *session* was told."""
+        with self._lock:
+            return frozenset(self._told.get((who.agent, who.team, session), ()))
+
+    def note(self, who: Identity, session: str, ids: Iterable[str]) -> None:
+        """Note that *session* was told *ids*."""
+        if not session:
+            return
+        with self._lock:
+            told = self._told.setdefault((who.agent, who.team, session), OrderedDict())
+            told.update(dict.fromkeys(ids))
+            while len(told) > TOLD:
+                told.popitem(last=False)
+            self._told.move_to_end((who.agent, who.team, session))
+            while len(self._told) > CONVERSATIONS:
+                self._told.popitem(last=False)
+
+    def forget(self, who: Identity, session: str) -> None:
+        """*session* no longer holds what it was told: it is over, was cleared or compacted."""
+        with self._lock:
+            self._told.pop((who.agent, who.team, session), None)
+
+
+def remind(
+    memory: Memory, who: Identity, prompt: str, session: str, told: frozenset[str]
+) -> Recollection | None:
+    """What *prompt* brings to mind, its hits best first; None for nothing worth saying.
+
+    Without what stands in *session* itself, and without *told*.
+    """
+    asked = (quoted.own_words(prompt).strip() or prompt)[:QUERY_CHARS]
+    held, total = memory.holders(who, asked)
+    most = max(FEW, RARE * total)
+    rare = {term for term, count in held.items() if count <= most and term not in everyday()}
+    if not rare and not _names(asked):
+        return None
+    memory.wait_ready(READY_SECONDS)
+    wanted = min(50, 2 * HITS + len(told))
+    found = memory.recall(
+        who, RecallRequest(asked, k=wanted, session=session, elsewhere=True, context=0)
+    )
+    if not found.found or found.confidence < LEAST:
+        return None
+    known = {term for term in rare if held[term] and not term.isdigit()}
+    said = [prompt, *(turn.text for turn in found.recent)]
+    least = NEAR * found.hits[0].score
+    hits = [
+        hit
+        for hit in found.hits
+        if hit.score >= least
+        and hit.memory.id not in told
+        and not hit.memory.superseded_by
+        and relevance.echoed(hit.memory.text, said) is None
+        and (found.confidence >= BY_MEANING or _holds(hit, known))
+    ]
+    return _of(found, hits)
+
+
+def _of(found: Recollection, hits: list[Hit]) -> Recollection | None:
+    return Recollection(True, found.confidence, found.feeling, tuple(hits)) if hits else None
+
+
+def _names(text: str) -> bool:
+    """True when *text* has a number, or a name that is no everyday word."""
+    if any(char.isdigit() for char in text):
+        return True
+    names = (index_terms(name) for name in entities(text))
+    return any(term not in everyday() for name in names for term in name)
+
+
+def _holds(hit: Hit, terms: set[str]) -> bool:
+    return not terms.isdisjoint(index_terms(hit.memory.text))
+
+
+@cache
+def everyday() -> frozenset[str]:
+    """The everyday words as the index has them."""
+    return frozenset(term for word in EVERYDAY for term in index_terms(word))

@@ -1,0 +1,100 @@
+"""What clients of this process just recalled, and what was not stored and why.
+
+The journal holds only what changed, so this is kept in memory alone: the last acts, shown to the
+identity that did them and gone with the process.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity, Recollection
+from memory_core.remember.capture import Observation
+from memory_core.remember.request import ConversationTurn
+from server.gate import source
+from server.protocol import rendering
+
+MOST = 200
+CHARS = 300
+"""Of a question or a turn that is kept."""
+IDS = 8
+
+
+class Activity:
+    """The last acts of all callers."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        """*clock* returns epoch seconds."""
+        self._acts: deque[tuple[Identity, dict[str, Any]]] = deque(maxlen=MOST)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._number = 0
+
+    def note(self, who: Identity, kind: str, text: str, reason: str, ids: list[str]) -> None:
+        """Keep one act of *who*: recalled or skipped."""
+        act = {
+            "kind": kind,
+            "at": rendering.iso(self._clock()),
+            "text": text[:CHARS],
+            "reason": reason,
+            "ids": ids[:IDS],
+            "client": source.get()[0] or who.agent,
+        }
+        with self._lock:
+            self._number += 1
+            self._acts.append((who, {"number": self._number, **act}))
+
+    def of(self, who: Identity) -> list[dict[str, Any]]:
+        """The acts of *who*'s agent in its team, the newest first."""
+        with self._lock:
+            held = list(self._acts)
+        return [act for by, act in reversed(held) if (by.agent, by.team) == (who.agent, who.team)]
+
+
+class WatchedMemory:
+    """A memory whose recalls and captures are noted; all else passes through."""
+
+    def __init__(self, memory: Any, activity: Activity) -> None:
+        """*memory* has the methods of Memory."""
+        self._memory = memory
+        self._activity = activity
+
+    def __getattr__(self, name: str) -> Any:
+        """The memory's own attribute *name*."""
+        return getattr(self._memory, name)
+
+    def recall(self, who: Identity, request: RecallRequest) -> Recollection:
+        """Memory.recall; one that changes nothing is a look, and is not noted."""
+        found: Recollection = self._memory.recall(who, request)
+        if request.rehearse:
+            self._recalled(who, request.query, found)
+        return found
+
+    def observe(self, who: Identity, turn: ConversationTurn) -> Observation:
+        """Memory.observe."""
+        seen: Observation = self._memory.observe(who, turn)
+        self._skipped(who, seen)
+        return seen
+
+    def observe_and_recall(
+        self, who: Identity, turn: ConversationTurn, **more: Any
+    ) -> tuple[Observation, Recollection]:
+        """Memory.observe_and_recall."""
+        seen, found = self._memory.observe_and_recall(who, turn, **more)
+        self._skipped(who, seen)
+        self._recalled(who, turn.content, found)
+        return seen, found
+
+    def _recalled(self, who: Identity, query: str, found: Recollection) -> None:
+        self._activity.note(who, "recalled", query, "", [hit.memory.id for hit in found.hits])
+
+    def _skipped(self, who: Identity, seen: Observation) -> None:
+        for each in seen.skipped:
+            self._activity.note(
+                who, "skipped", each.text, each.reason, [each.of] if each.of else []
+            )

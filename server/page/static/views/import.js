@@ -1,0 +1,69 @@
+// Import: a file is read by the server, what would come is shown, and what came can be taken out again.
+import { ask, query, send } from '../api.js';
+import { Act, Field, html, tell, useState } from '../ui.js';
+import { Stored, when } from '../text.js';
+import { has, t } from '../words.js';
+
+const SHOWN = 20;
+
+/** What an import of *file* did, or would do; *moved* hears how many entries are read.
+ * @param {File} file @param {boolean} preview @param {(done: number) => void} moved @returns {Promise<any>} */
+async function upload(file, preview, moved) {
+  const name = file.name.replace(/^\.+/, '') || 'upload';
+  const answer = await ask('import/file' + query({ name, dry_run: preview || '' }), { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body: file });
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
+  let kept = '', report = /** @type {any} */ ({});
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    const lines = (kept + value).split('\n');
+    kept = lines.pop() ?? '';
+    for (const line of lines) { report = JSON.parse(line); if (report.done) moved(report.done); }
+  }
+  if (report.error) throw new Error(report.error);
+  return report;
+}
+
+export default function Import() {
+  const [file, choose] = useState(/** @type {File|null} */ (null));
+  const [over, drag] = useState(false);
+  const [read, move] = useState(0);
+  const [waiting, wait] = useState(false);
+  const [report, show] = useState(/** @type {any} */ (null));
+  const [problem, fail] = useState(/** @type {any} */ (null));
+  const run = async (/** @type {File} */ given, /** @type {boolean} */ preview) => {
+    fail(null); show(null); move(0); wait(true);
+    try { show(await upload(given, preview, move)); }
+    catch (said) { fail(said); }
+    wait(false);
+  };
+  const take = (/** @type {File|undefined} */ given) => {
+    choose(given ?? null);
+    if (given) run(given, true); else show(null);
+  };
+  const undo = async () => { await send(`runs/${report.run}/undo`, {}); show(null); choose(null); tell(t('undone')); };
+  return html`<p class="hint">${t('importHint')}</p>
+    <div class=${over ? 'drop over' : 'drop'} onDragOver=${(/** @type {Event} */ e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${(/** @type {any} */ e) => { e.preventDefault(); drag(false); take(e.dataTransfer.files[0]); }}>
+    <${Field} label=${t('dropFile')}><input type="file" disabled=${waiting} onChange=${(/** @type {any} */ e) => take(e.target.files[0])} /><//></div>
+    ${waiting ? html`<p role="status">${t('importReads', read)}</p>` : null}
+    ${problem ? html`<p class="problem" role="alert">${problem.message}${problem.next ? html`<br />${problem.next}` : null}</p>` : null}
+    ${report ? html`<section role="status"><h2>${t(report.status === 'preview' ? 'importPreview' : 'importDone')}</h2>
+      ${file ? html`<p><bdi>${file.name}</bdi></p>` : null}<${Told} report=${report} />
+      <div class="actions">${report.status === 'preview' && file ? html`<${Act} kind="main" does=${() => run(file, false)} disabled=${!report.counts.new && !report.counts.changed}>${t('importNow')}<//>` : null}
+      ${report.run ? html`<${Act} does=${undo}>${t('undoImport')}<//>` : null}</div></section>` : null}`;
+}
+
+/** What came, or would, and what not and why. @param {{report: any}} props */
+function Told({ report }) {
+  const counts = Object.entries(report.counts).filter(([, count]) => count);
+  const named = [...report.problems, ...report.unknown.map((/** @type {string} */ name) => t('importUnknown', name))];
+  const more = report.problem_count + report.unknown_count - Math.min(named.length, SHOWN);
+  return html`<ul>${counts.map(([status, count]) => html`<li>${t('import.' + status, count)}</li>`)}
+      ${report.first ? html`<li>${t('between', when(report.first), when(report.last))}${report.dated.file ? ' ' + t('importFileDates', report.dated.file) : ''}</li>` : null}
+      ${Object.entries(report.left_out).map(([why, count]) => html`<li>${t('leftOut', count)} ${has('skip.' + why) ? t('skip.' + why) : why}</li>`)}
+      ${report.doubts ? html`<li><a href="#/doubtful">${t('importDoubts', report.doubts)}</a></li>` : null}
+      ${report.gone ? html`<li>${t('importGone', report.gone)}</li>` : null}</ul>
+    ${report.samples.length ? html`<h3>${t('importSamples')}</h3><ol>${report.samples.map((/** @type {string} */ text) => html`<li><${Stored} text=${text} most=${200} /></li>`)}</ol>` : null}
+    ${named.slice(0, SHOWN).map((said) => html`<p class="problem"><${Stored} text=${said} most=${300} /></p>`)}
+    ${more > 0 ? html`<p class="problem">${t('moreProblems', more)}</p>` : null}`;
+}

@@ -1,0 +1,111 @@
+// All memories: a timeline to brush, filters, and the search with its explanation.
+import { get, send, session } from '../api.js';
+import { Why } from '../explain.js';
+import { Card } from '../memorycard.js';
+import { Timeline } from '../timeline.js';
+import { Act, Choice, Field, Problem, attempt, html, useCallback, useChanges, useEffect, useLoad, useRef, useState } from '../ui.js';
+import { t } from '../words.js';
+import { Virtual } from '../virtual.js';
+
+const NONE = { state: '', kind: '', tier: '', scope: '', trust: '', agent: '', project: '', tag: '', topic: '', entity: '', session: '', speaker: '', since: '', until: '' };
+const PAGE = 100, MOST = 50;
+/** What a recall does not filter itself: its best MOST are sifted here. @type {Array<'state'|'trust'|'agent'>} */
+const SIFTED = ['state', 'trust', 'agent'];
+const PROJECT = 'project:';
+
+/** The tags that *filters* ask for. @param {any} filters */
+const tags = ({ tag, project }) => [tag, project].filter(Boolean);
+
+/** What a list is asked for. @param {any} filters */
+const wanted = ({ project, ...filters }) => ({ ...filters, tag: tags({ ...filters, project }) });
+
+/** @param {any} filters @returns {(hit: any) => boolean} */
+const fits = (filters) => (hit) => SIFTED.every((name) => !filters[name] || stands(hit, name) === filters[name]);
+
+/** @param {any} hit @param {string} name */
+const stands = (hit, name) => {
+  if (name === 'agent') return hit.agent || session.agent;  // a private memory is the reader's own
+  if (name === 'trust') return hit.trust;
+  return hit.superseded_by ? 'superseded' : hit.doubted_by ? 'doubtful' : 'current';
+};
+
+/** @param {{given: Record<string, string>}} props */
+export default function Memories({ given }) {
+  const [filters, filter] = useState({ ...NONE, ...given });
+  const [question, ask] = useState(given.q ?? '');
+  const [found, show] = useState(/** @type {any} */ (null));
+  const set = (/** @type {string} */ name, /** @type {string} */ value) => filter((old) => ({ ...old, [name]: value }));
+  const search = async () => {
+    if (!question.trim()) { show(null); return; }
+    const { kind, scope, topic, entity, session: talk, speaker, since, until } = filters;
+    const left = SIFTED.some((name) => filters[name]);
+    const answer = await send('explain', { query: question, k: left ? MOST : 20, kinds: kind ? [kind] : [], tags: tags(filters), scope, topic, entity, session: talk, speaker, since, until });
+    show(left ? { ...answer, memories: answer.memories.filter(fits(filters)), partial: answer.partial.filter(fits(filters)), rejected: answer.rejected.filter(fits(filters)) } : answer);
+  };
+  useEffect(() => { if (found) attempt(search); }, [JSON.stringify(filters)]);
+  return html`<form role="search" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); attempt(search); }}>
+    <${Field} label=${t('search')}><input type="search" maxlength="2000" value=${question} onInput=${(/** @type {any} */ e) => { ask(e.target.value); if (!e.target.value) show(null); }} placeholder=${t('searchHint')} /><//>
+    <button type="submit" class="main">${t('find')}</button></form>
+    <${Filters} filters=${filters} searched=${Boolean(found)} set=${set} clear=${() => filter({ ...NONE })} />
+    ${found ? html`<${Found} found=${found} />` : html`<${Timeline} since=${filters.since} until=${filters.until} brushed=${(/** @type {string} */ a, /** @type {string} */ b) => filter((old) => ({ ...old, since: a, until: b }))} /><${All} filters=${filters} />`}`;
+}
+
+/** The filters; of what was *searched*, those that a recall has. @param {{filters: any, searched: boolean, set: (name: string, value: string) => void, clear: () => void}} props */
+function Filters({ filters, searched, set, clear }) {
+  const names = useLoad(async (signal) => ({
+    agent: (await get('agents', {}, signal)).names, tag: (await get('tags', {}, signal)).names,
+    topic: (await get('topics', {}, signal)).names, entity: (await get('entities', {}, signal)).names,
+    session: (await get('sessions', {}, signal)).names,
+  }), []);
+  const known = /** @type {Record<string, any[]>} */ ({ ...names.value, project: (names.value?.tag ?? []).filter((/** @type {any} */ each) => each.name.startsWith(PROJECT)) });
+  const fixed = { state: ['current', 'doubtful', 'superseded', 'retired'], kind: ['episode', 'fact', 'preference', 'event', 'relationship', 'procedure', 'summary', 'concept'], tier: ['active', 'recent', 'long_term'], scope: ['private', 'team', 'shared'], trust: ['user', 'agent', 'import', 'web', 'quoted'] };
+  const set1 = Object.entries(filters).filter(([, value]) => value).length;
+  const [open] = useState(set1 > 0);  // from then on it is the reader's
+  return html`<details class="filters" open=${open}><summary>${t('filters')}${set1 ? ` (${set1})` : ''}</summary><div class="grid">
+    ${Object.entries(fixed).filter(([name]) => !(searched && name === 'tier')).map(([name, values]) => html`<${Choice} label=${t('filter.' + name)} value=${filters[name]} set=${(/** @type {string} */ v) => set(name, v)} options=${[['', t('all')], ...values.map((v) => [v, t(`${name}.${v}`)])]} />`)}
+    ${['project', 'agent', 'tag', 'topic', 'entity', 'session'].map((name) => html`<${Choice} label=${t('filter.' + name)} value=${filters[name]} set=${(/** @type {string} */ v) => set(name, v)}
+      options=${[['', t('all')], ...(filters[name] && !(known[name] ?? []).some((/** @type {any} */ n) => n.name === filters[name]) ? [[filters[name], filters[name]]] : []), ...(known[name] ?? []).map((/** @type {any} */ n) => [n.name, `${(name === 'project' ? n.name.slice(PROJECT.length) : n.name).slice(0, 60)} (${n.memories})`])]} />`)}
+    <${Field} label=${t('filter.speaker')}><input value=${filters.speaker} maxlength="200" onChange=${(/** @type {any} */ e) => set('speaker', e.target.value)} /><//>
+    <${Field} label=${t('filter.since')}><input type="date" value=${filters.since} onChange=${(/** @type {any} */ e) => set('since', e.target.value)} /><//>
+    <${Field} label=${t('filter.until')}><input type="date" value=${filters.until} onChange=${(/** @type {any} */ e) => set('until', e.target.value)} /><//>
+    <button type="button" onClick=${clear}>${t('clearFilters')}</button></div></details>`;
+}
+
+/** @param {{filters: any}} props */
+function All({ filters }) {
+  const [items, keep] = useState(/** @type {any[]} */ ([]));
+  const [next, go] = useState(/** @type {string|null} */ (null));
+  const [problem, fail] = useState(/** @type {any} */ (null));
+  const [turn, again] = useState(0);
+  const asking = useRef(false);
+  const key = JSON.stringify(filters);
+  useEffect(() => {
+    const stop = new AbortController();
+    asking.current = true;
+    get('memories', { ...wanted(filters), limit: PAGE }, stop.signal).then(
+      (page) => { if (!stop.signal.aborted) { keep(page.memories); go(page.next); fail(null); asking.current = false; } },
+      (wrong) => { if (!stop.signal.aborted) { fail(wrong); asking.current = false; } });
+    return () => stop.abort();
+  }, [key, turn]);
+  useChanges(() => again((n) => n + 1));
+  const more = useCallback(async () => {
+    if (asking.current || !next) return;
+    asking.current = true;
+    await attempt(async () => { const page = await get('memories', { ...wanted(filters), limit: PAGE, cursor: next }); keep((old) => [...old, ...page.memories]); go(page.next); });
+    asking.current = false;
+  }, [next, key]);
+  if (problem) return html`<${Problem} problem=${problem} again=${() => again((n) => n + 1)} />`;
+  if (next === null) return html`<p class="loading" role="status">${t('loading')}</p>`;
+  if (!items.length) return html`<p class="empty">${t(Object.values(filters).some(Boolean) ? 'noneFits' : 'nothingYet')}</p>`;
+  return html`<${Virtual} label=${t('memories')} items=${items} more=${next ? more : null} row=${(/** @type {any} */ m) => html`<${Card} of=${m} most=${150} />`} />`;
+}
+
+/** @param {{found: any}} props */
+function Found({ found }) {
+  const [all, open] = useState(false);
+  const list = (/** @type {any[]} */ hits) => html`<ol class="hits">${hits.map((hit) => html`<li key=${hit.id}><${Card} of=${hit}><${Why} why=${hit.why} score=${hit.score} /><//></li>`)}</ol>`;
+  return html`<div role="status"><p>${t('foundCount', found.memories.length)} · ${t('confidence.' + found.feeling)}</p></div>
+    <section aria-label=${t('results')}>${found.memories.length ? list(found.memories) : html`<p class="empty">${t('foundNothing')}</p>`}</section>
+    ${found.partial.length ? html`<section><h2>${t('partial')}</h2>${list(found.partial)}</section>` : null}
+    ${found.rejected.length ? html`<section><h2>${t('rejected')}</h2><${Act} does=${() => open(!all)}>${t(all ? 'hideRejected' : 'showRejected', found.rejected.length)}<//>${all ? list(found.rejected) : null}</section>` : null}`;
+}

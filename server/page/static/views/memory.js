@@ -1,0 +1,126 @@
+// One memory: its text, when, who, source and validity, its history as a diff, its links, and what can be changed.
+import { get, send, session } from '../api.js';
+import { Fading } from '../fading.js';
+import { Card, State } from '../memorycard.js';
+import { Act, Dialog, Field, Loaded, html, tell, undoing, useChanges, useLoad, useState } from '../ui.js';
+import { Stored, difference, when } from '../text.js';
+import { has, t } from '../words.js';
+
+/** @param {{id: string}} props */
+export default function MemoryView({ id }) {
+  const all = useLoad(async (signal) => {
+    const memory = await get(`memories/${id}`, {}, signal);
+    const [{ changes }, { links }] = await Promise.all([get(`memories/${id}/history`, {}, signal), get(`memories/${id}/links`, {}, signal)]);
+    const others = [...new Set([...links.flatMap((l) => [l.a, l.b]), ...memory.derived_from, memory.superseded_by, memory.doubted_by, memory.version.parent, memory.version.latest])]
+      .filter((each) => each && each !== memory.id).slice(0, 40);
+    const found = await Promise.all(others.map((each) => get(`memories/${each}`, {}, signal).catch(() => null)));
+    return { memory, changes, links, others: new Map(found.flatMap((m) => m ? [[m.id, m]] : [])) };
+  }, [id]);
+  const [over, end] = useState(false);
+  useChanges(({ memories, gone }) => {
+    if (gone.some((m) => m.startsWith(id))) end(true);
+    else if (memories.some((m) => m.startsWith(id))) all.again();
+  });
+  if (over) return html`<p class="empty">${t('forgotten')}</p>`;
+  return html`<${Loaded} of=${all}>${(/** @type {any} */ found) => html`<${Whole} ...${found} again=${all.again} />`}<//>`;
+}
+
+/** @param {{memory: any, changes: any[], links: any[], others: Map<string, any>, again: () => void}} props */
+function Whole({ memory, changes, links, others, again }) {
+  const rows = [['occurred', when(memory.occurred_at)], ['recorded', when(memory.recorded_at)], ['who', memory.speaker || memory.role], ['agent', memory.agent], ['scope', t('scope.' + memory.visibility)],
+    ['kind', t('kind.' + memory.kind)], ['tier', t('tier.' + memory.tier)], ['source', memory.source], ['client', memory.client], ['trust', has('trust.' + memory.trust) ? t('trust.' + memory.trust) : memory.trust],
+    ['session', memory.session], ['lead', memory.lead.join(' · ')], ['topic', memory.topic], ['entities', memory.entities.join(', ')], ['importance', memory.importance.toFixed(2)], ['validFrom', when(memory.valid_from)], ['validUntil', when(memory.valid_until)],
+    ['used', t('times', memory.access_count)], ['lastUsed', when(memory.last_accessed)], ['retiredAt', when(memory.retired_at)]].filter(([, value]) => value);
+  const ties = links.map((l) => ({ ...l, other: l.a === memory.id ? l.b : l.a })).filter((l) => others.has(l.other));
+  const list = (/** @type {string[]} */ ids) => ids.filter((each) => others.has(each)).map((each) => html`<${Card} key=${each} of=${others.get(each)} most=${160} />`);
+  return html`<p><${State} state=${memory.state} />${memory.importance >= 1 ? html` <span class="badge">${t('pinned')}</span>` : null}</p>
+    <blockquote class="whole" tabindex="0"><${Stored} text=${memory.text} /></blockquote>
+    ${memory.superseded_by ? html`<section><h2>${t('replacedBy')}</h2>${list([memory.superseded_by])}</section>` : null}
+    ${memory.doubted_by ? html`<section><h2>${t('doubtedBy')}</h2>${list([memory.doubted_by])}<a href="#/doubtful">${t('decide')}</a></section>` : null}
+    <${Changing} memory=${memory} again=${again} />
+    <section><h2>${t('about')}</h2><dl>${rows.map(([name, value]) => html`<div><dt>${t('about.' + name)}</dt><dd><${Stored} text=${value} most=${600} /></dd></div>`)}</dl>
+      <p>${memory.tags.map((/** @type {string} */ tag) => html`<a class="tag" href=${'#/memories?tag=' + encodeURIComponent(tag)}><${Stored} text=${tag} most=${60} /></a> `)}</p>${memory.state === 'retired' ? null : html`<${Fading} of=${memory.fading} />`}</section>
+    ${memory.derived_from.length ? html`<section><h2>${t('restsOn')}</h2>${list(memory.derived_from)}</section>` : null}
+    <section><h2>${t('links')}</h2>${ties.length ? html`<ul>${ties.map((l) => html`<li><span class="badge">${has('link.' + l.kind) ? t('link.' + l.kind) : l.kind}</span> <a href=${'#/memory/' + l.other}><${Stored} text=${others.get(l.other).text} most=${120} /></a></li>`)}</ul>` : html`<p class="empty">${t('noLinks')}</p>`}</section>
+    <section><h2>${t('history')}</h2><ol class="history">${changes.map((each, n) => html`<li key=${each.seq}><${Change} change=${each} number=${n} again=${again} previous=${each.kind === 'put' && !n && memory.version.parent ? others.get(memory.version.parent)?.text : undefined} text=${memory.text} /></li>`)}</ol></section>`;
+}
+
+/** @param {{change: any, number: number, again: () => void, previous?: string, text: string}} props */
+function Change({ change, number, again, previous, text }) {
+  const kind = change.kind === 'put' && number ? 'changed' : has('change.' + change.kind) ? change.kind : 'changed';
+  const before = change.before ?? {}, after = change.body ?? {};
+  const fields = Object.keys({ ...before, ...after }).filter((name) => change.before && JSON.stringify(before[name]) !== JSON.stringify(after[name]) && after[name] !== undefined);
+  const undo = async () => { await send(`memories/${change.target ?? location.hash.split('/')[2]}/undo`, { change: change.seq }); tell(t('undone')); again(); };
+  return html`<strong>${t('change.' + kind)}</strong> <time datetime=${change.at}>${when(change.at)}</time> <span>${t('by', change.actor || '–', change.source || '–')}</span>
+    ${change.body === null ? html`<p class="empty">${t('erased')}</p>` : null}
+    ${previous !== undefined ? html`<p><${Diff} before=${previous} after=${text} /></p>` : null}
+    ${fields.slice(0, 12).map((name) => html`<p><code>${name}</code> <${Diff} before=${shown(before[name])} after=${shown(after[name])} /></p>`)}
+    ${number && session.can('write') ? html`<${Act} does=${undo}>${t('undoThis')}<//>` : null}`;
+}
+
+/** @param {unknown} value */
+const shown = (value) => value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+
+/** @param {{before: string, after: string}} props */
+export const Diff = ({ before, after }) => html`<span class="diff">${difference(before, after).map(([how, part]) => how === '-' ? html`<del><${Stored} text=${part} /></del>` : how === '+' ? html`<ins><${Stored} text=${part} /></ins>` : html`<${Stored} text=${part} />`)}</span>`;
+
+/** @param {{memory: any, again: () => void}} props */
+function Changing({ memory, again }) {
+  const [open, set] = useState('');
+  if (!session.can('write')) return null;
+  const pinned = memory.importance >= 1, retired = memory.state === 'retired';
+  const done = (/** @type {any} */ answer, /** @type {string} */ said) => { tell(t(answer.status === 'unchanged' ? 'unchanged' : said), undoing(answer.undo)); again(); };
+  const close = () => set('');
+  return html`<div class="actions" role="group" aria-label=${t('changeIt')}>
+    <button type="button" onClick=${() => set('correct')}>${t('correct')}</button>
+    <button type="button" onClick=${() => set('tags')}>${t('retag')}</button>
+    <${Act} does=${async () => done(await send(`memories/${memory.id}/pin`, { pinned: !pinned }), pinned ? 'unpinned' : 'pinnedNow')}>${t(pinned ? 'unpin' : 'pin')}<//>
+    <${Act} does=${async () => done(await send(`memories/${memory.id}/retire`, { retired: !retired }), retired ? 'revived' : 'retiredNow')}>${t(retired ? 'revive' : 'retire')}<//>
+    <button type="button" class="danger" onClick=${() => set('forget')}>${t('forget')}</button></div>
+    ${open === 'correct' ? html`<${Correct} memory=${memory} close=${close} done=${done} />` : null}
+    ${open === 'tags' ? html`<${Tags} memory=${memory} close=${close} done=${done} />` : null}
+    ${open === 'forget' ? html`<${Forget} memory=${memory} close=${close} />` : null}`;
+}
+
+/** @param {{memory: any, close: () => void, done: (answer: any, said: string) => void}} props */
+function Correct({ memory, close, done }) {
+  const [text, set] = useState(memory.text);
+  const save = async () => {
+    const answer = await send(`memories/${memory.id}`, { text }, 'PATCH');
+    if (answer.status === 'refused') throw new Error(answer.warnings.join('; '));
+    close(); done(answer, 'corrected');
+    if (answer.id !== memory.id) location.hash = '#/memory/' + answer.id;
+  };
+  return html`<${Dialog} title=${t('correct')} close=${close}><p class="hint">${t('correctHint')}</p>
+    <${Field} label=${t('text')}><textarea rows="6" maxlength="20000" value=${text} onInput=${(/** @type {any} */ e) => set(e.target.value)}></textarea><//>
+    ${text !== memory.text ? html`<p class="preview"><${Diff} before=${memory.text} after=${text} /></p>` : null}
+    <div class="actions"><${Act} kind="main" does=${save} disabled=${!text.trim() || text === memory.text}>${t('save')}<//><button type="button" onClick=${close}>${t('cancel')}</button></div><//>`;
+}
+
+/** @param {{memory: any, close: () => void, done: (answer: any, said: string) => void}} props */
+function Tags({ memory, close, done }) {
+  const [text, set] = useState(memory.tags.join(', '));
+  const save = async () => {
+    const tags = [...new Set(text.split(',').map((/** @type {string} */ each) => each.trim()).filter(Boolean))];
+    const answer = await send(`memories/${memory.id}`, { tags }, 'PATCH');
+    close(); done(answer, 'retagged');
+  };
+  return html`<${Dialog} title=${t('retag')} close=${close}><${Field} label=${t('tagsHint')}><input value=${text} onInput=${(/** @type {any} */ e) => set(e.target.value)} /><//>
+    <div class="actions"><${Act} kind="main" does=${save}>${t('save')}<//><button type="button" onClick=${close}>${t('cancel')}</button></div><//>`;
+}
+
+/** @param {{memory: any, close: () => void}} props */
+function Forget({ memory, close }) {
+  const preview = useLoad(() => send('forget', { ids: [memory.id] }), []);
+  const [never, set] = useState(true);
+  const go = async () => {
+    await send('forget', { ids: [memory.id], confirm: true, never_again: never });
+    close(); tell(t('forgotten')); location.hash = '#/memories';
+  };
+  return html`<${Dialog} title=${t('forgetTitle')} close=${close}><p>${t('forgetHint')}</p>
+    <${Loaded} of=${preview}>${(/** @type {any} */ p) => html`<h3>${t('goes', p.removed.length)}</h3><ul>${p.removed.map((/** @type {any} */ m) => html`<li><${Stored} text=${m.text} most=${200} /></li>`)}</ul>
+      ${p.derived.length ? html`<h3>${t('goesToo', p.derived.length)}</h3><ul>${p.derived.map((/** @type {any} */ m) => html`<li><${Stored} text=${m.text} most=${200} /></li>`)}</ul>` : null}
+      ${p.note ? html`<p class="hint">${p.note}</p>` : null}
+      <label><input type="checkbox" checked=${never} onChange=${(/** @type {any} */ e) => set(e.target.checked)} /> ${t('neverAgain')}</label>
+      <div class="actions"><${Act} kind="danger" does=${go}>${t('forgetNow')}<//><button type="button" onClick=${close}>${t('cancel')}</button></div>`}<//><//>`;
+}

@@ -1,0 +1,35 @@
+// People, places and things: who is named how often, and what is known about one.
+import { get, send } from '../api.js';
+import { Card } from '../memorycard.js';
+import { Field, Loaded, html, useChanges, useLoad, useState } from '../ui.js';
+import { Stored, when } from '../text.js';
+import { t } from '../words.js';
+
+/** @param {{id: string}} props */
+export default function People({ id }) {
+  return id ? html`<${One} name=${id} />` : html`<${Everybody} />`;
+}
+
+function Everybody() {
+  const names = useLoad((signal) => get('entities', { limit: 200 }, signal), []);
+  const [part, set] = useState('');
+  useChanges(() => names.again());
+  return html`<${Loaded} of=${names} none=${(/** @type {import('../answers.js').Answer<'entities'>} */ n) => !n.names.length} empty=${t('nobody')}>${(/** @type {import('../answers.js').Answer<'entities'>} */ n) => html`
+    <${Field} label=${t('narrow')}><input type="search" value=${part} onInput=${(/** @type {any} */ e) => set(e.target.value)} /><//>
+    <ul class="names">${n.names.filter((each) => each.name.toLowerCase().includes(part.toLowerCase())).map((each) => html`<li key=${each.name}>
+      <a href=${'#/people/' + encodeURIComponent(each.name)}><${Stored} text=${each.name} most=${80} /></a> <span>${t('memoriesCount', each.memories)}</span> <span class="hint">${when(each.first, true)} – ${when(each.last, true)}</span></li>`)}</ul>`}<//>`;
+}
+
+/** @param {{name: string}} props */
+function One({ name }) {
+  const known = useLoad(async (signal) => ({
+    facts: (await send('recall', { query: name.slice(0, 500), entity: name, k: 8, kinds: ['fact', 'preference', 'event', 'relationship', 'procedure', 'summary', 'concept'], rehearse: false })).memories,
+    all: (await get('memories', { entity: name, limit: 100 }, signal)),
+  }), [name]);
+  useChanges(() => known.again());
+  return html`<p><a href="#/people">${t('everybody')}</a></p><h2><${Stored} text=${name} most=${120} /></h2>
+    <${Loaded} of=${known} none=${(/** @type {any} */ k) => !k.all.memories.length} empty=${t('noneFits')}>${(/** @type {any} */ k) => html`
+      ${k.facts.length ? html`<section><h3>${t('facts')}</h3>${k.facts.map((/** @type {any} */ m) => html`<${Card} key=${m.id} of=${m} />`)}</section>` : null}
+      <section><h3>${t('namedIn', k.all.memories.length + (k.all.next ? '+' : ''))}</h3>${k.all.memories.map((/** @type {any} */ m) => html`<${Card} key=${m.id} of=${m} />`)}
+      ${k.all.next ? html`<a href=${'#/memories?entity=' + encodeURIComponent(name)}>${t('allOf')}</a>` : null}</section>`}<//>`;
+}

@@ -1,0 +1,76 @@
+// What is remembered as a graph: each node is a link, laid out in slices so that the page never stands still.
+import { get } from '../api.js';
+import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation } from '../vendor/d3-force.js';
+import { Loaded, html, useChanges, useEffect, useLoad, useMemo, useState } from '../ui.js';
+import { clipped, plain } from '../text.js';
+import { t } from '../words.js';
+
+const NAMED = 60, TIES = 1500, WIDTH = 900, HEIGHT = 600, TICKS = 220, SLICE = 8;
+const TYPES = ['topic', 'summary', 'episode', 'entity'];
+/** The outline of each type around (0, 0): told apart by form. @type {Record<string, string>} */
+const FORMS = { topic: 'M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0', summary: 'M-1,-1H1V1H-1Z', episode: 'M0,-1.3L1.3,0L0,1.3L-1.3,0Z', entity: 'M0,-1.2L1.2,1L-1.2,1Z' };
+
+/** @typedef {import('../answers.js').Answer<'graph'>} Whole */
+
+export default function Topics() {
+  const graph = useLoad((signal) => get('graph', {}, signal), []);
+  const [hidden, hide] = useState(/** @type {string[]} */ ([]));
+  useChanges(() => graph.again());
+  const turn = (/** @type {string} */ type) => hide((old) => old.includes(type) ? old.filter((each) => each !== type) : [...old, type]);
+  return html`<${Loaded} of=${graph} none=${(/** @type {Whole} */ g) => !g.nodes.length} empty=${t('noTopics')}>${(/** @type {Whole} */ g) => {
+    const nodes = g.nodes.filter((n) => !hidden.includes(n.type)), shown = new Set(nodes.map((n) => n.key));
+    const part = { ...g, nodes, ties: g.ties.filter((each) => shown.has(each.a) && shown.has(each.b)) };
+    return html`<p class="hint">${t('topicsHint')}</p><fieldset class="legend"><legend>${t('shown')}</legend>${TYPES.map((type) => html`<label><input type="checkbox" checked=${!hidden.includes(type)} onChange=${() => turn(type)} />
+      <svg class="graph ${type}" viewBox="-2 -2 4 4" aria-hidden="true"><path class=${type} d=${FORMS[type]} /></svg> ${t('nodes.' + type)} (${g.nodes.filter((n) => n.type === type).length})</label>`)}</fieldset>
+    ${nodes.length ? html`<${Graph} graph=${part} /><${Table} graph=${part} />` : html`<p class="empty">${t('noneFits')}</p>`}`;
+  }}<//>`;
+}
+
+/** @param {string} label */
+export const short = (label) => clipped(plain(label).split(/\s+/).slice(0, 5).join(' '), 28);
+
+/** Where a node leads. @param {Whole['nodes'][number]} node */
+const address = ({ key, type, label }) => type === 'topic' ? '#/memories?topic=' + encodeURIComponent(label) : type === 'entity' ? '#/people/' + encodeURIComponent(label) : '#/memory/' + key;
+
+/** @param {Whole['nodes'][number]} node */
+const named = ({ type, label, size }) => type === 'topic' ? t('topicLabel', short(label), size) : t('node.' + type, short(label), size);
+
+/** @param {{graph: Whole}} props */
+function Graph({ graph }) {
+  const [, draw] = useState(0);
+  const key = graph.nodes.map((n) => n.key).join('\n');
+  const { nodes, ties, moving } = useMemo(() => {
+    const nodes = graph.nodes.map((n, i) => ({ ...n, r: (n.type === 'episode' ? 4 : 5) + 3 * Math.sqrt(n.type === 'topic' || n.type === 'entity' ? n.size : 0), x: WIDTH / 2 + 12 * Math.sqrt(i) * Math.cos(i * 2.4), y: HEIGHT / 2 + 12 * Math.sqrt(i) * Math.sin(i * 2.4) }));
+    const by = new Map(nodes.map((n) => [n.key, n]));
+    const ties = graph.ties.slice(0, TIES).map((each) => ({ ...each, source: /** @type {any} */ (by.get(each.a)), target: /** @type {any} */ (by.get(each.b)) }));
+    const moving = forceSimulation(nodes).stop().force('links', forceLink(ties).distance(70).strength(0.15)).force('apart', forceManyBody().strength(-70)).force('centre', forceCenter(WIDTH / 2, HEIGHT / 2)).force('collide', forceCollide((n) => n.r + 4));
+    return { nodes, ties, moving };
+  }, [key]);
+  useEffect(() => {
+    let left = TICKS, frame = 0;
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const slice = () => {
+      const until = performance.now() + SLICE;
+      while (left > 0 && performance.now() < until) { moving.tick(); left--; }
+      if (!still || left <= 0) draw((n) => n + 1);
+      if (left > 0) frame = requestAnimationFrame(slice);
+    };
+    slice();
+    return () => cancelAnimationFrame(frame);
+  }, [moving]);
+  const xs = nodes.map((n) => n.x), ys = nodes.map((n) => n.y);
+  const box = [Math.min(...xs) - 60, Math.min(...ys) - 40, Math.max(200, Math.max(...xs) - Math.min(...xs) + 120), Math.max(150, Math.max(...ys) - Math.min(...ys) + 80)];
+  return html`<svg class="graph" viewBox=${box.map(Math.round).join(' ')} role="group" aria-label=${t('graphLabel')}>
+    <g class="edges" aria-hidden="true">${ties.map((each) => html`<line x1=${each.source.x} y1=${each.source.y} x2=${each.target.x} y2=${each.target.y} class=${each.relation} />`)}</g>
+    ${nodes.map((n, i) => html`<a key=${n.key} href=${address(n)} aria-label=${named(n)}>
+      <title>${plain(clipped(n.label, 200))}</title><path class=${n.type} d=${FORMS[n.type]} transform=${`translate(${n.x} ${n.y}) scale(${n.r})`} />${i < NAMED ? html`<text x=${n.x} y=${n.y + n.r + 12} text-anchor="middle" aria-hidden="true">${short(n.label)}</text>` : null}</a>`)}</svg>`;
+}
+
+/** The same as a table, for whoever cannot use the picture. @param {{graph: Whole}} props */
+function Table({ graph }) {
+  const by = new Map(graph.nodes.map((n) => [n.key, n])), tied = new Map(graph.nodes.map((n) => [n.key, /** @type {string[]} */ ([])]));
+  for (const { a, b } of graph.ties) { tied.get(a)?.push(b); tied.get(b)?.push(a); }
+  return html`<details><summary>${t('asTable')}</summary><table><thead><tr><th scope="col">${t('what')}</th><th scope="col">${t('label')}</th><th scope="col">${t('tiedTo')}</th></tr></thead><tbody>
+    ${graph.nodes.map((n) => html`<tr><td>${t('nodes.' + n.type)}</td><th scope="row"><a href=${address(n)}>${short(n.label)}</a></th>
+    <td>${(tied.get(n.key) ?? []).slice(0, 4).map((each) => short(by.get(each)?.label ?? '')).join(', ')}</td></tr>`)}</tbody></table></details>`;
+}

@@ -1,0 +1,1 @@
+"""The proxy before the API of a model."""

@@ -1,0 +1,316 @@
+"""Clients of one engine that is killed, and clients that come and go; prints what was lost or left.
+
+    python tests/campaigns/engine.py kill --kills 100 --clients 4
+    python tests/campaigns/engine.py soak --minutes 60
+    python tests/campaigns/engine.py neighbour --seconds 60
+
+`kill`: each client remembers one text after the other over stdio and repeats a call that is
+answered `busy`, while the engine is killed with SIGKILL at random instants. At the end everything
+that was acknowledged must be there, every call must have been answered, and one engine must live.
+It makes fewer kills when `--minutes` are over.
+
+`soak`: clients start, make some calls, and end, in every way; at the end no process of theirs and
+no socket is left, and the engine's own memory has not grown.
+
+`neighbour`: the p99 of one client's recalls alone, then beside a client that writes without end and
+one that sends calls and never reads an answer. The ratio means something, the times do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import queue
+import random
+import signal
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+import engines  # noqa: E402
+from talking import Talk  # noqa: E402
+
+BUSY = "busy: "
+PATIENCE = 120.0
+"""Seconds after which a call counts as unanswered."""
+
+
+def environment(folder: Path, agent: str = "me") -> dict[str, str]:
+    return {
+        **os.environ,
+        "ANAMNESIS_DATA_DIR": str(folder),
+        "ANAMNESIS_OFFLINE": "1",
+        "ANAMNESIS_SHARED": "on",
+        "ANAMNESIS_AGENT": agent,
+    }
+
+
+def start(folder: Path, agent: str = "me") -> Talk:
+    one = Talk([sys.executable, "-m", "server"], environment(folder, agent))
+    one.hello()
+    return one
+
+
+def ended(one: Talk) -> None:
+    """End a client as most do: its stdin is closed."""
+    assert one.process.stdin
+    with contextlib.suppress(OSError):
+        one.process.stdin.close()
+    one.process.wait(60)
+    one.finish()
+
+
+def call(one: Talk, tool: str, **arguments: Any) -> dict[str, Any] | None:
+    """The answer of a tool; None when there is none within PATIENCE."""
+    params = {"name": tool, "arguments": arguments}
+    one.send({"jsonrpc": "2.0", "id": "call", "method": "tools/call", "params": params})
+    try:
+        answer = json.loads(one.lines.get(timeout=PATIENCE))
+    except queue.Empty:
+        return None
+    return dict(answer["result"])
+
+
+class Writer(threading.Thread):
+    """A client that remembers until it is told to stop."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        super().__init__(daemon=True)
+        self.client = start(folder)
+        self.label = name
+        self.stopping = threading.Event()
+        self.acknowledged: dict[str, str] = {}
+        self.calls = self.busy = self.unanswered = 0
+        self.wrong: list[str] = []
+
+    def run(self) -> None:
+        number = 0
+        while not self.stopping.is_set():
+            text = (
+                f"{self.label} keeps token {number} of the {self.label} series in drawer {number}"
+            )
+            self.calls += 1
+            answer = call(self.client, "remember", text=text, session=self.label)
+            if answer is None:
+                self.unanswered += 1
+                return
+            if not answer["isError"]:
+                self.acknowledged[answer["structuredContent"]["id"]] = text
+                number += 1
+            elif answer["content"][0]["text"].startswith(BUSY):
+                self.busy += 1
+            else:
+                self.wrong.append(answer["content"][0]["text"])
+
+
+def kill(folder: Path, kills: int, clients: int, seconds: float, seed: int) -> dict[str, Any]:
+    draw = random.Random(seed)
+    writers = [Writer(folder, f"writer{number}") for number in range(clients)]
+    for writer in writers:
+        writer.start()
+    done = most = 0
+    begun = time.monotonic()
+    while not all(writer.acknowledged or writer.unanswered for writer in writers):
+        time.sleep(0.01)
+    pace = max(8.0, 2 * (time.monotonic() - begun))  # a busy machine takes long for a start
+    while done < kills and time.monotonic() - begun < seconds:
+        aim = sum(len(writer.acknowledged) for writer in writers) + draw.randrange(20)
+        end = time.monotonic() + draw.uniform(0.0, pace)  # as they start or work
+        while time.monotonic() < end and sum(len(w.acknowledged) for w in writers) < aim:
+            time.sleep(0.01)
+        living = engines.alive(folder)
+        most = max(most, len(living))
+        if living:
+            with contextlib.suppress(ProcessLookupError):  # it is gone: not a kill
+                os.kill(living[0], signal.SIGKILL)
+                done += 1
+    for writer in writers:
+        writer.stopping.set()
+    for writer in writers:
+        writer.join(PATIENCE)
+    lost = 0
+    reader = start(folder)
+    for writer in writers:
+        for id, text in writer.acknowledged.items():
+            found = call(reader, "recall", query=id)
+            while found is not None and found["isError"] and "busy: " in str(found["content"]):
+                found = call(reader, "recall", query=id)
+            texts = [] if found is None or found["isError"] else [
+                memory["text"] for memory in found["structuredContent"]["memories"]
+            ]  # fmt: skip
+            lost += text not in texts
+    living = len(engines.alive(folder))
+    for one in (reader, *(writer.client for writer in writers)):
+        ended(one)
+    engines.end(folder)
+    return {
+        "kills": done,
+        "seconds between kills, at most": round(pace, 1),
+        "acknowledged": sum(len(writer.acknowledged) for writer in writers),
+        "lost": lost,
+        "calls": sum(writer.calls for writer in writers),
+        "answered busy": sum(writer.busy for writer in writers),
+        "unanswered": sum(writer.unanswered for writer in writers),
+        "other errors": [text for writer in writers for text in writer.wrong],
+        "engines at most": most,
+        "engines at the end": living,
+    }
+
+
+def private(process: int) -> float:
+    """MiB that a process has to itself, without clean pages of files."""
+    rows = Path(f"/proc/{process}/smaps_rollup").read_text("ascii").splitlines()
+    return sum(int(r.split()[1]) for r in rows if r.startswith(("Private_Dirty:", "Swap:"))) / 1024
+
+
+def soak(folder: Path, seconds: float, seed: int) -> dict[str, Any]:
+    """Two clients at a time, each for some calls; every fifth is killed, its engine is not."""
+    draw = random.Random(seed)
+    stay = start(folder)
+    for number in range(50):  # what is remembered is bounded, so that memories are no growth
+        call(stay, "remember", text=f"the heron number {number} stands at weir {number}")
+    (engine,) = engines.alive(folder)
+    sizes: list[float] = []
+    came = 0
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        for one in [start(folder, f"agent{draw.randrange(3)}") for _ in range(2)]:
+            came += 1
+            one.ask("s", "resources/subscribe", {"uri": "memory://recent"})
+            for _ in range(draw.randrange(1, 8)):
+                call(one, "recall", query=f"where is heron number {draw.randrange(50)}")
+            if draw.random() < 0.2:
+                one.process.kill()
+                one.finish()
+            else:
+                ended(one)
+        sizes.append(private(engine))
+    assert engines.alive(folder) == [engine]
+    open_files = len(list(Path(f"/proc/{engine}/fd").iterdir()))
+    ended(stay)
+    engines.end(folder)
+    tenth = max(1, len(sizes) // 10)
+    return {
+        "clients": came,
+        "private MiB, second tenth": round(statistics.median(sizes[tenth : 2 * tenth + 1]), 1),
+        "private MiB, last tenth": round(statistics.median(sizes[-tenth:]), 1),
+        "descriptors at the end": open_files,
+        "processes left": len(engines.alive(folder)),
+        "sockets left": len(list(folder.glob("engine-*"))),
+    }
+
+
+@contextlib.contextmanager
+def noise(folder: Path) -> Iterator[None]:
+    """A client that writes without end, and one that never reads what it is answered."""
+    stopping = threading.Event()
+    writing, deaf = start(folder, "writer"), start(folder, "deaf")
+    pause = threading.Semaphore(64)
+
+    def write() -> None:
+        number = 0
+        while not stopping.is_set():
+            if not pause.acquire(timeout=0.1):
+                continue
+            number += 1
+            arguments = {"text": f"line {number} of a text that has no end, page {number % 97}"}
+            params = {"name": "remember", "arguments": arguments}
+            writing.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+
+    def drain() -> None:
+        while not stopping.is_set():
+            with contextlib.suppress(queue.Empty):
+                writing.lines.get(timeout=0.1)
+                pause.release()
+
+    def shout() -> None:
+        os.kill(deaf.process.pid, signal.SIGSTOP)  # its answers pile up in the pipes
+        assert deaf.process.stdin
+        os.set_blocking(deaf.process.stdin.fileno(), False)
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode() + b"\n"
+        while not stopping.is_set():
+            with contextlib.suppress(OSError):
+                os.write(deaf.process.stdin.fileno(), line)
+            stopping.wait(0.01)
+
+    threads = [threading.Thread(target=each) for each in (write, drain, shout)]
+    for each in threads:
+        each.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        for each in threads:
+            each.join()
+        for one in (writing, deaf):
+            one.process.kill()
+            one.finish()
+
+
+def latencies(one: Talk, seconds: float, draw: random.Random) -> list[float]:
+    found = []
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        begun = time.perf_counter()
+        answer = call(one, "recall", query=f"where does heron number {draw.randrange(200)} stand?")
+        assert answer is not None
+        assert not answer["isError"], answer
+        found.append(time.perf_counter() - begun)
+        time.sleep(0.01)
+    return found
+
+
+def neighbour(folder: Path, seconds: float, seed: int) -> dict[str, Any]:
+    draw = random.Random(seed)
+    one = start(folder, "quiet")
+    for number in range(200):
+        call(one, "remember", text=f"the heron number {number} stands at weir {number}")
+    latencies(one, 5.0, draw)
+    alone, beside = [], []
+    for _ in range(3):  # alternating, so that a busy machine slows both alike
+        alone += latencies(one, seconds / 6, draw)
+        with noise(folder):
+            beside += latencies(one, seconds / 6, draw)
+    ended(one)
+    engines.end(folder)
+    p99 = [statistics.quantiles(each, n=100)[98] * 1000 for each in (alone, beside)]
+    return {
+        "recalls": [len(alone), len(beside)],
+        "p99 alone, ms": round(p99[0], 1),
+        "p99 beside, ms": round(p99[1], 1),
+        "ratio": round(p99[1] / p99[0], 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("kill", "soak", "neighbour"))
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--clients", type=int, default=4)
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / "data"
+        if args.what == "kill":
+            report = kill(folder, args.kills, args.clients, args.minutes * 60, args.seed)
+        elif args.what == "soak":
+            report = soak(folder, args.minutes * 60, args.seed)
+        else:
+            report = neighbour(folder, args.seconds, args.seed)
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""The engine killed under its clients; the long version is tests/campaigns/engine.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CAMPAIGN = Path(__file__).parents[1] / "campaigns" / "engine.py"
+LONG = os.environ.get("LONG") == "1"
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="counts in /proc"),
+]
+
+
+def report(*words: str) -> dict[str, object]:
+    done = subprocess.run(
+        [sys.executable, str(CAMPAIGN), *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(json.loads(done.stdout[done.stdout.index("{") :]))
+
+
+@pytest.mark.timeout(3600)
+def test_nothing_acknowledged_is_lost_and_no_call_is_unanswered() -> None:
+    found = report("kill", "--kills", "100" if LONG else "4", "--clients", "4" if LONG else "2")
+    assert found["acknowledged"]
+    assert (found["lost"], found["unanswered"], found["other errors"]) == (0, 0, [])
+    assert found["engines at the end"] == 1
+
+
+@pytest.mark.timeout(7200)
+def test_clients_that_come_and_go_leave_nothing() -> None:
+    found = report("soak", "--minutes", "60" if LONG else "0.2")
+    assert found["clients"]
+    assert (found["processes left"], found["sockets left"]) == (0, 0)

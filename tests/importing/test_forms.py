@@ -1,0 +1,259 @@
+"""Each form that can be imported: what arrives of a file made by hand, and what is left out."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Clock
+
+from memory_core.errors import InvalidInput
+from memory_core.importing.request import ImportReport, ImportRequest
+from memory_core.memory import Memory
+from memory_core.records import Identity, MemoryRecord
+
+ME = Identity("me")
+DATA = Path(__file__).parent.parent / "interchange" / "data"
+FILE_TIME = 1_777_593_600.0
+"""2026-05-01T00:00:00Z, the time of every file."""
+
+EXPECTED = json.loads((DATA / "expected.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(autouse=True)
+def in_2026(clock: Clock) -> None:
+    clock.now = FILE_TIME + 1_000_000
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Callable[[str], Path]:
+    """Copies a file or folder of DATA, so that its time is known."""
+
+    def copied(name: str) -> Path:
+        target = tmp_path / "given" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if (DATA / name).is_dir():
+            shutil.copytree(DATA / name, target)
+        else:
+            shutil.copyfile(DATA / name, target)
+        for path in (target, *target.rglob("*")):
+            os.utime(path, (FILE_TIME, FILE_TIME))
+        return target
+
+    return copied
+
+
+def database(path: Path, *statements: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with sqlite3.connect(path) as db:
+        for statement in statements:
+            db.execute(statement)
+    db.close()
+    os.utime(path, (FILE_TIME, FILE_TIME))
+    return path
+
+
+def stored(memory: Memory) -> list[MemoryRecord]:
+    found = memory.listing(ME, limit=1000)
+    return sorted(
+        found, key=lambda each: (each.occurred_at, each.session, each.position, each.text)
+    )
+
+
+def shown(memory: MemoryRecord, root: Path) -> dict[str, Any]:
+    """The fields that a source gives, with the folder of the test cut out."""
+    given = {
+        "text": memory.text,
+        "when": datetime.fromtimestamp(memory.occurred_at, UTC).isoformat(),
+        "kind": memory.kind,
+        "role": memory.role,
+        "speaker": memory.speaker,
+        "session": memory.session,
+        "tags": list(memory.tags),
+        "source": memory.source.replace(str(root), "ROOT"),
+        "trust": memory.trust,
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def told(report: ImportReport) -> dict[str, Any]:
+    return {
+        "forms": sorted(report.forms),
+        "counts": dict(report.counts),
+        "left_out": dict(sorted(report.left_out.items())),
+        "dated": dict(sorted(report.dated.items())),
+        "problems": report.problems,
+        "unknown": report.unknown,
+    }
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_form_arrives_with_its_dates_roles_and_conversations(
+    memory: Memory, place: Callable[[str], Path], name: str
+) -> None:
+    columns = {"text": "Body", "when": "Day", "speaker": "Author", "tags": "Labels"}
+    path = place(name)
+    request = ImportRequest(str(path), columns=columns if name.endswith(".csv") else {})
+    report = memory.import_files(ME, request)
+    assert told(report) == EXPECTED[name]["report"]
+    root = path if path.is_dir() else path.parent
+    assert [shown(each, root) for each in stored(memory)] == EXPECTED[name]["memories"]
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_second_import_adds_nothing(
+    memory: Memory, place: Callable[[str], Path], name: str
+) -> None:
+    columns = {"text": "Body", "when": "Day", "speaker": "Author", "tags": "Labels"}
+    request = ImportRequest(str(place(name)), columns=columns if name.endswith(".csv") else {})
+    first, before = memory.import_files(ME, request), stored(memory)
+    again = memory.import_files(ME, request)
+    assert dict(again.counts) == {"reinforced": first.counts["stored"]}
+    assert again.run == ""
+    assert stored(memory) == before
+
+
+@pytest.mark.parametrize("name", sorted(EXPECTED))
+def test_a_preview_says_what_would_come_and_stores_nothing(
+    memory: Memory, place: Callable[[str], Path], name: str
+) -> None:
+    columns = {"text": "Body", "when": "Day", "speaker": "Author", "tags": "Labels"}
+    request = ImportRequest(
+        str(place(name)), columns=columns if name.endswith(".csv") else {}, dry_run=True
+    )
+    report = memory.import_files(ME, request)
+    assert report.counts["new"] == EXPECTED[name]["report"]["counts"]["stored"]
+    assert (report.status, report.run, stored(memory)) == ("preview", "", [])
+
+
+# Databases
+
+
+def test_mem0_history_arrives_as_a_chain_of_replacements(memory: Memory, tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "history.db",
+        "CREATE TABLE history(id TEXT, memory_id TEXT, old_memory TEXT, new_memory TEXT,"
+        " event TEXT, created_at TEXT, updated_at TEXT, is_deleted INTEGER)",
+        "INSERT INTO history VALUES('1','a',NULL,'Lives in Oslo','ADD',"
+        "'2024-01-01T00:00:00+00:00',NULL,0)",
+        "INSERT INTO history VALUES('2','b',NULL,'Owns a boat','ADD',"
+        "'2024-01-02T00:00:00+00:00',NULL,0)",
+        "INSERT INTO history VALUES('3','a','Lives in Oslo','Lives in Bergen',"
+        "'UPDATE',"
+        "'2024-01-01T00:00:00+00:00','2024-06-01T00:00:00+00:00',0)",
+        "INSERT INTO history VALUES('4','b','Owns a boat',NULL,'DELETE',"
+        "'2024-01-02T00:00:00+00:00',"
+        "'2024-07-01T00:00:00+00:00',1)",
+    )
+    request = ImportRequest(str(path))
+    report = memory.import_files(ME, request)
+    assert dict(report.counts) == {"stored": 1, "replaced": 1}
+    assert dict(report.left_out) == {"deleted": 2}
+    (now,) = stored(memory)
+    assert now.text == "Lives in Bergen"
+    (old,) = [each for each in memory.export(ME) if each["text"] == "Lives in Oslo"]
+    assert (old["superseded_by"], old["valid_until"]) == (now.id, "2024-06-01T00:00:00.000000Z")
+    assert dict(memory.import_files(ME, request).counts) == {"reinforced": 2}
+
+
+def test_mcp_memory_service_database(memory: Memory, tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "sqlite_vec.db",
+        "CREATE TABLE memories(id INTEGER PRIMARY KEY, content_hash TEXT, content TEXT, tags TEXT,"
+        " memory_type TEXT, metadata TEXT, created_at REAL, deleted_at REAL)",
+        "INSERT INTO memories VALUES(1,'h1','The boiler is serviced in May.',"
+        "'home,heating','note',"
+        "'{}',1709280000.0,NULL)",
+        "INSERT INTO memories VALUES(2,'h2','A deleted line about the boiler.','','note','{}',"
+        "1.7e9,1.71e9)",
+    )
+    report = memory.import_files(ME, ImportRequest(str(path)))
+    (found,) = stored(memory)
+    assert (found.text, found.tags) == ("The boiler is serviced in May.", ("home", "heating"))
+    assert (found.occurred_at, dict(report.left_out)) == (1_709_280_000.0, {"deleted": 1})
+
+
+def test_cursor_is_copied_and_read_in_the_order_of_its_headers(
+    memory: Memory, tmp_path: Path
+) -> None:
+    talk = {
+        "createdAt": 1_709_280_000_000,
+        "name": "Ports",
+        "fullConversationHeadersOnly": [
+            {"bubbleId": "b2", "type": 1},
+            {"bubbleId": "b1", "type": 2},
+            {"bubbleId": "b3", "type": 2},
+        ],
+    }
+    path = database(
+        tmp_path / "cursor" / "state.vscdb",
+        "CREATE TABLE cursorDiskKV(key TEXT UNIQUE, value BLOB)",
+        f"INSERT INTO cursorDiskKV VALUES('composerData:c1', '{json.dumps(talk)}')",
+        """INSERT INTO cursorDiskKV VALUES('bubbleId:c1:b1',
+        '{"type": 2, "text": "I moved the proxy to port 8443 in the compose file."}')""",
+        """INSERT INTO cursorDiskKV VALUES('bubbleId:c1:b2',
+        '{"type": 1, "text": "The proxy must leave port 443 to the other service."}')""",
+        'INSERT INTO cursorDiskKV VALUES(\'bubbleId:c1:b3\', \'{"type": 2, "text": ""}\')',
+    )
+    before = (path.read_bytes(), sorted(path.parent.iterdir()))
+    report = memory.import_files(ME, ImportRequest(str(path)))
+    found = sorted(stored(memory), key=lambda each: each.position)
+    assert [(each.role, each.text[:9]) for each in found] == [
+        ("user", "The proxy"),
+        ("assistant", "I moved t"),
+    ]
+    assert {each.occurred_at for each in found} == {1_709_280_000.0}
+    assert {each.session for each in found} == {"cursor:c1"}
+    assert dict(report.dated) == {"conversation": 2}
+    assert before == (path.read_bytes(), sorted(path.parent.iterdir()))
+
+
+def test_mempalace_drawers_keep_wing_and_room(memory: Memory, tmp_path: Path) -> None:
+    path = database(
+        tmp_path / "chroma.sqlite3",
+        "CREATE TABLE embeddings(id INTEGER PRIMARY KEY, embedding_id TEXT)",
+        "CREATE TABLE embedding_metadata(id INTEGER, key TEXT, string_value TEXT,"
+        " int_value INTEGER, float_value REAL)",
+        "INSERT INTO embeddings VALUES(1, 'd1'), (2, 'd2')",
+        "INSERT INTO embedding_metadata VALUES"
+        "(1, 'chroma:document', 'The tide table hangs in the hall.', NULL, NULL),"
+        "(1, 'wing', 'house', NULL, NULL), (1, 'room', 'hall', NULL, NULL),"
+        "(1, 'source_file', 'notes/hall.md', NULL, NULL), (2, 'wing', 'house', NULL, NULL)",
+    )
+    report = memory.import_files(ME, ImportRequest(str(path)))
+    (found,) = stored(memory)
+    assert (found.text, found.tags) == ("The tide table hangs in the hall.", ("house", "hall"))
+    assert found.source == "notes/hall.md"
+    assert report.problems == ["chroma.sqlite3 drawer d2: it has no text"]
+
+
+def test_our_own_export_comes_back_with_its_links_and_times(
+    memory: Memory, open_memory: Callable[..., Memory], place: Callable[[str], Path], tmp_path: Path
+) -> None:
+    memory.import_files(ME, ImportRequest(str(place("vault"))))
+    lines = [json.dumps(each) for each in memory.export(ME)]
+    file = tmp_path / "ours.jsonl"
+    file.write_text("\n".join(lines))
+    other = open_memory("other")
+    report = other.import_files(ME, ImportRequest(str(file)))
+    assert dict(report.counts) == {"stored": 9}
+    assert [json.dumps(each) for each in other.export(ME)] == lines
+
+
+def test_a_form_that_is_named_is_read_whatever_the_file_is_called(
+    memory: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("- The key hangs behind the blue door.\n")
+    with pytest.raises(InvalidInput, match="known form"):
+        memory.import_files(ME, ImportRequest(str(file)))
+    assert memory.import_files(ME, ImportRequest(str(file), form="markdown")).counts["stored"] == 1
+    with pytest.raises(InvalidInput, match="mem0"):
+        memory.import_files(ME, ImportRequest(str(file), form="nosuch"))

@@ -1,0 +1,127 @@
+"""Of two statements that answer a question of how something is, the newer one comes first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_core.config import Settings
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
+
+ME = Identity("me")
+DAY = 86_400.0
+THEN = 1_717_200_000.0
+OTHERS = (
+    "My sister plays the cello.",
+    "Yesterday I cleaned the gutters.",
+    "The tomatoes need water twice a week.",
+    "We use pnpm in the web repository.",
+)
+
+
+@pytest.fixture
+def memory(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+    with Memory(
+        Settings(data_dir=tmp_path), embedder=minilm, clock=lambda: THEN + 60 * DAY
+    ) as memory:
+        assert memory.wait_ready(60)
+        for text in OTHERS:
+            memory.remember(ME, RememberRequest(text, when=THEN - 30 * DAY))
+        yield memory
+
+
+def first(memory: Memory, older: str, newer: str, question: str) -> str:
+    """The text that comes first after *older* and, 20 days later, *newer* were said."""
+    memory.remember(ME, RememberRequest(older, when=THEN))
+    memory.remember(ME, RememberRequest(newer, when=THEN + 20 * DAY))
+    found = memory.recall(ME, RecallRequest(question, k=5, context=0))
+    assert not any(hit.doubted_by or hit.memory.superseded_by for hit in found.hits)
+    return [*found.hits, *found.partial][0].memory.text
+
+
+STATUS = (
+    "The barn conversion is waiting for planning permission.",
+    "The council waved the barn conversion through, builders are on site.",
+)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "question"),
+    [
+        (*STATUS, "What is the status of the barn conversion?"),
+        (
+            "Unsere Vereinskasse führen wir in Excel.",
+            "Excel war zu fehleranfällig, die Vereinskasse läuft über easyVerein.",
+            "Womit führen wir die Vereinskasse?",
+        ),
+        (
+            "we've got an old John Deere 6110 for the haymaking",
+            "the John Deere went to a dealer in Hereford, for haymaking there's a Fendt in it",
+            "Which tractor do we have?",
+        ),
+    ],
+)
+def test_the_newer_statement_comes_first_and_nothing_is_marked(
+    memory: Memory, older: str, newer: str, question: str
+) -> None:
+    assert first(memory, older, newer, question) == newer
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "question"),
+    [
+        (*STATUS, "What was the barn conversion waiting for?"),
+        (
+            "Milking starts at 5:15.",
+            "The vet comes tomorrow, so tomorrow milking starts at 4:30.",
+            "When does milking start?",
+        ),
+        (
+            "Desk 24 belongs to Steffi.",
+            "Desk 25 belongs to Tilo.",
+            "Whom does desk 24 belong to?",
+        ),
+        (
+            "Wen is doing an internship at the zoo.",
+            "Wen's sister is doing an internship at the aquarium.",
+            "Where is Wen doing an internship?",
+        ),
+        (
+            "The upper bolt of the wing is loose.",
+            "The lower bolt of the wing is tight.",
+            "How is the upper bolt of the wing?",
+        ),
+        (
+            "The sensor firmware is written in C and talks over LoRaWAN.",
+            "We threw out LoRaWAN, the sensor firmware talks over NB-IoT.",
+            "Which language is the sensor firmware written in?",
+        ),
+    ],
+    ids=[
+        "asked for the past",
+        "for a while",
+        "another number",
+        "another person",
+        "another part",
+        "the rest",
+    ],
+)
+def test_the_older_statement_stays_first(
+    memory: Memory, older: str, newer: str, question: str
+) -> None:
+    assert first(memory, older, newer, question) == older
+
+
+def test_a_statement_of_somebody_else_does_not_come_before(memory: Memory) -> None:
+    memory.remember(ME, RememberRequest(STATUS[0], when=THEN, speaker="Ada"))
+    memory.remember(ME, RememberRequest(STATUS[1], when=THEN + 20 * DAY, speaker="Ben"))
+    found = memory.recall(
+        ME, RecallRequest("What is the status of the barn conversion?", k=5, context=0)
+    )
+    assert found.hits[0].memory.text == STATUS[0]

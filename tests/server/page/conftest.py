@@ -1,0 +1,212 @@
+"""A real server, and a real Chromium on its page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import engines
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from tests.conformance import runner
+
+FIX = "apt-get install -y chromium; pip install -e '.[page]'; or set CHROMIUM_PATH"
+
+
+class Server:
+    """An engine that serves the page over HTTP, and another client of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.environment = {
+            **os.environ,
+            "ANAMNESIS_DATA_DIR": str(folder),
+            "ANAMNESIS_OFFLINE": "1",
+            "ANAMNESIS_SHARED": "on",
+            "ANAMNESIS_PORT": "0",
+        }
+
+    def command(self, *words: str) -> str:
+        """What the command line prints."""
+        ran = subprocess.run(
+            [sys.executable, "-m", "server", *words],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=90,
+        )
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    def address(self, *flags: str) -> str:
+        """A fresh address of the page."""
+        return self.command("ui", "--no-browser", *flags).strip()
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Ask the operations over HTTP with the first token, as another client does."""
+        url = json.loads((self.folder / "http.json").read_text("utf-8"))["url"]
+        token = (self.folder / "token").read_text("ascii").strip()
+        asked = urllib.request.Request(
+            f"{url}/api/v1/{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            return json.load(answer)
+
+    def tool(self, name: str, **arguments: Any) -> Any:
+        """What a tool answers over MCP, as data."""
+
+        async def called() -> Any:
+            token = (self.folder / "token").read_text("ascii").strip()
+            url = json.loads((self.folder / "http.json").read_text("utf-8"))["url"]
+            headers = {"Authorization": f"Bearer {token}"}
+            async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+                stream = streamable_http_client(f"{url}/mcp", http_client=http)
+                async with Client(stream) as client:
+                    return await client.call_tool(name, arguments)
+
+        with ThreadPoolExecutor(1) as apart:  # the browser's driver has a loop in this thread
+            answer = apart.submit(lambda: asyncio.run(called())).result()
+        assert not answer.is_error, answer
+        return answer.structured_content
+
+    def remember(self, text: str, **more: Any) -> str:
+        """Store *text* from another client; its id."""
+        return str(self.call("POST", "memories", {"text": text, **more})["id"])
+
+
+@pytest.fixture(scope="session")
+def npm() -> Path:
+    """The folder node_modules of what package-lock.json names.
+
+    Without npm the test is skipped, or fails where REQUIRE_PAGE=1.
+    """
+    here, required = Path(__file__).parent, bool(os.environ.get("REQUIRE_PAGE"))
+    lock, stamp = here / "package-lock.json", here / "node_modules" / ".of"
+    try:
+        if required:
+            runner.npm()
+        if not stamp.exists() or stamp.read_text() != lock.read_text():
+            command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+            subprocess.run(command, cwd=here, check=True, capture_output=True, timeout=240)
+            stamp.write_text(lock.read_text())
+    except (OSError, subprocess.SubprocessError) as problem:
+        why = f"the page's code is not checked: {problem}; install Node and npm"
+        pytest.fail(why) if required else pytest.skip(why)
+    return stamp.parent
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Server]:
+    """Starts a server with a data directory of its own; engines.end(its folder) ends it."""
+
+    def start() -> Server:
+        started = Server(tmp_path_factory.mktemp("page") / "data")
+        started.address()  # the engine, and its HTTP side
+        return started
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def server(served: Callable[[], Server]) -> Iterator[Server]:
+    """One server for a whole file: a test counts only what it stored itself."""
+    started = served()
+    yield started
+    engines.end(started.folder)
+
+
+def chromium() -> str:
+    """The browser: CHROMIUM_PATH, or what PATH holds; "" for none."""
+    given = os.environ.get("CHROMIUM_PATH", "")
+    return given or shutil.which("chromium") or shutil.which("google-chrome") or ""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, one for a file: its driver keeps a loop in this thread, which others use after it.
+
+    Without it the test is skipped, or fails where REQUIRE_PAGE=1.
+    """
+    required = bool(os.environ.get("REQUIRE_PAGE"))
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        sync_playwright = None
+    if sync_playwright is None or not chromium():
+        said = f"no Chromium or no playwright: {FIX}"
+        pytest.fail(said) if required else pytest.skip(said)
+    with sync_playwright() as driving:
+        opened = driving.chromium.launch(
+            executable_path=chromium(),
+            args=["--no-sandbox", "--host-resolver-rules=MAP evil.test 127.0.0.1"],
+        )
+        yield opened
+        opened.close()
+
+
+class Watched:
+    """A page, and everything that its console and its network said."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        page.on("console", lambda m: self.said.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda problem: self.said.append(str(problem)))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+
+@pytest.fixture
+def opened(browser: Any, server: Server) -> Iterator[Any]:
+    """Opens the page: (flags, options of the browser's context) -> Watched."""
+    contexts = []
+
+    def go(*flags: str, **more: Any) -> Watched:
+        context = browser.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **more})
+        contexts.append(context)
+        context.set_default_timeout(20_000)
+        watched = Watched(context.new_page())
+        watched.page.goto(server.address(*flags))
+        watched.page.wait_for_selector("h1")
+        return watched
+
+    yield go
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def attacker() -> Iterator[str]:
+    """The address of another program's page on another port of this machine."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>other</title><body>")
+
+        def log_message(self, *_: Any) -> None:
+            return
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as serving:
+        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{serving.server_address[1]}/"
+        serving.shutdown()

@@ -1,0 +1,166 @@
+"""The page in a real browser, over a real server: each change is checked by another client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+CONTROLS = "pay \u202eevil\u202c \x07bell"
+MARKUP = '<img src=x onerror="document.title=1"><svg onload=alert(1)><style>*{display:none}</style>'
+VIEWS = (
+    "now",
+    "memories",
+    "doubtful",
+    "topics",
+    "people",
+    "health",
+    "sleep",
+    "chat",
+    "import",
+    "access",
+)
+
+
+def view(page: Any, name: str) -> None:
+    page.evaluate(f"location.hash = '#/{name}'")
+    page.wait_for_function(f"document.querySelector('nav [aria-current]')?.hash === '#/{name}'")
+
+
+def test_an_address_opens_once_and_leaves_no_code_behind(server: Any, opened: Any) -> None:
+    shown = opened()
+    assert shown.page.url.partition("#")[2] == ""
+    address = server.address()
+    second = shown.page.context.new_page()
+    second.goto(address)
+    second.get_by_role("heading", name="Now", exact=True).wait_for()
+    third = shown.page.context.new_page()
+    third.goto(address)
+    third.get_by_text("is not signed in").wait_for()
+
+
+def test_another_clients_memory_appears_by_itself(server: Any, opened: Any) -> None:
+    shown = opened()
+    shown.page.locator(".live.on").wait_for()
+    server.remember("The tide turns at six.")
+    shown.page.get_by_text("The tide turns at six.").first.wait_for()
+    assert shown.said == []
+
+
+def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened: Any) -> None:
+    id = server.remember("The tram leaves at nine.")
+    shown = opened()
+    page = shown.page
+    page.evaluate(f"location.hash = '#/memory/{id}'")
+    page.get_by_role("button", name="Correct").click()
+    page.get_by_label("Text", exact=True).fill("The tram leaves at ten.")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Corrected.").wait_for()
+    assert server.call("GET", f"memories/{id}")["state"] == "superseded"
+    page.locator(".messages").get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").wait_for()
+    assert server.call("GET", f"memories/{id}")["state"] == "current"
+    page.evaluate(f"location.hash = '#/memory/{id}'")
+    page.get_by_role("button", name="Retire", exact=True).click()
+    page.get_by_text("Retired.").first.wait_for()
+    assert server.call("GET", f"memories/{id}")["state"] == "retired"
+    page.get_by_role("button", name="Forget", exact=True).click()
+    page.get_by_role("button", name="Forget for good").click()
+    page.get_by_text("Forgotten.").wait_for()
+    states = [each["id"] for each in server.call("GET", "memories")["memories"]]
+    assert id not in states
+    assert shown.said == []
+
+
+def test_a_search_says_why_and_stored_text_never_becomes_markup(server: Any, opened: Any) -> None:
+    tags = [f"tag{number}" for number in range(20)]
+    server.remember(f"{MARKUP} {CONTROLS} about the harbour", tags=tags, speaker="<b>Eve</b>")
+    shown = opened()
+    page = shown.page
+    view(page, "memories")
+    page.get_by_label("Search").fill("harbour")
+    page.get_by_role("button", name="Find").click()
+    page.get_by_text("How close its meaning").or_(page.get_by_text("How many of the words"))
+    page.locator(".hits summary").first.click()
+    assert page.locator(".hits meter").count() >= 3
+    assert page.locator(".card img, .card svg, .card style, .card b").count() == 0
+    assert "U+202E" in page.locator(".hits .card").first.inner_text()
+    assert shown.said == []
+    own = page.evaluate("location.origin")
+    assert all(each.startswith((own, "data:")) for each in shown.asked)
+
+
+def test_a_read_only_session_shows_no_change_and_can_make_none(server: Any, opened: Any) -> None:
+    id = server.remember("The lighthouse is white.")
+    shown = opened("--read-only")
+    page = shown.page
+    page.evaluate(f"location.hash = '#/memory/{id}'")
+    page.get_by_text("Rests on").or_(page.get_by_role("heading", name="History")).first.wait_for()
+    assert page.get_by_role("button", name="Forget").count() == 0
+    status = page.evaluate(
+        """id => fetch(`/api/v1/memories/${id}/retire`, {method: 'POST', body: '{}', headers: {
+        'Content-Type': 'application/json',
+        'Authorization': 'Bearer ' + sessionStorage.getItem('anamnesis-session')}})
+        .then(answer => answer.status)""",
+        id,
+    )
+    assert status == 403
+
+
+def test_a_pages_session_ends_with_the_engine(server: Any, opened: Any) -> None:
+    page = opened().page
+    page.locator(".live.on").wait_for()
+    url = page.evaluate("location.origin")
+    server.command("engine", "stop")
+    page.locator(".live:not(.on)").wait_for()
+    assert url
+    page.goto(server.address().partition("#")[0])
+    page.get_by_text("is not signed in").wait_for()
+
+
+def test_every_view_opens_without_an_error_in_german_too(server: Any, opened: Any) -> None:
+    server.remember("Priya prefers tea over coffee in the morning.")
+    shown = opened(locale="de-DE", color_scheme="dark", viewport={"width": 360, "height": 740})
+    for name in VIEWS:
+        view(shown.page, name)
+        shown.page.locator("main h1").wait_for()
+        shown.page.locator(".loading").first.wait_for(state="detached")
+        wide = shown.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 360, f"{name} is {wide} pixels wide"
+    assert shown.page.get_by_role("link", name="Erinnerungen").count() == 1
+    assert shown.said == []
+
+
+def test_an_attacking_page_reads_and_changes_nothing(
+    server: Any, opened: Any, attacker: str
+) -> None:
+    server.remember("The ferry leaves at nine.")
+    before = [each["text"] for each in server.call("GET", "memories")["memories"]]
+    shown = opened()
+    own = shown.page.evaluate("location.origin")
+    page = shown.page.context.new_page()
+    page.goto(attacker)
+    tried = page.evaluate(
+        """async own => {
+        const ways = [['GET', {}], ['GET', {mode: 'no-cors'}],
+          ['POST', {method: 'POST', mode: 'no-cors', body: '{"text": "attack"}'}],
+          ['POST', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{}'}]];
+        const read = [];
+        for (const [, options] of ways)
+          for (const path of ['/api/v1/memories', '/ui/session', '/ui/', '/page/activity'])
+            read.push(await fetch(own + path, options).then(a => a.text(), () => ''));
+        return read; }""",
+        own,
+    )
+    assert tried == [""] * 16
+    page.evaluate(
+        "own => { const f = document.createElement('iframe'); f.src = own + '/ui/'; "
+        "document.body.append(f); return new Promise(go => f.onload = go); }",
+        own,
+    )
+    assert all("Anamnesis" not in (each.title() or "") for each in page.frames[1:])
+    rebound = page.goto(own.replace("127.0.0.1", "evil.test") + "/ui/")
+    assert rebound.status == 421
+    assert [each["text"] for each in server.call("GET", "memories")["memories"]] == before

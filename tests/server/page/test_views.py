@@ -1,0 +1,332 @@
+"""Every view with its main task, in all schemes and widths; what it did is checked through MCP."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import engines
+import pytest
+
+pytestmark = pytest.mark.slow
+
+VIEWS = (
+    "now",
+    "memories",
+    "doubtful",
+    "topics",
+    "people",
+    "health",
+    "sleep",
+    "chat",
+    "import",
+    "access",
+)
+EXPORTS = Path(__file__).parents[2] / "interchange/data"
+SAID = (
+    "Mara Lind lives in Oslo with her two cats.",
+    "Mara Lind repaired the red bicycle in the cellar.",
+    "The red bicycle is chained to the stove in the cellar at night.",
+    "Mara Lind sold the red bicycle to somebody from Bergen.",
+    "The invoice for the greenhouse was paid in March.",
+    "The greenhouse has new glass since March, and the invoice is paid.",
+    "The contract with the harbour ends in December.",
+)
+
+
+@pytest.fixture(scope="module")
+def server(served: Callable[[], Any]) -> Iterator[Any]:
+    """One server for the whole file, with memories, a doubtful pair and a run of sleep."""
+    made = served()
+    for number, text in enumerate(SAID):
+        made.remember(text, tags=[f"tag{number}"], speaker="Ann", session="harbour")
+    made.remember("Mara Lind's phone number is 5432.", kind="fact")
+    made.remember("Mara Lind's phone number is 5433.", kind="fact", when="2031-02-03")
+    made.call("POST", "consolidate", {"mode": "sleep"})
+    yield made
+    engines.end(made.folder)
+
+
+def view(page: Any, name: str) -> None:
+    page.evaluate(f"location.hash = '#/{name}'")
+    page.locator("main h1").wait_for()
+    page.locator(".loading[role=status]").first.wait_for(state="detached")
+
+
+def test_axe_finds_nothing_in_any_view_scheme_and_width(
+    server: Any, opened: Any, npm: Path
+) -> None:
+    page = opened().page
+    memory = server.call("GET", "memories?limit=1")["memories"][0]["id"]
+    page.evaluate((npm / "axe-core/axe.min.js").read_text("utf-8"))
+    for name in (*VIEWS, f"memory/{memory}"):
+        view(page, name)
+        checked(page, name)
+    page.get_by_role("button", name="Correct").click()
+    page.get_by_role("dialog").wait_for()
+    checked(page, "dialog")
+
+
+def checked(page: Any, name: str) -> None:
+    """Let axe look at what the page shows, in both schemes, on a telephone and on a desk."""
+    for width in (360, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert violations(page) == [], (name, width, scheme)
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, f"{name} is {wide} pixels wide"
+
+
+def violations(page: Any) -> list[Any]:
+    """What axe has against the page: the rule, and the first element."""
+    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(r => r.violations)")
+    return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
+
+
+def test_tags_are_changed_and_changed_back(server: Any, opened: Any) -> None:
+    id = server.remember("The observatory opens on Fridays.", tags=["sky"])
+    page = opened().page
+    view(page, f"memory/{id}")
+    page.get_by_role("button", name="Change tags").click()
+    page.get_by_role("textbox").fill("sky, opening hours")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("opening hours").first.wait_for()
+    assert set(tags(server, "observatory")) == {"sky", "opening hours"}
+    page.locator(".messages").get_by_role("button", name="Undo").click()
+    page.get_by_text("Undone.").wait_for()
+    assert tags(server, "observatory") == ["sky"]
+
+
+def tags(server: Any, word: str) -> list[str]:
+    found = server.tool("recall", query=word, explain=True)
+    return next(list(m["tags"]) for m in found["memories"] if word in m["text"])
+
+
+def test_a_topic_leads_to_its_memories_by_keyboard(
+    server: Any, opened: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "topics.jsonl"
+    lines = ["The tomatoes need water at noon.", "The beans climb the southern fence."]
+    file.write_text("".join(json.dumps({"text": t, "topic": "vegetables"}) + "\n" for t in lines))
+    server.command("import", str(file))
+    page = opened().page
+    view(page, "topics")
+    page.locator(".graph a[aria-label^='vegetables, 2']").focus()
+    page.keyboard.press("Enter")
+    page.locator(".virtual .card", has_text="beans").wait_for()
+    shown = page.locator(".virtual .card .text").all_inner_texts()
+    assert sorted(shown) == sorted(lines)
+
+
+def test_the_graph_shows_what_is_chosen_of_it(server: Any, opened: Any) -> None:
+    page = opened().page
+    view(page, "topics")
+    forms = page.locator("svg[role=group] a")
+    names = forms.locator("path.entity")
+    names.first.wait_for(state="attached")
+    everything = forms.count()
+    page.get_by_role("checkbox", name="People and things").uncheck()
+    names.first.wait_for(state="detached")
+    assert 0 < forms.count() < everything
+    page.locator("summary", has_text="As a table").click()
+    assert page.locator("table tbody tr").count() == forms.count()
+
+
+def test_filters_act_on_a_list_and_on_a_search(server: Any, opened: Any) -> None:
+    server.remember("The lighthouse is white.", tags=["project:beacon"], source="https://a.example")
+    server.remember("The lighthouse is tall.", tags=["project:tower"])
+    page = opened().page
+    view(page, "memories")
+    page.locator("summary", has_text="Filters").click()
+    page.get_by_label(re.compile("^Project")).select_option("project:beacon")
+    page.locator(".virtual .card", has_text="tall").wait_for(state="detached")
+    assert page.locator(".virtual .card .text").all_inner_texts() == ["The lighthouse is white."]
+    page.get_by_label(re.compile("^Project")).select_option("")
+    page.get_by_role("searchbox").fill("What is the lighthouse like?")
+    page.keyboard.press("Enter")
+    hits = page.locator("section[aria-label=Results] .card .text")
+    hits.filter(has_text="tall").wait_for()
+    page.get_by_label(re.compile("^Origin")).select_option("web")
+    hits.filter(has_text="tall").wait_for(state="detached")
+    assert hits.all_inner_texts() == ["The lighthouse is white."]
+
+
+def test_a_memory_shows_how_it_fades(server: Any, opened: Any) -> None:
+    id = server.remember("The pier light is green.")
+    page = opened().page
+    view(page, f"memory/{id}")
+    assert "100 % is left." in page.locator(".fading figcaption").inner_text()
+    view(page, "health")
+    page.locator("h2", has_text="Tiers over time").wait_for()
+    assert page.locator(".fading").count() >= 1
+
+
+def test_health_shows_the_counts_of_the_tool(server: Any, opened: Any) -> None:
+    page = opened().page
+    view(page, "health")
+    stats = server.call("GET", "stats")
+    page.get_by_text(f"{stats['memories']} memories").first.wait_for()
+    figures = page.locator(".counts").first.locator("td.figure").all_inner_texts()
+    assert [int(each) for each in figures] == list(stats["by_tier"].values())
+    assert page.locator(".status").inner_text().endswith("Everything works.")
+    page.get_by_role("button", name="Check again").click()
+    page.locator(".checks li").first.wait_for()
+
+
+def test_a_doubtful_pair_is_decided(server: Any, opened: Any) -> None:
+    pairs = server.call("GET", "contradictions")["pairs"]
+    pair = next(each for each in pairs if "5433" in each["newer"]["text"])
+    page = opened().page
+    view(page, "doubtful")
+    shown = page.locator(".pairs > li", has_text="5433")
+    shown.get_by_role("button", name="The later one holds").click()
+    page.locator(".messages").get_by_role("button", name="Undo").wait_for()
+    assert server.call("GET", f"memories/{pair['older']['id']}")["state"] == "superseded"
+    found = server.tool("recall", query="What is Mara Lind's phone number?")
+    assert found["memories"][0]["id"] == pair["newer"]["id"]
+
+
+def test_last_nights_sleep_is_undone(server: Any, opened: Any) -> None:
+    page = opened().page
+    view(page, "sleep")
+    run = page.locator(".runs > li", has_text="sleep").first  # an import is a run, too
+    run.get_by_role("button", name="Undo this run").click()
+    run.locator(".badge", has_text="undone").wait_for()
+    runs = server.call("GET", "runs")["runs"]
+    assert next(each["state"] for each in runs if each["mode"] == "sleep") == "undone"
+    assert server.tool("recall", query="Mara Lind", kinds=["summary"])["memories"] == []
+
+
+def test_a_dry_run_tells_and_changes_nothing(server: Any, opened: Any) -> None:
+    page = opened().page
+    view(page, "sleep")
+    before = server.call("GET", "stats")["memories"]
+    page.get_by_role("button", name="Show what it would do").click()
+    page.get_by_role("heading", name="What it would do").wait_for()
+    assert page.get_by_label("What it did").locator("li").count() > 3
+    assert server.call("GET", "stats")["memories"] == before
+
+
+def test_a_revoked_token_opens_nothing_more(server: Any, opened: Any) -> None:
+    made = json.loads(
+        server.command("token", "add", "--agent", "zoe", "--rights", "read", "--json")
+    )
+    header = {"Authorization": f"Bearer {made['token']}"}
+    url = json.loads((server.folder / "http.json").read_text("utf-8"))["url"]
+    agents = urllib.request.Request(f"{url}/api/v1/sessions", headers=header)
+    assert urllib.request.urlopen(agents, timeout=60).status == 200
+    page = opened().page
+    view(page, "access")
+    page.get_by_role("button", name=f"Revoke token {made['id']}").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
+    page.get_by_text("revoked").first.wait_for()
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        urllib.request.urlopen(agents, timeout=60)
+
+
+def test_a_file_is_imported_and_taken_out(server: Any, opened: Any, tmp_path: Path) -> None:
+    file = tmp_path / "memories.jsonl"
+    lines = [json.dumps({"text": "The kestrel nests in the silo."}), "{torn"]
+    file.write_text("\n".join(lines))
+    page = opened().page
+    view(page, "import")
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_text("The kestrel nests in the silo.").wait_for()
+    assert "line 2" in page.locator("p.problem").inner_text()
+    assert "kestrel" not in texts(server.tool("recall", query="kestrel in the silo"))
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("button", name="Take them out again").wait_for()
+    assert "kestrel" in texts(server.tool("recall", query="kestrel in the silo"))
+    page.get_by_role("button", name="Take them out again").click()
+    page.get_by_text("Undone.").wait_for()
+    assert "kestrel" not in texts(server.tool("recall", query="kestrel in the silo"))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("chatgpt.json", "My shed stands beside the north fence"),
+        ("claude.json", ""),
+        ("server_memory.jsonl", ""),
+    ],
+)
+def test_what_another_tool_exported_is_previewed_imported_and_taken_out(
+    server: Any, opened: Any, name: str, said: str
+) -> None:
+    page = opened().page
+    view(page, "import")
+    before = server.call("GET", "stats")["memories"]
+    page.locator("input[type=file]").set_input_files(EXPORTS / name)
+    new = int(page.get_by_text(re.compile(r"\d+ new memories")).inner_text().split()[0])
+    assert said in page.locator("ol").inner_text()
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("button", name="Take them out again").wait_for()
+    assert server.call("GET", "stats")["memories"] == before + new
+    page.get_by_role("button", name="Take them out again").click()
+    page.get_by_text("Undone.").wait_for()
+    assert server.call("GET", "stats")["memories"] == before
+
+
+def test_a_file_of_no_known_form_is_refused_with_words(opened: Any, tmp_path: Path) -> None:
+    (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 4)
+    page = opened().page
+    view(page, "import")
+    page.locator("input[type=file]").set_input_files(tmp_path / "noise.bin")
+    assert "known form" in page.locator("[role=alert]").inner_text()
+    assert page.get_by_role("button", name="Import", exact=True).count() == 0
+
+
+def texts(found: dict[str, Any]) -> str:
+    return "\n".join(each["text"] for each in found["memories"])
+
+
+def test_a_prompt_shows_what_would_be_injected(server: Any, opened: Any) -> None:
+    page = opened().page
+    page.get_by_role("textbox", name="Prompt").fill("When does the contract with the harbour end?")
+    page.get_by_role("button", name="Show it").click()
+    page.locator(".block").wait_for()
+    assert "December" in page.locator(".block").inner_text()
+    section = page.locator("section[aria-labelledby=injected]")
+    section.locator(".why summary").first.click()
+    assert section.locator("meter").count() >= 3
+
+
+def test_a_person_leads_to_what_is_known(server: Any, opened: Any) -> None:
+    page = opened().page
+    view(page, "people")
+    page.get_by_role("link", name="Mara Lind").first.click()
+    page.get_by_text("lives in Oslo").first.wait_for()
+
+
+def test_a_chat_without_a_model_says_how_to_get_one_and_shows_what_comes_to_mind(
+    server: Any, opened: Any
+) -> None:
+    shown = opened()
+    page = shown.page
+    view(page, "chat")
+    page.get_by_role("textbox").fill("When does the contract with the harbour end?")
+    page.get_by_role("button", name="Say it").click()
+    turn = page.locator(".turns > li").first
+    turn.locator(".problem", has_text="ollama pull").wait_for()
+    assert "December" in turn.locator(".card").first.inner_text()
+    turn.get_by_role("button", name="Why?").click()
+    turn.locator(".why summary").first.click()
+    assert turn.locator("meter").count() >= 3
+    assert shown.said == []
+
+
+def test_a_search_says_why_others_were_left_out(server: Any, opened: Any) -> None:
+    page = opened().page
+    view(page, "memories")
+    page.get_by_role("searchbox").fill("Where is the red bicycle at night?")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="left out").click()
+    left = page.locator("section:last-of-type .why")
+    left.first.locator("summary").click()
+    assert left.first.locator("p").first.inner_text().strip()

@@ -1,0 +1,49 @@
+"""The page has a sentence for every signal of recall, and for every reason not to store."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+
+import server.page
+from memory_core.recall.rivals import NAME
+from memory_core.recall.signals import SIGNALS
+from memory_core.remember.capture import ECHO, NEAR_DUPLICATE
+from memory_core.text import relevance
+
+WORDS = Path(server.page.__file__).parent / "static" / "words"
+_LINE = re.compile(r'^  ("[^"]+"): ("(?:[^"\\]|\\.)*"),?$', re.MULTILINE)
+
+
+def words(language: str) -> dict[str, str]:
+    found = _LINE.findall((WORDS / f"{language}.js").read_text("utf-8"))
+    return {json.loads(key): json.loads(value) for key, value in found}
+
+
+def test_every_signal_of_recall_has_a_sentence() -> None:
+    english = words("en")
+    for name in (*(signal.name for signal in SIGNALS), "links", NAME):
+        assert f"signal.{name}" in english, name
+
+
+def test_every_reason_not_to_store_has_a_sentence_in_both_languages() -> None:
+    reasons = {ECHO, NEAR_DUPLICATE, *gated()}
+    assert relevance.gate("ok") in reasons
+    assert relevance.gate("What time is it in Lisbon?") in reasons
+    assert len(reasons) >= 16
+    for language in ("en", "de"):
+        known = {key for key in words(language) if key.startswith("skip.")}
+        assert known == {f"skip.{reason}" for reason in reasons}
+
+
+def gated() -> set[str]:
+    """What the gate says that it returns, which is all that it returns as a constant and more."""
+    told = " ".join((relevance.gate.__doc__ or "").split())
+    named = set(re.findall(r'"([a-z ]+)"', told))
+    tree = ast.parse(Path(relevance.__file__).read_text("utf-8"))
+    returned = (node.value for node in ast.walk(tree) if isinstance(node, ast.Return))
+    said = (node.value for node in returned if isinstance(node, ast.Constant))
+    assert named >= {each for each in said if isinstance(each, str) and each}
+    return named

@@ -1,0 +1,191 @@
+"""Every refusal is a problem document with a code and the next step; the door's as well."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.server.rest.test_rights import operations
+
+pytestmark = pytest.mark.anyio
+
+JSON = {"content-type": "application/json"}
+UNKNOWN = "0" * 20
+
+
+def refusal(done: Any, status: int, code: str) -> Any:
+    assert done.status_code == status, done.text
+    assert done.headers["content-type"] == "application/problem+json"
+    said = done.json()
+    assert (said["status"], said["code"]) == (status, code)
+    assert all(said[name] for name in ("title", "detail", "next_step"))
+    assert said["type"] == "about:blank"
+    return said
+
+
+async def test_the_door_refuses_with_a_problem_document(app: Any, ana: Any) -> None:
+    token = ana.headers["authorization"]
+    transport = httpx2.ASGITransport(app=app)
+    cases = [
+        ({}, 401, "unauthorized"),
+        ({"authorization": "Bearer wrong"}, 401, "unauthorized"),
+        ({"authorization": token, "host": "evil.example"}, 421, "unknown_host"),
+        ({"authorization": token, "origin": "http://evil.example"}, 403, "scope_denied"),
+        ({"authorization": token, "content-length": "9999999"}, 413, "too_large"),
+    ]
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:7832") as bare:
+        for headers, status, code in cases:
+            for path in ("/api/v1/stats", "/api/v1/nothing", "/mcp"):
+                refusal(await bare.get(path, headers=headers), status, code)
+
+
+BODIES: list[tuple[str, Any, str]] = [
+    ("/memories", {"text": "x", "speeker": "Mara"}, "speeker"),
+    ("/memories", {}, "text"),
+    ("/memories", {"text": 5}, "text"),
+    ("/memories", {"text": "x", "importance": True}, "importance"),
+    ("/memories", {"text": "x", "importance": "0.5"}, "importance"),
+    ("/memories", {"text": "x", "importance": 1.01}, "importance"),
+    ("/memories", {"text": "x", "tags": "sea"}, "tags"),
+    ("/memories", {"text": "x", "tags": ["sea", 5]}, "tags[1]"),
+    ("/memories", {"text": "x", "kind": "poem"}, "kind"),
+    ("/memories", {"text": "x", "when": "yesterday"}, "when"),
+    ("/memories", {"text": "x", "session": "a\nb"}, "session"),
+    ("/memories", {"text": " "}, "text"),
+    ("/memories", {"text": "\u001f\u200b"}, "text"),
+    ("/memories", [], ""),
+    ("/memories", "x", ""),
+    ("/recall", {"query": "x", "k": 0}, "k"),
+    ("/recall", {"query": "x", "k": 51}, "k"),
+    ("/recall", {"query": "x", "k": 2.5}, "k"),
+    ("/recall", {"query": "x" * 2001}, "query"),
+    ("/recall", {"query": "x", "weights": {"recency": 2}}, "weights.recency"),
+    ("/recall", {"query": "x", "weights": {"speed": 1}}, "weights.speed"),
+    ("/forget", {"ids": ["../x"]}, "ids[0]"),
+    ("/consolidate", {"mode": "dream"}, "mode"),
+    ("/clear", {"confirm": 1}, "confirm"),
+    (f"/memories/{'0' * 20}/votes", {"query": "x", "value": True}, "value"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "field"), BODIES)
+async def test_a_wrong_field_is_named(chief: Any, path: str, body: Any, field: str) -> None:
+    said = refusal(await chief.post(path, json=body), 422, "invalid_input")
+    assert said["errors"][0]["field"] == field
+    assert field in said["detail"]
+
+
+async def test_unknown_and_repeated_parameters_are_refused(ana: Any) -> None:
+    said = refusal(await ana.get("/memories", params={"limitt": 5}), 422, "invalid_input")
+    assert "limitt" in said["detail"]
+    assert "limit" in said["next_step"]
+    twice = await ana.get("/memories", params=[("limit", 5), ("limit", 6)])
+    assert "limit" in refusal(twice, 422, "invalid_input")["detail"]
+    for query in ({"limit": 0}, {"state": "lost"}, {"since": "x"}, {"cursor": "x"}):
+        refusal(await ana.get("/memories", params=query), 422, "invalid_input")
+    refusal(await ana.get("/stats", params={"x": 1}), 422, "invalid_input")
+
+
+HOSTILE = {
+    "deep": b"[" * 100_000,
+    "deep objects": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
+    "no end": b'{"text": "x"',
+    "not utf-8": b'{"\xff\xfe": 1}',
+    "empty": b"",
+    "a list": b"[]",
+    "a text": b'"x"',
+    "null": b"null",
+    "nan": b'{"importance": NaN}',
+    "infinity": b'{"k": -Infinity}',
+    "huge number": b'{"importance": 1e999}',
+    "many digits": b'{"k": ' + b"9" * 5000 + b"}",
+    "twice": b'{"text": "x", "query": "x", "text": "y"}',
+    "twice inside": b'{"weights": {"recency": 0.1, "recency": 0.2}}',
+    "unknown": b'{"__class__": "x"}',
+}
+JSON_OPERATIONS = [
+    (method, path)
+    for _, method, path in operations()
+    if method in ("POST", "PATCH") and path not in ("/import", "/import/file")
+]
+
+
+def target(path: str) -> str:
+    return path.replace("{id}", UNKNOWN)
+
+
+async def test_hostile_bodies_are_refused_by_every_operation(chief: Any) -> None:
+    await chief.post("/memories", json={"text": "The key is under the mat."})
+    assert len(JSON_OPERATIONS) > 15
+    for method, path in JSON_OPERATIONS:
+        for name, content in HOSTILE.items():
+            done = await chief.request(method, target(path), content=content, headers=JSON)
+            assert done.status_code in (400, 422), (path, name, done.text)
+            refusal(done, done.status_code, done.json()["code"])
+            if name.startswith("twice"):
+                field = "text" if name == "twice" else "recency"
+                assert f'"{field}" is given twice' in done.json()["detail"]
+            elif name == "unknown":
+                fields = [each["field"] for each in done.json()["errors"]]
+                assert "__class__" in fields, (path, fields)
+    assert (await chief.get("/stats")).json()["memories"] == 1
+
+
+async def test_bodies_are_bounded_whatever_their_length_says(ana: Any) -> None:
+    async def chunks() -> Any:
+        for _ in range(40):
+            yield b'{"text": "' + b"x" * 50_000
+
+    for method, path in JSON_OPERATIONS:
+        done = await ana.request(method, target(path), content=chunks(), headers=JSON)
+        refusal(done, 413, "too_large")
+    refusal(await ana.post("/memories", json={"text": "x" * 20_001}), 413, "too_large")
+
+
+async def test_an_import_is_bounded_by_the_rights(
+    ana: Any, chief: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("server.rest.transfer.MOST_BYTES", 1_060_000)
+    line = json.dumps({"text": "x" * 15_000}).encode() + b"\n"
+    types = {"content-type": "application/x-ndjson"}
+    body = line * 71  # above the limit of other requests, and of those who are no admin
+    refusal(await ana.post("/import", content=body, headers=types), 413, "too_large")
+    done = await chief.post("/import", content=body, headers=types)
+    assert done.status_code == 200
+    assert len(done.text.splitlines()) == 71
+
+
+async def test_types_and_methods_and_paths(ana: Any) -> None:
+    for path in ("/memories", "/recall", "/import", f"/runs/{UNKNOWN}/undo"):
+        plain = await ana.post(path, content=b"{}", headers={"content-type": "text/plain"})
+        refusal(plain, 415, "unsupported_media_type")
+    bare = refusal(await ana.post("/consolidate"), 415, "unsupported_media_type")
+    assert (bare["detail"], "{}" in bare["next_step"]) == ("there is no body", True)
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    patched = await ana.patch(f"/memories/{UNKNOWN}", content=b"{}", headers=form)
+    refusal(patched, 415, "unsupported_media_type")
+    refusal(await ana.post("/stats"), 405, "method_not_allowed")
+    allowed = (await ana.request("OPTIONS", f"/memories/{UNKNOWN}")).headers["allow"]
+    assert allowed == "GET, PATCH"
+    refusal(await ana.get("/recall"), 405, "method_not_allowed")
+    refusal(await ana.get("/nothing"), 404, "not_found")
+    refusal(await ana.get("/agents/a%0Ab/state"), 404, "not_found")
+    assert (await ana.post("/recall", json={"query": "x", "k": 5.0})).status_code == 200
+    refusal(await ana.get(f"/memories/{UNKNOWN}"), 404, "not_found")
+    refusal(await ana.get("/memories/short"), 422, "invalid_input")
+    pair = {"older": "000000", "newer": "000001", "decision": "merge"}
+    refusal(await ana.post("/contradictions/decide", json=pair), 404, "not_found")
+    refusal(await ana.post(f"/runs/{UNKNOWN}/undo", json={}), 404, "not_found")
+
+
+async def test_an_internal_fault_names_no_memory(ana: Any, memory: Any) -> None:
+    def broken(who: Any) -> None:
+        raise ValueError("the secret text of a memory")
+
+    memory.stats = broken
+    said = refusal(await ana.get("/stats"), 500, "storage")
+    assert "secret" not in json.dumps(said)
+    assert "ValueError" in said["detail"]

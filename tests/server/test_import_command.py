@@ -1,0 +1,175 @@
+"""The command `import` over a real memory: what it prints, its exit codes, stdin."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from server.cli import invocation, main
+
+ME = Identity("me")
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(
+    memory: Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """Runs a command over *memory*; (exit code, stdout, stderr)."""
+    monkeypatch.setattr(Memory, "__exit__", lambda self, *_: None)
+    monkeypatch.setattr(invocation, "open_memory", lambda settings: memory)
+    monkeypatch.setattr("os.environ", {"ANAMNESIS_DATA_DIR": str(tmp_path / "data")})
+    memory._clock.now = 2e9  # type: ignore[attr-defined]
+
+    def running(*argv: str) -> tuple[int, str, str]:
+        code = main.main(argv)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return running
+
+
+def test_a_bad_line_is_named_and_the_rest_goes_on(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"text":"a"}\n\n{"x":1}\nno json\n{"text":"b"}\n')
+    code, out, _ = run("import", str(file), "--json")
+    found = json.loads(out)
+    assert (code, found["counts"], found["status"]) == (1, {"stored": 2}, "completed")
+    assert found["problems"] == [
+        "in.jsonl line 3: invalid_input: text is missing; give every memory a text",
+        "in.jsonl line 4: it is not JSON (Expecting value, line 1 column 1)",
+    ]
+
+
+def test_it_says_what_came_and_how_to_take_it_back(
+    run: Run, memory: Memory, tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").write_text("---\ncreated: 2024-05-07\n---\n- The heron waits by the weir.\n")
+    (folder / "b.md").write_text("- The stork nests on the barn.\n")
+    (folder / "c.png").write_bytes(b"\x89PNG")
+    code, out, _ = run("import", str(folder), "--dry-run")
+    assert (code, out.splitlines()[0]) == (0, "would import: 2 new")
+    assert memory.stats(ME)["memories"] == 0
+    code, out, _ = run("import", str(folder))
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0] == "imported: 2 stored"
+    assert lines[1].startswith("dates: 2024-05-07 to ")
+    assert lines[1].endswith("(1 from the time of the file)")
+    assert lines[2] == "not read, of no known form: 1 (c.png)"
+    assert lines[3].startswith("to take it back: anamnesis consolidate --undo ")
+    code, out, _ = run("consolidate", "--undo", lines[3].split()[-1])
+    assert code == 0
+    assert memory.stats(ME)["memories"] == 0
+
+
+def test_stdin_is_read_as_a_file(run: Run, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: Any = io.TextIOWrapper(io.BytesIO(b'{"text": "The heron waits by the weir."}\n'))
+    monkeypatch.setattr("sys.stdin", given)
+    assert run("import", "-")[0] == 0
+    assert memory.stats(ME)["memories"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("{}.gone",), "not_found: no file"),
+        (("{}", "--from", "nosuch"), "give one of chatgpt"),
+        (("{}", "--column", "colour=Body"), "FIELD=NAME"),
+        (("{}", "--encoding", "nosuch"), "no encoding"),
+        (("{}",), "Looked for chatgpt"),
+    ],
+)
+def test_what_cannot_be_imported_says_what_to_do(
+    run: Run, memory: Memory, tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    file = tmp_path / "holiday.bin"
+    file.write_bytes(b"\0\1\2")
+    code, out, err = run("import", *(word.replace("{}", str(file)) for word in words))
+    assert code == (1 if words[0] == "{}.gone" else 2)
+    assert said in err
+    assert out == ""
+    assert memory.stats(ME)["memories"] == 0
+
+
+def test_what_lies_on_the_machine_is_listed_and_brought_in_by_name(
+    run: Run, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, project = tmp_path / "home", tmp_path / "code" / "weir"
+    talks = home / ".claude" / "projects" / "-code-weir"
+    talks.mkdir(parents=True)
+    project.mkdir(parents=True)
+    said = "We deploy the weir service on Thursdays, never on a Friday."
+    event = {
+        "type": "user",
+        "uuid": "e1",
+        "sessionId": "s",
+        "timestamp": "2026-03-04T10:00:00Z",
+        "cwd": str(project),
+        "message": {"role": "user", "content": said},
+    }
+    (talks / "s.jsonl").write_text(json.dumps(event) + "\n")
+    (project / "CLAUDE.md").write_text("- Run the tests with `make check`.\n")
+    (home / ".codex").mkdir()
+    monkeypatch.setattr(Path, "home", lambda: home)
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("import", "--found", "--json")
+    listed = json.loads(out)
+    assert [(each["name"], each["counts"]) for each in listed] == [
+        ("claude-code", {"new": 1}),
+        ("project-files", {"new": 1}),
+    ]
+    assert (code, listed[0]["first"], memory.stats(ME)["memories"]) == (0, "2026-03-04", 0)
+    code, out, _ = run("import", "--found", "claude-code")
+    assert (code, [each.text for each in memory.listing(ME)]) == (0, [said])
+    assert "to take it back: anamnesis consolidate --undo " in out
+    assert run("import", "--found", "all")[0] == 0
+    assert memory.stats(ME)["memories"] == 2
+    assert "found: claude-code, project-files" in run("import", "--found", "cursor")[2]
+
+
+def test_two_data_directories_are_kept_in_step_by_the_real_command(tmp_path: Path) -> None:
+    cloud = tmp_path / "cloud"
+    cloud.mkdir()
+
+    def command(machine: str, *words: str) -> str:
+        here = {"ANAMNESIS_DATA_DIR": str(tmp_path / machine), "ANAMNESIS_OFFLINE": "true"}
+        done = subprocess.run(
+            [sys.executable, "-m", "server", *words],
+            env={**os.environ, **here},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    command("one", "remember", "The dentist is on the 14th of December.")
+    command("two", "remember", "Ana prefers the train to flying.")
+    assert "sent: 1 memories" in command("one", "sync", str(cloud))
+    assert "came: 1 stored" in command("two", "sync", str(cloud))
+    assert "came: 1 stored" in command("one", "sync", str(cloud))
+    exports = [
+        [json.loads(line) for line in command(name, "export").splitlines()]
+        for name in ("one", "two")
+    ]
+    one, two = ({record["id"]: record["text"] for record in found} for found in exports)
+    assert one == two
+    assert len(one) == 2
+    assert "came: nothing\nsent: 0 memories" in command("one", "sync", str(cloud))

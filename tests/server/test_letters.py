@@ -1,0 +1,78 @@
+"""The command line where the terminal, a pipe or the locale knows few letters."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from server.cli import letters
+
+ROOT = Path(__file__).parents[2]
+TEXT = "Größe → 漢字 im Café 🎉"
+SYSTEMS = {
+    "cp1252": {"PYTHONIOENCODING": "cp1252"},
+    "ascii": {"PYTHONIOENCODING": "ascii"},
+    "C locale": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+}
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="locales of POSIX")
+
+
+def anamnesis(folder: Path, system: str, *words: str | bytes, stdin: bytes = b"") -> bytes:
+    """What the command prints to stdout; fails on a traceback or another exit code than 0."""
+    environment = {"PATH": os.defpath, "HOME": str(folder), "ANAMNESIS_OFFLINE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "server", *words, "--data-dir", str(folder / "data")],
+        input=stdin,
+        capture_output=True,
+        cwd=ROOT,
+        env={**environment, "ANAMNESIS_EMBEDDER": "none", **SYSTEMS[system]},
+        timeout=120,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_letter_that_was_typed_is_stored_and_none_ends_the_program(
+    tmp_path: Path, system: str
+) -> None:
+    anamnesis(tmp_path, system, "remember", TEXT.encode())
+    anamnesis(tmp_path, system, "remember", "-", stdin="Ölmühle am Fluß".encode())
+    lines = b"Die F\xe4hre nach Sm\xe5land legt um neun ab.\n" + "Der Kai heißt Süd.\n".encode()
+    anamnesis(tmp_path, system, "seed", "-", stdin=lines)
+    exported = [json.loads(line) for line in anamnesis(tmp_path, system, "export").splitlines()]
+    assert {each["text"] for each in exported} >= {
+        TEXT,
+        "Ölmühle am Fluß",
+        "Die Fähre nach Småland legt um neun ab.",
+        "Der Kai heißt Süd.",
+    }
+    shown = json.loads(anamnesis(tmp_path, system, "recall", "Größe im Café".encode(), "--json"))
+    assert TEXT in [each["text"] for each in shown["memories"]]
+    assert b"im Caf" in anamnesis(tmp_path, system, "recall", "Größe im Café".encode())
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"plain", "plain"),
+        ("Größe".encode(), "Größe"),
+        (b"Gr\xf6\xdfe", "Größe"),
+        (b"\x81\xf6", "\x81ö"),  # no letter of cp1252
+    ],
+)
+def test_bytes_are_read_as_what_they_are_most_likely(raw: bytes, text: str) -> None:
+    assert letters.typed(raw.decode("ascii", "surrogateescape")) == text
+
+
+def test_a_surrogate_that_is_no_byte_is_left_to_the_memory() -> None:
+    assert letters.typed("a\ud83d\udcffb") == "a\ud83d\udcffb"
+    assert letters.typed("a\ud83d") == "a\ud83d"

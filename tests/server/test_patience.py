@@ -1,0 +1,78 @@
+"""A recall while the model loads: what only meaning finds is found, and a part is no "nothing"."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from memory_core.config import Settings
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
+from server.protocol import patience
+from server.protocol.server import build_server
+
+pytestmark = pytest.mark.anyio
+
+ME = Identity("me")
+SAID = "My daughter is allergic to hazelnuts."
+ASKED = "which food makes our kid sick?"
+
+
+@pytest.fixture
+def loading(
+    tmp_path: Path, minilm: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Memory, threading.Event]]:
+    """A memory whose model loads until the event that comes with it is set."""
+    go_on = threading.Event()
+
+    def slowly(settings: Settings) -> Any:
+        del settings
+        assert go_on.wait(60)
+        return minilm
+
+    monkeypatch.setattr("memory_core.runtime.choose", slowly)
+    memory = Memory(Settings(data_dir=tmp_path / "data", offline=True))
+    memory.remember(ME, RememberRequest(SAID))
+    yield memory, go_on
+    go_on.set()
+    memory.close()
+
+
+async def test_what_only_meaning_finds_is_found_while_the_model_loads(
+    loading: Any, monkeypatch: pytest.MonkeyPatch, until: Any
+) -> None:
+    memory, go_on = loading
+    ready = memory.wait_ready
+
+    def arrives(seconds: float) -> bool:
+        assert seconds == patience.MODEL_SECONDS
+        go_on.set()
+        assert ready(60)
+        until(lambda: not memory.recall(ME, RecallRequest("daughter")).note)  # it has its vectors
+        return True
+
+    monkeypatch.setattr(memory, "wait_ready", arrives)
+    async with Client(build_server(memory)) as client:
+        found = await client.call_tool("recall", {"query": ASKED})
+    assert [each["text"] for each in found.structured_content["memories"]] == [SAID]
+
+
+async def test_what_words_do_not_find_is_not_found_yet(
+    loading: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, _ = loading
+    monkeypatch.setattr(patience, "MODEL_SECONDS", 0.01)
+    async with Client(build_server(memory)) as client:
+        found = await client.call_tool("recall", {"query": ASKED})
+        by_words = await client.call_tool("recall", {"query": "who is allergic to hazelnuts?"})
+    head, note = found.content[0].text.splitlines()
+    assert head.startswith("nothing found yet; confidence 0.0")
+    assert note == "note: the embedding model is not ready: this answer is lexical only"
+    assert SAID in by_words.content[0].text

@@ -1,0 +1,87 @@
+"""What nobody may infer: which words stand in the private memories of another agent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
+
+OpenMemory = Callable[..., Memory]
+RIGHTS = frozenset({"read", "write"})
+SPY, VICTIM = Identity("spy", "north", RIGHTS), Identity("victim", "north", RIGHTS)
+
+PRESENT = ("heliotrope", "kumquat", "marzipan", "obsidian", "periwinkle")
+ABSENT = ("tangerine", "zeppelin", "dandelion", "xylophone", "labyrinth")
+MISSPELT = ("helitrope", "kumqaut", "marzpan", "obsidain", "perwinkle", "tangrine", "dandelon")
+NEAR = ("flower", "fruit", "sweet", "stone", "blue", "airship", "maze")
+
+
+def told(memory: Memory, clock: Any, hidden: tuple[str, ...]) -> None:
+    """What spy and victim remembered; *hidden* words stand in the victim's memories alone."""
+    for number in range(8):
+        clock.pass_by(60)
+        text = f"On day {number} the blue ferry brought sweet fruit and a stone to the market."
+        memory.remember(SPY, RememberRequest(text, session="s"))
+    for word in hidden:
+        for number in range(3):
+            clock.pass_by(60)
+            text = f"My diary {number} says {word}, the airship and the flower of the ferry."
+            memory.remember(VICTIM, RememberRequest(text, speaker=word, tags=[word]))
+    clock.pass_by(60)
+    shared = "The market of the north opens at nine, says Mara Vogt."
+    memory.remember(VICTIM, RememberRequest(shared, scope="team"))
+
+
+def answers(memory: Memory, clock: Any) -> list[str]:
+    """Everything that the spy is told, ids by the order in which they come up."""
+    clock.pass_by(3600)
+    words = (*PRESENT, *ABSENT, *MISSPELT, *NEAR)
+    said: list[Any] = [
+        asdict(memory.recall(SPY, RecallRequest(query, explain=True, rehearse=False)))
+        for query in (*words, *(f"the {word} of the ferry" for word in words))
+    ]
+    said += [memory.names(SPY, column) for column in ("tags", "speaker", "entities", "topic")]
+    said.append(memory.topic_edges(SPY))
+    report = memory.health(SPY)
+    storage = {**report.storage, "maintenance_holder": None}  # taken in a thread: a matter of time
+    said += [report.counts, storage, report.last_run, report.jobs, report.encoder]
+    said.append(
+        [
+            (check.name, check.detail)
+            for check in report.checks
+            if check.name not in ("disk", "upkeep")
+        ]
+    )
+    said.append(asdict(memory.consolidate(SPY, dry_run=True)))
+    for word in (PRESENT[0], ABSENT[0]):
+        text = f"No longer the ferry: from now on the {word} brings sweet fruit to the market."
+        said.append(asdict(memory.remember(SPY, RememberRequest(text))))
+    known: dict[str, str] = {}
+
+    def numbered(match: re.Match[str]) -> str:
+        return known.setdefault(match.group(), f"<{len(known)}>")
+
+    return [re.sub(r"\b0[0-9a-hjkmnp-tv-z]{19}\b", numbered, repr(each)) for each in said]
+
+
+@pytest.mark.parametrize("embedded", [True, False])
+def test_no_answer_tells_which_words_another_agent_keeps(
+    open_memory: OpenMemory, clock: Any, toy: Any, embedded: bool, no_model: Any
+) -> None:
+    seen = []
+    start = clock.now
+    for name, hidden in (("with", PRESENT), ("without", ABSENT)):
+        clock.now = start
+        memory = open_memory(name, toy if embedded else no_model)
+        told(memory, clock, hidden)
+        seen.append(answers(memory, clock))
+    for one, other in zip(*seen, strict=True):
+        assert one == other
