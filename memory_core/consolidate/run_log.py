@@ -350,8 +350,8 @@ def _revert_target(tx: Transaction, run: str, changes: Sequence[Change]) -> tupl
     if tx.fields(target) is None:
         return False, []
     created = any("id" in (c.body or {}) and c.kind == "put" for c in changes)
-    if created and tx.latest_writer(target, "trust") != run:
-        return False, [target]  # somebody said the same since: it is theirs now
+    if created and _said_again(tx, run, target):
+        return False, [target]
     if created:
         body = {"digests": [], "reason": "undone", "erase": False}
         tx.forget(_reversal(changes[0], run, "forget", body))
@@ -360,6 +360,12 @@ def _revert_target(tx: Transaction, run: str, changes: Sequence[Change]) -> tupl
         if change.kind == "link":
             tx.append(_reversal(change, run, "link", change.before or {}))
     return _restore_fields(tx, run, [c for c in changes if c.kind == "put"])
+
+
+def _said_again(tx: Transaction, run: str, target: str) -> bool:
+    """Whether somebody has said since what *run* brought: that gave it a trust of its own."""
+    puts = (change for change in tx.history(target) if change.kind == "put")
+    return any("trust" in (put.body or {}) for put in puts if put.run != run)
 
 
 def _restore_fields(tx: Transaction, run: str, puts: Sequence[Change]) -> tuple[bool, list[str]]:
