@@ -103,7 +103,7 @@ def test_long_texts_and_many_tags_are_refused_or_shown(
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.evaluate("location.hash = '#/import'")
     page.locator("input[type=file]").set_input_files(file)
-    page.get_by_role("button", name="Import", exact=True).click()
-    page.locator("main .problem").wait_for()
+    page.locator("main .problem").wait_for()  # of the preview; nothing is offered to import
+    assert page.locator("main .drop ~ section button").count() == 0
     assert len(server.call("GET", "memories")["memories"]) == stored
-    assert shown.said == []
+    assert [each for each in shown.said if "status of 422" not in each] == []
