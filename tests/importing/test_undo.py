@@ -90,4 +90,5 @@ def test_what_nobody_touched_since_is_as_before_and_the_rest_stays_whole(
             assert not mine or after[id]["text"] == record["text"]
         assert lost(after) <= lost(changed_since)
         for record in one.export(ME):
-            assert {end for link in record.get("links", ()) for end in (link["a"], link["b"])} <= {*after}
+            ends = {end for link in record.get("links", ()) for end in (link["a"], link["b"])}
+            assert ends <= {*after}
