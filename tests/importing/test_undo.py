@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
-from tests.importing.test_sync import ME, STEPS, TEXTS, act, exported
+from tests.importing.test_sync import ME, STEPS, act, exported
 
 Steps = list[tuple[int, str, int]]
 
@@ -64,9 +64,13 @@ def test_what_nobody_touched_since_is_as_before_and_the_rest_stays_whole(
         folder, clock, kept = Path(place), Clock(), dict[str, str]()
         one, two = opened(stack, folder / "1", clock), opened(stack, folder / "2", clock)
         played(one, clock, [(0, "say", 0), *common, (0, "say", 1)], kept)
+        if not records(one):  # an empty file has no known form
+            return
         two.import_files(ME, exported(one, folder / "common.jsonl"))
         played(one, clock, here, kept)
         played(two, clock, there, {})
+        if not records(two):
+            return
         before = records(one)
         report = one.import_files(ME, exported(two, folder / "two.jsonl"))
         assert report.problems == []
@@ -83,12 +87,12 @@ def test_what_nobody_touched_since_is_as_before_and_the_rest_stays_whole(
         gone = before.keys() - changed_since.keys()  # forgotten by the import, or since
         for id in before.keys() - touched - gone:
             assert after[id] == before[id]
-        said = {TEXTS[number % len(TEXTS)] for _, what, number in later if what == "say"}
         for id, record in changed_since.items():
-            mine = id in before or id not in imported or record["text"] in said
+            said_again = record["trust"] != "import"
+            mine = id in before or id not in imported or said_again
             assert (id in after) == mine, record
             assert not mine or after[id]["text"] == record["text"]
-        assert lost(after) <= lost(changed_since)
+        assert lost(after) <= lost(before) | lost(changed_since)
         for record in one.export(ME):
             ends = {end for link in record.get("links", ()) for end in (link["a"], link["b"])}
             assert ends <= {*after}
