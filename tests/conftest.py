@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import signal
+import shutil
 import sys
 import tempfile
 import time
@@ -30,9 +30,11 @@ from memory_core.runtime import Tuning
 sys.path.append(str(Path(__file__).parent))
 
 import balance
-import engines
 from evals.cached import Cached
 
+pytest_plugins = ["outcome", "processes"]
+
+KEPT = ("XDG_RUNTIME_DIR", "ANAMNESIS_BUILD_WEIGHTS")
 ROOM = 4 * 2**30
 """Bytes that must be free in memory for the tests' folders to lie there."""
 
@@ -42,11 +44,21 @@ def pytest_configure(config: pytest.Config) -> None:
 
     What a power cut leaves is computed from a record of syncs (tests/campaigns/power.py). The
     hundreds of processes that tests start share compiled code, as those of an installed program do.
+    The home of the user, with the default store in it, is not that of the tests.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     memory = Path("/dev/shm")
     if memory.is_dir() and "TMPDIR" not in os.environ and disk_usage(memory).free >= ROOM:
         os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
+    if not hasattr(config, "workerinput"):
+        for name, folder in {"npm_config_cache": ".npm", "PIP_CACHE_DIR": ".cache/pip"}.items():
+            os.environ.setdefault(name, str(Path.home() / folder))
+        home = tempfile.mkdtemp(prefix="home")
+        config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
+        os.environ["HOME"] = os.environ["USERPROFILE"] = home
+        for name in [name for name in os.environ if name.startswith(("XDG_", "ANAMNESIS_"))]:
+            if name not in KEPT:
+                del os.environ[name]
     os.environ["ANAMNESIS_SHARED"] = "off"  # a test that shares an engine says so, and ends it
     config.option.loadscopereorder = False  # of pytest-xdist: it would put the longest files last
 
@@ -69,16 +81,6 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.register_profile("steady", settings.get_profile("patient"), derandomize=True)
 # the same examples each time; SEARCH=1 looks for new ones
 settings.load_profile("patient" if os.environ.get("SEARCH") else "steady")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def no_engine_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Engines live on when their clients end; a test's do not outlive the test."""
-    yield
-    left = engines.directories(tmp_path_factory.getbasetemp())
-    for process in left:
-        os.kill(process, signal.SIGKILL)
-    assert not left
 
 
 @pytest.fixture(scope="session")
@@ -189,7 +191,7 @@ def open_memory(tmp_path: Path, clock: Clock, toy: ToyEmbedder) -> Iterator[Open
         chosen = Settings(data_dir=tmp_path / name, **settings)
         memory = Memory(chosen, clock=clock, embedder=embedder, encoder=asks, tuning=tuning)
         opened.append(memory)
-        assert memory.wait_ready(20.0) is not isinstance(embedder, NoModel)
+        assert memory.wait_ready(120.0) is not isinstance(embedder, NoModel)
         return memory
 
     yield open_one

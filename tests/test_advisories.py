@@ -16,6 +16,7 @@ BAD = {"name": "uvicorn", "version": "0.54", "vulns": [{"id": "PYSEC-2026-1"}]}
 UNKNOWN = {"name": "apsw", "skip_reason": "Dependency not found on PyPI"}
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     ("packages", "code", "said"),
     [

@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md"))]
 PROGRAM = ".venv/bin/anamnesis"
 
-WHOLE_INSTALL = "a whole installation from PyPI; .ci/run runs the test command of the README"
+WHOLE_INSTALL = "a whole installation from PyPI; .ci/run installs and tests the same"
 CLIENT = "a client that is not part of this project"
 NETWORK = "fetches gigabytes"
 SERVES = "a server that runs until it is stopped; tests/server starts it on every transport"
@@ -41,6 +41,7 @@ NOT_RUN = {
     "&& .venv/bin/python -m pytest -n 3 --dist loadfile": WHOLE_INSTALL,
     "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]'": WHOLE_INSTALL,
     ".ci/run": "runs these tests",
+    ".ci/run install types": "runs the type checker",
     ".venv/bin/pip install torch --index-url https://download.pytorch.org/whl/cpu": NETWORK,
     ".venv/bin/pip install '.[sentence-transformers]'": NETWORK,
     "anamnesis sync ~/Cloud/memory": (
@@ -88,6 +89,7 @@ NOT_RUN_PREFIXES = {
     f"{PROGRAM} serve": SERVES,
     ".venv/bin/python tests/bench/": MEASURES,
     ".venv/bin/python tests/evals/": MEASURES,
+    ".venv/bin/python -m tests.campaigns": "tests/test_campaigns.py lists them",
     ".venv/bin/python tests/campaigns/": "takes hours; tests/faults plays a short version",
     ".venv/bin/python tests/conformance/": ".ci/run runs it",
 }
@@ -213,6 +215,7 @@ def shell(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     "path", [path for path in DOCUMENTS if commands(path)], ids=lambda path: path.name
 )
@@ -275,6 +278,7 @@ def test_the_block_to_paste_is_the_example_file_and_the_one_for_claude_desktop()
     assert readme in blocks("json", ROOT / "docs" / "clients.md")
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_block_to_paste_answers_initialize_over_stdio(tmp_path: Path) -> None:
     (entry,) = servers(blocks("json", ROOT / "README.md")[0])
     installed = Path(sys.executable).with_name("anamnesis")
@@ -302,6 +306,7 @@ def test_the_block_to_paste_answers_initialize_over_stdio(tmp_path: Path) -> Non
     assert server.returncode == 0
 
 
+@pytest.mark.usefixtures("processes")
 def test_sed_prints_the_configuration_of_this_checkout() -> None:
     (command,) = [c for c in commands(ROOT / "docs" / "clients.md") if c.startswith("sed ")]
     done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, check=True)
@@ -407,6 +412,7 @@ async def test_resources_and_prompts_are_those_of_the_server(
         assert f"`{name}`" in text
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.slow
 def test_nothing_is_written_outside_the_data_directory(
     weights_available: bool, tmp_path: Path

@@ -118,6 +118,7 @@ def test_the_bundle_holds_what_it_names_and_nothing_fetched(staged: Path) -> Non
     assert not [path for path in staged.rglob("*") if path.suffix in (".pyc", ".safetensors")]
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_bundles_source_is_enough_to_start(staged: Path, tmp_path: Path) -> None:
     manifest = json.loads((staged / "manifest.json").read_text("utf-8"))
     about = {

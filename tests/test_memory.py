@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -688,19 +687,15 @@ def test_an_import_without_a_time_happened_now(memory: Memory, clock: Any) -> No
     assert memory.get(ME, epoch.id).occurred_at == 0.0
 
 
-def test_the_end_of_a_session_sums_it_up_and_clears_the_mind(memory: Memory) -> None:
+def test_the_end_of_a_session_sums_it_up_and_clears_the_mind(memory: Memory, until: Any) -> None:
     for text in ("Mara sails on the lake.", "Tomas bakes bread.", "The lake is cold today."):
         memory.remember(ME, RememberRequest(text, session="talk"))
     memory.recall(ME, RecallRequest("Who sails on the lake?", session="talk"))
     assert memory.in_mind(ME, "talk").hot
     memory.end_session(ME, "talk")
     assert not memory.in_mind(ME, "talk").hot
-    for _ in range(200):
-        found = memory.listing(ME, kind="summary")
-        if found:
-            break
-        threading.Event().wait(0.05)
-    assert found[0].text.startswith("Session summary:")
+    until(lambda: memory.listing(ME, kind="summary"))
+    assert memory.listing(ME, kind="summary")[0].text.startswith("Session summary:")
 
 
 def test_stats_tell_what_sleep_has_done(memory: Memory, clock: Any) -> None:

@@ -110,7 +110,7 @@ class Machine(RuleBasedStateMachine):
     def another(self) -> Memory:
         chosen = Settings(data_dir=self.folder)
         memory = Memory(chosen, clock=lambda: self.now, embedder=Hashing())
-        assert memory.wait_ready(20)
+        assert memory.wait_ready(120.0)
         return memory
 
     def told(self, who: Identity, told: dict[str, str]) -> tuple[Known, str | None]:

@@ -82,7 +82,7 @@ def test_once_mended_the_next_call_opens_it(tmp_path: Path, toy: Any) -> None:
             memory.stats(ME)
         foreign.unlink()
         assert memory.remember(ME, RememberRequest(HERON)).status == "stored"
-        assert memory.wait_ready(10.0)
+        assert memory.wait_ready(120.0)
         assert memory.recall(ME, RecallRequest("heron")).hits[0].memory.text == HERON
 
 
@@ -161,12 +161,13 @@ print(json.dumps([tell(directory) for directory in sys.argv[1:]]))
 """
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")
 def test_a_directory_that_cannot_be_written_is_read_and_says_so(toy: Any) -> None:
     with tempfile.TemporaryDirectory(prefix="anamnesis-test-") as top:
         full, empty = Path(top) / "full", Path(top) / "empty"
         with Memory(Settings(data_dir=full), embedder=toy) as memory:
-            assert memory.wait_ready(10.0)
+            assert memory.wait_ready(120.0)
             memory.remember(ME, RememberRequest(HERON))
             memory._runtime.parts().maintenance.round()
         empty.mkdir()
@@ -230,7 +231,7 @@ def test_the_model_of_the_store_is_used_and_not_the_one_of_the_settings(
     monkeypatch.setattr(runtime, "choose", choose)
     for embedder in ("ollama:one", "ollama:two"):
         with Memory(Settings(data_dir=tmp_path, embedder=embedder)) as memory:
-            assert memory.wait_ready(10.0)
+            assert memory.wait_ready(120.0)
             assert memory.health(ME).model["name"] == "ollama:one"
     assert asked == ["ollama:one", "ollama:one"]
     assert "works with ollama:one, not ollama:two" in caplog.text
@@ -287,7 +288,7 @@ def test_after_close_every_call_says_so_and_the_files_are_free(open_memory: Any)
 
 
 def test_close_while_it_opens_leaves_nothing_open(
-    tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, toy: Any, monkeypatch: pytest.MonkeyPatch, until: Any
 ) -> None:
     begun, go_on = threading.Event(), threading.Event()
     stores: list[MemoryStore] = []
@@ -304,8 +305,7 @@ def test_close_while_it_opens_leaves_nothing_open(
     assert begun.wait(30)
     closing = threading.Thread(target=memory.close)
     closing.start()
-    while not memory._runtime._closed:
-        threading.Event().wait(0.001)
+    until(lambda: memory._runtime._closed)
     with pytest.raises(Busy, match="closed"):
         memory.stats(ME)
     go_on.set()
@@ -493,6 +493,7 @@ print(memory.remember(Identity("me"), RememberRequest("The heron waits by the we
 """
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_program_that_ends_without_closing_leaves_no_thread_in_native_code(
     tmp_path: Path,
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ def tokens(tmp_path: Path) -> Tokens:
 
 
 @pytest.fixture
-def url(memory: Facade, tokens: Tokens) -> Iterator[str]:
+def url(memory: Facade, tokens: Tokens, processes: Any) -> Iterator[str]:
     owner = Identity("me")
     app = build_app(
         build_server(memory, owner=owner),

@@ -138,7 +138,7 @@ ANSWERS = {
 
 
 @pytest.fixture
-def model() -> Iterator[Model]:
+def model(processes: Any) -> Iterator[Model]:
     one = Model()
 
     class Handler(BaseHTTPRequestHandler):

@@ -40,6 +40,7 @@ def test_every_name_loads_and_nothing_else_is_there() -> None:
         memory_core.Memorie  # noqa: B018
 
 
+@pytest.mark.usefixtures("processes")
 def test_importing_it_loads_nothing_of_the_memory() -> None:
     code = (
         "import sys, anamnesis, memory_core\n"

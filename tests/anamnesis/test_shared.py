@@ -17,6 +17,8 @@ from anamnesis import AsyncMemory, InvalidInput, Memory
 from anamnesis.adapters.memory_tool import MemoryTool
 from tests.anamnesis.stand_in import SAID
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:

@@ -111,7 +111,8 @@ class Helpers:
     """The mother process."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.mkdtemp()
+        # a socket's path is short, whatever TMPDIR is
+        self._folder = tempfile.mkdtemp(dir="/tmp" if len(tempfile.gettempdir()) > 40 else None)
         self._address = str(Path(self._folder) / "mother")
         self._mother = subprocess.Popen(
             [sys.executable, __file__, self._address],

@@ -74,7 +74,7 @@ class World:
         self.bag = BagOfWords()
         self.gate = EmbedderGate(lambda: self.bag if model else _no_model())
         self.gate.start()
-        self.gate.wait(10)
+        self.gate.wait(120)
         if model:
             self.store.adopt("bag", self.bag.fingerprint, self.bag.dimension)
         self.store.catch_up()

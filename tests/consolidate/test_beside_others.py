@@ -67,6 +67,7 @@ def export(memory: Memory) -> str:
     return json.dumps(list(memory.export(ME)), sort_keys=True)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.timeout(120)
 def test_one_run_at_a_time_in_two_processes_and_one_stops_that_of_the_other(
     open_memory: Any, tmp_path: Path

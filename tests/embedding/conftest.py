@@ -41,7 +41,7 @@ class LocalServer:
 
 
 @pytest.fixture
-def server() -> Iterator[LocalServer]:
+def server(processes: Any) -> Iterator[LocalServer]:
     class Handler(BaseHTTPRequestHandler):
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -61,6 +61,7 @@ def test_minilm_is_what_the_default_settings_give(minilm: MiniLM) -> None:
     assert embedder.fingerprint == minilm.fingerprint
 
 
+@pytest.mark.usefixtures("processes")
 def test_importing_loads_no_model_library() -> None:
     code = (
         "import sys, memory_core.embedding.embedder; "
@@ -76,7 +77,7 @@ def test_gate_is_usable_while_the_model_loads() -> None:
     release = threading.Event()
 
     def load() -> Embedder:
-        release.wait(10)
+        release.wait(120)
         return PLACEHOLDER
 
     gate = EmbedderGate(load)
@@ -84,7 +85,7 @@ def test_gate_is_usable_while_the_model_loads() -> None:
     assert (gate.ready, gate.embedder, gate.problem) == (False, None, None)
     assert gate.wait(0) is None
     release.set()
-    assert gate.wait(10) is PLACEHOLDER
+    assert gate.wait(120) is PLACEHOLDER
     assert (gate.ready, gate.embedder, gate.problem) == (True, PLACEHOLDER, None)
 
 
@@ -98,9 +99,9 @@ def test_gate_loads_once_however_often_it_is_started() -> None:
     gate = EmbedderGate(load)
     for _ in range(3):
         gate.start()
-        gate.wait(10)
+        gate.wait(120)
         gate.retry()  # ready: nothing to try again
-    assert gate.wait(10) is PLACEHOLDER
+    assert gate.wait(120) is PLACEHOLDER
     assert len(calls) == 1
 
 
@@ -114,11 +115,11 @@ def test_gate_keeps_the_problem_and_succeeds_when_tried_again() -> None:
 
     gate = EmbedderGate(load)
     gate.start()
-    assert gate.wait(10) is None
+    assert gate.wait(120) is None
     assert isinstance(gate.problem, EncoderUnavailable)
     assert gate.problem.next_step == "run setup"
     gate.retry()
-    assert gate.wait(10) is PLACEHOLDER
+    assert gate.wait(120) is PLACEHOLDER
     assert gate.problem is None
 
 
@@ -128,6 +129,6 @@ def test_gate_turns_an_unexpected_failure_into_a_problem_with_a_next_step() -> N
 
     gate = EmbedderGate(load)
     gate.start()
-    assert gate.wait(10) is None
+    assert gate.wait(120) is None
     assert isinstance(gate.problem, EncoderUnavailable)
     assert "OSError: a library is missing" in gate.problem.problem

@@ -64,7 +64,7 @@ def test_nothing_to_ask_is_refused(memory: Any) -> None:
 
 def test_the_own_store_is_read_and_nothing_else(tmp_path: Path, toy: Any) -> None:
     with Real(Settings(data_dir=tmp_path / "own"), embedder=toy) as memory:
-        assert memory.wait_ready(20)
+        assert memory.wait_ready(120.0)
         id = memory.remember(ME, RememberRequest("The boiler code is 27.")).id
         before = (asked_for(memory), memory.get(ME, id))
         report = evaluate_store(memory, ME, [Pair("boiler code", ("the boiler code is 27",))] * 3)

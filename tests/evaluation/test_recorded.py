@@ -30,7 +30,7 @@ def test_every_recorded_fact_passes_the_checks_and_points_to_its_turns(
 ) -> None:
     settings = Settings(data_dir=tmp_path, gist=GistSettings(daily_tokens=10**7))
     with Memory(settings, embedder=toy, encoder=RecordedEncoder(dialogue)) as memory:
-        assert memory.wait_ready(20.0)
+        assert memory.wait_ready(120.0)
         turn_of = {}
         for turn in dialogue.turns:
             receipt = memory.remember(

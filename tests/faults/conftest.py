@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from yard import NoShim, Yard, build_shim
 
 
 @pytest.fixture(scope="session")
-def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def shim(tmp_path_factory: pytest.TempPathFactory, processes_of_a_file: Any) -> Path:
     """The shim, built now with this machine's compiler."""
     try:
         return build_shim(tmp_path_factory.mktemp("shim"))
@@ -51,7 +52,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path: Path, processes: Any) -> Iterator[Path]:
     """A file system of its own, of 48 MiB."""
     point = tmp_path / "disk"
     point.mkdir()

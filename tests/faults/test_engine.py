@@ -16,6 +16,7 @@ LONG = os.environ.get("LONG") == "1"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="counts in /proc"),
+    pytest.mark.usefixtures("processes"),
 ]
 
 
@@ -37,6 +38,6 @@ def test_nothing_acknowledged_is_lost_and_no_call_is_unanswered() -> None:
 
 @pytest.mark.timeout(7200)
 def test_clients_that_come_and_go_leave_nothing() -> None:
-    found = report("soak", "--minutes", "60" if LONG else "0.2")
+    found = report("soak", "--minutes", "60" if LONG else "0.1")
     assert found["clients"]
     assert (found["processes left"], found["sockets left"]) == (0, 0)

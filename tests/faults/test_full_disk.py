@@ -158,6 +158,7 @@ def test_a_reserve_is_only_kept_where_there_is_plenty_of_room(
     assert not (small_disk / disk_reserve.FILE).exists()  # a part of a reserve would be no reserve
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(("size", "kept"), [("16m", 2 * 2**20), ("3m", 3 * 2**17)])
 def test_a_small_volume_has_a_small_reserve_and_can_forget(
     tmp_path: Path, size: str, kept: int

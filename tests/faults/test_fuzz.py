@@ -25,6 +25,8 @@ from memory_core.text.time import dates
 from server.http.tokens import Tokens
 from server.protocol import messages
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 CALLS = 60
 TIMES = 150
 

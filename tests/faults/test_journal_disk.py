@@ -21,7 +21,10 @@ import pytest
 from memory_core.records import Change
 from memory_core.storage.journal.journal import Journal
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits and modes of POSIX")
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(sys.platform == "win32", reason="limits and modes of POSIX"),
+]
 
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534

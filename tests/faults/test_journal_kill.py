@@ -22,7 +22,10 @@ import pytest
 
 from memory_core.storage.journal.journal import Journal
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no kill -9 and no fork")
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(sys.platform == "win32", reason="no kill -9 and no fork"),
+]
 
 ROOT = Path(__file__).parents[2]
 LONG = 60.0

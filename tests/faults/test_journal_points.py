@@ -24,6 +24,8 @@ from yard import COUNT, FAIL, FOR_EVER, KILLS, SHORT, Outcome, Yard
 
 from memory_core.storage.journal.format import FORMAT
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 Task = dict[str, Any]
 GOLDEN = Path(__file__).parents[1] / "storage" / "golden"
 

@@ -26,7 +26,10 @@ from memory_core.remember.request import RememberRequest
 from memory_core.runtime import Tuning
 from tests.views import view_of
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(sys.platform == "win32", reason="no kill -9"),
+]
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
@@ -80,7 +83,7 @@ sys.stdin.readline()
 memory = Memory(
     Settings(data_dir=Path(directory)), embedder=shared.ToyEmbedder(), tuning=tuning
 )
-memory.wait_ready(30)
+memory.wait_ready(120)
 threads = [threading.Thread(target=work, args=(memory, name), daemon=True) for name in "ab"]
 for thread in threads:
     thread.start()
@@ -157,7 +160,7 @@ def directory(tmp_path: Path) -> Path:
 @pytest.fixture
 def crew(directory: Path) -> Iterator[tuple[Log, list[Writer]]]:
     log = Log()
-    writers = [Writer(directory, seed, log) for seed in range(8)]
+    writers = [Writer(directory, seed, log) for seed in range(4)]
     yield log, list(writers)
     for writer in writers:
         if writer.process.poll() is None:

@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 ME = Identity("me")
 HERON = "The heron waits by the weir in the morning."
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("processes")]
 
 
 def program(folder: Path, *argv: str, **environment: str) -> tuple[int, Any, str]:
@@ -79,7 +79,7 @@ def test_the_program_starts_remembers_recalls_and_health_names_cause_and_fix(
 
 def filled(folder: Path, toy: Any, now: float = 1.7e9) -> None:
     with Memory(Settings(data_dir=folder), clock=lambda: now, embedder=toy) as memory:
-        assert memory.wait_ready(30)
+        assert memory.wait_ready(120)
         for number in range(8):
             memory.remember(
                 ME, RememberRequest(f"The stork number {number} stands on chimney {number * 3}.")
@@ -99,7 +99,7 @@ def test_with_a_missing_or_foreign_index(
     filled(folder, toy)
     lose(folder)
     with Memory(Settings(data_dir=folder), clock=lambda: 1.7e9, embedder=toy) as memory:
-        assert memory.wait_ready(30)
+        assert memory.wait_ready(120)
         found = memory.recall(ME, RecallRequest("The stork number 5 stands on chimney 15."))
         assert found.hits[0].memory.text == "The stork number 5 stands on chimney 15."
         assert memory.remember(ME, RememberRequest(HERON)).status == "stored"
@@ -116,7 +116,7 @@ def test_with_a_clock_that_is_ten_years_off(tmp_path: Path, toy: Any, years: int
     filled(folder, toy, now)
     off = now + years * 365.25 * 86400
     with Memory(Settings(data_dir=folder), clock=lambda: off, embedder=toy) as memory:
-        assert memory.wait_ready(30)
+        assert memory.wait_ready(120)
         later = memory.remember(ME, RememberRequest(HERON, session="talk"))
         assert (
             memory.remember(ME, RememberRequest("And then it flies.", session="talk")).status

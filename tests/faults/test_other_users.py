@@ -27,7 +27,10 @@ from memory_core.storage.locks import FileLock, open_private
 from memory_core.storage.ownership import foreign
 from tests.conftest import OpenMemory
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="owners and modes of POSIX")
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(sys.platform == "win32", reason="owners and modes of POSIX"),
+]
 ROOT_ONLY = pytest.mark.skipif(
     sys.platform == "win32" or os.getuid() != 0, reason="only root can become another user"
 )
@@ -49,7 +52,7 @@ def play(folder):
     said = {}
     try:
         memory = Memory(Settings(data_dir=folder), embedder=ToyEmbedder())
-        memory.wait_ready(20.0)
+        memory.wait_ready(120.0)
         try:
             memory.remember(Identity("me"), RememberRequest("The heron waits by the weir."))
         except MemoryCoreError as problem:

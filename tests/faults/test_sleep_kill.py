@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from yard import KILLS, Yard
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 CHANGES = 250
 """About as many as opening, one run and closing make."""
 SAMPLE = 10

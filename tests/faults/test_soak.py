@@ -15,7 +15,10 @@ LONG_CALLS = 10_000
 GROWTH_MIB = 5.0
 SLOWER = 1.2
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux")
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux"),
+]
 
 
 @pytest.mark.timeout(7200)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sync_kill import Machines
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.usefixtures("processes"), pytest.mark.slow]
 
 
 def test_a_killed_sync_comes_to_what_an_unkilled_one_does(tmp_path: Path) -> None:

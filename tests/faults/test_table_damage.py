@@ -268,14 +268,14 @@ for n in range(10**6):
 
 
 @pytest.mark.parametrize("rounds", [2, 9])
-def test_a_killed_writer_leaves_whole_commits(tmp_path: Path, rounds: int) -> None:
+def test_a_killed_writer_leaves_whole_commits(tmp_path: Path, processes: Any, rounds: int) -> None:
     Table.create(tmp_path / "1", dimension=8).close()
     arguments = [sys.executable, "-c", MERGING, str(tmp_path / "1")]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, cwd=ROOT) as writer:
-        assert writer.stdout is not None
-        for _ in range(rounds):
-            assert writer.stdout.readline()
-        writer.send_signal(signal.SIGKILL)
+    writer = processes.start(*arguments, stdout=subprocess.PIPE)
+    for _ in range(rounds):
+        assert writer.stdout.readline()
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
     table = Table.open(tmp_path / "1", dimension=8)
     applied = table.applied()
     assert applied >= rounds
@@ -292,7 +292,7 @@ def test_a_killed_writer_leaves_whole_commits(tmp_path: Path, rounds: int) -> No
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path: Path, processes: Any) -> Iterator[Path]:
     """A file system of its own, 2 MiB."""
     point = tmp_path / "disk"
     point.mkdir()
@@ -302,7 +302,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("mounting a small tmpfs needs rights that this user does not have")
     yield point
-    subprocess.run(["umount", str(point)], check=True, timeout=20)
+    subprocess.run(["umount", "--lazy", str(point)], check=True, timeout=20)
 
 
 def fill(disk: Path) -> None:
@@ -336,6 +336,7 @@ def test_on_a_full_disk_writes_say_so_and_reads_go_on(disk: Path) -> None:
     assert (table.applied(), table.count()) == (51, 50)
 
 
+@pytest.mark.usefixtures("processes")
 def test_on_a_read_only_disk_writes_say_so_and_reads_go_on(disk: Path) -> None:
     table = Table.create(disk / "1", dimension=DIMENSION)
     table.merge([memory(1)], {}, applied=1)

@@ -151,7 +151,7 @@ def _wrapped(asked: Asked, content: dict[str, Any] | str | None, trouble: Troubl
 
 
 @pytest.fixture
-def server() -> Iterator[ModelServer]:
+def server(processes: Any) -> Iterator[ModelServer]:
     """A server of this test alone, over a real socket."""
 
     class Handler(BaseHTTPRequestHandler):

@@ -251,6 +251,7 @@ def test_a_slow_answer_is_given_up(
         encoder.encode(TURNS)
 
 
+@pytest.mark.usefixtures("processes")
 def test_nobody_listens(backend: str, chosen: Callable[..., dict[str, Any]]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

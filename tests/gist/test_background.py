@@ -229,6 +229,7 @@ memory.encode(Identity("me"), "2000-01-01")
 """
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 def test_encoding_again_goes_on_after_a_kill(opened: Opened, server: Any, tmp_path: Path) -> None:
     first = opened(batch_turns=20)

@@ -497,6 +497,7 @@ def nobody() -> str:
         return f"http://127.0.0.1:{free.getsockname()[1]}"
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("failure", FAILURES)
 def test_a_broken_model_breaks_nothing(
     open_memory: Open, chosen: Chosen, server: Any, spoken: Any, backend: str, failure: str

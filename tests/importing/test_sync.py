@@ -320,7 +320,7 @@ def test_machines_that_change_everything_at_once_come_to_the_same(
         for number in range(machines):
             chosen = Settings(data_dir=Path(folder) / str(number))
             memory = opened.enter_context(Memory(chosen, clock=clock, embedder=ToyEmbedder()))
-            assert memory.wait_ready(20.0)
+            assert memory.wait_ready(120.0)
             memories.append(memory)
         kept: dict[str, str] = {}
         for machine, what, number in steps:

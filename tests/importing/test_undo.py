@@ -21,7 +21,7 @@ Steps = list[tuple[int, str, int]]
 def opened(stack: ExitStack, folder: Path, clock: Clock) -> Memory:
     memory = Memory(Settings(data_dir=folder), clock=clock, embedder=ToyEmbedder())
     stack.enter_context(memory)
-    assert memory.wait_ready(20.0)
+    assert memory.wait_ready(120.0)
     return memory
 
 

@@ -517,6 +517,7 @@ memory.close()
 """
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_killed_import_resumes_and_doubles_nothing(
     open_memory: OpenMemory, tmp_path: Path
 ) -> None:

@@ -56,7 +56,7 @@ class Room:
             self.store, self.gate, lambda: house.now, embed, tuning=house.tuning
         )
         self.gate.start()
-        self.gate.wait(10)
+        self.gate.wait(120)
 
     def load(self) -> Any:
         if not self.model:
@@ -68,7 +68,7 @@ class Room:
     def model_comes(self) -> None:
         self.model = True
         self.gate.retry()
-        assert self.gate.wait(10) is not None
+        assert self.gate.wait(120) is not None
 
     def put(self, text: str, **fields: Any) -> str:
         """Write a memory without vectors, as while no model is ready."""

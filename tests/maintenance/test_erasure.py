@@ -67,6 +67,7 @@ def test_a_table_that_fails_is_looked_at_in_the_next_round(house: Any) -> None:
     assert room.store.table is not None
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("model", [True, False])
 def test_what_was_forgotten_is_erased_from_every_file(house: Any, model: bool) -> None:
     room = house.room(model=model)
@@ -98,6 +99,7 @@ def test_what_was_forgotten_is_erased_from_every_file(house: Any, model: bool) -
     assert not room.upkeep.erasing
 
 
+@pytest.mark.usefixtures("processes")
 def test_every_process_tells_truly_whether_something_is_left(house: Any) -> None:
     holder, other = house.room(), house.room()
     secret = holder.put(SECRET)
@@ -114,6 +116,7 @@ def test_every_process_tells_truly_whether_something_is_left(house: Any) -> None
     assert holding(house, SECRET) == []
 
 
+@pytest.mark.usefixtures("processes")
 def test_an_erasure_cut_short_by_a_kill_is_finished_by_the_next_holder(house: Any) -> None:
     """Killed after the switch to the new generation, before the old one was removed."""
     room = house.room()
@@ -141,6 +144,7 @@ def test_an_erasure_cut_short_by_a_kill_is_finished_by_the_next_holder(house: An
     assert secret.encode() not in house.files("index")
 
 
+@pytest.mark.usefixtures("processes")
 def test_an_erasure_that_fails_is_pending_and_done_later(
     house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +178,7 @@ def test_an_erasure_that_fails_is_pending_and_done_later(
     assert holding(house, SECRET, "another") == []
 
 
+@pytest.mark.usefixtures("processes")
 def test_an_old_generation_that_cannot_be_removed_keeps_the_erasure_pending(
     house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +216,7 @@ def test_a_forget_that_asks_for_no_erasure_leaves_the_generations_alone(house: A
     assert sorted(path.name for path in (house.directory / "table").iterdir()) == before
 
 
+@pytest.mark.usefixtures("processes")
 def test_an_erasure_is_finished_when_the_process_ends(house: Any) -> None:
     """As after one command without a server: nobody else would do it."""
     room = house.room()
@@ -249,6 +255,7 @@ def test_a_process_that_ends_leaves_the_erasure_to_the_one_that_keeps_the_files(
     assert keeper.upkeep.finish_erasing(0.0)
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_disk_that_fails_leaves_the_erasure_pending(
     house: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,7 +67,7 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def other(house: Any) -> Iterator[subprocess.Popen[str]]:
+def other(house: Any, processes: Any) -> Iterator[subprocess.Popen[str]]:
     """Another process on the same directory, which holds maintenance.lock."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(house.directory)],
@@ -91,6 +91,7 @@ def ask(process: subprocess.Popen[str], line: str) -> str:
     return process.stdout.readline().strip()
 
 
+@pytest.mark.usefixtures("processes")
 def test_two_processes_see_each_others_writes_at_the_next_call(
     house: Any, other: subprocess.Popen[str]
 ) -> None:
@@ -105,6 +106,7 @@ def test_two_processes_see_each_others_writes_at_the_next_call(
     assert ask(other, f"get {heron} -") == "nothing"
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 def test_the_lock_passes_on_when_its_holder_is_killed(
     house: Any, other: subprocess.Popen[str]

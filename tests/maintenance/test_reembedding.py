@@ -105,7 +105,7 @@ def opened(tmp_path: Path, models: Models) -> Iterator[Open]:
     def open_one(embedder: str = "ollama:a") -> Memory:
         settings = Settings(data_dir=tmp_path / "store", embedder=embedder)
         made.append(Memory(settings, tuning=FAST))
-        made[-1].wait_ready(20.0)
+        made[-1].wait_ready(120.0)
         return made[-1]
 
     yield open_one
@@ -509,6 +509,7 @@ while memory.reembedding.target is not None:
 """
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.skipif(sys.platform == "win32", reason="no kill -9")
 def test_a_kill_half_way_loses_nothing_and_the_next_goes_on(
     opened: Open, models: Models, tmp_path: Path

@@ -20,6 +20,8 @@ from memory_core.remember.request import RememberRequest
 from memory_core.runtime import Tuning
 from memory_core.storage.table.table import NAME
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 ME = Identity("me")
 SECRET = "The spare key of the Nordkette hut hangs behind the quillon"
 WORD = "quillon"

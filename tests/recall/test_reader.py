@@ -490,7 +490,7 @@ def test_nobody_waits_for_the_model(tmp_path: Any, toy: Any, clock: Any) -> None
         early = memory.recall(ME, RecallRequest("heron"))
         assert ([hit.memory.id for hit in both(early)], early.note) == ([id], LEXICAL_ONLY)
         slow.may.set()
-        assert memory.wait_ready(30)
+        assert memory.wait_ready(120)
         memory._runtime.parts().maintenance.round()
         late = memory.recall(ME, RecallRequest("heron by the weir", explain=True))
         assert late.note == ""

@@ -306,9 +306,9 @@ def test_any_text_can_be_compared(older: str, newer: str) -> None:
 def seconds(run: Callable[[], object]) -> float:
     best = float("inf")
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.thread_time()
         run()
-        best = min(best, time.perf_counter() - begun)
+        best = min(best, time.thread_time() - begun)
     return best
 
 

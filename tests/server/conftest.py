@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
@@ -382,20 +381,6 @@ def hearing() -> Callable[..., Any]:
                 tasks.cancel_scope.cancel()
 
     return subscribed
-
-
-@pytest.fixture
-def until() -> Callable[[Callable[[], object], float], None]:
-    """Wait for a condition, bounded."""
-
-    def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
-        end = time.monotonic() + seconds
-        pause = threading.Event()
-        while not condition():
-            assert time.monotonic() < end, "the condition did not come true in time"
-            pause.wait(0.01)
-
-    return wait
 
 
 @pytest.fixture

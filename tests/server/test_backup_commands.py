@@ -29,7 +29,7 @@ ME = Identity("me")
 def data(tmp_path: Path, toy: Any) -> Path:
     folder = tmp_path / "data"
     with Memory(Settings(data_dir=folder), embedder=toy) as memory:
-        assert memory.wait_ready(20.0)
+        assert memory.wait_ready(120.0)
         memory.remember(ME, RememberRequest("The heron waits by the weir."))
     return folder
 
@@ -203,7 +203,7 @@ def test_reembed_lets_go_when_nothing_moves(
 def kept(data: Path, toy: Any) -> str:
     """The id of the memory, once it is in the table and in a snapshot too."""
     with Memory(Settings(data_dir=data), embedder=toy) as memory:
-        assert memory.wait_ready(20.0)
+        assert memory.wait_ready(120.0)
         maintenance = memory._runtime.parts().maintenance
         maintenance.round()
         maintenance.snapshots.write()
@@ -304,6 +304,7 @@ _replace(Path(sys.argv[1]), lines())
 """
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no files without a name")
 def test_a_killed_export_leaves_no_file(tmp_path: Path) -> None:
     target = tmp_path / "out" / "memories.jsonl"

@@ -12,6 +12,8 @@ import pytest
 
 from server.cli import demo
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 ROOT = Path(__file__).parent.parent.parent
 
 

@@ -15,6 +15,7 @@ EXAMPLE = ROOT / "claude_desktop_config.example.json"
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
+@pytest.mark.usefixtures("processes")
 async def test_the_example_starts_the_server(tmp_path: Path) -> None:
     config = json.loads(EXAMPLE.read_text("utf-8"))
     ((name, entry),) = config["mcpServers"].items()

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import engines
 import httpx2
@@ -598,7 +599,23 @@ def test_the_test_elsewhere_exists_and_uses_the_flag(flag: str) -> None:
     assert flag.rpartition(" ")[2] in found
 
 
-@pytest.mark.parametrize("flag", sorted(CASES))
+SERVERS = ("serve ", "ui ")
+"""Commands whose flags are tried on a process of its own."""
+
+
+@pytest.mark.parametrize("flag", sorted(flag for flag in CASES if flag.startswith(SERVERS)))
+def test_a_flag_of_a_server_does_what_it_says(
+    flag: str,
+    memory: Memory,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    processes: Any,
+) -> None:
+    CASES[flag](memory, run, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("flag", sorted(flag for flag in CASES if not flag.startswith(SERVERS)))
 def test_a_flag_does_what_it_says(
     flag: str, memory: Memory, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

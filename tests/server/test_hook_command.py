@@ -23,6 +23,7 @@ import engines
 import httpx2
 import pytest
 import uvicorn
+from processes import ENDING, until
 
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
@@ -40,6 +41,8 @@ from server.http.proof import KEY, proof
 from server.http.tokens import Tokens
 from server.protocol.schemas import NOTICE
 from server.protocol.server import build_server
+
+pytestmark = pytest.mark.usefixtures("processes")
 
 ROOT = Path(__file__).parents[2]
 ME = Identity("me")
@@ -154,10 +157,7 @@ def projects(tmp_path: Path) -> Path:
 
 def taken_over(data: Path) -> None:
     """Wait until nothing is in the spool: a capture begins after the answer of its hook."""
-    until = time.monotonic() + 60
-    while spool.waiting(str(data)):
-        assert time.monotonic() < until, "a payload stays in the spool"
-        time.sleep(0.01)
+    until(lambda: not spool.waiting(str(data)))
 
 
 def over_http(url: str, token: str, payload: dict[str, Any]) -> Any:
@@ -202,21 +202,20 @@ def test_the_golden_exchanges_have_every_event() -> None:
 
 
 @pytest.fixture(scope="module")
-def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+def process(
+    tmp_path_factory: pytest.TempPathFactory, processes_of_a_file: Any
+) -> Iterator[tuple[Path, str]]:
     """The server as a user starts it."""
     data = tmp_path_factory.mktemp("process")
     command = [sys.executable, "-m", "server", "serve", "--transport", "http", "--port", "0"]
-    started = subprocess.Popen(
-        [*command, "--data-dir", str(data)], stderr=subprocess.PIPE, text=True
-    )
-    assert started.stderr
-    url = started.stderr.readline().split()[-1].removesuffix("/mcp")
-    started.stderr.readline()
-    yield data, url
-    started.terminate()
-    started.wait(30)
-    started.stderr.close()
-    assert not (data / "http.json").exists()
+    with processes_of_a_file() as processes:
+        started = processes.start(*command, "--data-dir", data)
+        url = processes.says(started, r"serving (http://\S+)/mcp$")[1]
+        processes.says(started, "token in")
+        yield data, url
+        started.terminate()
+        started.wait(ENDING)
+        assert not (data / "http.json").exists()
 
 
 def test_a_scripted_conversation_is_reminded_without_any_tool_call(
@@ -339,40 +338,40 @@ TALK = (
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there, the client is kept waiting")
 def test_a_conversation_is_summed_up_after_its_client_has_gone(
-    tmp_path: Path, minilm: Embedder
+    tmp_path: Path, minilm: Embedder, processes: Any
 ) -> None:
     """The settings file is a pipe here, so that the test says when the work may go on."""
     data, settings = tmp_path / "data", tmp_path / "settings.toml"
     with Memory(Settings(data_dir=data), embedder=minilm) as memory:
         said = {memory.remember(ME, RememberRequest(text, session="one")).id for text in TALK}
     os.mkfifo(settings)
-    hook = subprocess.Popen(
-        [sys.executable, "-m", "server", "hook", "--data-dir", str(data), "--config", settings],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert hook.stdin
+    words = [sys.executable, "-m", "server", "hook", "--data-dir", data, "--config", settings]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    hook = processes.start(*words, **pipes)
     hook.stdin.write(json.dumps(event("SessionEnd", reason="other")).encode())
     hook.stdin.close()
-    settings.write_text("")  # read by what the client started
+    until(lambda: read_as_empty(settings))  # by what the client started
     assert hook.wait(60) == 0
-    assert hook.stdout
-    assert hook.stderr
     assert (hook.stdout.read(), hook.stderr.read()) == (b"", b""), "both are closed"
-    hook.stdout.close()
-    hook.stderr.close()
     with suppress(ProcessLookupError):  # as the client ends what it started
         os.killpg(hook.pid, signal.SIGKILL)
-    settings.write_text("")  # read by what goes on alone
+    until(lambda: read_as_empty(settings))  # by what goes on alone
     with Memory(Settings(data_dir=data), embedder=minilm) as memory:
-        summaries: list[set[str]] = []
-        until = time.monotonic() + 60
-        while not summaries and time.monotonic() < until:
-            time.sleep(0.05)
-            summaries = [set(m.derived_from) for m in memory.listing(ME) if m.kind == "summary"]
-    assert summaries == [said]
+
+        def summaries() -> list[set[str]]:
+            return [set(m.derived_from) for m in memory.listing(ME) if m.kind == "summary"]
+
+        until(summaries)
+        assert summaries() == [said]
+
+
+def read_as_empty(pipe: Path) -> bool:
+    """Whether somebody waits for the pipe's content, and so has read it: nothing."""
+    try:
+        os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
 
 
 DEAD = {"process": 2**22 + 1}

@@ -144,6 +144,7 @@ def test_what_lies_on_the_machine_is_listed_and_brought_in_by_name(
     assert "found: claude-code, project-files" in run("import", "--found", "cursor")[2]
 
 
+@pytest.mark.usefixtures("processes")
 def test_two_data_directories_are_kept_in_step_by_the_real_command(tmp_path: Path) -> None:
     cloud = tmp_path / "cloud"
     cloud.mkdir()

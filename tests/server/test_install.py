@@ -400,6 +400,7 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out(desk: Desk, client
     assert left == other
 
 
+@pytest.mark.usefixtures("processes")
 def test_an_installed_hook_runs_and_no_project_leads_it_astray(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -470,6 +471,7 @@ def test_doctor_starts_what_the_clients_would_start(desk: Desk) -> None:
     assert "vscode" not in found
 
 
+@pytest.mark.usefixtures("processes")
 def test_what_does_not_answer_is_told_apart(tmp_path: Path) -> None:
     def said(code: str) -> str:
         return doctor.probe({"command": sys.executable, "args": ["-c", code]}, os.environ)
@@ -487,22 +489,13 @@ def test_what_does_not_answer_is_told_apart(tmp_path: Path) -> None:
     assert "does not answer" in doctor.probe({"url": url}, {})
 
 
-def test_doctor_asks_a_running_server(tmp_path: Path) -> None:
+def test_doctor_asks_a_running_server(tmp_path: Path, processes: Any) -> None:
     data = tmp_path / "data"
     command = [sys.executable, "-m", "server", "serve", "--transport", "http", "--port", "0"]
-    server = subprocess.Popen(
-        [*command, "--data-dir", str(data)], stderr=subprocess.PIPE, text=True
-    )
-    try:
-        assert server.stderr
-        url = server.stderr.readline().split()[-1]
-        assert "token in" in server.stderr.readline()
-        secret = (data / "token").read_text().strip()
-        entry = {"url": url, "headers": {"Authorization": f"Bearer {secret}"}}
-        assert doctor.probe(entry, {}) == ""
-        assert "answers 401" in doctor.probe({"url": url}, {})
-    finally:
-        server.terminate()
-        server.wait(60)
-        if server.stderr:
-            server.stderr.close()
+    server = processes.start(*command, "--data-dir", data)
+    url = processes.says(server, r"serving (http://\S+/mcp)$")[1]
+    processes.says(server, "token in")
+    secret = (data / "token").read_text().strip()
+    entry = {"url": url, "headers": {"Authorization": f"Bearer {secret}"}}
+    assert doctor.probe(entry, {}) == ""
+    assert "answers 401" in doctor.probe({"url": url}, {})

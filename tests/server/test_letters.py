@@ -16,11 +16,13 @@ ROOT = Path(__file__).parents[2]
 TEXT = "Größe → 漢字 im Café 🎉"
 SYSTEMS = {
     "cp1252": {"PYTHONIOENCODING": "cp1252"},
-    "ascii": {"PYTHONIOENCODING": "ascii"},
     "C locale": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
 }
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="locales of POSIX")
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(os.name != "posix", reason="locales of POSIX"),
+]
 
 
 def anamnesis(folder: Path, system: str, *words: str | bytes, stdin: bytes = b"") -> bytes:

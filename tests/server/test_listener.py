@@ -17,7 +17,7 @@ from starlette.routing import Route
 from server.http import bounded_protocol, listener
 from server.http.app import Door, _Repairing
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.usefixtures("processes"), pytest.mark.anyio]
 
 SECONDS = 60.0
 QUICK = 0.15

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 ROOT = Path(__file__).parent.parent.parent
 HEAVY = (
     "memory_core.memory",

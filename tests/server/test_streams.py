@@ -28,7 +28,7 @@ def tokens(tmp_path: Path) -> Tokens:
 
 
 @pytest.fixture
-def url(fake: Any, tokens: Tokens) -> Iterator[str]:
+def url(fake: Any, tokens: Tokens, processes: Any) -> Iterator[str]:
     owner = Identity("me")
     app = build_app(build_server(fake, owner=owner), tokens=tokens, more=rest(fake, owner, None))
     socket = listener.bind("127.0.0.1", 0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
@@ -23,6 +22,7 @@ from mcp import Client, MCPDeprecationWarning, MCPError, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
+from processes import Processes, keep
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
@@ -35,35 +35,26 @@ SECONDS = 60.0
 END_SECONDS = 30.0
 """It takes two when clients hold streams open; a busy machine takes longer."""
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.usefixtures("processes")]
 
 
 class Listening:
     """A server process that listens on a free port."""
 
-    def __init__(self, folder: Path, *flags: str) -> None:
+    def __init__(self, processes: Processes, folder: Path, *flags: str) -> None:
         self.folder = folder
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "server", "serve", "--transport", "http", "--port", "0", *flags],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
+        self._processes = processes
+        self.process = processes.start(
+            *[sys.executable, "-m", "server", "serve", "--transport", "http", "--port", "0"],
+            *flags,
             env={**os.environ, "ANAMNESIS_DATA_DIR": str(folder), "ANAMNESIS_OFFLINE": "1"},
         )
-        assert self.process.stderr
-        self.said = self.process.stderr.readline()
-        found = re.search(r"serving (http://\S+)/mcp", self.said)
-        assert found, self.said + self.process.stderr.read()
-        self.url = found[1]
-        self.told = ""
-        self.draining = threading.Thread(target=self._drain, daemon=True)
-        self.draining.start()
+        self.url = processes.says(self.process, r"serving (http://\S+)/mcp")[1]
 
-    def _drain(self) -> None:
-        assert self.process.stderr
-        self.told = self.process.stderr.read()
+    @property
+    def told(self) -> str:
+        """Everything that it said."""
+        return self._processes.told(self.process)
 
     @property
     def token(self) -> str:
@@ -75,24 +66,23 @@ class Listening:
             return self.process.wait(END_SECONDS)
         finally:
             self.process.kill()
-            self.process.wait(END_SECONDS)
-            self.draining.join(END_SECONDS)
-            for stream in (self.process.stdout, self.process.stderr):
-                assert stream
-                stream.close()
 
 
 @pytest.fixture(scope="module")
-def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Listening]:
-    server = Listening(tmp_path_factory.mktemp("http") / "data")
-    yield server
-    assert server.end() == 0, "SIGTERM ends it"
+def listening(
+    tmp_path_factory: pytest.TempPathFactory, processes_of_a_file: Any
+) -> Iterator[Listening]:
+    with processes_of_a_file() as processes:
+        server = Listening(processes, tmp_path_factory.mktemp("http") / "data")
+        yield server
+        assert server.end() == 0, "SIGTERM ends it"
 
 
 @pytest.fixture(scope="module")
 def sharing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A data directory whose engine the clients of this file share."""
     folder = tmp_path_factory.mktemp("engine") / "data"
+    keep(folder)
     yield folder
     engines.end(folder)
 
@@ -111,6 +101,14 @@ def version(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     if request.param < "2026":
         monkeypatch.setattr("mcp.client.session.LATEST_HANDSHAKE_VERSION", request.param)
     return str(request.param)
+
+
+FEW = (VERSIONS[0], VERSIONS[3], VERSIONS[4])
+"""Enough where each session starts a process: the first, the last of its era, the newest."""
+SESSIONS = [
+    *[(transport, version) for transport in ("stdio", "engine") for version in FEW],
+    *[(transport, version) for transport in ("http", "sse") for version in VERSIONS],
+]
 
 
 @pytest.fixture
@@ -160,6 +158,7 @@ def target(transport: str, mode: str, request: pytest.FixtureRequest, folder: Pa
     return connected
 
 
+@pytest.mark.parametrize(("transport", "version"), SESSIONS, indirect=True)
 async def test_a_whole_session(target: Any, transport: str, version: str) -> None:
     where = f"{transport}-{version}"
     text = f"The kettle of the office {where} stands on the windowsill"
@@ -227,7 +226,7 @@ async def offers_resources(client: Client, id: str, text: str, where: str) -> No
     assert where in answer.completion.values
 
 
-@pytest.mark.parametrize("version", [VERSIONS[0], VERSIONS[3], VERSIONS[4]], indirect=True)
+@pytest.mark.parametrize("version", FEW, indirect=True)
 @pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 async def test_a_subscriber_hears_of_what_another_connection_wrote(
     target: Any, hearing: Any, transport: str, version: str
@@ -338,7 +337,7 @@ def test_a_listener_open_to_others_needs_a_token(tmp_path: Path) -> None:
 
 
 def test_a_client_that_is_installed_before_the_first_start_has_hooks_that_work(
-    tmp_path: Path,
+    tmp_path: Path, processes: Processes
 ) -> None:
     """Its token is the first one, so the server makes none and names no file that is not there."""
     folder = tmp_path / "data"
@@ -357,7 +356,7 @@ def test_a_client_that_is_installed_before_the_first_start_has_hooks_that_work(
     )
     hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text())["hooks"]
     (handler,) = hooks["UserPromptSubmit"][0]["hooks"]
-    server = Listening(folder)
+    server = Listening(processes, folder)
     try:
         said = "The staging database moved to port 6543."
         payload = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": said}
@@ -384,8 +383,10 @@ def test_a_taken_port_is_said_so(listening: Listening, tmp_path: Path) -> None:
     assert f"cannot listen on 127.0.0.1 port {port}" in done.stderr
 
 
-def test_an_idle_stream_does_not_keep_the_server_alive(tmp_path: Path) -> None:
-    server = Listening(tmp_path / "data", "--no-token")
+def test_an_idle_stream_does_not_keep_the_server_alive(
+    tmp_path: Path, processes: Processes
+) -> None:
+    server = Listening(processes, tmp_path / "data", "--no-token")
     opened = threading.Event()
 
     def hold() -> None:

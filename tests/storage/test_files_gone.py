@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,7 +62,7 @@ class Other:
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[Callable[[], Other]]:
+def other(tmp_path: Path, processes: Any) -> Iterator[Callable[[], Other]]:
     started: list[Other] = []
 
     def start() -> Other:
@@ -159,6 +160,7 @@ def test_a_folder_that_was_moved_back_is_served_again(tmp_path: Path, journal: J
     assert names(folder) == ["first", "third"]
 
 
+@pytest.mark.usefixtures("processes")
 def test_closing_leaves_the_files_of_a_journal_that_came_instead(
     tmp_path: Path, journal: Journal, other: Callable[[], Other]
 ) -> None:
@@ -172,6 +174,7 @@ def test_closing_leaves_the_files_of_a_journal_that_came_instead(
     assert names(folder) == ["new", "newer"]
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(
     "gone", [("journal.db-wal",), ("journal.db-shm",), ("write.lock",), FILES[1:]]
 )
@@ -191,6 +194,7 @@ def test_the_files_beside_the_journal_are_made_again_and_nothing_is_lost(
     assert names(folder) == ["first", "second", "beside", "third"]
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("gone", ["journal.db-wal", "journal.db-shm"])
 def test_two_processes_survive_the_loss_of_a_file_beside_the_journal(
     tmp_path: Path, journal: Journal, gone: str, other: Callable[[], Other]

@@ -418,6 +418,7 @@ def test_a_closed_journal_says_so(journal: Journal) -> None:
         put(journal, memory(A))
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.skipif(sys.platform == "win32", reason="no file modes")
 @pytest.mark.parametrize("mask", ["000", "022", "777"])
 def test_directory_and_files_are_private_under_any_umask(tmp_path: Path, mask: str) -> None:
@@ -620,6 +621,7 @@ def test_a_damaged_page_is_a_storage_error_and_check_says_so(
     journal.close()
 
 
+@pytest.mark.usefixtures("processes")
 def test_what_a_killed_process_left_unsynced_is_synced_at_open(
     tmp_path: Path, clock: Callable[[], float]
 ) -> None:

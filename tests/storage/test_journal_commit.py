@@ -334,7 +334,7 @@ def test_a_journal_found_damaged_after_a_failure_takes_no_more_writes(
     assert journal.write(note("healed")) == 2
 
 
-def test_an_interrupted_leader_leaves_the_queue_working(journal: Journal) -> None:
+def test_an_interrupted_leader_leaves_the_queue_working(journal: Journal, until: Any) -> None:
     def interrupt(transaction: Transaction) -> None:
         note("half done")(transaction)
         raise KeyboardInterrupt
@@ -353,8 +353,7 @@ def test_an_interrupted_leader_leaves_the_queue_working(journal: Journal) -> Non
 
     thread = threading.Thread(target=third)
     thread.start()
-    while len(journal._group._queue) < 3:
-        threading.Event().wait(0.001)
+    until(lambda: len(journal._group._queue) >= 3)
     lock.release()
     thread.join(LONG)
     results = crowd.join()
@@ -367,7 +366,7 @@ def test_an_interrupted_leader_leaves_the_queue_working(journal: Journal) -> Non
 
 @pytest.mark.parametrize("elected", [False, True])
 def test_an_interrupted_follower_leaves_the_queue_or_hands_on_the_lead(
-    monkeypatch: pytest.MonkeyPatch, elected: bool
+    monkeypatch: pytest.MonkeyPatch, elected: bool, until: Any
 ) -> None:
     """The follower is interrupted while it waits, or just when it has become the leader."""
     committing, go = threading.Event(), threading.Event()
@@ -400,23 +399,17 @@ def test_an_interrupted_follower_leaves_the_queue_or_hands_on_the_lead(
         thread.start()
         return thread
 
-    def wait_for(condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + LONG
-        while not condition():
-            assert time.monotonic() < deadline
-            threading.Event().wait(0.001)
-
     leader = start("leader")
     assert committing.wait(LONG)
     monkeypatch.setattr(group_commit, "PendingWrite", InterruptedEntry)
     follower = start("gone")
     if elected:
-        wait_for(lambda: len(group._queue) == 1)
+        until(lambda: len(group._queue) == 1)
     else:
         follower.join(LONG)
     monkeypatch.undo()
     last = start("last")
-    wait_for(lambda: len(group._queue) == (2 if elected else 1))
+    until(lambda: len(group._queue) == (2 if elected else 1))
     go.set()
     for thread in (leader, follower, last):
         thread.join(LONG)
@@ -440,6 +433,7 @@ journal.close()
 """
 
 
+@pytest.mark.usefixtures("processes")
 def test_two_processes_lose_nothing_and_number_everything_once(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen(
@@ -460,6 +454,7 @@ def test_two_processes_lose_nothing_and_number_everything_once(tmp_path: Path) -
     journal.close()
 
 
+@pytest.mark.usefixtures("processes")
 def test_processes_that_create_the_same_journal_at_once_all_succeed(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen(

@@ -66,6 +66,7 @@ def append(journal: Journal, *changes: Change) -> None:
     journal.write(lambda transaction: [transaction.append(each) for each in changes])
 
 
+@pytest.mark.usefixtures("processes")
 def test_no_byte_of_the_text_is_left_in_any_file(journal: Journal, tmp_path: Path) -> None:
     secret = "the vault opens at nine"
     floats = np.full((1, 384), 0.1234, "<f2").tobytes()[:64]
@@ -80,6 +81,7 @@ def test_no_byte_of_the_text_is_left_in_any_file(journal: Journal, tmp_path: Pat
     assert journal.check() == []
 
 
+@pytest.mark.usefixtures("processes")
 def test_texts_of_neighbours_survive_and_leave_no_copies_when_they_go(tmp_path: Path) -> None:
     """Pages are merged and cells move as entries shrink; a moved cell must not stay behind."""
     order = random.Random(7)

@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.usefixtures("processes")
+
 LEFT_OUT = "lance_namespace_urllib3_client.api"
 
 

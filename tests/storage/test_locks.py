@@ -10,12 +10,15 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory_core.errors import Busy, ReadOnly, StorageError
 from memory_core.storage import locks
 from memory_core.storage.locks import FileLock, RWLock
+
+pytestmark = pytest.mark.usefixtures("processes")
 
 ROOT = Path(__file__).parents[2]
 LONG = 30.0
@@ -252,7 +255,7 @@ def write(lock: RWLock, log: list[str]) -> None:
         log.append("write")
 
 
-def test_a_waiting_writer_goes_before_readers_that_come_later() -> None:
+def test_a_waiting_writer_goes_before_readers_that_come_later(until: Any) -> None:
     lock = RWLock()
     log: list[str] = []
 
@@ -263,8 +266,7 @@ def test_a_waiting_writer_goes_before_readers_that_come_later() -> None:
     with lock.read():
         writer = threading.Thread(target=write, args=(lock, log))
         writer.start()
-        while not lock._waiting_writers:
-            threading.Event().wait(0.001)
+        until(lambda: lock._waiting_writers)
         later = threading.Thread(target=read)
         later.start()
         later.join(0.05)

@@ -10,6 +10,8 @@ import pytest
 
 from memory_core.storage import process_memory
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 CODE = """
 import re, sys, threading
 from pathlib import Path

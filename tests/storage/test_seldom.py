@@ -102,6 +102,7 @@ def test_a_reader_without_rights_follows_what_is_written_and_refuses_to_write(
         opened(tmp_path / "store")
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("shared_memory", [False, True])
 def test_a_log_is_read_with_and_without_its_shared_memory(
     tmp_path: Path, shared_memory: bool
@@ -251,6 +252,7 @@ def test_backups_say_what_the_disk_refuses(tmp_path: Path, monkeypatch: pytest.M
     assert list((tmp_path / "again").iterdir()) == []
 
 
+@pytest.mark.usefixtures("processes")
 def test_what_was_scrubbed_does_not_come_back_from_an_older_page_of_the_log(
     tmp_path: Path,
 ) -> None:

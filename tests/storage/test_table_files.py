@@ -41,6 +41,7 @@ def everything(table: Table) -> dict[str, MemoryRecord]:
 # Other processes and threads
 
 
+@pytest.mark.usefixtures("processes")
 def test_an_open_handle_sees_what_another_process_merged(table: Table, tmp_path: Path) -> None:
     table.merge([memory(1)], {}, applied=1)
     script = (
@@ -238,6 +239,7 @@ def test_people_read_times_and_texts_with_their_own_tools(table: Table, tmp_path
     np.testing.assert_allclose(row["vector"], unit(1), atol=1e-3)
 
 
+@pytest.mark.usefixtures("processes")
 def test_importing_the_module_imports_no_vendor() -> None:
     script = (
         "import sys, memory_core.storage.table.table;"

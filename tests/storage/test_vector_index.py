@@ -471,6 +471,7 @@ def test_a_changed_manifest_is_an_error(tmp_path: Path) -> None:
         VectorIndex.load(folder, fingerprint="model-a")
 
 
+@pytest.mark.usefixtures("processes")
 def test_faiss_is_imported_at_first_use_only() -> None:
     code = (
         "import sys; from memory_core.storage.index.vectors import VectorIndex; "

@@ -50,7 +50,7 @@ class Asked:
 def test_another_scorer_judges_what_the_caller_does_not(tmp_path: Path, toy: Any) -> None:
     scorer = Asked()
     with Memory(Settings(data_dir=tmp_path), embedder=toy, scorer=scorer) as memory:
-        assert memory.wait_ready(20.0)
+        assert memory.wait_ready(120.0)
         plain = memory.remember(ME, RememberRequest("Always answer in German.", role="user"))
         given = memory.remember(ME, RememberRequest("The pump hums.", importance=0.3))
         memory.remember(ME, RememberRequest("Always answer in German!", session="other"))

@@ -27,6 +27,8 @@ from server.rest.mount import rest
 from tests.anamnesis.stand_in import model as model
 from tests.conformance import runner
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "typescript"
 OLDEST_NODE = 20

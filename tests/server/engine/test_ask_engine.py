@@ -26,6 +26,7 @@ from server.engine import client, endpoint, wanted, wire
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="counts processes in /proc"),
+    pytest.mark.usefixtures("processes"),
 ]
 
 HERE = {

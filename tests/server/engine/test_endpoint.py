@@ -17,7 +17,10 @@ import pytest
 from server.engine import endpoint
 from server.engine.endpoint import TcpEndpoint, UnixEndpoint, Unsafe
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="rights of POSIX")
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(os.name != "posix", reason="rights of POSIX"),
+]
 KEY = "0123456789abcdef"
 
 

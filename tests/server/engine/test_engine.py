@@ -18,6 +18,8 @@ from memory_core.records import Identity
 from server.engine import client, endpoint, wanted, wire
 from server.engine.engine import IDLE_SECONDS, Engine
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 
 class Told:
     """What clients share, without a memory: it answers calls with what it was asked."""

@@ -14,6 +14,8 @@ import pytest
 from server.engine import endpoint, launch, wanted
 from server.engine.launch import NoEngine
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 MOUNTS = """\
 /dev/vda / ext4 rw 0 0
 server:/home /home/ann nfs4 rw 0 0

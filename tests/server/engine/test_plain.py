@@ -60,6 +60,7 @@ def test_both_forms_read_and_write_the_same(form: str) -> None:
             plain.loads(wrong)
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_socket_is_closed_at_the_end_of_its_block() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         with plain.Socket(socket.AF_INET) as asking:

@@ -23,6 +23,8 @@ from server.cli.service import _wanted
 from server.engine import launch, service, wanted
 from server.engine.service import MARK
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 ODD = 'a "b" \\ 50% $HOME; c ü'
 SCHEMA = "{http://schemas.microsoft.com/windows/2004/02/mit/task}"
 

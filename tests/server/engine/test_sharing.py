@@ -29,6 +29,7 @@ from server.hooks import spool
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="counts processes in /proc"),
+    pytest.mark.usefixtures("processes"),
 ]
 
 BUSY = "busy: the engine restarted; repeat the call"
@@ -52,6 +53,11 @@ def told(one: Any, text: str, session: str = "") -> None:
     assert done["isError"] is False
 
 
+TRANSPORTS = pytest.mark.parametrize("shared", ["on", "tcp"])
+"""A Unix socket, and loopback TCP as on Windows."""
+
+
+@TRANSPORTS
 def test_eight_clients_that_start_at_once_share_one_engine(talk: Any, folder: Path) -> None:
     clients = [talk() for _ in range(8)]
     for one in clients:
@@ -98,6 +104,7 @@ def test_a_client_has_nothing_but_the_standard_library_in_it(environment: dict[s
     assert "FOREIGN [] ['memory_core', 'memory_core.errors']" in done.stderr
 
 
+@TRANSPORTS
 def test_each_connection_has_its_own_identity(talk: Any, folder: Path) -> None:
     ann, bob = talk(ANAMNESIS_AGENT="ann", ANAMNESIS_TEAM="barn"), talk("--agent", "bob")
     eve = talk(ANAMNESIS_AGENT="eve", ANAMNESIS_TEAM="barn")
@@ -116,6 +123,7 @@ def test_each_connection_has_its_own_identity(talk: Any, folder: Path) -> None:
     assert recalled(bob, "when is the barn painted") == []
 
 
+@TRANSPORTS
 def test_open_calls_are_answered_when_the_engine_is_killed(
     talk: Any, folder: Path, kill: Any
 ) -> None:
@@ -154,6 +162,7 @@ def test_a_request_that_only_asks_is_asked_again(talk: Any, folder: Path, kill: 
     assert len(answer["result"]["tools"]) == 5
 
 
+@TRANSPORTS
 def test_a_subscription_outlives_the_engine(talk: Any, folder: Path, kill: Any) -> None:
     hearing, other = talk(), talk()
     hearing.hello()
@@ -201,6 +210,7 @@ def test_another_version_stands_beside_the_first(talk: Any, folder: Path) -> Non
     assert recalled(one, "parcel behind the barn") == [text]
 
 
+@TRANSPORTS
 def test_the_engine_leaves_when_its_name_is_gone(
     talk: Any, folder: Path, asked: wanted.WantedEngine
 ) -> None:

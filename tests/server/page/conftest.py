@@ -21,6 +21,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from processes import keep
 
 from tests.conformance import runner
 
@@ -92,7 +93,7 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def npm() -> Path:
+def npm(processes_of_a_file: Any) -> Path:
     """The folder node_modules of what package-lock.json names.
 
     Without npm the test is skipped, or fails where REQUIRE_PAGE=1.
@@ -113,11 +114,14 @@ def npm() -> Path:
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Server]:
+def served(
+    tmp_path_factory: pytest.TempPathFactory, processes_of_a_file: Any
+) -> Callable[[], Server]:
     """Starts a server with a data directory of its own; engines.end(its folder) ends it."""
 
     def start() -> Server:
         started = Server(tmp_path_factory.mktemp("page") / "data")
+        keep(started.folder)
         started.address()  # the engine, and its HTTP side
         return started
 
@@ -139,7 +143,7 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser(processes_of_a_file: Any) -> Iterator[Any]:
     """Chromium, one for a file: its driver keeps a loop in this thread, which others use after it.
 
     Without it the test is skipped, or fails where REQUIRE_PAGE=1.
@@ -193,7 +197,7 @@ def opened(browser: Any, server: Server) -> Iterator[Any]:
 
 
 @pytest.fixture
-def attacker() -> Iterator[str]:
+def attacker(processes: Any) -> Iterator[str]:
     """The address of another program's page on another port of this machine."""
 
     class Answer(BaseHTTPRequestHandler):

@@ -42,10 +42,12 @@ def said(folder: Path) -> str:
     return ran.stdout
 
 
+@pytest.mark.usefixtures("processes")
 def test_every_script_fits_the_types_of_the_api(copied: Path) -> None:
     assert said(copied) == ""
 
 
+@pytest.mark.usefixtures("processes")
 def test_an_answer_that_lost_a_field_is_noticed(copied: Path) -> None:
     schema = copied / "checked/schema.ts"
     text = schema.read_text("utf-8")
@@ -55,6 +57,7 @@ def test_an_answer_that_lost_a_field_is_noticed(copied: Path) -> None:
     assert "views/memory.js" in said(copied)
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_libraries_are_those_of_their_packages(npm: Path) -> None:
     assert npm.is_dir()  # so the registry can be reached
     done = subprocess.run(

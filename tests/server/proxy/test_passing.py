@@ -46,7 +46,7 @@ class Upstream:
 
 
 @pytest.fixture
-def upstream() -> Iterator[Upstream]:
+def upstream(processes: Any) -> Iterator[Upstream]:
     one = Upstream()
 
     class Handler(BaseHTTPRequestHandler):
@@ -113,7 +113,9 @@ def upstream() -> Iterator[Upstream]:
 
 
 @pytest.fixture
-def proxy(memory: Memory, upstream: Upstream) -> Iterator[tuple[str, Callable[[], None]]]:
+def proxy(
+    memory: Memory, upstream: Upstream, processes: Any
+) -> Iterator[tuple[str, Callable[[], None]]]:
     socket = listener.bind("127.0.0.1", 0)
     end = listener.begin(build_proxy(memory, ANN, upstream.url, None), socket)
     ended = threading.Event()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -51,7 +49,7 @@ class Through:
 
 
 @pytest.fixture
-def serve(memory: Memory, model: Any) -> Iterator[Callable[..., Through]]:
+def serve(memory: Memory, model: Any, processes: Any) -> Iterator[Callable[..., Through]]:
     memory.remember(ANN, RememberRequest(FACT))
     begun: list[Through] = []
 
@@ -70,6 +68,7 @@ def kept(memory: Memory, who: Identity = ANN) -> list[tuple[str, str]]:
     return sorted((m.role, m.text.strip()) for m in memory.listing(who, limit=50) if m.role)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize(("made", "call"), WAYS, ids=lambda way: way.__name__)
 def test_a_turn_is_told_what_it_brings_to_mind_and_is_kept(
     made: Callable[..., Any], call: Any, serve: Any, memory: Memory, model: Any
@@ -91,6 +90,7 @@ def test_a_turn_is_told_what_it_brings_to_mind_and_is_kept(
     assert call in PARSED or ("assistant", SAID) in kept(memory)
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_loop_of_tools_is_one_turn(serve: Any, memory: Memory, model: Any) -> None:
     through = serve()
     client = anthropic.Anthropic(api_key=KEY, base_url=through.url, max_retries=0)
@@ -109,6 +109,7 @@ def test_a_loop_of_tools_is_one_turn(serve: Any, memory: Memory, model: Any) -> 
     assert [text for role, text in kept(memory) if role == "user"] == [PROMPT]
 
 
+@pytest.mark.usefixtures("processes")
 def test_refusals_of_the_model_pass_as_they_are(serve: Any, memory: Memory, model: Any) -> None:
     through = serve()
     model.status = 429
@@ -118,6 +119,7 @@ def test_refusals_of_the_model_pass_as_they_are(serve: Any, memory: Memory, mode
     assert [role for role, _ in kept(memory)] == ["user"]
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_model_that_is_away_is_told(memory: Memory) -> None:
     socket = listener.bind("127.0.0.1", 0)
     away = listener.bind("127.0.0.1", 0)
@@ -129,6 +131,7 @@ def test_a_model_that_is_away_is_told(memory: Memory) -> None:
     assert (answer.status_code, answer.json()["status"]) == (502, 502)
 
 
+@pytest.mark.usefixtures("processes")
 def test_memory_never_fails_a_call(serve: Any, memory: Memory, model: Any) -> None:
     through = serve()
     memory.close()
@@ -136,6 +139,7 @@ def test_memory_never_fails_a_call(serve: Any, memory: Memory, model: Any) -> No
     assert model.last["messages"] == [user(PROMPT)]
 
 
+@pytest.mark.usefixtures("processes")
 def test_a_web_page_and_a_foreign_host_are_refused(serve: Any, model: Any) -> None:
     url = f"{serve().url}/v1/chat/completions"
     for header in ({"origin": "http://127.0.0.1:7833"}, {"host": "memory.example"}):
@@ -144,6 +148,7 @@ def test_a_web_page_and_a_foreign_host_are_refused(serve: Any, model: Any) -> No
     assert model.bodies == []
 
 
+@pytest.mark.usefixtures("processes")
 def test_with_tokens_each_call_is_its_agents(
     serve: Any, memory: Memory, model: Any, tmp_path: Path
 ) -> None:
@@ -187,19 +192,14 @@ def test_anything_else_is_no_upstream(upstream: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
-def test_the_command_serves_until_it_is_stopped(host: str, model: Any, tmp_path: Path) -> None:
+def test_the_command_serves_until_it_is_stopped(
+    host: str, model: Any, tmp_path: Path, processes: Any
+) -> None:
     """Beyond loopback it asks for a token; it prints no key."""
     words = ["proxy", "--upstream", model.url, "--host", host, "--port", "0"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "server", *words], cwd=ROOT, text=True, stderr=subprocess.PIPE,
-        env={**os.environ, "ANAMNESIS_DATA_DIR": str(tmp_path), "ANAMNESIS_OFFLINE": "1"},
-    )  # fmt: skip
-    assert process.stderr
-    said = process.stderr.readline()
-    found = re.search(r"http://\S+:(\d+)/v1", said)
-    if not found:
-        process.kill()
-    assert found, said + process.stderr.read()
+    environment = {**os.environ, "ANAMNESIS_DATA_DIR": str(tmp_path), "ANAMNESIS_OFFLINE": "1"}
+    process = processes.start(sys.executable, "-m", "server", *words, env=environment)
+    found = processes.says(process, r"http://\S+:(\d+)/v1")
     client = openai.OpenAI(api_key=KEY, base_url=f"http://127.0.0.1:{found[1]}/v1", max_retries=0)
     if host == "127.0.0.1":
         assert create(client, [user(PROMPT)]) == SAID
@@ -207,9 +207,9 @@ def test_the_command_serves_until_it_is_stopped(host: str, model: Any, tmp_path:
         with pytest.raises(openai.AuthenticationError):
             create(client, [user(PROMPT)])
     process.send_signal(signal.SIGTERM)
-    told = process.communicate(timeout=60)[1]
-    assert process.returncode == 0
-    assert KEY not in said + told
+    assert process.wait(60) == 0
+    told = processes.told(process)
+    assert KEY not in told
     assert PROMPT not in told
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files

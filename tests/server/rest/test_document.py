@@ -117,6 +117,7 @@ async def test_what_a_recall_answers_fits_its_schema(ana: Any) -> None:
     jsonschema.validate(answer, schema)
 
 
+@pytest.mark.usefixtures("processes")
 def test_the_application_is_imported_with_the_first_request_and_not_before() -> None:
     code = (
         "import sys\n"

@@ -24,6 +24,8 @@ from server.rest import transfer
 from server.rest.transfer import EXPORTS
 from tests.anamnesis.conftest import url as url
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 DOCUMENT = Path(__file__).parents[3] / "docs/rest.md"
 CALLS = re.findall(r"^curl .*$", DOCUMENT.read_text("utf-8"), re.MULTILINE)
 NORTH = ("ana", "north")

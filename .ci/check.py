@@ -1,0 +1,298 @@
+"""The check: every step, red or not, and at the end one block with every failure.
+
+    .ci/run [STEP ...]
+
+runs the steps named, or all. Each gets a home of its own, no standard input, and a limit of time.
+Printed are the time of each step, the slowest tests, the tests that were repeated, the lowest free
+memory, and what still ran at the end, which is ended and makes the check red. The exit status is 0
+when everything is green. What the steps said in full is in .ci/out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+OUT = ROOT / ".ci" / "out"
+PYTHON = ROOT / ".venv" / "bin" / "python"
+MARK = "TESTS_STARTED_BY"
+"""As in tests/processes.py: the variable by which everything is known that the check started."""
+REQUIRED = {"REQUIRE_PAGE": "1"}
+MINUTE = 60
+ENDING = 20.0
+"""Seconds within which what a step told to end has to be gone."""
+SHOWN = 15
+"""Lines of the end of a step that is not a run of pytest, in the closing block."""
+
+
+@dataclass
+class Step:
+    """One part of the check, and what it came to.
+
+    `lane` 0 is run by itself, one step after the other; then lanes 1 and 2 side by side.
+    """
+
+    name: str
+    command: list[str]
+    minutes: float
+    lane: int = 0
+    environment: dict[str, str] = field(default_factory=dict)
+    status: int | None = None
+    seconds: float = 0.0
+
+    @property
+    def log(self) -> Path:
+        """The file of everything that the step said."""
+        return OUT / f"{self.name}.log"
+
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """What tests/outcome.py wrote; {} when this is no run of pytest, or it was cut off."""
+        with contextlib.suppress(OSError, ValueError):
+            found: dict[str, Any] = json.loads(self.log.with_suffix(".json").read_text("utf-8"))
+            return found
+        return {}
+
+
+def steps() -> list[Step]:
+    """Every step in its order; the first makes what the others need.
+
+    Plain tests keep all cores busy, so they run alone. Those with processes mostly wait for one at
+    a time, beside which the rest has room.
+    """
+    python, pytest = str(PYTHON), [str(PYTHON), "-m", "pytest"]
+    return [
+        Step("install", [sys.executable, __file__, "--install"], 15),
+        Step("plain", [*pytest, "-n", "3", "--dist", "loadfile", "-m", "not processes"], 20),
+        Step("processes", [*pytest, "-m", "processes", "--reruns", "1"], 30, 1, REQUIRED),
+        Step("clients", [python, "tests/conformance/run.py"], 15, 2),
+        Step("rest", [python, "tests/conformance/rest.py"], 15, 2),
+        Step("advisories", [python, ".ci/advisories.py"], 5, 2),
+        Step("lint", [python, "-m", "ruff", "check", "."], 5, 2),
+        Step("format", [python, "-m", "ruff", "format", "--check", "."], 5, 2),
+        Step("types", [python, "-m", "mypy"], 10, 2),
+    ]
+
+
+def main(wanted: list[str]) -> int:
+    """Run the steps; the exit status."""
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir()
+    begun = time.monotonic()
+    todo = [step for step in steps() if not wanted or step.name in wanted]
+    mark = f"check-{os.getpid()}"
+    with tempfile.TemporaryDirectory() as home, lowest_memory() as low:
+
+        def run_lane(number: int) -> None:
+            for step in todo:
+                if step.lane == number:
+                    run(step, mark, Path(home))
+                if step.name == "install" and step.status:
+                    return
+
+        run_lane(0)
+        if not any(step.name == "install" and step.status for step in todo):
+            beside = threading.Thread(target=run_lane, args=(2,))
+            beside.start()
+            run_lane(1)
+            beside.join()
+        left = ended(mark)
+    return closing(todo, left, low, time.monotonic() - begun)
+
+
+def run(step: Step, mark: str, home: Path) -> None:
+    """Run *step*, show and keep what it says, and end what it started when its time is over."""
+    print(f"\n+ {step.name}: {' '.join(step.command)}", flush=True)
+    at_once = step.lane < 2  # what runs beside is shown when it is over
+    begun = time.monotonic()
+    environment = {
+        **os.environ,
+        **step.environment,
+        MARK: f"{mark}.{step.name}",
+        "CHECK_OUTCOME": str(step.log.with_suffix(".json")),
+        "ANAMNESIS_BUILD_WEIGHTS": "require",
+        "REQUIRE_NODE": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+    if step.name != "install":  # pip and apt are set up where they are
+        environment |= {"HOME": str(home), **kept_of_home()}
+    with step.log.open("wb") as log, step.log.open("rb") as said:
+        process = subprocess.Popen(
+            step.command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=log,  # no pipe: a process that outlives the step would keep it open
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        stopping = [signal.SIGINT, signal.SIGKILL]  # pytest tells where it hangs
+        limit = begun + step.minutes * MINUTE
+        while process.poll() is None:
+            if time.monotonic() > limit and stopping:
+                print(f"\n{step.name} took longer than {step.minutes} minutes and is stopped")
+                with contextlib.suppress(OSError):
+                    os.killpg(process.pid, stopping.pop(0))
+                limit += MINUTE
+            time.sleep(0.1)
+            if at_once:
+                show(said.read())
+        if not at_once:
+            print(f"\n== {step.name} ==", flush=True)
+        show(said.read())
+    step.status = process.returncode
+    step.seconds = time.monotonic() - begun
+    if step.seconds > step.minutes * MINUTE:
+        step.status = step.status or 1
+
+
+def show(said: bytes) -> None:
+    """Print what a step said."""
+    sys.stdout.buffer.write(said)
+    sys.stdout.buffer.flush()
+
+
+def kept_of_home() -> dict[str, str]:
+    """Where npm and pip keep what they fetched and how they are set up, for another home."""
+    home = Path.home()
+    named = {
+        "npm_config_userconfig": home / ".npmrc",
+        "npm_config_cache": home / ".npm",
+        "PIP_CACHE_DIR": home / ".cache" / "pip",
+        "PIP_CONFIG_FILE": home / ".config" / "pip" / "pip.conf",
+    }
+    return {
+        name: str(path)
+        for name, path in named.items()
+        if name not in os.environ and (path.exists() or not name.endswith(("config", "FILE")))
+    }
+
+
+@contextlib.contextmanager
+def lowest_memory() -> Iterator[list[int]]:
+    """The free memory in MB now, and as the last number the least until the block ends."""
+    found, over = list[int](), threading.Event()
+
+    def look() -> None:
+        while True:
+            with contextlib.suppress(OSError):
+                lines = Path("/proc/meminfo").read_text().splitlines()
+                (line,) = (each for each in lines if each.startswith("MemAvailable"))
+                free = int(line.split()[1]) // 1024
+                found.append(min(found[-1], free) if found else free)
+            if over.wait(1.0):
+                return
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    yield found
+    over.set()
+    looking.join()
+
+
+def ended(mark: str) -> list[str]:
+    """Command lines of what the check started and is still there after a while; it is ended."""
+    sought = f"{MARK}={mark}.".encode()
+
+    def left() -> dict[int, str]:
+        found = {}
+        for place in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if sought in (place / "environ").read_bytes():
+                    words = (place / "cmdline").read_bytes().split(b"\0")
+                    found[int(place.name)] = b" ".join(words).decode(errors="replace")[:200]
+        return found
+
+    deadline = time.monotonic() + ENDING
+    while left() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    found = left()
+    while still := left():
+        for process in still:
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+        time.sleep(0.1)
+    return [f"{process} {command}" for process, command in found.items()]
+
+
+def closing(done: list[Step], left: list[str], low: list[int], seconds: float) -> int:
+    """Print what everything came to, failures last; the exit status."""
+    outcomes = {step.name: step.outcome for step in done}
+    slowest = [each for found in outcomes.values() for each in found.get("slowest", ())]
+    print("\n== slowest tests ==")
+    for took, test in sorted(slowest, reverse=True)[:20]:
+        print(f"{took:7.1f} s  {test}")
+    print("\n== steps ==")
+    for step in done:
+        state = "not run" if step.status is None else "RED" if step.status else "green"
+        counts = outcomes[step.name].get("counts", {})
+        said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+        print(f"{step.seconds:7.1f} s  {state:8}{step.name:12}{said}")
+    free = f"{low[-1]} MB, {low[0] - low[-1]} less than before" if low else "unknown"
+    print(f"{seconds / MINUTE:.1f} minutes; lowest free memory {free}; load {load()}")
+    repeats = [each for found in outcomes.values() for each in found.get("repeats", ())]
+    for each in repeats:
+        print(f"repeated: {each['test']}  {each['place']}\n{indented(each['error'])}")
+    print(f"{len(repeats)} tests were repeated, {len(left)} processes were left")
+    red = [step for step in done if step.status != 0]
+    print(f"\n== {'RED' if red or left else 'GREEN'} ==")
+    for step in red:
+        failures = outcomes[step.name].get("failures", ())
+        for each in failures:
+            print(f"{step.name}: {each['test']}  {each['place']}\n{indented(each['error'])}")
+        if not failures:
+            print(f"{step.name}: exit status {step.status}")
+            if step.status is not None:
+                print(indented(tail(step.log)))
+    for line in left:
+        print(f"left running: {line}")
+    return 1 if red or left else 0
+
+
+def tail(path: Path) -> str:
+    """The last lines of *path*."""
+    return "\n".join(path.read_text("utf-8", errors="replace").splitlines()[-SHOWN:])
+
+
+def indented(text: str) -> str:
+    """*text* with each line moved in."""
+    return "\n".join(f"    {line[:200]}" for line in text.splitlines())
+
+
+def load() -> str:
+    """The load of the machine over the last fifteen minutes, where it is known."""
+    return f"{os.getloadavg()[2]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+
+
+def install() -> int:
+    """The environment, and Chromium; the exit status."""
+    subprocess.run([sys.executable, "-m", "venv", ROOT / ".venv"], check=True)
+    subprocess.run([PYTHON, "-m", "pip", "install", "-q", ".[dev,page]"], cwd=ROOT, check=True)
+    if any(map(shutil.which, (os.environ.get("CHROMIUM_PATH", ""), "chromium", "google-chrome"))):
+        return 0
+    if os.geteuid() or not shutil.which("apt-get"):
+        print("there is no Chromium: install it, or set CHROMIUM_PATH to one")
+        return 1
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    get = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0"]
+    subprocess.run([*get, "update"], env=quiet, check=True)
+    browser = [*get, "install", "-y", "--no-install-recommends", "chromium"]
+    subprocess.run(browser, env=quiet, stdout=subprocess.DEVNULL, check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(install() if "--install" in sys.argv else main(sys.argv[1:]))

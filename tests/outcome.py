@@ -1,0 +1,57 @@
+"""What a run of the tests came to, written as JSON where CHECK_OUTCOME says, for .ci/check.py.
+
+A plugin of pytest. The file holds `counts` by outcome, `failures` and `repeats` (test, place,
+error), and `slowest` (seconds, test): the twenty that took longest with what set them up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SLOWEST = 20
+LINES = 6
+"""Of an error that are shown."""
+WIDTH = 200
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Write the file."""
+    if path := os.environ.get("CHECK_OUTCOME"):
+        stats = terminalreporter.stats
+        seconds: dict[str, float] = defaultdict(float)
+        for reports in stats.values():
+            for report in reports:
+                if hasattr(report, "duration"):
+                    seconds[report.nodeid] += report.duration
+        slowest = sorted(((s, test) for test, s in seconds.items()), reverse=True)[:SLOWEST]
+        told = {
+            "counts": {
+                name: len(stats.get(name, ()))
+                for name in ("passed", "failed", "error", "rerun", "skipped")
+            },
+            "failures": [
+                _told(each) for name in ("failed", "error") for each in stats.get(name, ())
+            ],
+            "repeats": [_told(each) for each in stats.get("rerun", ())],
+            "slowest": [[round(each, 1), test] for each, test in slowest],
+        }
+        Path(path).write_text(json.dumps(told), encoding="utf-8")
+
+
+def _told(report: Any) -> dict[str, str]:
+    """The test of a failed report, where it failed, and the first lines of why."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    place = f"{os.path.relpath(crash.path)}:{crash.lineno}" if crash else ""
+    message = crash.message if crash else str(report.longrepr)
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line)[:WIDTH] for line in message.splitlines()]
+    kept = [line for line in lines if line.strip()][:LINES]
+    when = "" if report.when == "call" else f" ({report.when})"
+    return {"test": report.nodeid + when, "place": place, "error": "\n".join(kept)}

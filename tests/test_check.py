@@ -1,0 +1,101 @@
+"""The closing block of .ci/check.py: a wrong result, a process that stays, a step that hangs."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import ended
+
+ROOT = Path(__file__).parent.parent
+
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc"),
+]
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module, which keeps its logs in a folder of the test."""
+    spec = importlib.util.spec_from_file_location("check", ROOT / ".ci" / "check.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "check", module)
+    spec.loader.exec_module(module)
+    module.OUT = tmp_path / "out"
+    module.ENDING = 0.2
+    return module
+
+
+def played(check: Any, monkeypatch: pytest.MonkeyPatch, *steps: Any) -> int:
+    monkeypatch.setattr(check, "steps", lambda: list(steps))
+    return int(check.main([]))
+
+
+def python(check: Any, name: str, code: str, minutes: float = 1) -> Any:
+    return check.Step(name, [sys.executable, "-c", code], minutes)
+
+
+def test_every_step_runs_and_the_last_lines_tell_what_is_red(
+    check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
+) -> None:
+    failure = {"test": "tests/test_a.py::test_b", "place": "tests/test_a.py:7", "error": "1 == 2"}
+    outcome = {"counts": {"passed": 3, "failed": 1}, "failures": [failure], "repeats": [failure]}
+    tests = f"import os; open(os.environ['CHECK_OUTCOME'], 'w').write({json.dumps(outcome)!r})"
+    status = played(
+        check,
+        monkeypatch,
+        python(check, "plain", f"{tests}; raise SystemExit(1)"),
+        python(check, "lint", "raise SystemExit('x.py:1: unused')"),
+        check.Step("types", [sys.executable, "-c", "print('all is fine')"], 1, 2),
+    )
+    said = capfdbinary.readouterr().out.decode()
+    closing = said.rpartition("== RED ==")[2]
+    assert status == 1
+    assert "plain: tests/test_a.py::test_b  tests/test_a.py:7\n    1 == 2\n" in closing
+    assert "lint: exit status 1\n    x.py:1: unused" in closing
+    assert "types" not in closing
+    assert "== types ==\nall is fine\n" in said
+    assert "repeated: tests/test_a.py::test_b" in said
+    assert "1 tests were repeated, 0 processes were left" in said
+
+
+def test_a_process_that_stays_is_named_and_ended(
+    check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
+) -> None:
+    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
+    code = f"import subprocess; subprocess.Popen({sleeper}, start_new_session=True)"
+    assert played(check, monkeypatch, python(check, "plain", code)) == 1
+    closing = capfdbinary.readouterr().out.decode().rpartition("== RED ==")[2]
+    assert "left running: " in closing
+    process = int(closing.split("left running: ")[1].split()[0])
+    assert ended(process)
+
+
+def test_a_step_that_hangs_is_stopped(
+    check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
+) -> None:
+    status = played(
+        check,
+        monkeypatch,
+        python(check, "types", "import time; time.sleep(600)", 0.02),
+        python(check, "lint", "print('green')"),
+    )
+    said = capfdbinary.readouterr().out.decode()
+    assert status == 1
+    assert "types took longer than 0.02 minutes and is stopped" in said
+    assert "types: exit status" in said.rpartition("== RED ==")[2]
+    assert "green   lint" in said
+
+
+def test_a_green_check_says_so(
+    check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
+) -> None:
+    assert played(check, monkeypatch, python(check, "types", "print('fine')")) == 0
+    assert capfdbinary.readouterr().out.decode().rstrip().endswith("== GREEN ==")

@@ -1,0 +1,117 @@
+"""The plugin that watches processes, seen by runs of pytest on small files of tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import ended
+
+pytestmark = [
+    pytest.mark.usefixtures("processes"),
+    pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc"),
+]
+
+HERE = Path(__file__).parent
+SLEEPER = "[sys.executable, '-c', 'import time; time.sleep(600)']"
+HEAD = "import os, socket, subprocess, sys, pytest, processes as plugin\nplugin.ENDING = 0.2\n"
+
+
+@pytest.fixture
+def played(tmp_path: Path, processes: Any) -> Any:
+    """Plays the text of a file of tests: (text, flags) -> the exit status, the output, outcome."""
+
+    def play(text: str, *flags: str) -> tuple[int, str, dict[str, Any]]:
+        (tmp_path / "test_it.py").write_text(HEAD + text)
+        outcome = tmp_path / "outcome.json"
+        words = ["-m", "pytest", "-p", "processes", "-p", "outcome", "-p", "no:cacheprovider"]
+        paths = os.pathsep.join((str(HERE), str(HERE.parent)))
+        done = processes.run(
+            *[sys.executable, *words, "--timeout", "20", *flags, "test_it.py"],
+            cwd=tmp_path,
+            env={**processes.environment, "PYTHONPATH": paths, "CHECK_OUTCOME": str(outcome)},
+        )
+        return done.returncode, done.stdout + done.stderr, json.loads(outcome.read_text())
+
+    return play
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "subprocess.run(['true'])",
+        "os.fork() or os._exit(0)",
+        "socket.create_server(('127.0.0.1', 0)).close()",
+    ],
+)
+def test_a_plain_test_starts_nothing_and_opens_no_port(played: Any, line: str) -> None:
+    plain, said, _ = played(f"def test_it(): {line}\n")
+    assert plain == 1
+    assert "is a plain test" in said
+    allowed, said, _ = played(f"def test_it(processes): {line}\n", "-m", "processes")
+    assert allowed == 0, said
+
+
+def test_what_a_test_leaves_running_is_ended_and_fails_it(played: Any) -> None:
+    status, said, outcome = played(
+        f"def test_it(processes): subprocess.Popen({SLEEPER}, start_new_session=True)\n"
+    )
+    assert status == 1
+    (failure,) = outcome["failures"]
+    assert failure["test"] == "test_it.py::test_it (teardown)"
+    assert "time.sleep(600)" in failure["error"]
+    process = int(failure["error"].split("left running: ")[1].split()[0])
+    assert ended(process), said
+
+
+def test_what_the_run_leaves_running_is_ended_and_fails_it(played: Any) -> None:
+    """Without the mark in its environment, it is known by the folder in its command line."""
+    status, said, outcome = played(
+        "@pytest.fixture(scope='session')\n"
+        "def left(tmp_path_factory):\n"
+        f"    words = [*{SLEEPER}, str(tmp_path_factory.mktemp('x'))]\n"
+        "    return subprocess.Popen(words, env={}, start_new_session=True)\n"
+        "def test_it(left, processes): pass\n"
+    )
+    assert status == 1, said
+    assert "left by the run" in said
+    assert outcome["counts"]["passed"] == 1
+
+
+def test_what_processes_said_is_shown_when_the_test_fails(played: Any) -> None:
+    status, said, _ = played(
+        "def test_it(processes):\n"
+        "    one = processes.start(sys.executable, '-c', \"print('the tin is blue')\")\n"
+        "    processes.says(one, 'the tin is (red|blue)$')\n"
+        "    assert one.wait() == 3\n"
+    )
+    assert status == 1
+    assert "the tin is blue" in said.split("what the processes said")[1]
+
+
+def test_a_test_that_hangs_is_named_and_its_processes_end(played: Any, tmp_path: Path) -> None:
+    status, said, outcome = played(
+        f"def test_it(processes):\n    processes.start(*{SLEEPER}).wait()\n",
+        "--timeout",
+        "1",
+    )
+    assert status == 1, said
+    assert [failure["test"] for failure in outcome["failures"]] == ["test_it.py::test_it"]
+    assert "Timeout" in outcome["failures"][0]["error"]
+
+
+def test_a_repeat_is_told_with_its_reason(played: Any) -> None:
+    status, said, outcome = played(
+        "tries = []\ndef test_it(processes):\n    tries.append(1)\n    assert len(tries) == 2\n",
+        "--reruns",
+        "1",
+    )
+    assert status == 0, said
+    assert outcome["counts"]["rerun"] == 1
+    (repeat,) = outcome["repeats"]
+    assert "assert 1 == 2" in repeat["error"]
+    assert repeat["place"].startswith("test_it.py:")
