@@ -165,6 +165,7 @@ class Processes:
                     kept.append(self.folder / f"{name}.{stream}")
                     more[stream] = files.enter_context(kept[-1].open("wb"))
             more = {"cwd": ROOT, "env": self.environment, "start_new_session": True, **more}
+            more["env"] = {**more["env"], MARK: self.mark}
             more.setdefault("stdin", subprocess.DEVNULL)
             process = subprocess.Popen([str(word) for word in command], **more)
         self._started.append(process)
@@ -234,6 +235,8 @@ def _short() -> str:
 # The plugin
 
 _run = ""
+_mark = ""
+"""What the processes of this moment bear: the mark of a test, or that of the run."""
 _counter = itertools.count(1)
 _plain: list[str] = []
 """The plain test that is running, if one is."""
@@ -256,7 +259,7 @@ def _until() -> Callable[..., None]:
 @pytest.fixture
 def processes(request: pytest.FixtureRequest) -> Iterator[Processes]:
     """Starts processes for one test, and ends them with it."""
-    started = Processes(f"{os.environ[MARK]}.own")
+    started = Processes(f"{_mark}.own")
     request.node.stash[_open] = started
     yield started
     started.close()
@@ -280,7 +283,7 @@ def processes_of_a_file() -> Callable[[], contextlib.AbstractContextManager[Proc
 
 def pytest_configure(config: pytest.Config) -> None:
     """Begin a run; its workers go on with the same."""
-    global _run
+    global _run, _mark
     name = "processes: starts processes or opens ports; set by the fixture, runs one at a time"
     config.addinivalue_line("markers", name)
     if hasattr(config, "workerinput"):
@@ -289,6 +292,7 @@ def pytest_configure(config: pytest.Config) -> None:
         outer = os.environ.get(MARK)
         _run = f"{outer}.{os.getpid()}" if outer else str(os.getpid())
         os.environ[MARK] = _run
+    _mark = _run
     sys.addaudithook(_audit)
 
 
@@ -330,9 +334,10 @@ def _ends_with_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.get_closest_marker("processes") is None:
         yield
         return
-    mark = os.environ[MARK] = f"{_run}.{os.getpid()}-{next(_counter)}"
+    global _mark
+    mark = _mark = os.environ[MARK] = f"{_run}.{os.getpid()}-{next(_counter)}"
     yield
-    os.environ[MARK] = _run
+    _mark = os.environ[MARK] = _run
 
     folders = [Path(f) for f in [request.node.funcargs.get("tmp_path")] if f]
 
