@@ -1,7 +1,8 @@
 """What a run of the tests came to, written as JSON where CHECK_OUTCOME says, for .ci/check.py.
 
 A plugin of pytest. The file holds `counts` by outcome, `failures` and `repeats` (test, place,
-error), and `slowest` (seconds, test): the twenty that took longest with what set them up.
+error), and `slowest` (seconds, test): the twenty that took longest with what set them up. `files`
+holds the seconds of each file.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             for report in reports:
                 if hasattr(report, "duration"):
                     seconds[report.nodeid] += report.duration
+        files: dict[str, float] = defaultdict(float)
+        for test, each in seconds.items():
+            files[test.partition("::")[0]] += each
         slowest = sorted(((s, test) for test, s in seconds.items()), reverse=True)[:SLOWEST]
         told = {
             "counts": {
@@ -42,6 +46,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             ],
             "repeats": [_told(each) for each in stats.get("rerun", ())],
             "slowest": [[round(each, 1), test] for each, test in slowest],
+            "files": {file: round(each, 1) for file, each in files.items()},
         }
         Path(path).write_text(json.dumps(told), encoding="utf-8")
 

@@ -71,7 +71,7 @@ def test_four_checks_are_expected_to_fail_on_the_shipped_server_and_no_other() -
 
 
 def test_ci_runs_the_check_and_keeps_what_it_printed() -> None:
-    assert "tests/conformance/run.py" in (ROOT / ".ci" / "run").read_text()
+    assert "tests/conformance/run.py" in (ROOT / ".ci" / "check.py").read_text()
     assert "tests/conformance/out/" in (ROOT / ".gitignore").read_text().splitlines()
 
 

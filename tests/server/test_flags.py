@@ -599,12 +599,12 @@ def test_the_test_elsewhere_exists_and_uses_the_flag(flag: str) -> None:
     assert flag.rpartition(" ")[2] in found
 
 
-SERVERS = ("serve ", "ui ")
-"""Commands whose flags are tried on a process of its own."""
+SERVERS = ("serve ", "ui ", "install ")
+"""Commands that start processes."""
 
 
 @pytest.mark.parametrize("flag", sorted(flag for flag in CASES if flag.startswith(SERVERS)))
-def test_a_flag_of_a_server_does_what_it_says(
+def test_a_flag_of_a_command_that_starts_processes_does_what_it_says(
     flag: str,
     memory: Memory,
     run: Run,

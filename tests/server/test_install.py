@@ -23,6 +23,8 @@ from server.clients import clients, commented_json
 from server.clients.clients import CLIENTS, User
 from server.http.tokens import Tokens
 
+pytestmark = pytest.mark.usefixtures("processes")
+
 INSTALLED = Path(__file__).with_name("installed.json")
 PLACES = {
     ("claude-desktop", "linux"): ".config/Claude/claude_desktop_config.json",
@@ -400,7 +402,6 @@ def test_hooks_are_written_beside_what_is_there_and_taken_out(desk: Desk, client
     assert left == other
 
 
-@pytest.mark.usefixtures("processes")
 def test_an_installed_hook_runs_and_no_project_leads_it_astray(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -471,7 +472,6 @@ def test_doctor_starts_what_the_clients_would_start(desk: Desk) -> None:
     assert "vscode" not in found
 
 
-@pytest.mark.usefixtures("processes")
 def test_what_does_not_answer_is_told_apart(tmp_path: Path) -> None:
     def said(code: str) -> str:
         return doctor.probe({"command": sys.executable, "args": ["-c", code]}, os.environ)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from tests.anamnesis.stand_in import model as model
 
 
 @pytest.fixture(params=["here", "over REST"])
-def own(request: pytest.FixtureRequest, memory: Facade) -> Iterator[Memory]:
+def own(request: pytest.FixtureRequest, memory: Facade, processes: Any) -> Iterator[Memory]:
     if request.param == "here":
         yield Memory.of(memory, Identity("ann"))
         return
