@@ -13,6 +13,7 @@ the folder of the tests' files in its command line or as its working directory. 
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import os
 import re
@@ -23,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -242,6 +245,7 @@ _plain: list[str] = []
 """The plain test that is running, if one is."""
 _kept: set[str] = set()
 _problems: list[str] = []
+_unclosed: list[str] = []
 _open = pytest.StashKey[Processes]()
 
 
@@ -383,6 +387,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     _problems.extend(f"left a socket: {each}" for each in _sockets(map(Path, _kept)))
     if _problems:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    _unclosed.extend(_collected())
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -391,6 +396,32 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("left by the run", red=True)
         for line in _problems:
             terminalreporter.line(line)
+    if _unclosed:
+        terminalreporter.section("unclosed at the end, of no test that is known", yellow=True)
+        for line in _unclosed:
+            terminalreporter.line(line)
+
+
+def _collected() -> list[str]:
+    """What nothing refers to any more and nobody closed, with its origin under tracemalloc.
+
+    Within a test this fails the test. At the end of the run nobody knows whose it was: pytest would
+    end with an error that names none, and in a worker it says nothing.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ResourceWarning)
+        for _ in range(5):
+            gc.collect()
+    return [
+        "\n".join([str(each.message), *_origin(each.source)])
+        for each in caught
+        if issubclass(each.category, ResourceWarning)
+    ]
+
+
+def _origin(source: object) -> list[str]:
+    found = tracemalloc.get_object_traceback(source) if tracemalloc.is_tracing() else None
+    return found.format() if found else []
 
 
 def _sockets(folders: Iterable[Path]) -> list[str]:

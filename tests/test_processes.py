@@ -104,6 +104,19 @@ def test_a_test_that_hangs_is_named_and_its_processes_end(played: Any, tmp_path:
     assert "Timeout" in outcome["failures"][0]["error"]
 
 
+def test_what_is_left_unclosed_is_told_at_the_end_and_reddens_no_test(played: Any) -> None:
+    status, said, _ = played(
+        "class Cycle: pass\n"
+        "def test_it(processes):\n"
+        "    import gc; gc.disable()\n"
+        "    one = Cycle(); one.self, one.socket = one, socket.socket()\n",
+        "-W",
+        "error",
+    )
+    assert status == 0, said
+    assert "unclosed <socket.socket" in said.split("unclosed at the end")[1]
+
+
 def test_a_repeat_is_told_with_its_reason(played: Any) -> None:
     status, said, outcome = played(
         "tries = []\ndef test_it(processes):\n    tries.append(1)\n    assert len(tries) == 2\n",

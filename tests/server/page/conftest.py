@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -67,8 +68,12 @@ class Server:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(asked, timeout=60) as answer:
-            return json.load(answer)
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as refused:
+            refused.close()  # it holds the connection
+            raise
 
     def tool(self, name: str, **arguments: Any) -> Any:
         """What a tool answers over MCP, as data."""

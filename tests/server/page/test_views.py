@@ -220,14 +220,16 @@ def test_a_revoked_token_opens_nothing_more(server: Any, opened: Any) -> None:
     header = {"Authorization": f"Bearer {made['token']}"}
     url = json.loads((server.folder / "http.json").read_text("utf-8"))["url"]
     agents = urllib.request.Request(f"{url}/api/v1/sessions", headers=header)
-    assert urllib.request.urlopen(agents, timeout=60).status == 200
+    with urllib.request.urlopen(agents, timeout=60) as answer:
+        assert answer.status == 200
     page = opened().page
     view(page, "access")
     page.get_by_role("button", name=f"Revoke token {made['id']}").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     page.get_by_text("revoked").first.wait_for()
-    with pytest.raises(urllib.error.HTTPError, match="401"):
+    with pytest.raises(urllib.error.HTTPError, match="401") as refused:
         urllib.request.urlopen(agents, timeout=60)
+    refused.value.close()
 
 
 def test_a_file_is_imported_and_taken_out(server: Any, opened: Any, tmp_path: Path) -> None:
