@@ -23,6 +23,7 @@ from memory_core.relations.corrections import (
     correction,
     extends,
     may_change,
+    requests,
     said,
 )
 from memory_core.relations.english import corrects
@@ -96,9 +97,10 @@ def _by_closeness(
         older, newer = everyone[i], everyone[j]
         found = _conflict(work, older, newer)
         changed = None if found is None else change(claimed(older), claimed(newer), _any_word)
-        if found is not None and changed is not None and changed.worded:
+        worded = changed is not None and changed.worded
+        if found is not None and worded and not requests(newer):
             _resolve(work, older, newer, found, resolved)
-        elif found is not None and _one_value_apart(work, older, newer):
+        elif found is not None and (worded or _one_value_apart(work, older, newer)):
             _doubt(work, older, newer, found.relation, found.detail, resolved)
         elif (
             _same_speaker(older, newer)

@@ -198,13 +198,17 @@ def passes(text: str) -> bool:
 def repeats(a: str, b: str) -> bool:
     """False when the words of two texts set them apart, however near their vectors are.
 
-    A word of change in only one of them, another order or direction, or other words in the same
-    places.
+    A word of change in only one of them, another order or direction, other words in the same
+    places, or one more of the kind in only one of them ("another tooth").
     """
     one, two = read_all(a), read_all(b)
     if _cues(one) != _cues(two) or turned_round(a, b):
         return False
-    return not any(_substituted(then, now) or opposed(then, now) for then in one for now in two)
+    return not any(
+        _substituted(then, now) or opposed(then, now) or adds(then, now) or adds(now, then)
+        for then in one
+        for now in two
+    )
 
 
 def _cues(some: Iterable[Sentence]) -> set[str]:

@@ -15,11 +15,21 @@ from memory_core.relations import duplicates
 from memory_core.relations.change import passes
 from memory_core.relations.english import SELF, Statement, corrects, statements, verdict
 from memory_core.text import quoted
+from memory_core.text.speech_acts import REQUEST, acts
 from memory_core.text.time import validity
 from memory_core.text.time.timestamps import iso
 from memory_core.text.words import content_words
 
-__all__ = ["Correction", "Said", "correction", "corrects", "extends", "may_change", "said"]
+__all__ = [
+    "Correction",
+    "Said",
+    "correction",
+    "decides",
+    "extends",
+    "may_change",
+    "requests",
+    "said",
+]
 
 _THINGS = frozenset({"number", "day", "date", "name"})
 """Attributes of things: "the meeting" of May need not be that of June."""
@@ -70,6 +80,20 @@ def may_change(older: MemoryRecord, newer: MemoryRecord) -> bool:
     return one == other and TRUSTS.index(newer.trust) <= TRUSTS.index(older.trust)
 
 
+def decides(newer: MemoryRecord) -> bool:
+    """True when *newer* says itself that something changed, so that it may supersede.
+
+    Another value alone ("my boss is Karen", "my boss is Canadian") decides nothing, and neither
+    does what is said beside a request: it may be what the request is about.
+    """
+    return corrects(quoted.claimed(newer)) and not requests(newer)
+
+
+def requests(memory: MemoryRecord) -> bool:
+    """True when a sentence of *memory* asks for something to be done."""
+    return REQUEST in acts(memory.text, memory.role)
+
+
 def clear_cache() -> None:
     """Empty the cache of parsed texts: a run over 10,000 memories leaves tens of megabytes."""
     _parsed.cache_clear()
@@ -101,7 +125,11 @@ def correction(older: Said, newer: Said) -> Correction | None:
     elif partial:
         detail = f"in part: {detail}"
     relation = duplicates.CONTRADICTS if what == "flips" else duplicates.UPDATES
-    clear = _is_clear(old, newer.memory) and (until is not None or not passes(newer.memory.text))
+    if until is not None:
+        clear = _is_clear(old, newer.memory)
+    else:
+        says_so = decides(newer.memory) or (what == "ends" and not requests(newer.memory))
+        clear = says_so and not passes(newer.memory.text)
     return Correction(relation, detail, partial, until, clear)
 
 

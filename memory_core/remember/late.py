@@ -111,7 +111,7 @@ def _within_reach(
 
 def _correction(older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
     """How *newer* clearly corrects *older*, in its own words; None when it does not."""
-    if scope(older) != scope(newer) or not corrections.corrects(quoted.claimed(newer)):
+    if scope(older) != scope(newer) or not corrections.decides(newer):
         return None
     found = corrections.correction(corrections.said(older), corrections.said(newer))
     return found if found is not None and found.clear else None

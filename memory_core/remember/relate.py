@@ -201,10 +201,9 @@ def _earlier(
 ) -> list[str]:
     """The ids that *memory* may correct: said before it by the same speaker of *who*.
 
-    Those of *related*, and the newest that hold a name of *memory*. None unless its text has words
-    of correction ("no longer", "moved to").
+    Those of *related*, and the newest that hold a name of *memory*. None unless it decides.
     """
-    if not corrections.corrects(quoted.claimed(memory)):
+    if not corrections.decides(memory):
         return []
     columns = view.columns
     own = columns.agent == columns.code(who.agent, "agent")

@@ -19,9 +19,9 @@ PORT = (
 # Contradictions
 
 
-def test_a_later_number_supersedes_and_the_older_stays(world: Any) -> None:
+def test_a_number_that_is_said_to_have_changed_supersedes_and_the_older_stays(world: Any) -> None:
     old = world.tell(PORT.format(5432), entities=("billing",))
-    new = world.tell(PORT.format(5433), entities=("billing",))
+    new = world.tell(f"Actually {PORT.format(5433)}", entities=("billing",))
     report = world.run("contradictions")
     (found,) = report.contradictions
     assert (found.older, found.newer, found.relation) == (old, new, "updates")
@@ -39,7 +39,10 @@ def test_a_later_number_supersedes_and_the_older_stays(world: Any) -> None:
 
 
 def test_versions_form_a_chain_to_the_next_newer(world: Any) -> None:
-    first, second, third = (world.tell(PORT.format(port)) for port in (5432, 5433, 5434))
+    first, second, third = (
+        world.tell(said + PORT.format(port))
+        for said, port in (("", 5432), ("Actually ", 5433), ("Correction: ", 5434))
+    )
     report = world.run("contradictions")
     assert [(c.older, c.newer) for c in report.contradictions] == [(first, second), (second, third)]
     assert [world[id].superseded_by for id in (first, second, third)] == [second, third, ""]
@@ -94,8 +97,35 @@ def test_a_retraction_without_a_new_value(world: Any) -> None:
     assert world[old].superseded_by == new
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (PORT.format(5432), PORT.format(5433)),
+        ("My boss is Karen.", "My boss is Canadian."),
+        ("I work at Bosch.", "I work for Christian Meyer."),
+        ("Ich wohne in Köln.", "Ich bin in Elternzeit."),
+        ("Our team lead is Ana.", "Our team lead is Portuguese."),
+        ("I like coffee.", "Honestly, I can't stand coffee."),
+        ("I live in Oslo.", "Can you make this sound nicer? I live in Rome and love it here."),
+        ("I live in Oslo.", "Make this nicer for me: I moved to Rome. I live in Rome now."),
+        ("I live in Oslo.", "Translate this into French. I no longer live in Oslo."),
+    ],
+)
+def test_nothing_is_superseded_without_words_of_change_of_ones_own(
+    make: Any, older: str, newer: str
+) -> None:
+    """Both may be true: another value alone decides nothing, nor what a request is about."""
+    for model in (True, False):
+        world = make(model=model)
+        old, new = told(world, older, newer)
+        world.run("contradictions")
+        assert (world[old].superseded_by, world[old].retired_at) == ("", None)
+        assert not {kind for _, _, kind in world.links()} & {"updates", "contradicts"}
+        assert new in world.ids()
+
+
 def test_a_flip_of_polarity(world: Any) -> None:
-    old, new = told(world, "I like coffee.", "Honestly, I can't stand coffee.")
+    old, new = told(world, "I like coffee.", "Actually I can't stand coffee.")
     ((older, newer, relation, detail),) = found(world.run("contradictions"))
     assert (older, newer, relation) == (old, new, "contradicts")
     assert "coffee" in detail
@@ -136,7 +166,12 @@ def test_a_value_for_a_while_does_not_end_the_other(world: Any) -> None:
     ("before", "after", "detail", "stands"),
     [
         ("Ich wohne in Graz.", "Ich bin nach Linz gezogen.", "graz -> linz", False),
-        ("Ich mag Kaffee.", "Ich mag keinen Kaffee.", "one affirms what the other denies", False),
+        (
+            "Ich mag Kaffee.",
+            "Korrektur: Ich mag keinen Kaffee.",
+            "one affirms what the other denies",
+            False,
+        ),
         ("Ich habe einen Hund.", "Ich habe keinen Hund mehr.", "hund -> no longer", False),
         (
             "Die Chorprobe ist am Montag, und meine Tante wohnt in Graz.",

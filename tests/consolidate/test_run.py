@@ -32,8 +32,9 @@ def _busy_store(world: Any) -> list[str]:
     ids = [world.tell(t, importance=0.6, session="lake") for t in world.sailing]
     ids += [world.tell(t, importance=0.4) for t in world.bread]
     world.tell("Bread once.", kind="summary", derived_from=tuple(ids[3:]), stale_since=START)
-    ids += [world.tell(PORT.format(port)) for port in (5432, 5433)]
-    ids += [world.tell(PORT.format(5433).replace("last big", "last"), importance=0.7)]
+    ids += [world.tell(PORT.format(5432)), world.tell(f"Actually {PORT.format(5433)}")]
+    again = PORT.format(5433).replace("last big", "last")
+    ids += [world.tell(f"Actually {again}", importance=0.7)]
     ids += [world.tell("an umbrella", importance=0.1, tier="recent", recorded_at=START - 90 * DAY)]
     world.tell("Hm, the rain.", session="lake", importance=0.2, tier="active", role="user")
     world.access(ids[7], 3, START)

@@ -289,6 +289,8 @@ def test_in_long_texts_a_weak_word_is_not_enough() -> None:
         ("Der Zug fährt nach Bonn.", "Der Zug fährt von Bonn.", False),
         ("Sie stimmt für den Antrag.", "Sie stimmt gegen den Antrag.", False),
         ("The parcel was sent to Oslo.", "The parcel was sent to Oslo from home.", True),
+        ("Mia won her first medal.", "Mia won another medal, for rowing.", False),
+        ("Wir haben eine Katze.", "Wir haben noch eine Katze.", False),
     ],
 )
 def test_repetitions_differ_in_nothing_that_counts(a: str, b: str, same: bool) -> None:
