@@ -61,10 +61,8 @@ def prepare(directory: Path) -> None:
         memory.observe(ME, ConversationTurn("user", text, session="mill"))
     memory.close()
     memory = open_memory(directory, lambda: float(next(lately)))
-    for place in ("Linz", "Graz"):
-        memory.remember(
-            ME, RememberRequest(f"I live in {place} beside the station.", speaker="Mara")
-        )
+    for text in ("I live in Linz.", "Last week my sister and I moved to Graz with three cats."):
+        memory.remember(ME, RememberRequest(text, speaker="Mara"))
     twice = "the harbour master sold his red boat to the baker of the lower town"
     for text in (f"Yes, {twice}.", twice):
         memory.remember(ME, RememberRequest(text, speaker="Tom"))
