@@ -133,7 +133,9 @@ class Processes:
     """Starts processes with a folder, a home and an environment of their own; ends them all.
 
     `folder` has a path that is short enough for a socket in it. `environment` is this process's
-    own without its settings of the memory, with `home` for HOME and no model from the network.
+    own without its settings of the memory, with `home` for HOME, no model from the network and no
+    shared engine. By default a program starts one unless it lies in a temporary folder, so what a
+    test that leaves the setting out sees would depend on where the program lies.
     """
 
     def __init__(self, mark: str) -> None:
@@ -150,6 +152,7 @@ class Processes:
             "ANAMNESIS_DATA_DIR": str(self.folder / "data"),
             "ANAMNESIS_OFFLINE": "1",
             "ANAMNESIS_PORT": "0",
+            "ANAMNESIS_SHARED": "off",
         }
         self._started: list[subprocess.Popen[Any]] = []
         self._kept: dict[int, list[Path]] = {}

@@ -128,3 +128,13 @@ def test_a_repeat_is_told_with_its_reason(played: Any) -> None:
     (repeat,) = outcome["repeats"]
     assert "assert 1 == 2" in repeat["error"]
     assert repeat["place"].startswith("test_it.py:")
+
+
+def test_no_program_of_a_test_shares_an_engine_wherever_it_lies(processes: Any) -> None:
+    """By default one in a temporary folder does not, and others do."""
+    told = processes.run(
+        *[sys.executable, "-c"],
+        "import os; from server.engine import launch, wanted\n"
+        "print(launch.unshared(wanted.find({}, os.environ)))",
+    )
+    assert told.stdout == "ANAMNESIS_SHARED is off\n", told.stderr
