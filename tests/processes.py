@@ -291,7 +291,9 @@ def processes_of_a_file() -> Callable[[], contextlib.AbstractContextManager[Proc
 def pytest_configure(config: pytest.Config) -> None:
     """Begin a run; its workers go on with the same."""
     global _run, _mark
-    name = "processes: starts processes or opens ports; set by the fixture, runs one at a time"
+    name = (
+        "processes: starts processes or opens ports; set by the fixture, not among the plain ones"
+    )
     config.addinivalue_line("markers", name)
     if hasattr(config, "workerinput"):
         _run = os.environ[MARK]
