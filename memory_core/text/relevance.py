@@ -35,8 +35,8 @@ _CODED = re.compile(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
 
 PLAIN, SUPPOSITION = "only stopwords", "supposition"
 
-CONTENT_WORDS = 20
-"""So many words of another's text are worth keeping beside a request about them."""
+CONTENT_WORDS = 8
+"""So many words beside a request are kept: they may be the speaker's own, told in one breath."""
 
 
 SAID = frozenset(

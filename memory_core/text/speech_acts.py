@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from memory_core.text import machine
 from memory_core.text.passages import sentences
 from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed, words
 
@@ -36,8 +37,14 @@ def act(sentence: str, role: str = "") -> str:
     its own makes a statement of it ("We moved to Hetzner, which port do I need?").
     """
     head = sentence[:MOST_CHARS].strip().lstrip("-*•#> \t")
-    if _is_error(head):
+    if machine.is_error(head):
         return ERROR
+    if _DEFINES.match(head):
+        return STATEMENT
+    if machine.is_command_line(head):
+        return REQUEST
+    if _exclaims(head):
+        return COURTESY
     asked = head.rstrip("\"'”’)* ").endswith("?")
     clauses = [words(clause) for clause in _CLAUSE.split(head)]
     clauses = [clause for clause in clauses if clause]
@@ -61,6 +68,18 @@ def act(sentence: str, role: str = "") -> str:
     return QUESTION if asked and found[first] == STATEMENT else found[first]
 
 
+def is_label(text: str) -> bool:
+    """True for a few words without a finite verb that ask for nothing: a heading, a name."""
+    found = words(text[:MOST_CHARS])
+    return _FINITE.isdisjoint(found) and act(text) not in (QUESTION, REQUEST)
+
+
+def is_bare_wish(text: str) -> bool:
+    """True for "the German version please": something asked for at once, without a verb."""
+    found = words(text[:MOST_CHARS])
+    return bool(found) and _is_bare_wish(_without_opening(found), found)
+
+
 def is_standing(text: str) -> bool:
     """True for the words of a directive that goes on ("always", "from now on", "remember")."""
     return _STANDING.search(" ".join(words(text[:MOST_CHARS]))) is not None
@@ -71,14 +90,14 @@ _CLAUSE = re.compile(r"[,;:]\s+|\s[-–—]+\s+|\s(?=(?:but|aber|because|weil|de
 
 def _act(clause: Sequence[str], role: str) -> str:
     """The act of one *clause*, given as its words."""
-    if _is_courtesy(clause):
+    if _is_courtesy(clause) or _reacts(clause):
         return COURTESY
     plain = _without_opening(clause)
     line = " ".join(plain)
     greeted = len(plain) == 1 and len(clause) > 1 and clause[0] in FILLER_WORDS
     if not plain or greeted or _COURTESIES.match(line) or _COURTESIES.match(" ".join(clause)):
         return COURTESY
-    if role in ("assistant", "system", "tool") and _OFFER.match(line):
+    if role in ("assistant", "system", "tool") and (_OFFER.match(line) or _is_progress(plain)):
         return OFFER
     standing = _STANDING.search(" ".join(clause)) is not None
     if _INDIRECT.match(line):
@@ -164,6 +183,47 @@ def _is_personal(clause: Sequence[str]) -> bool:
     return clause[0] in ("i", "ich") and clause[-1] not in _ACKNOWLEDGING and len(clause) > 3
 
 
+_INTERJECTIONS = frozenset(
+    listed("hm hmm oops ups whoops ugh sorry lol haha ach aha hä huh argh afk brb gg meh")
+)
+"""They answer nothing, so that a word or two behind them is no answer either ("sorry, wrong tab").
+"""
+_SHORT = 3
+"""So many words an exclamation has behind its interjection at most."""
+_REACTS = re.compile(
+    r"(?:(?:that|this|it|das|dies|es)(?:'s| is| was| ist| war| looks?| sounds?| seems?| klingt)"
+    r"|looks?|sounds?|seems?|feels?|klingt|sieht)\b"
+)
+_DEGREE = frozenset(
+    listed(
+        """too very so still not really quite kinda pretty way just a bit little more less much to
+        me for now again
+
+        zu sehr so noch nicht echt ganz ziemlich etwas bisschen mir viel immer wieder aus"""
+    )
+)
+
+
+def _exclaims(sentence: str) -> bool:
+    """True for an interjection with a few words that name, date and count nothing."""
+    found = words(sentence)
+    if not found or found[0] not in _INTERJECTIONS or len(found) > 1 + _SHORT:
+        return False
+    named = any(word[:1].isupper() for word in sentence.split()[1:])
+    dated = any(word in _DAYS or word[0].isdigit() for word in found)
+    return not named and not dated and _SUBJECTS.isdisjoint(found) and _FINITE.isdisjoint(found)
+
+
+def _reacts(clause: Sequence[str]) -> bool:
+    """True for "that is too long": how what was just said or shown is, and what that is nowhere."""
+    plain = _without_opening(clause)
+    found = _REACTS.match(" ".join(plain))
+    if found is None or any(word[0].isdigit() for word in plain):
+        return False
+    rest = plain[found.group().count(" ") + 1 :]
+    return len([word for word in rest if word not in _DEGREE]) < 2 and not _DEGREE.isdisjoint(rest)
+
+
 # Questions
 
 _AUXILIARIES = frozenset(
@@ -197,7 +257,8 @@ _ADDRESSED = frozenset(
 )
 _INVERTED_GERMAN = re.compile(
     r"(?:kann|kannst|könnte|könntest|hast|habe|hat|ist|sind|gibt|soll|sollte|sollen|darf|willst"
-    r"|würdest|magst|weißt|bist|wird|wirst|muss|musst|stimmt|geht|brauche|brauchen) "
+    r"|würdest|magst|weißt|bist|wird|wirst|muss|musst|stimmt|geht|klingt|wirkt|passt|liest|bedeutet"
+    r"|reicht|fehlt|brauche|brauchen) "
     r"(?:ich|du|er|sie|es|wir|ihr|man|das|der|die|mein\w*|dein\w*|unser\w*|ein\w*)\b"
 )
 _INDIRECT = re.compile(
@@ -398,22 +459,28 @@ _FOLLOWING = _OBJECTS | frozenset(
         five"""
     )
 )
+_DAYS = frozenset(
+    listed(
+        """yesterday today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday
+        january february march april june july august september october november december
+
+        heute morgen gestern montag dienstag mittwoch donnerstag freitag samstag sonntag januar
+        februar märz mai juni juli oktober dezember"""
+    )
+)
 _NO_VERB = (
     STOPWORDS
     | GERMAN_STOPWORDS
+    | _DAYS
     | frozenset(
         listed(
             """without within per plus via despite except unlike regarding concerning since upon
-            onto toward towards throughout according thanks due instead yesterday today tomorrow
-            tonight monday tuesday wednesday thursday friday saturday sunday january february march
-            april june july august september october november december last next maybe perhaps
+            onto toward towards throughout according thanks due instead last next maybe perhaps
             probably half twice whether although unless whereas however update correction reminder
             glad happy sad sorry sure proud certain afraid aware fortunate lucky weird strange odd
             funny besides beyond beneath amid pro contra unfortunately hopefully apparently
 
-            ohne gegen seit während wegen trotz heute morgen gestern montag dienstag mittwoch
-            donnerstag freitag samstag sonntag januar februar märz april mai juni juli august
-            september oktober november dezember leider vielleicht unter zwischen hinter neben durch
+            ohne gegen seit während wegen trotz leider vielleicht unter zwischen hinter neben durch
             kommt gibt steht liegt wurde werden hatte nächste letzte jede jeden laut dank außer
             innerhalb außerhalb"""
         )
@@ -478,7 +545,23 @@ def _is_german_infinitive(plain: Sequence[str], clause: Sequence[str]) -> bool:
     return "bitte" in clause[:2] or ("neu" in plain and len(plain) <= 4)
 
 
+_DEFINES = re.compile(r"[\w.-]{1,30}(?: [\w.-]{1,30}){0,3} (?:=|:=) \S")
+"""A name, an equals sign and what it stands for."""
+
+
 # Offers
+
+_GOING_ON = re.compile(r"(?:i'm|i am) (?:(?:now|just|still|currently) )?\w+ing ")
+
+
+def _is_progress(plain: Sequence[str]) -> bool:
+    """True for what the speaker does at this moment to something at hand."""
+    found = _GOING_ON.match(" ".join(plain))
+    if found is None:
+        return False
+    rest = plain[found.group().count(" ") :]
+    return rest[0] in (*_AT_HAND, "your") and _FINITE.isdisjoint(rest)
+
 
 _OFFER = re.compile(
     r"(?:let me\b|let us\b|let's\b|feel free\b|(?:i'd|i would|i'm|i am|we'd"
@@ -503,52 +586,3 @@ _OFFER = re.compile(
     r"|möchtest|fragen)|einen moment|hier (?:ist|sind)\b|stets zu diensten|frag(?:e)? (?:einfach"
     r"|gern))"
 )
-
-
-# Errors
-
-_STATUS = re.compile(r"(?:HTTP(?:/\d\.\d)? )?[45]\d\d:? (?:[A-Z][a-z]+|[A-Z]{2,})")
-_LABELLED = re.compile(
-    r"(?:[\w.]{0,40} ){0,3}(?:[Ee]rror|ERROR|[Ee]xception|[Ff]ailure|FATAL|[Ff]atal|[Ff]ehler"
-    r"|[Ww]arning|WARN)(?: \d{1,5}| \([^)]{1,40}\)| \[[^\]]{1,40}\])?:(?:\s|$)"
-)
-_TOOL_FAILS = re.compile(
-    r"[a-z][\w./-]{0,30}(?: [\w./-]{1,30}){0,3} (?:failed|crashed|exited with code \d+)\W*$"
-)
-_SYSTEM_FAILS = re.compile(
-    r"(?:(?:an? )?(?:unknown|unexpected|internal|network|connection|request|server|service|api|http"
-    r"|socket|stream|gateway|dns|ssl|tls|certificate|permission|access|rate|quota|usage|token"
-    r"|session|context|model|upstream|remote|host|proxy|command|module|process|operation|fetch"
-    r"|upload|download|read|write|page|file|resource|internet|client|too many|bad|out of|no space"
-    r"|broken|segmentation|overloaded|killed|timeout|aborted|disconnected|offline|econn\w+"
-    r"|etimedout"
-    r"|enotfound|enoent|failed to (?:fetch|connect|load|send|resolve)|could not (?:connect|resolve"
-    r"|reach)|unable to (?:connect|reach|resolve)|cannot (?:connect|reach)"
-    r"|verbindung\w*|zeitüberschreitung|netzwerk\w*|server\w*|dienst|interner|zugriff|anfrage)\b)"
-)
-_FAILURE = re.compile(
-    r"\b(?:errors?|failed|failure|refused|reset|timed out|timeout|time-out|unreachable|unavailable"
-    r"|overloaded|denied|exceeded|not found|aborted|closed|interrupted|disconnected|unauthori[sz]ed"
-    r"|forbidden|requests|gateway|fault|pipe|memory|killed|offline|econn\w+|etimedout|enotfound"
-    r"|enoent|expired|left on device|fetch|connect|resolve|reach|load|send|too long"
-    r"|fehler|\w+fehler|abgelehnt|unterbrochen|fehlgeschlagen|überschritten|verweigert"
-    r"|nicht (?:verfügbar|erreichbar|gefunden)|zeitüberschreitung|getrennt)\b"
-)
-_OF_PEOPLE = re.compile(
-    r"\b(?:i|i'm|i've|we|we're|my|our|me|us|you|your|he|she|because|since|so|when|after|yesterday"
-    r"|today|ich|wir|mein\w*|unser\w*|weil|als|seit|gestern|heute|nachdem)\b"
-)
-_ERROR_WORDS = 14
-
-
-def _is_error(sentence: str) -> bool:
-    """True for a message of a machine that failed, which nobody has put in a sentence."""
-    lowered = " ".join(words(sentence))
-    if _OF_PEOPLE.search(lowered):
-        return False
-    if _TOOL_FAILS.match(sentence) or _STATUS.match(sentence) or _LABELLED.match(sentence):
-        return True
-    short = lowered.count(" ") < _ERROR_WORDS
-    return (
-        short and _SYSTEM_FAILS.match(lowered) is not None and _FAILURE.search(lowered) is not None
-    )
