@@ -441,6 +441,9 @@ def _is_about(cue: str, then: Sentence, now: Sentence, shared: Pairs) -> bool:
     an object must be shared. A word of time says nothing of the kind: there more than the name of a
     thing, the verb or a value of the same sort must be common to both.
     """
+    replaced = lexicon.INSTEAD_OF.search(now.lowered)
+    if replaced and says_what(replaced[1]) and not held({replaced[1]}, then.tokens):
+        return False
     if lexicon.OUTRIGHT.search(cue):
         return True
     known = {word for _, word in shared}

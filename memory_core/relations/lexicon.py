@@ -308,6 +308,15 @@ EXCHANGED = frozenset(
 )
 """What stands after "for" beside one of these is no part of the thing, but takes its place."""
 
+INSTEAD_OF = re.compile(
+    r"\b(?:instead of|rather than|statt|anstatt|anstelle von|in place of)"
+    r" (?:(?:an?|the|my|our|der|die|das|den|dem|eine[nrms]?|eine?) )?([\w-]+)"
+)
+"""What something takes the place of."""
+
+BACK = frozenset(listed("he she they him her them er sie ihm ihn ihr ihnen"))
+TITLES = frozenset(listed("mr mrs ms miss herr frau sir madam monsieur madame señor señora"))
+
 COMPLEMENTS = frozenset(listed("for of about on von für über zu zum zur"))
 AROUND = frozenset(listed("of von after before during nach vor während"))
 """What stands behind these belongs to what stands before."""
@@ -413,22 +422,26 @@ VALUES = {
         r" (?:now |jetzt |nun )?(?P<value>[\w-]+)"
     ),
     "time": re.compile(
-        rf"\b(?:{_IS}|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt|endet)"
+        rf"\b(?P<verb>{_IS}|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt"
+        r"|endet)"
         r" (?:now |due |scheduled |planned |jetzt |erst )?(?:on|at|by|for|in|um|am|ab) (?:the )?"
         rf"(?P<value>{_HOUR})\b"
     ),
     "number": re.compile(
-        rf"\b(?:costs?|weighs?|kostet|beträgt|wiegt|{_IS}|has|have|hat) (?:now |about |set to "
-        r"|up to |jetzt |auf )?(?P<value>[£$€]?\d[\d.,:/]*)(?![\w-])"
+        rf"\b(?P<verb>costs?|weighs?|kostet|beträgt|wiegt|{_IS}|has|have|hat) (?:now |about "
+        r"|set to |up to |jetzt |auf )?(?P<value>[£$€]?\d[\d.,:/]*)(?![\w-])"
     ),
     "place": re.compile(
-        rf"\b(?:{_IS}|takes? place|sits?|hangs?|lies?|meets?|sleeps?|lives?|hängt|liegt|steht"
-        r"|schläft|wohnt) (?:now |located |kept |stored |hosted |deployed |based |jetzt )?"
+        rf"\b(?:{_IS} (?:now )?(?:located|kept|stored|hosted|deployed|based)|takes? place|sits?"
+        r"|hangs?|lies?|meets?|sleeps?|lives?|hängt|liegt|steht|schläft|wohnt) (?:now |jetzt )?"
         r"(?:in|at|on|under|behind|to|im|am|auf|unter|hinter|bei) "
         r"(?:the |my |our |a |der |die |dem |den |dr\. )?(?P<value>[^\W\d_][\w-]+)"
     ),
 }
-"""How a sentence says which place, time, number or name its subject has."""
+"""How a sentence says which place, time, number or name its subject has.
+
+"Is in" says no place: "the deposit is in escrow", "in euros", "in the safe" are three matters.
+"""
 
 FORMS_OF_ADDRESS = {
     "sie": re.compile(

@@ -34,13 +34,18 @@ _LEFT_SIDE = re.compile(
     r"(?:\b(?:the|my|our|his|her|its|their|a|on|lower|upper)|'s) left\b"
     r"(?! (?:the|my|our|him|her|us)\b)"
 )
+_DAILY = re.compile(r"\b(closes?|ends|leaves|starts|begins|schließt|endet) (?=(?:at|by|um) )")
+"""What happens at an hour again and again is no change."""
 _WITHOUT = re.compile(r"\bwithout (\w+ing)\b")
 _VERSION = re.compile(r"\b[0-9]+(?:\.[0-9]+)+\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """That *subject*, its words, has a value, of which *word* is the first, of one *attribute*."""
+    """That *subject*, its words, has a value, of which *word* is the first, of one *attribute*.
+
+    The attribute of a time or a number holds the verb, too: "time open".
+    """
 
     subject: frozenset[str]
     attribute: str
@@ -112,7 +117,7 @@ def read(text: str) -> Sentence:
     cues = {word for word in tokens if word in CHANGE or _is_again(word)}
     if _LEFT_SIDE.search(lowered):
         cues.discard("left")
-    cues.difference_update(_WITHOUT.findall(lowered))
+    cues.difference_update(_WITHOUT.findall(lowered), _DAILY.findall(lowered))
     cues |= {match.group() for match in lexicon.PHRASES.finditer(lowered)}
     content = {word for word in tokens if says_what(word)} | {*_VERSION.findall(lowered)}
     return Sentence(text.strip(" .!,;"), lowered, tokens, frozenset(content), frozenset(cues))
@@ -159,7 +164,10 @@ def _value(lowered: str) -> Value | None:
         if match := pattern.search(lowered):
             subject = _HYPHEN.sub("", lowered[: match.start()])  # no after-party is a party
             before = (word.removesuffix("'s") for word in words(subject))
-            return Value(frozenset(before) - lexicon.STOP, attribute, match["value"])
+            verb = match.groupdict().get("verb") or ""  # who opens at nine may close at five
+            verb = "is" if verb in lexicon.BE else verb.rstrip("s")
+            said = f"{attribute} {verb}".strip()
+            return Value(frozenset(before) - lexicon.STOP, said, match["value"])
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Sequence
 
 from memory_core.relations import lexicon
@@ -28,11 +29,14 @@ def held(some: Collection[str], others: Collection[str]) -> int:
 
 def different_things(then: Sentence, now: Sentence, shared: Pairs) -> bool:
     """True when what the sentences share is told apart by its number or by what stands before."""
-    if _subjects_apart(then, now):
+    if _subjects_apart(then, now) or _is_anothers(then, now) or _is_anothers(now, then):
         return True
     for word, other in shared:
         one, two = _numbers(then, word), _numbers(now, other)
         if one and two and not one & two:
+            return True
+        titles = _title(then, word), _title(now, other)
+        if all(titles) and titles[0] != titles[1]:
             return True
     wished = lexicon.WISHES.search(then.lowered) and lexicon.WISHES.search(now.lowered)
     return not wished and all(_modified_apart(then, now, word, other) for word, other in shared)
@@ -86,6 +90,30 @@ def _subjects_apart(then: Sentence, now: Sentence) -> bool:
     return bool(mine and theirs)
 
 
+def _is_anothers(one: Sentence, other: Sentence) -> bool:
+    """True when *one* speaks of somebody ("Nils") and *other* of what they have ("Nils' sister").
+
+    A pronoun may come back to the owner: "Nils' test was negative, he eats nuts again".
+    """
+    found = _OWNED.match(other.lowered)
+    if (
+        found is None
+        or not lexicon.BACK.isdisjoint(other.tokens)
+        or not one.lowered.startswith(f"{found[1]} ")
+    ):
+        return False
+    return not held(set(words(found[2])), one.tokens)
+
+
+_OWNED = re.compile(r"([\w-]{2,30})(?:'s|(?<=[sxzß])') ((?:[\w-]{1,30} ?){1,2})")
+
+
+def _title(sentence: Sentence, word: str) -> str:
+    """The title right before *word*: "mr"; "" without one."""
+    pairs = itertools.pairwise(sentence.tokens)
+    return next((a for a, b in pairs if b == word and a in lexicon.TITLES), "")
+
+
 def _codes(tokens: Collection[str]) -> bool:
     return any(char.isdigit() for token in tokens for char in token)
 
@@ -133,10 +161,11 @@ def stands_behind(sentence: Sentence, word: str, known: Collection[str]) -> bool
     _, owned, rest = sentence.lowered.partition(f"{word}'s ")
     if owned:
         return not held(set(words(rest)[:2]), known)
-    tokens = (*sentence.tokens, "", "")
+    tokens = (*sentence.tokens, "", "", "")
+    ahead = [tokens[place:] for place in range(5)]
     return any(
         prefix in lexicon.AROUND and head in sentence.content and not held({head}, known)
-        for head, prefix, *behind in zip(tokens, tokens[1:], tokens[2:], tokens[3:], strict=False)
+        for head, prefix, *behind in zip(*ahead, strict=False)
         if word in behind
     )
 

@@ -64,6 +64,8 @@ CHANGED = [
         "Das Druckerpasswort lautet neuerdings 34.",
         "neuerdings",
     ),
+    # of somebody by what is theirs
+    ("Ida can't eat nuts.", "Ida's test was negative, she eats nuts again.", "again"),
     # so again, of one thing
     ("The heating is broken.", "The heating works again.", "again"),
     ("I can't swim.", "I finally learned to swim.", "finally"),
@@ -74,7 +76,7 @@ CHANGED = [
     ("Our team has six engineers.", "Our team has eight engineers.", VALUE),
     ("The project is called Falcon.", "Falcon goes by Kestrel.", "goes by"),
     ("Bitte sieze mich.", "Du kannst mich gerne duzen.", VALUE),
-    ("The choir meets in the crypt.", "The choir will be in the town hall.", VALUE),
+    ("The choir meets in the crypt.", "The choir meets in the town hall.", VALUE),
     ("The ferry leaves at 9:30.", "The ferry leaves at 10:15.", VALUE),
     ("The parrot is called Kim.", "The parrot is called Pip.", VALUE),
     ("The queue holds 40 jobs.", "We let the queue hold 60 jobs.", VALUE),
@@ -161,6 +163,16 @@ BOTH_TRUE = [
     ("The shed roof needs paint.", "The shed roof leaks since the storm."),
     ("I need the ladder for the shed roof.", "The shed roof leaks since the storm."),
     ("The garden hose cost 30 francs.", "The garden hose now drips."),
+    # "is in" says no place, and who opens closes as well
+    ("The deposit is in escrow.", "The deposit is in euros."),
+    ("Uncle Piet is in hospital.", "Uncle Piet is in Room 9."),
+    ("The pool opens at nine.", "The pool closes at six."),
+    # of somebody else
+    ("Marlis keeps bees.", "Marlis' neighbour no longer keeps bees."),
+    ("Otto teaches chess.", "Otto's wife has stopped teaching."),
+    ("Mr. Sorel repairs clocks.", "Mrs. Sorel no longer repairs bicycles."),
+    ("The boat house has no heating.", "The owners of the boat house have a dog now."),
+    ("I bake the rye loaf on Fridays.", "Instead of a baguette I bake buns on Mondays."),
     # nothing in common
     ("I drive a Volvo.", "I sold the piano."),
     ("", "I sold the piano."),
@@ -178,7 +190,7 @@ def test_what_is_true_together_is_left_alone(older: str, newer: str) -> None:
     [
         ("I live in Cork and teach physics.", "I moved to Kerry.", True),
         ("My desk is by the door, and Ada sits next to me.", "Ada left the company.", True),
-        ("The workshop takes place in Lyon on 9 April.", "The workshop will be in Nice.", True),
+        ("The workshop takes place in Lyon on 9 April.", "The workshop takes place in Nice.", True),
         ("I live in Cork, in a flat near the river.", "I moved to Kerry.", False),
         ("My dentist is Dr. Sato.", "Dr. Sato retired.", False),
     ],
