@@ -36,12 +36,14 @@ def claimed(memory: MemoryRecord) -> str:
 def is_content(text: str, role: str = "") -> bool:
     """True when *text* quotes or pastes something and states nothing beside it."""
     own = own_words(text)
-    return own != text and not any(_states(sentence, role) for sentence in sentences(own))
+    if own == text or requested.is_source(own):
+        return own != text
+    return not any(_states(sentence, role) for sentence in sentences(own))
 
 
 def _states(sentence: str, role: str) -> bool:
     """True when *sentence* does more than ask about what is quoted beside it, or present it."""
-    if speech_acts.act(sentence, role) != speech_acts.STATEMENT:
+    if speech_acts.act(sentence, role) != speech_acts.STATEMENT or requested.attributes(sentence):
         return False
     clauses = (clause.strip() for clause in sentence.split(", "))
     return any(

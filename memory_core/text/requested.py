@@ -128,7 +128,7 @@ def before_content(line: str, beginning: str) -> str:
             if _introduces(lead):
                 return line[: found.start()]
         elif _is_about(lead, mark, begins=beginning.startswith(lead)) or (
-            _is_source(lead) and _wants(beginning.replace(lead, "\n", 1))
+            is_source(lead) and _wants(beginning.replace(lead, "\n", 1))
         ):
             return line[: found.start() + mark.startswith("?")]
     return line[: _reworked_from(line[:cut])]
@@ -228,13 +228,18 @@ def _judges(sentence: str) -> bool:
     return _asks(sentence, speech_acts.QUESTION)
 
 
-def _is_source(lead: str) -> bool:
+def is_source(lead: str) -> bool:
     """True for a few words without a verb that say whose text, or which, follows."""
     if len(lead) > _LABEL_CHARS or _FIRST_PERSON.search(lead) or not speech_acts.is_label(lead):
         return False
     if _BY_OTHERS.search(lead) or _AT_A_TIME.search(lead):
         return True
     return bool(_NAMES_TEXT.search(lead) and _ATTRIBUTED.search(lead))
+
+
+def attributes(sentence: str) -> bool:
+    """True when *sentence* only says whose the text beside it is: "his draft so far"."""
+    return is_source(sentence.strip(" -–—|→:")) or _BACK.search(sentence) is not None
 
 
 def _wants(text: str) -> bool:
@@ -317,7 +322,7 @@ def beside(lines: list[str], *, marked: bool) -> range:
                 return block
         said = " ".join(lines[place].strip() for place in blocks[0])
         brought = _BROUGHT.search(said) and not _OF_ONES_OWN.search(said)
-        if (brought or _is_source(said)) and _wants("\n".join(lines[blocks[0].stop :])):
+        if (brought or is_source(said)) and _wants("\n".join(lines[blocks[0].stop :])):
             return blocks[0]
     return range(len(lines))
 

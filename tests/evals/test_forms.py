@@ -27,6 +27,7 @@ def claims(text: str) -> str:
 @pytest.mark.parametrize("case", CASES["content"], ids=lambda case: case["about"])
 def test_what_is_asked_about_is_nobodys_statement(case: dict[str, str]) -> None:
     assert case["about"] not in claims(case["text"])
+    assert quoted.is_content(case["text"])  # so it is stored with the trust `quoted`
 
 
 @pytest.mark.parametrize("case", CASES["own"], ids=lambda case: case["about"])
