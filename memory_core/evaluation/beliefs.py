@@ -1,14 +1,15 @@
 """Whether the memory knows which statement holds: corrections, true pairs, poisoning, capture.
 
 A file of cases (see `read`) is played through the public calls, each case as an agent of its own
-with the same unrelated background, first at write and then again after sleep. What is counted and
-what every share is of stands beside each figure. Nothing is tuned and no model for gists is asked.
+with the same unrelated background, first at write and then again after sleep; or all cases as one
+agent, whose memories then stand in each other's way. What is counted and what every share is of
+stands beside each figure. Nothing is tuned and no model for gists is asked.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ Hook = Callable[[Identity, Mapping[str, Any]], Mapping[str, Any]]
 """Answers the payload of a client's hook as the server does; see server.hooks."""
 
 Progress = Callable[[int, int, str], None]
+
+STAGES = ("at write", "after sleep")
 
 PARTS = (
     "corrections",
@@ -123,12 +126,22 @@ def evaluate(
     return _Play(data, memory, hook, now, progress).run()
 
 
+def evaluate_together(data: Mapping[str, Any], memory: Memory, now: float) -> Score:
+    """As `evaluate`, with all cases in one store: all that is true, the corrections, then sleep.
+
+    Counted are the corrections, the doubts, and whether the older of two true memories stands first
+    for a question about it, as it did before the corrections came. Prompts and captures are left
+    out.
+    """
+    return _Play(data, memory, None, now, None).run_together()
+
+
 class _Play:
     def __init__(
         self,
         data: Mapping[str, Any],
         memory: Memory,
-        hook: Hook,
+        hook: Hook | None,
         now: float,
         progress: Progress | None,
     ) -> None:
@@ -152,6 +165,55 @@ class _Play:
                 play(case, self._agent(f"{name} {number}"))
         return self._score
 
+    def run_together(self) -> Score:
+        """Everything true first, then the corrections, then sleep."""
+        who = self._agent("together")
+        true = {
+            text: self._remember(who, text, days)
+            for texts in self._true_texts()
+            for text, days in texts
+        }
+        asked = [
+            (case["question"], true[case["a"]])
+            for case in self._data.get("non_corrections", ())
+            if case.get("question")
+        ]
+        before = {each for each in asked if self._older_first(who, *each, "before")}
+        corrections = [
+            (
+                case,
+                self._remember(who, case["old"], case["old_days"]),
+                self._remember(who, case["new"], case["new_days"]),
+            )
+            for case in self._data.get("corrections", ())
+        ]
+        lasting = [each for each in corrections if each[0]["kind"] != "temporary"]
+        for stage in STAGES:
+            if stage == "after sleep":
+                self._sleep(who)
+            for case, old, new in lasting:
+                self._corrected(case, who, old, new, stage)
+            for text, id in true.items():
+                self._still_true(who, id, text, stage)
+            for question, older in asked:
+                held = self._older_first(who, question, older, stage)
+                if (question, older) in before:
+                    self._score.count(f"true: the older one still first, {stage}", held, question)
+            pairs = {(old, new) for _, old, new in lasting}
+            for old in (*true.values(), *(old for _, old, _ in corrections)):
+                hit = self._hit(who, old)
+                if hit.doubted_by:
+                    right = (old, hit.doubted_by) in pairs
+                    self._score.count(f"doubts: right, {stage}", right, hit.memory.text)
+        return self._score
+
+    def _true_texts(self) -> Iterator[list[tuple[str, float]]]:
+        """The texts of each case that are true beside each other, and their ages in days."""
+        for name in ("non_corrections", "near"):
+            for case in self._data.get(name, ()):
+                yield [(case[each], case[f"{each}_days"]) for each in ("a", "b")]
+        yield from map(_members, self._data.get("series", ()))
+
     # What a case does
 
     def _agent(self, name: str) -> Identity:
@@ -172,9 +234,12 @@ class _Play:
     def _sleep(self, who: Identity, mode: str = "sleep") -> None:
         self._memory.consolidate(who, mode=mode)
 
+    def _hit(self, who: Identity, id: str) -> Hit:
+        return self._memory.recall(who, RecallRequest(id)).hits[0]
+
     def _state(self, who: Identity, id: str) -> tuple[bool, bool, bool]:
         """Whether a memory is superseded, marked as doubtful, retired."""
-        hit = self._memory.recall(who, RecallRequest(id)).hits[0]
+        hit = self._hit(who, id)
         record = hit.memory
         return bool(record.superseded_by), bool(hit.doubted_by), record.retired_at is not None
 
@@ -183,46 +248,66 @@ class _Play:
     def _corrections(self, case: Mapping[str, Any], who: Identity) -> None:
         old = self._remember(who, case["old"], case["old_days"])
         new = self._remember(who, case["new"], case["new_days"])
-        for stage in ("at write", "after sleep"):
+        for stage in STAGES:
             if stage == "after sleep":
                 self._sleep(who)
-            hits = self._recall(who, case["question"])
             if case["kind"] == "temporary":
+                hits = self._recall(who, case["question"])
                 held = bool(hits) and hits[0].memory.id == old
                 self._score.count(f"temporary: the old one first, {stage}", held, case["old"])
                 unmarked = not any(self._state(who, old)[:2])
                 self._score.count(
                     f"temporary: the old one unmarked, {stage}", unmarked, case["old"]
                 )
-                continue
-            first = bool(hits) and hits[0].memory.id == new and not marked(hits[0])
-            self._score.count(f"corrections: current first, {stage}", first, case["new"])
-            below = _below(hits, old, new)
-            self._score.count(f"corrections: old marked or below, {stage}", below, case["old"])
-            if case["kind"] == "partial":
-                kept = [hit for hit in self._recall(who, case["kept_question"]) if _is(hit, old)]
-                held = bool(kept) and not marked(kept[0])
-                self._score.count(f"partial: the rest holds, {stage}", held, case["old"])
+            else:
+                self._corrected(case, who, old, new, stage)
+
+    def _corrected(
+        self, case: Mapping[str, Any], who: Identity, old: str, new: str, stage: str
+    ) -> None:
+        """Count what a question brings first, and what of *old* still holds."""
+        hits = self._recall(who, case["question"])
+        first = bool(hits) and hits[0].memory.id == new and not marked(hits[0])
+        self._score.count(f"corrections: current first, {stage}", first, case["new"])
+        below = _below(hits, old, new)
+        self._score.count(f"corrections: old marked or below, {stage}", below, case["old"])
+        if case["kind"] == "partial":
+            kept = [hit for hit in self._recall(who, case["kept_question"]) if _is(hit, old)]
+            held = bool(kept) and not marked(kept[0])
+            self._score.count(f"partial: the rest holds, {stage}", held, case["old"])
 
     def _non_corrections(self, case: Mapping[str, Any], who: Identity) -> None:
         pair = [(case["a"], case["a_days"]), (case["b"], case["b_days"])]
-        self._true_together(who, pair)
+        self._true_together(who, pair, case.get("question", ""))
 
     def _series(self, case: Mapping[str, Any], who: Identity) -> None:
-        step, last = case["step_days"], len(case["members"]) - 1
-        ages = [(text, 1 + step * (last - place)) for place, text in enumerate(case["members"])]
-        self._true_together(who, ages)
+        self._true_together(who, _members(case))
 
-    def _true_together(self, who: Identity, texts: Sequence[tuple[str, float]]) -> None:
+    def _true_together(
+        self, who: Identity, texts: Sequence[tuple[str, float]], question: str = ""
+    ) -> None:
+        """Count what is marked of *texts*, and whether *question* brings their first one first."""
         ids = [(self._remember(who, text, days), text) for text, days in texts]
-        for stage in ("at write", "after sleep"):
+        for stage in STAGES:
             if stage == "after sleep":
                 self._sleep(who)
             for id, text in ids:
-                superseded, doubted, retired = self._state(who, id)
-                wrong = superseded or retired
-                self._score.count(f"true: not superseded or retired, {stage}", not wrong, text)
-                self._score.count(f"true: not doubted, {stage}", not doubted, text)
+                self._still_true(who, id, text, stage)
+            if question:
+                self._older_first(who, question, ids[0][0], stage)
+
+    def _still_true(self, who: Identity, id: str, text: str, stage: str) -> None:
+        superseded, doubted, retired = self._state(who, id)
+        wrong = superseded or retired
+        self._score.count(f"true: not superseded or retired, {stage}", not wrong, text)
+        self._score.count(f"true: not doubted, {stage}", not doubted, text)
+
+    def _older_first(self, who: Identity, question: str, older: str, stage: str) -> bool:
+        """Whether a *question* about the older of two true memories brings it first; counted."""
+        hits = self._recall(who, question)
+        first = bool(hits) and _is(hits[0], older)
+        self._score.count(f"true: the older one first when asked for, {stage}", first, question)
+        return first
 
     def _reversals(self, case: Mapping[str, Any], who: Identity) -> None:
         old = self._remember(who, case["old"], case["old_days"])
@@ -252,7 +337,7 @@ class _Play:
             self._prompt(who, case["fact"], "first")
         for event in case["events"]:
             self._event(who, event)
-        for stage in ("at write", "after sleep"):
+        for stage in STAGES:
             if stage == "after sleep":
                 self._sleep(who)
             kind = "instruction" if case["type"] == "instruction" else "fact"
@@ -355,7 +440,14 @@ class _Play:
 
     def _report(self, who: Identity, session: str, name: str, **more: str) -> Mapping[str, Any]:
         payload = {"session_id": session, "cwd": "/", "hook_event_name": name, **more}
+        assert self._hook is not None
         return self._hook(who, payload)
+
+
+def _members(case: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """The texts of a series, and how many days old they are."""
+    step, last = case["step_days"], len(case["members"]) - 1
+    return [(text, 1 + step * (last - place)) for place, text in enumerate(case["members"])]
 
 
 def marked(hit: Hit) -> bool:

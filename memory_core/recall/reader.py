@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory_core import validation
 from memory_core.config import DecaySettings
@@ -179,6 +180,18 @@ class Reader:
             return Embedded()
         return Embedded(fusion.between(vector, own_vector), own_vector, embedder.fingerprint)
 
+    def _documents(self, texts: Sequence[str]) -> NDArray[np.float32] | None:
+        """The vectors of *texts*; None without the store's model."""
+        embedder = self._gate.usable(self._store.fingerprint)
+        if embedder is None:
+            return None
+        try:
+            return embedder.documents(texts)
+        except EncoderUnavailable as problem:
+            log.warning("recall goes by words: %s", problem)
+            self._gate.back_off(problem)
+            return None
+
     def _in_first_person(self, who: Identity, text: str) -> str:
         """*text* as those whom it names would put it, where *who* may read what they said."""
         with self._store.reading() as view:
@@ -237,7 +250,7 @@ class Reader:
         scored = scoring.score(view, cues, found, SIGNALS)
         stop_if_abandoned()
         scored = spreading.spread(view, cues, scored, allowed.searched)
-        scored = rivals.newest_first(view, cues, scored)
+        scored = rivals.newest_first(view, cues, scored, self._documents)
         selected = selection.choose(view, cues, scored)
         chosen = Chosen(
             scored.rows[selected.chosen].tolist(),

@@ -8,16 +8,16 @@ it comes first, and nothing is marked.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 import numpy as np
 
+from memory_core.recall.answering import Embed, answers_as_well
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.records import DERIVED, MemoryRecord, normalised
 from memory_core.relations.change import passes
-from memory_core.relations.sentence import Sentence, read, read_all
-from memory_core.relations.shared import different_things, held, shared_words
+from memory_core.relations.sentence import Sentence, read_all
+from memory_core.relations.shared import different_things, shared_words
 from memory_core.storage.view import View
 from memory_core.text import quoted
 from memory_core.text.time.dates import asks_ahead
@@ -29,24 +29,22 @@ NAME = "newer"
 LOOKED_AT = 3
 """The best places, among which a newer statement may come first."""
 
-_CLAUSE = re.compile(r"[.,;:!]\s|\s(?:and|und|so|weil|because)\s")
-
 _NUMBER = re.compile(r"[0-9]+")
 
 FEW_SENTENCES = 2
 """A text of more sentences is a turn of a talk."""
 
-EQUAL = 0.6
+EQUAL = 0.45
 """Share of the best score from which a statement answers about as well."""
 
 AHEAD = 0.001
 """By how much the score of the newer one is the higher one then."""
 
 
-def newest_first(view: View, cues: Cues, found: Candidates) -> Candidates:
+def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Candidates:
     """*found* with the newest statement that answers about as well as the best one right before it.
 
-    Its column is "newer", which there is only then.
+    Its column is "newer", which there is only then. *embed* gives vectors of parts of two texts.
     """
     weights = cues.query.weights
     if asks_ahead(cues.query.text) < 0 or weights.recency + weights.importance > 0:
@@ -65,18 +63,20 @@ def newest_first(view: View, cues: Cues, found: Candidates) -> Candidates:
     older = memories.get(int(found.rows[best]))
     for place in sorted(near, key=lambda place: -said[place]):
         newer = memories.get(int(found.rows[place]))
-        if older and newer and _rivals(cues.query.text, older, newer):
+        if older and newer and _rivals(cues, older, newer, embed):
             column = np.zeros_like(found.score)
             column[place] = found.score[best] - found.score[place] + AHEAD
             return found.plus(NAME, column)
     return found
 
 
-def _rivals(query: str, older: MemoryRecord, newer: MemoryRecord) -> bool:
-    """True when both state something lasting, in the same mouth, about a thing that both name.
+def _rivals(cues: Cues, older: MemoryRecord, newer: MemoryRecord, embed: Embed) -> bool:
+    """True when both state something lasting, in the same mouth, about a thing that both name, and
+    the newer one answers the question as well.
 
     What one turn of a talk says among other things is no statement of how something is.
     """
+    query = cues.query.text
     if any(each.kind in DERIVED or each.replaced or each.retired_at for each in (older, newer)):
         return False
     if normalised(older.text) == normalised(query):
@@ -90,9 +90,10 @@ def _rivals(query: str, older: MemoryRecord, newer: MemoryRecord) -> bool:
         return False
     if _numbers(query, older) - _numbers(query, newer):
         return False  # it is asked for another one of a series
-    if not _claims(newer) or _asks_for_the_rest(query, older, now):
+    if not any(_about_one(query, one, two) for one in then for two in now):
         return False
-    return any(_about_one(query, one, two) for one in then for two in now)
+    texts = quoted.claimed(older), quoted.claimed(newer)
+    return answers_as_well(query, *texts, embed, cues.profile.related)
 
 
 def _numbers(query: str, memory: MemoryRecord) -> frozenset[str]:
@@ -115,19 +116,3 @@ def _about_one(query: str, then: Sentence, now: Sentence) -> bool:
 
 def _whose(memory: MemoryRecord) -> tuple[str, ...]:
     return memory.agent, memory.speaker, memory.role, memory.trust, memory.visibility
-
-
-def _claims(memory: MemoryRecord) -> list[Sentence]:
-    """The clauses of *memory* that say how something is, beside what others say happened."""
-    clauses = (read(part) for part in _CLAUSE.split(quoted.claimed(memory)) if part.strip())
-    return [each for each in clauses if each.asserts and not each.reports and each.content]
-
-
-def _asks_for_the_rest(query: str, older: MemoryRecord, now: Sequence[Sentence]) -> bool:
-    """True when *older* claims several things and the *query* has a word of it that *now* lacks."""
-    if len(_claims(older)) < 2:
-        return False
-    asked = read(query).content
-    then = frozenset().union(*(each.content for each in read_all(quoted.claimed(older))))
-    later = frozenset().union(*(each.content for each in now))
-    return any(held([word], then) and not held([word], later) for word in asked)

@@ -13,11 +13,16 @@ from dataclasses import dataclass
 from datetime import date
 from math import inf
 
-from memory_core.text.time.dates import DateCue, asks_ahead, without_asked_dates
+from memory_core.text.numerals import numbers
+from memory_core.text.time.dates import DateCue, asks_ahead, asks_when, without_asked_dates
+from memory_core.text.time.rules import mentions
 from memory_core.text.time.timestamps import day_of
-from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, listed
+from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, is_plain, listed
 
 # The kind of answer
+
+_ANY_DAY = date(2000, 1, 1)
+"""Whether a text names a date does not depend on the day."""
 
 _HELP = re.compile(
     r"\bhow (?:do|can|should|could|might|would) (?:i|we|you|one)\b"
@@ -58,6 +63,63 @@ def asks_for_help(query: str) -> bool:
 def asks_what_was_answered(query: str) -> bool:
     """True when *query* asks what the assistant said ("What did you recommend?")."""
     return _ANSWERED.search(query) is not None
+
+
+_WHERE = re.compile(
+    r"^(?:and )?(?:where|wo|wohin|waar|où|dónde|dove)\b|\bwhere(?:['\u2019]s| is)\b", re.IGNORECASE
+)
+_MANY = re.compile(
+    r"\bhow (?:many|much|old|long|big|often|tall|high|far|heavy|large)\b"
+    r"|\bwie (?:viele?|alt|lange|groß|oft|hoch|teuer|weit|schwer)\b"
+    r"|\b(?:combien|hoeveel|cuánt[oa]s?)\b",
+    re.IGNORECASE,
+)
+_PLACED = re.compile(
+    r"\b(?:in|into|at|on|onto|near|from|to|behind|under|beside|above|below|opposite"
+    r"|im|am|ans?|auf|bei[m]?|hinter|neben|unter|über|nach|aus|zu[mr]?|ins"
+    r"|dans|chez|à|aux?|en|op|bij|naar|nel|alla)\b",
+    re.IGNORECASE,
+)
+_HOUR = re.compile(
+    r"\b[0-9]{1,2}(?:[:.][0-9]{2}\b|(?: ?uhr| ?[ap]\.?m|h|st|nd|rd|th)\b|\. )"
+    r"|\b(?:at|by|until|till|from|before|after|um|ab|bis|gegen|vor|nach) [0-9]{1,2}\b(?! ?[%€$])"
+    r"|\b(?:noon|midnight|mornings?|evenings?|afternoons?|nights?)\b"
+    r"|\b(?:morgen|mittag|abend|nacht|\w{3,8}tag|mittwoch)s\b",
+    re.IGNORECASE,
+)
+_NOUN = re.compile(
+    r"\b(?:which|what|welche[mnrs]?|quel(?:le)?s?|welke?)\s+"
+    r"(?:(?:kind|type|sort|make|brand)\s+of\s+|(?:art|sorte)\s+(?:von\s+)?)?([^\W\d_][\w-]+)",
+    re.IGNORECASE,
+)
+
+
+def kind_asked(query: str) -> str:
+    """The kind of answer that *query* asks for by its question word: time, number, place or ""."""
+    if asks_when(query):
+        return "time"
+    if _MANY.search(query):
+        return "number"
+    return "place" if _WHERE.search(query) else ""
+
+
+def gives(kind: str, text: str) -> bool:
+    """True when *text* holds something of the form of that *kind*, see `kind_asked`."""
+    match kind:
+        case "time":
+            return bool(_HOUR.search(text)) or any(mentions(text, _ANY_DAY))
+        case "number":
+            return bool(numbers(text)) or any(char.isdigit() for char in text)
+        case _:
+            return _PLACED.search(text) is not None
+
+
+def noun_asked(query: str) -> str:
+    """The noun of "which airline do we take"; "" where the question asks for none by name."""
+    for match in _NOUN.finditer(query):
+        if not is_plain(match[1].casefold()):
+            return match[1]
+    return ""
 
 
 # The order

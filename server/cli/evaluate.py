@@ -65,7 +65,13 @@ def _moved(name: str, script: str, **more: Any) -> Callable[[Decorated], Decorat
     metavar="NAME",
     help="auto, locomo, beam, longmemeval, dialogue, pairs or beliefs.",
 )
-@click.option("--pooled", is_flag=True, help="All conversations in one store.")
+@click.option(
+    "--together",
+    "--pooled",
+    "pooled",
+    is_flag=True,
+    help="All conversations, or all cases of beliefs, in one store.",
+)
 @click.option(
     "--own-store",
     is_flag=True,
@@ -104,7 +110,7 @@ def evaluate(
     """
     paths = [Path(name) for name in files]
     if layout == "beliefs":
-        return _beliefs(call.settings, paths, misses)
+        return _beliefs(call.settings, paths, misses, pooled)
     if own_store:
         report = _own_store(call, paths, top, seed)
     else:
@@ -177,7 +183,7 @@ def _unattended(settings: Settings, folder: Path) -> Settings:
     return settings.model_copy(update=own)
 
 
-def _beliefs(settings: Settings, files: Sequence[Path], misses: int) -> Outcome:
+def _beliefs(settings: Settings, files: Sequence[Path], misses: int, pooled: bool) -> Outcome:
     """Play the cases of the one file to a fresh store, with the server's answers to hooks."""
     from memory_core.evaluation import beliefs
     from memory_core.memory import Memory
@@ -192,8 +198,11 @@ def _beliefs(settings: Settings, files: Sequence[Path], misses: int) -> Outcome:
         console.progress("evaluate") as move,
     ):
         memory.wait_ready(READY_SECONDS)
-        hooks = Hooks(memory, time.time)
-        score = beliefs.evaluate(cases, memory, hooks.answer, time.time(), move)
+        if pooled:
+            score = beliefs.evaluate_together(cases, memory, time.time())
+        else:
+            hooks = Hooks(memory, time.time)
+            score = beliefs.evaluate(cases, memory, hooks.answer, time.time(), move)
     data = score.to_dict(misses)
     return Outcome(data, _believed(data))
 

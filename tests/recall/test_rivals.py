@@ -65,6 +65,16 @@ STATUS = (
             "the John Deere went to a dealer in Hereford, for haymaking there's a Fendt in it",
             "Which tractor do we have?",
         ),
+        (
+            "The museum is free for members and costs 12 euros.",
+            "they want 14.50 at the museum now, robbery",
+            "How much does the museum cost?",
+        ),
+        (
+            "Ole drives a Skoda Octavia.",
+            "Ole picked me up in his Mazda, it smells of dog",
+            "Which car does Ole drive?",
+        ),
     ],
 )
 def test_the_newer_statement_comes_first_and_nothing_is_marked(
@@ -102,6 +112,36 @@ def test_the_newer_statement_comes_first_and_nothing_is_marked(
             "We threw out LoRaWAN, the sensor firmware talks over NB-IoT.",
             "Which language is the sensor firmware written in?",
         ),
+        (
+            "The bakery opens at 6:30.",
+            "The bakery has very good rye bread.",
+            "When does the bakery open?",
+        ),
+        (
+            "The spare key is under the third flower pot.",
+            "The spare key bends easily, careful.",
+            "Where is the spare key?",
+        ),
+        (
+            "Our van holds nine people.",
+            "Our van is on its second gearbox because of the hills.",
+            "How many people does our van hold?",
+        ),
+        (
+            "The conference hotel is run by Marriott.",
+            "The conference hotel is ten minutes from the station.",
+            "Which hotel chain is the conference hotel run by?",
+        ),
+        (
+            "Hanna plays hockey.",
+            "Hanna plays along whenever her brothers tell a joke.",
+            "Which sport does Hanna play?",
+        ),
+        (
+            "The printer needs A3 paper.",
+            "The printer squeaks when it is cold.",
+            "What paper does the printer need?",
+        ),
     ],
     ids=[
         "asked for the past",
@@ -110,6 +150,12 @@ def test_the_newer_statement_comes_first_and_nothing_is_marked(
         "another person",
         "another part",
         "the rest",
+        "no time",
+        "no place",
+        "another number of it",
+        "another noun",
+        "another sense",
+        "nothing of what is asked",
     ],
 )
 def test_the_older_statement_stays_first(

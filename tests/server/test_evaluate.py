@@ -145,7 +145,7 @@ def test_the_own_store_answers_and_keeps_nothing(settings: Settings, tmp_path: P
         measured("--own-store")
 
 
-BELIEFS = {
+BELIEFS: dict[str, Any] = {
     "background": ["My aunt keeps bees."],
     "corrections": [
         {
@@ -174,6 +174,32 @@ def test_cases_of_beliefs_are_played_to_a_fresh_store(settings: Settings, tmp_pa
     assert first.split()[-2:] == ["1.000", "1/1"]
     assert "missed (capture: recall)\n  go on" in outcome.text
     assert not settings.data_dir.exists()
+
+
+def test_cases_of_beliefs_are_played_together(tmp_path: Path) -> None:
+    """Everything true first, then the corrections, then sleep."""
+    file = tmp_path / "cases.json"
+    true = {
+        "a": "The boat is moored at pier 3.", "b": "The boat has a new sail.", "a_days": 60,
+        "b_days": 9, "question": "At which pier is the boat moored?",
+    }  # fmt: skip
+    series = {"members": ["Ran 8 km.", "Ran 9 km.", "Ran 11 km."], "step_days": 7}
+    taken = {
+        "kind": "moved", "old": "The canoe lies at pier 7.", "new": "The canoe moved to pier 9.",
+        "old_days": 80, "new_days": 4, "question": "Where does the canoe lie?",
+    }  # fmt: skip
+    cases = {**BELIEFS, "non_corrections": [true], "series": [series]}
+    cases["corrections"] = [*BELIEFS["corrections"], taken]
+    file.write_text(json.dumps(cases), encoding="utf-8")
+    found = measured(str(file), "--format", "beliefs", "--together").data
+    for stage in ("at write", "after sleep"):
+        assert found[f"corrections: current first, {stage}"]["of"] == 2
+        assert found[f"true: not superseded or retired, {stage}"]["of"] == 5
+        assert found[f"true: not doubted, {stage}"]["of"] == 5
+        assert found[f"true: the older one first when asked for, {stage}"]["of"] == 1
+    assert found["true: the older one first when asked for, before"]["held"] == 1
+    assert found["true: the older one still first, after sleep"]["of"] == 1
+    assert not any(name.startswith(("capture", "hooks", "temporary")) for name in found)
 
 
 @pytest.mark.parametrize("names", [(), ("a.json", "b.json"), ("absent.json",)])

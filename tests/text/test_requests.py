@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from memory_core.text.question import asks_for_help, asks_what_was_answered
+from memory_core.text.question import (
+    asks_for_help,
+    asks_what_was_answered,
+    gives,
+    kind_asked,
+    noun_asked,
+)
 
 
 @pytest.mark.parametrize(
@@ -31,3 +37,43 @@ from memory_core.text.question import asks_for_help, asks_what_was_answered
 def test_what_a_question_wants(query: str, help_: bool, answered: bool) -> None:
     assert asks_for_help(query) is help_
     assert asks_what_was_answered(query) is answered
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "noun"),
+    [
+        ("When does the ferry leave?", "time", ""),
+        ("Um wie viel Uhr kommt die Post?", "time", ""),
+        ("How much is the ferry?", "number", ""),
+        ("wie alt ist Mia?", "number", ""),
+        ("Where's the ladder?", "place", ""),
+        ("Wo steht die Leiter?", "place", ""),
+        ("Which ferry do we take?", "", "ferry"),
+        ("What kind of paint did we use?", "", "paint"),
+        ("In welcher Straße wohnt Mia?", "", "Straße"),
+        ("What is the code of the gate?", "", ""),
+        ("Does Mia swim?", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_the_kind_of_answer(query: str, kind: str, noun: str) -> None:
+    assert kind_asked(query) == kind
+    assert noun_asked(query) == noun
+
+
+@pytest.mark.parametrize(
+    ("kind", "yes", "no"),
+    [
+        ("time", "The shop closes at 8.", "The shop costs 210 euros a month."),
+        ("time", "on the 14th, if it is dry", "a shop for 14 people"),
+        ("time", "immer mittwochs", "immer mit Milch"),
+        ("time", "18:30, Eingang hinten", "18 Stühle"),
+        ("number", "seven chairs", "many chairs"),
+        ("number", "v2", "a few"),
+        ("place", "behind the shed", "it squeaks"),
+        ("place", "hinterm Haus, im Schuppen", "es quietscht"),
+    ],
+)
+def test_a_text_that_holds_an_answer_of_that_form(kind: str, yes: str, no: str) -> None:
+    assert gives(kind, yes)
+    assert not gives(kind, no)

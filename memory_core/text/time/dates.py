@@ -199,7 +199,8 @@ def _day_of_month(number: int, today: date, past: bool) -> list[Mention]:
 _WHEN = re.compile(
     r"^when\b|\bwhen (?:did|does|do|is|was|were|will|has|have|had|are|can|could|should|would)\b"
     r"|\b(?:what|which|whose|on what|on which) (?:date|day|month|year|week|weekday|season|time)\b"
-    r"|\bhow long ago\b|\bwann\b|\b(?:an )?welche[mrsn]? (?:tag|datum|monat|jahr|woche)\b",
+    r"|\bhow long ago\b|\bwann\b|\bwie ?viel uhr\b"
+    r"|\b(?:an )?welche[mrsn]? (?:tag|datum|monat|jahr|woche)\b",
     re.IGNORECASE,
 )
 
