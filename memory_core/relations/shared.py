@@ -7,7 +7,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from memory_core.relations import lexicon
+from memory_core.relations.claims import SPELLED
 from memory_core.relations.forms import forms_among, same_word
+from memory_core.relations.german import is_german
 from memory_core.relations.sentence import CHANGE, SELF, Sentence, is_label
 from memory_core.text.words import words
 
@@ -79,7 +81,8 @@ def _subjects_apart(then: Sentence, now: Sentence) -> bool:
     one, two = subject(then), subject(now)
     if not one or not two:
         return False
-    if one[0] == two[0] and _codes(one[1:2]) and _codes(two[1:2]) and one[1] != two[1]:
+    codes, others = (set(filter(_is_code, each[1:])) for each in (one, two))
+    if one[0] == two[0] and codes and others and codes != others:
         return True
     if not same_word(one[-1], two[-1]):
         return False
@@ -114,8 +117,9 @@ def _title(sentence: Sentence, word: str) -> str:
     return next((a for a, b in pairs if b == word and a in lexicon.TITLES), "")
 
 
-def _codes(tokens: Collection[str]) -> bool:
-    return any(char.isdigit() for token in tokens for char in token)
+def _is_code(word: str) -> bool:
+    """True for "12", "v2" and "one", which tell two of a kind apart."""
+    return word in SPELLED or word in ("one", "eins") or any(char.isdigit() for char in word)
 
 
 def subject(sentence: Sentence) -> tuple[str, ...]:
@@ -132,7 +136,7 @@ def subject(sentence: Sentence) -> tuple[str, ...]:
             return tuple(found)
         if token not in lexicon.DETERMINERS:
             found.append(token)
-    return tuple(found[:2]) if _codes(found[1:2]) else ()
+    return tuple(found[:2]) if any(map(_is_code, found[1:2])) else ()
 
 
 MOST_OF_SUBJECT = 7
@@ -151,7 +155,7 @@ def _numbers(sentence: Sentence, word: str) -> set[str]:
             zip(tokens, tokens[1:], tokens[2:], strict=False)
         )
         if token == word
-        and _codes([after])
+        and _is_code(after)
         and (at < 3 or (is_label(after) and before not in lexicon.PREPOSITIONS))
     }
 
@@ -205,6 +209,17 @@ def _around(sentence: Sentence, run: Collection[str]) -> tuple[str, str]:
 def _says_more(word: str) -> bool:
     """True for a word that is neither "is" nor "at"."""
     return word not in lexicon.BE | lexicon.AUXILIARY | lexicon.PREPOSITIONS | {""}
+
+
+def is_name(then: Sentence, now: Sentence, word: str, other: str) -> bool:
+    """True for a word with a capital in both, in one of them not as its first; none in German."""
+    places = [
+        re.search(rf"(?<!\w){re.escape(form)}(?!\w)", each.text, re.IGNORECASE)
+        for each, form in ((then, word), (now, other))
+    ]
+    found = [match for match in places if match and match.group()[0].isupper()]
+    within = any(match.start() for match in found)
+    return len(found) == 2 and within and not any(map(is_german, (then.lowered, now.lowered)))
 
 
 def is_unit(then: Sentence, now: Sentence, word: str, other: str) -> bool:

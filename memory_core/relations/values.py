@@ -85,10 +85,16 @@ def _remeasured(then: Sentence, now: Sentence, shared: Pairs) -> tuple[str, str]
     if any(not held({before}, then.content) for before in told_apart):
         return None  # another of the kind: "the neighbouring team"
     one, two = measures(then), measures(now)
+    if len(_digits(then) - _digits(now)) > 1 < len(_digits(now) - _digits(then)):
+        return None  # one more of a series: "on the 2nd: 88 km", "on the 9th: 90 km"
     for unit, number in one.items():
         if two.get(unit, number) != number:
             return _amount(two[unit], unit), _amount(number, unit)
     return None
+
+
+def _digits(sentence: Sentence) -> set[str]:
+    return {word for word in sentence.tokens if word[0].isdigit()}
 
 
 def _amount(number: str, unit: str) -> str:

@@ -173,6 +173,13 @@ BOTH_TRUE = [
     ("Mr. Sorel repairs clocks.", "Mrs. Sorel no longer repairs bicycles."),
     ("The boat house has no heating.", "The owners of the boat house have a dog now."),
     ("I bake the rye loaf on Fridays.", "Instead of a baguette I bake buns on Mondays."),
+    # another one of a series
+    ("Tank one holds 400 litres.", "Tank two holds 650 litres."),
+    ("Probe K-11 weighs 12 grams.", "Probe K-14 weighs 14 grams."),
+    ("Ride to Husum on 2 June: 88 kilometres.", "Ride to Husum on 9 June: 90 kilometres."),
+    # a word that says nothing of what it is about
+    ("Das Hemd darf bei 30 Grad gewaschen werden.", "Das Fest musste verlegt werden."),
+    ("Der Baum trägt dieses Jahr nichts.", "Der Bus fährt seit Mai nicht mehr."),
     # nothing in common
     ("I drive a Volvo.", "I sold the piano."),
     ("", "I sold the piano."),
@@ -235,6 +242,9 @@ def test_what_is_far_in_meaning_shares_a_word_by_chance() -> None:
     older, newer = "I take the bus to work.", "I dropped out of university and work as a baker."
     assert change(older, newer, any_word) is not None
     assert change(older, newer, any_word, FAR - 0.01) is None
+    german = "Der Opa ist in Rente.", "Die Rente der Halle ist auf 900 Euro gestiegen."
+    assert change(*german, any_word) is not None
+    assert change(*german, any_word, FAR - 0.01) is None
 
 
 @pytest.mark.parametrize(

@@ -614,7 +614,7 @@ def test_never_again_false_leaves_the_way_open(memory: Memory) -> None:
 WORDS_OF_THE_OLDER = [
     ("Mara lives in Graz.", "Actually Mara lives in Linz now."),
     ("The ferry leaves at 9:30.", "The ferry leaves at 10:15."),
-    ("Mara works at Siemens and rents a flat in Graz.", "Mara moved to a flat in Linz."),
+    ("I know Mara, who rents a flat in Graz.", "Mara moved to a flat in Linz."),
     ("Graz invoices are paid on Mondays.", "Invoices are no longer paid on Mondays."),
 ]
 
