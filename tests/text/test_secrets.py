@@ -315,3 +315,91 @@ def test_any_text_is_taken_and_masked_once(text: str) -> None:
 )
 def test_time_grows_no_faster_than_the_text(grows_linearly, unit: str) -> None:  # type: ignore[no-untyped-def]
     assert grows_linearly(mask, unit)
+
+
+# Each form that an adversary once got through, with what must not be left of it after the last "|"
+GOT_THROUGH = r"""
+DB_PASSWORD=otterlighthouse|otterlighthouse
+SECRET_KEY=heliotrope-obsidian|heliotrope
+SMTP_PASS=marzipan|marzipan
+-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF0123456789ABCDEF\n\nMIIEowIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gun\nVTLw7onLRnrq0/IzW7yWR7QkrmBL7jTKEn5u+qKhbwKfBstIs+bMY2Zkp18gnTxK\n-----END RSA PRIVATE KEY-----|MIIEowIBAAKCAQEAu1SU
+MIIEowIBAAKCAQEAu1SU1LfVLPHCozMxH2Mo4lgOEePzNm0tRgeLezV6ffAt0gunVTLw7onLRnrq0/IzW7yWR7QkrmBL7jTKEn5u+qKhbwKfBstIs+bMY2Zkp18gnTxK|lgOEePzNm0tRgeLezV6
+b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZWQyNTUxOQAAACBzx|AAAAMwAAAAtzc2gtZWQyNTUxOQ
+PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: x\nPublic-Lines: 2\nAAAAC3NzaC1lZDI1NTE5AAAAIAbcdefghijklmnopqrstuvwxyz0123456789\nabcd\nPrivate-Lines: 1\nAAAAIE7x2xkPq9rYt3vbnmQwErTyUiOpAsDfGhJkLzXc\nPrivate-MAC: 4f2a|AAAAIE7x2xkPq9rYt3vbnmQwErTyUiOpAsDfGhJk
+Mein Passwort für Netflix lautet Sonnenblume|Sonnenblume
+Mein Passwort für das Konto lautet Sonnenblume!7|Sonnenblume
+Kennwort: Sonnenblume|Sonnenblume
+Das Kennwort ist Sonnenblume99|Sonnenblume
+Zugangsdaten: mara / Sonnenblume|Sonnenblume
+Zugangsdaten: mara@example.org / hunter2|hunter2
+curl -u mara:otterhouse https://example.org|otterhouse
+curl --user mara:otterhouse https://example.org|otterhouse
+mysql -u root -potterhouse db|otterhouse
+sshpass -p otterhouse ssh mara@host|otterhouse
+sshpass -potterhouse ssh mara@host|otterhouse
+docker login -u mara -p otterhouse registry.example.org|otterhouse
+docker login --username mara --password otterhouse|otterhouse
+<password>otterhouse</password>|otterhouse
+<user>x</user><Password>otter house</Password>|otter
+db.example.org:5432:app:mara:otterhouse|otterhouse
+*:*:*:mara:otterhouse|otterhouse
+jdbc:oracle:thin:scott/tiger@//db:1521/orcl|tiger
+jdbc:postgresql://db/app?user=mara&password=otterhouse|otterhouse
+Access key ID,Secret access key\nAKIAIOSFODNN7EXAMPLE,wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY|wJalrXUtnFEMI
+Authorization: Bearer abcdefghijklmnopqrstuvwxyzabcdef|abcdefghijklmnop
+Bearer QwErTyUiOpAsDfGhJkLzXcVbNm|QwErTyUiOp
+https://discord.com/api/webhooks/123456789012345678/AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCdEfGhIjKlMnOpQrStUvWxYz01234567|AbCdEfGhIjKlMnOp
+https://example.webhook.office.com/webhookb2/0190f7a2-8c5b-7d3e-9b0a-1c2d3e4f5a6b@0190f7a2-8c5b-7d3e-9b0a-1c2d3e4f5a6b/IncomingWebhook/0123456789abcdef0123456789abcdef/0190f7a2-8c5b-7d3e-9b0a-1c2d3e4f5a6b|0123456789abcdef0123456789abcdef
+https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXabcdXXXXXXXXXXXX|XXXXXXXXabcdXX
+https://bucket.s3.amazonaws.com/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20260101&X-Amz-Signature=fe5f80f77d5fa3beca038a248ff027d0445342fe2855ddc963176630326f1024|fe5f80f77d5fa3beca038a24
+https://acc.blob.core.windows.net/c/f?sv=2021-06-08&sig=abcDEF123456abcDEF123456abcDEF123456abcDEFG%3D|abcDEF123456abcDEF
+https://example.org/reset-password?token=abcdefghijklmnopqrstuvwx|abcdefghijklmnop
+https://example.org/password/reset/QwErTyUiOpAsDfGhJkLzXcVbNm12|QwErTyUiOp
+Use otterhouse as the password|otterhouse
+use "correct horse battery" as the password for the wifi|horse
+раsswоrd: otterhouse|otterhouse
+pass​word: otterhouse|otterhouse
+ｐａｓｓｗｏｒｄ：otterhouse|otterhouse
+mara:$apr1$Kj3x9abc$0rZl8QxYvB1nM2cD3eF4g.|0rZl8QxYvB1nM
+mara:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=|W6ph5Mm5Pz8Ggi
+mara:$2y$05$c4WoMPo3SXsafkva.HHa6uXQZWr7oboPiC2bT/r7q1BB8I2s0BRqC|c4WoMPo3SXsafkva
+mara:$6$rounds=5000$saltsalt$Jp1VZ1J9rXxE9O7nFQvYcY2Zq8R0aB1c2D3e4F5g6H7i8J9k:19000:0:99999:7:::|Jp1VZ1J9rXxE9O7n
+root:$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7:19000:0:99999:7:::|X3DX6M94c7o
+My IBAN is DE89 3704 0044 0532 0130 00|0532
+GB82WEST12345698765432|12345698765432
+4111 1111 1111 1111|1111 1111
+378282246310005|378282246310005
+My SSN is 078-05-1120|078-05-1120
+My PIN is 4711|4711
+PIN: 0815|0815
+CVV 123|123
+The CVC of my card is 937|937
+my seed phrase: legal winner thank year wave sausage worth useful legal winner thank yellow|winner
+seed phrase is abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about|abandon
+Bearer zxcvbnmasdfghjklqwertyuiop|zxcvbnmasdfgh
+<Password>correct horse battery staple</Password>|horse
+AKIAIOSFODNN7EXAMPLE,wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY|wJalrXUtnFEMI
+mara:rqXexS6ZhobKA:19000:0:99999:7:::|rqXexS6Z
+""".strip().splitlines()  # noqa: E501
+
+
+@pytest.mark.parametrize("line", GOT_THROUGH)
+def test_no_form_that_once_got_through_does_so_again(line: str) -> None:
+    text, _, hidden = line.replace("\\n", "\n").rpartition("|")
+    assert hidden in text
+    assert hidden not in mask(text)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pwd is /home/mara/projects",
+        "My phone's IMEI is 490154203237518.",
+        "Bearer AuthenticationMiddlewareOptions",
+        "<password>Your password here</password>",
+        "<token>end of line</token>",
+        '<string name="password">Enter password</string>',
+    ],
+)
+def test_what_only_resembles_such_a_form_is_left_alone(text: str) -> None:
+    assert mask(text) == (text, ())

@@ -138,6 +138,12 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         r"(?![a-z._~+/-]{0,100}[0-9])",
     ),
     (
+        "bearer_token",
+        "bearer",
+        r"\b(?i:bearer)\s{1,4}(?P<value>[a-z]{24,4000}|[A-Z]{24,4000}"
+        r"|(?=(?:[A-Z]{0,40}[a-z]{1,40}[A-Z]){4})[A-Za-z]{20,4000})(?![\w.~+/-])",
+    ),
+    (
         "basic_auth",
         "authorization",
         r"(?i)\bauthorization[\"']?: ?[\"']?(?:basic|token|apikey) "
@@ -215,6 +221,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         r"|P|H|S|bcrypt[a-z0-9-]{0,10})\$[A-Za-z0-9./+=,$*_-]{20,400})"
         r"|(?P<salted>\b(?:pbkdf2|bcrypt|argon2|scrypt)[a-z0-9_]{0,16}\$[A-Za-z0-9./+=,$_-]{20,400})"
         r"|:(?P<dumped>[0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::"
+        r"|:(?P<shadow>[A-Za-z0-9./]{13}):[0-9]{1,6}(?::[0-9]{0,6}){4}:"
         r"|\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT)\}(?P<coded>[A-Za-z0-9./+$]{16,200}={0,2})",
     ),
     ("wifi_password", "wifi:", r"\bWIFI:[^\n]{0,100}?[;:]P:(?P<value>[^;\n]{4,64});"),

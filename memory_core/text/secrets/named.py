@@ -178,7 +178,7 @@ _CODE = re.compile(
 _MARKUP = Rule(
     "pass|secret|token|api",
     r"(?i)<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
-    r"(?:\s[^<>\n]{0,200})?>(?P<value>[^<>\s]{4,200})</"
+    r"(?:\s[^<>\n]{0,200})?>(?P<value>[^<>\s][^<>\n]{2,198}[^<>\s])</"
     r"|(?:key|name|id)=[\"'][\w.:-]{0,60}(?:pass(?:word|wd|phrase)|passwort|secret|token|api_?key)"
     r"[\"'](?:\s[^<>\n\"']{0,60})?(?:\svalue=[\"']|>)(?P<attribute>[^<>\"'\n]{4,200})"
     r"|<(?:[\w:.-]{0,40}(?:pass(?:word|wd|phrase)|passwort|secret|api_?key)\b|(?=[^<>\n]{0,200}\stype=[\"']password[\"'])"
@@ -279,8 +279,8 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
         for match in rule.found(text, low):
             group = match.lastgroup or "value"
             group = "value" if group == "open" else group
-            own_name = rule is _MARKUP and _OWN_NAME.fullmatch(match[group])
-            if not (own_name or is_reference(match[group]) or is_placeholder(match[group])):
+            label = rule is _MARKUP and _is_label(match, match[group])
+            if not (label or is_reference(match[group]) or is_placeholder(match[group])):
                 yield (*match.span(group), "password")
     for match in _PHRASE.found(text, low):
         if _is_phrase(match["value"].lower().split()):
@@ -358,7 +358,15 @@ _NAMES_A_PAIR = re.compile(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
 
 
 _OWN_NAME = re.compile(rf"(?i){_NAME_OF_PASSWORD}|secret|token|api[_ -]?key")
-"""The label of a field, as `<string name="password">Password</string>` has it."""
+
+
+def _is_label(match: re.Match[str], value: str) -> bool:
+    """True for words about a field, as in `<string name="password">Your password</string>`."""
+    words = value.lower().split()
+    if len(words) == 1:
+        return bool(_OWN_NAME.fullmatch(value))
+    named = "pass" in (match["tag"] or "pass").lower()
+    return not named or not _is_phrase(words) or any(word in _REMARKS for word in words)
 
 
 def _is_phrase(words: list[str]) -> bool:
@@ -378,9 +386,10 @@ def _is_remark(word: str) -> bool:
 _REMARKS = frozenset(
     listed(
         """ask see check look use call mail write find choose pick enter type contact get letters
-        digits characters signs words numbers symbols minimum maximum least most password user
-        username name siehe frage frag bitte zeichen ziffern buchstaben mindestens höchstens beim
-        steht liegt kommt folgt follows stands sticks lies unter hinter neben under behind beside"""
+        digits characters signs words numbers symbols minimum maximum min max length least most
+        password user username name siehe frage frag bitte zeichen ziffern buchstaben mindestens
+        höchstens beim steht liegt kommt folgt follows stands sticks lies unter hinter neben under
+        behind beside"""
     )
 )
 
