@@ -33,7 +33,7 @@ class BoundedProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection, or answer 503 above CONNECTIONS."""
         super().connection_made(transport)
-        if len(self.connections) > CONNECTIONS and not self._close_idle():
+        if len(self._open()) > CONNECTIONS and not self._close_idle():
             self._refuse(b"503 Service Unavailable")
             return
         self._await(h11.IDLE, HEADER_SECONDS)
@@ -57,18 +57,23 @@ class BoundedProtocol(H11Protocol):
         self._await(None, 0)
         super().connection_lost(exc)
 
+    def _open(self) -> list[BoundedProtocol]:
+        """The connections of the server without those that are being closed.
+
+        Of a burst many are accepted before the loop gets to what was closed for them.
+        """
+        return [
+            each
+            for each in self.connections
+            if isinstance(each, BoundedProtocol) and not each.transport.is_closing()
+        ]
+
     def _close_idle(self) -> bool:
         """Close the connection that has been idle longest since its last answer; False for none.
 
         HTTP lets a server close a connection between two requests at any time.
         """
-        idle = [
-            each
-            for each in self.connections
-            if isinstance(each, BoundedProtocol)
-            and each.timeout_keep_alive_task is not None
-            and not each.transport.is_closing()
-        ]
+        idle = [each for each in self._open() if each.timeout_keep_alive_task is not None]
         if not idle:
             return False
         min(idle, key=_idle_until).transport.close()
@@ -83,11 +88,8 @@ class BoundedProtocol(H11Protocol):
         address = self.client and self.client[0]
         waiting = [
             each
-            for each in self.connections
-            if isinstance(each, BoundedProtocol)
-            and each._deadline is not None
-            and each.client
-            and each.client[0] == address
+            for each in self._open()
+            if each._deadline is not None and each.client and each.client[0] == address
         ]
         if len(waiting) > HALF_OPEN:
             oldest = min(waiting, key=lambda each: each._deadline.when() if each._deadline else 0)

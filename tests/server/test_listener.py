@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -59,10 +60,10 @@ async def serving(application: Application) -> AsyncIterator[int]:
     )
     door = Door(_Repairing(app), frozenset({"localhost"}), None)
     server = uvicorn.Server(listener.configured(door))
-    socket = listener.bind("127.0.0.1", 0)
-    running = asyncio.create_task(server.serve(sockets=[socket]))
+    bound = listener.bind("127.0.0.1", 0)
+    running = asyncio.create_task(server.serve(sockets=[bound]))
     try:
-        yield socket.getsockname()[1]
+        yield bound.getsockname()[1]
     finally:
         server.should_exit = True
         await asyncio.wait_for(running, SECONDS)
@@ -286,3 +287,18 @@ async def test_connections_that_send_nothing_keep_nobody_of_their_address_out(
             assert wire.came == b""
             wire.writer.write(GET)
             await wire.until(b"hello")
+
+
+async def test_a_burst_of_connections_that_send_nothing_keeps_nobody_out(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are accepted in one round of the loop, before any that is closed for them is gone."""
+    monkeypatch.setattr(bounded_protocol, "CONNECTIONS", 6)
+    monkeypatch.setattr(bounded_protocol, "HALF_OPEN", 3)
+    async with AsyncExitStack() as stack, serving(application) as port:
+        for _ in range(40):
+            silent = socket.create_connection(("127.0.0.1", port), SECONDS)
+            stack.callback(silent.close)
+        asking = await stack.enter_async_context(connected(port))
+        asking.writer.write(GET)
+        await asking.until(b"hello")
