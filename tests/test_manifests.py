@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -10,12 +11,15 @@ import struct
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import command_line
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from memory_core import config
 from server import __version__
@@ -160,3 +164,26 @@ def test_every_dependency_has_an_upper_bound() -> None:
     ]
     assert len(named) > 30
     assert [each for each in named if "<" not in each and "==" not in each] == []
+
+
+def test_whatever_is_imported_is_a_dependency_of_its_own() -> None:
+    """What only comes with another package has no bound of ours."""
+    groups = (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
+    declared = {canonicalize_name(Requirement(each).name) for group in groups for each in group}
+    packages = [ROOT / name for name in ("anamnesis", "memory_core", "server")]
+    imported: set[str] = set()
+    for path in (path for package in packages for path in package.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                imported |= {each.name.partition(".")[0] for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                imported.add(node.module.partition(".")[0])
+    imported -= sys.stdlib_module_names | {package.name for package in packages}
+    known = packages_distributions()
+    assert "starlette" in imported
+    missing = {
+        name
+        for name in imported
+        if declared.isdisjoint(map(canonicalize_name, known.get(name, [name])))
+    }
+    assert missing == set()
