@@ -140,13 +140,23 @@ _BLOCK = re.compile(
 
 _ENTRY = re.compile(rf"^{_LEAD}\[[^\]\n]{{1,60}}\] [^\n]{{0,300}}$", re.MULTILINE)
 _ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{20}\b")
-_ANNOUNCES = re.compile(r"\b(?:found \d+ memor(?:y|ies)|nothing found)\b", re.IGNORECASE)
+_ANNOUNCES = re.compile(
+    r"\b(?:found \d{1,9} memor(?:y|ies)|nothing found(?: yet)?)\b"
+    r"(?:; entries marked partial are near misses, not answers)?"
+    r"(?:; confidence [0-9.]{1,6} \([a-z]{1,9}\))?",
+    re.IGNORECASE,
+)
+"""The first line of an answer, as the text channel renders it, or its beginning."""
 
 LEAST_WORDS = 4
 """Words that a sentence must have to count as an echo."""
 
 _INTRODUCING = frozenset(
-    listed("remember recall recalled memory memories know noted said told mentioned found stored")
+    listed(
+        """remember recall recalled memory memories know noted said told mentioned found stored
+        erinnere erinnerung erinnerungen weiß weiss wissen gemerkt notiert gesagt erwähnt
+        gefunden"""
+    )
 )
 _DENYING = frozenset(listed("no not nope nah never nor nein nicht"))
 

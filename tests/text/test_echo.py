@@ -76,6 +76,9 @@ def test_only_a_boundary_that_the_memory_has_drawn_goes() -> None:
     [
         ("Here is what I know: found 1 memory", True),
         ("found 3 memories", True),
+        ("Hier ist, was ich weiß: found 1 memory", True),
+        ("Ich erinnere mich: found 2 memories; confidence 0.5 (moderate)", True),
+        ("Nordwall: found 2 memories; confidence 0.5 (moderate)", False),
         ("Nothing found", True),
         ("Here is what I know: found 1 memory about the harbour", False),
         ("We found 3 memory leaks in the parser.", False),
