@@ -95,7 +95,7 @@ class FileLock:
         The error names the process that holds it, and whether that was stopped.
         """
         if not self.acquire(seconds):
-            raise self._taken(seconds)
+            raise self._taken()
         if self.owner() != os.getpid():  # a write only when another process was the last one
             self.record_owner()
         try:
@@ -103,10 +103,10 @@ class FileLock:
         finally:
             self.release()
 
-    def _taken(self, seconds: float) -> Busy:
+    def _taken(self) -> Busy:
         owner = self.owner()
         name = f"process {owner}" if owner else "another process"
-        problem = f"{name} holds {self._path.name} for more than {seconds:g} s"
+        problem = f"{name} holds {self._path.name}"
         if owner and _is_stopped(owner):
             return Busy(
                 f"{problem} and was stopped, as by Ctrl-Z",
