@@ -27,6 +27,7 @@ from memory_core.errors import (
     InvalidInput,
     NotFound,
     ReadOnly,
+    StorageError,
 )
 from memory_core.records import RIGHTS
 
@@ -71,6 +72,8 @@ class Tokens:
         self._first = folder / "token"
         self._clock = clock
         self._seen: tuple[int, int] | None = None
+        self._place: tuple[int, int] | None = None
+        """Device and inode of the folder in which there were grants."""
         self._grants: tuple[Grant, ...] = ()
 
     @property
@@ -131,17 +134,30 @@ class Tokens:
         return gone[0]
 
     def all(self) -> tuple[Grant, ...]:
-        """Every grant, oldest first. Raises IncompatibleStore when the file cannot be parsed."""
+        """Every grant, oldest first.
+
+        Raises IncompatibleStore when the file cannot be parsed, and StorageError when the folder
+        that held it was deleted, moved or replaced: nobody has revoked anything then.
+        """
         try:
             state = self._file.stat()
         except (FileNotFoundError, NotADirectoryError):
+            self._require_folder()
             self._seen, self._grants = None, ()
             return ()
         seen = (state.st_mtime_ns, state.st_ino)
         if seen != self._seen:
             self._grants = self._read()
-            self._seen = seen
+            self._seen, self._place = seen, _place(self._file.parent)
         return self._grants
+
+    def _require_folder(self) -> None:
+        """Raise StorageError unless the folder is there; who asks may be anybody: no place."""
+        if self._place not in (None, _place(self._file.parent)):
+            raise StorageError(
+                "the data folder was deleted, moved or replaced while it was in use",
+                "move it back, or restore a backup there, and restart this program",
+            )
 
     def find(self, secret: str) -> Grant | None:
         """The grant of *secret*, compared in constant time; None for an unknown one."""
@@ -221,6 +237,14 @@ def _writing(folder: Path) -> Iterator[None]:
             f"the tokens in {folder} cannot be written ({problem.strerror})",
             "make the data directory writable, or choose another with --data-dir",
         ) from None
+
+
+def _place(folder: Path) -> tuple[int, int] | None:
+    try:
+        state = folder.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return state.st_dev, state.st_ino
 
 
 def _create(path: Path, text: str) -> None:

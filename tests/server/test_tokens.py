@@ -3,14 +3,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from mcp.server.auth.middleware.auth_context import AuthenticatedUser, auth_context_var
 
-from memory_core.errors import Busy, IncompatibleStore, InvalidInput, NotFound, ReadOnly
+from memory_core.errors import (
+    Busy,
+    IncompatibleStore,
+    InvalidInput,
+    NotFound,
+    ReadOnly,
+    StorageError,
+)
 from memory_core.records import Identity
 from memory_core.storage.locks import FileLock
 from server.http.tokens import Tokens
@@ -178,3 +187,26 @@ def test_the_caller_of_a_silent_token_is_silent(tokens: Tokens) -> None:
         finally:
             auth_context_var.reset(set_to)
     assert caller(Identity("me"), "write").encode  # over stdio there is no token
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="open files cannot be deleted")
+@pytest.mark.parametrize("attack", ["deleted", "moved", "replaced"])
+def test_a_folder_that_went_away_has_revoked_nothing(
+    tokens: Tokens, tmp_path: Path, attack: str
+) -> None:
+    """Clients hear what happened, not that their token is wrong; and nothing is granted."""
+    secret, folder = tokens.add("a"), tmp_path / "data"
+    assert tokens.find(secret)
+    folder.rename(tmp_path / "away")
+    if attack == "deleted":
+        shutil.rmtree(tmp_path / "away")
+    if attack == "replaced":
+        folder.mkdir()
+    for _ in range(2):
+        with pytest.raises(StorageError, match="deleted, moved or replaced"):
+            tokens.find(secret)
+    if attack == "moved":
+        (tmp_path / "away").rename(folder)
+        assert tokens.find(secret)
+        (folder / "tokens.json").unlink()
+        assert tokens.find(secret) is None
