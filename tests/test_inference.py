@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity
+from memory_core.records import Change, Identity, MemoryRecord, new_id, to_fields
 from memory_core.remember.request import RememberRequest
 
 OpenMemory = Callable[..., Memory]
@@ -85,3 +86,29 @@ def test_no_answer_tells_which_words_another_agent_keeps(
         seen.append(answers(memory, clock))
     for one, other in zip(*seen, strict=True):
         assert one == other
+
+
+def test_no_time_tells_which_words_another_agent_keeps(memory: Memory, clock: Any) -> None:
+    """A word in thousands of memories of another agent, one in none, and the same two misspelt."""
+    told(memory, clock, PRESENT[:1])
+    pages = [f"Page {number} of my diary says {PRESENT[0]}, again." for number in range(30_000)]
+
+    def put(tx: Any) -> None:
+        for text in pages:
+            page = MemoryRecord(new_id(clock.now), text, agent=VICTIM.agent, occurred_at=clock.now)
+            tx.append(Change("put", page.id, to_fields(page)))
+
+    memory._runtime.parts().store.commit(put)
+
+    def cost(query: str) -> float:
+        start = time.process_time()
+        memory.recall(SPY, RecallRequest(query, rehearse=False))
+        return time.process_time() - start
+
+    for held, other in ((PRESENT[0], ABSENT[0]), (MISSPELT[0], MISSPELT[5])):
+        costs = {word: min(cost(word) for _ in range(20)) for word in (held, other)}
+        for _ in range(20):  # what else runs only ever adds to a time
+            if 0.5 < costs[held] / costs[other] < 2.0:
+                break
+            costs = {word: min(least, cost(word)) for word, least in costs.items()}
+        assert 0.5 < costs[held] / costs[other] < 2.0, (held, costs)
