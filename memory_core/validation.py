@@ -22,7 +22,10 @@ LABEL_CHARS = 200
 LABELS_MOST = 50
 IDS_MOST = 100
 
-LISTS_MOST = {"entities": 200, "dates": 2_000, "derived_from": 10_000, "due": 20, "lead": 10}
+LISTS_MOST = {
+    **{"entities": 200, "dates": 2_000, "derived_from": 10_000},
+    **{"due": 20, "lead": 10, "emotions": 20},
+}
 """Most values of an imported memory; a text of 20,000 characters has at most 32 names found in it,
 and the summary of a long conversation some thousand sources."""
 LINKS_MOST = 10_000
@@ -187,14 +190,11 @@ def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
     labels(memory.keywords, "keywords")
     for name, most in LISTS_MOST.items():
         few(getattr(memory, name), name, most)
-    for name in memory.entities:
-        text(name, "entities", SOURCE_CHARS)
+    for name in ("entities", "lead", "emotions", "due"):
+        for each in getattr(memory, name):
+            text(each, name, SOURCE_CHARS)
     for id in memory.derived_from:
         reference(id, "derived_from")
-    for said in memory.lead:
-        text(said, "lead", SOURCE_CHARS)
-    for name in memory.due:
-        text(name, "due", LABEL_CHARS)
     text(memory.encoded, "encoded", LABEL_CHARS)
     for name in ("gist", "topic"):
         text(getattr(memory, name), name, limits.text_chars)

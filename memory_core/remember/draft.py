@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -134,8 +135,13 @@ def links(given: Any) -> list[Link]:
         ) from None
 
 
+_KIND = re.compile(r"[a-z_]{1,40}")
+
+
 def _link(a: Any, b: Any, kind: Any, weight: Any) -> Link:
     ends = validation.reference(a, "links"), validation.reference(b, "links")
     kind = validation.label(kind, "links")
+    if not _KIND.fullmatch(kind):
+        raise validation.invalid("links", f"{kind!r:.40} is no kind", "give it as it was exported")
     most = validation.CO_RECALL_MOST if kind == CO_RECALL else 1.0
     return Link(*ends, kind, validation.number(weight, "links", 0.0, most))

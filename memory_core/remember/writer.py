@@ -41,10 +41,9 @@ log = logging.getLogger(__name__)
 
 _WRITTEN = (
     *("text", "gist", "source", "tags", "speaker", "session", "topic", "entities", "keywords"),
-    "client",
-    "lead",
+    *("client", "lead", "emotions", "due", "encoded"),
 )
-"""The fields of a memory that hold words of a caller."""
+"""The fields of a memory that hold words of a caller; in all others only few words are allowed."""
 
 
 class Writer:

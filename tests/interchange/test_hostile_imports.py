@@ -37,6 +37,8 @@ def link(a: str, b: str, kind: str, weight: float = 1.0) -> dict[str, Any]:
     [
         ("entities", [f"name {each}" for each in range(300_000)]),
         ("entities", ["x" * 5_000]),
+        ("emotions", ["joy"] * 300_000),
+        ("emotions", ["x" * 5_000]),
         ("dates", ["2024-05-07"] * 10_000),
         ("derived_from", [new_id(each) for each in range(10_001)]),
         ("derived_from", ["x" * 1_000_000]),
@@ -48,6 +50,7 @@ def link(a: str, b: str, kind: str, weight: float = 1.0) -> dict[str, Any]:
         ("links", [link(A, B, "similar", float("inf"))]),
         ("links", [link(A, B, "similar", -1.0)]),
         ("links", [link(A, B, "k" * 10_000)]),
+        ("links", [link(A, B, "password=otterlighthouse")]),
         ("links", 5),
         ("recorded_at", 1e300),
     ],
