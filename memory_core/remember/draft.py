@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from typing import Any
 
 from memory_core import validation
@@ -11,7 +12,7 @@ from memory_core.config import LimitSettings
 from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, MemoryRecord
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.storage.accesses import CO_RECALL
-from memory_core.text import quoted, roles
+from memory_core.text import quoted, roles, secrets
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,19 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
         memory,
         judged=request.importance > 0.0,
         replaces=validation.reference(request.replaces, "replaces"),
-        key=validation.label(request.key, "key"),
+        key=_key(request.key),
         asked=validation.label(request.asked, "asked"),
         seen=validation.whole(request.seen, "seen", 0, 2**53),
         warnings=warnings,
     )
+
+
+def _key(given: str) -> str:
+    """The idempotency key *given*; a hash of one that holds a secret, for keys are stored."""
+    key = validation.label(given, "key")
+    if not secrets.mask(key)[1]:
+        return key
+    return blake2b(key.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def _role(request: RememberRequest) -> str:

@@ -150,6 +150,16 @@ def test_no_label_holds_a_secret(open_memory: Callable[..., Memory], field: str,
     assert not any("otterlighthouse" in content for content in files(memory.settings.data_dir))
 
 
+def test_no_key_of_a_call_holds_a_secret(open_memory: Callable[..., Memory]) -> None:
+    memory = open_memory()
+    asked = [RememberRequest("The lamp is in the hall.", key=f"{LABELLED}{n}") for n in (1, 1, 2)]
+    first, again, other = (memory.remember(ME, each) for each in asked)
+    assert first == again
+    assert (first.status, other.status) == ("stored", "reinforced")
+    memory.close()
+    assert not any("otterlighthouse" in content for content in files(memory.settings.data_dir))
+
+
 WORDED = {
     each.name: isinstance(each.default, tuple)
     for each in fields(MemoryRecord)
