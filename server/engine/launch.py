@@ -47,6 +47,10 @@ class Late(NoEngine):
     """No engine came up in time, though one may the next time."""
 
 
+class Gone(NoEngine):
+    """The data directory, from which this process was served, is no longer there."""
+
+
 class EngineLink:
     """A connection that an engine has accepted: its socket, and the lines that arrive on it."""
 
@@ -60,7 +64,8 @@ def connect(wanted: WantedEngine, preamble: dict[str, Any], *, start: bool = Tru
 
     *start* starts one when there is none. LISTEN_SECONDS bound all tries but for a launch that has
     begun. Raises NoEngine; Late when they are over; wire.Refused when the engine says why this
-    client, or its settings, cannot be served.
+    client, or its settings, cannot be served; Gone when the data directory went away since an
+    engine was found for *wanted*: a new one in its place would begin another memory.
     """
     if reason := unshared(wanted):
         raise NoEngine(reason)
@@ -70,7 +75,13 @@ def connect(wanted: WantedEngine, preamble: dict[str, Any], *, start: bool = Tru
         deadline = time.monotonic() + LISTEN_SECONDS
         for _ in range(_TRIES):  # an engine may leave, or be killed, when it is found
             if (link := _found(place, told)) is not None:
+                wanted.served = True
                 return link
+            if wanted.served and not os.path.isdir(wanted.folder):
+                raise Gone(
+                    f"storage: {wanted.folder} was deleted or moved away while it was in use;"
+                    " move it back, or restore a backup there, then repeat the call"
+                )
             if not start:
                 raise NoEngine("no engine is running")
             if time.monotonic() > deadline:

@@ -54,6 +54,8 @@ class WantedEngine:
         self.key = key
         self.shared = shared
         self.flags = dict(flags)
+        self.served = False
+        """True once an engine has answered here: who was served from the folder never makes it."""
 
 
 def find(flags: Mapping[str, str], environment: Mapping[str, str]) -> WantedEngine:

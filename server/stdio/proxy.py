@@ -18,7 +18,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from server.engine import launch, wanted, wire
-from server.engine.launch import EngineLink, Late, NoEngine
+from server.engine.launch import EngineLink, Gone, Late, NoEngine
 from server.protocol import messages
 from server.stdio.parents import Ancestry
 from server.stdio.pipes import Pipes
@@ -139,7 +139,7 @@ class Proxy:
             self._send(line)
             return
         self._connect()
-        if not held:
+        if not held and self._link is not None:
             self._send(line)
 
     def _refused(self, line: bytes) -> bool:
@@ -160,11 +160,17 @@ class Proxy:
         """Find or start an engine and tell it what it must know; raises wire.Refused.
 
         After RESTART_SECONDS without one, what the client asks is answered until there is one.
+        While the data directory is gone there is none, and what is open is answered.
         """
         begun = time.monotonic()
         while True:
             first, rest = self._session.replay()
-            link = self._open()
+            try:
+                link = self._open()
+            except Gone as problem:
+                for answer in self._session.refused(str(problem)):
+                    self._put(answer)
+                return
             if link is not None:
                 self._link = link
                 if self._replayed(link, first):
@@ -176,10 +182,15 @@ class Proxy:
         self._send(*rest)
 
     def _open(self) -> EngineLink | None:
-        """A link to an engine; None when a client that had one must wait for the next."""
+        """A link to an engine; None when a client that had one must wait for the next.
+
+        Raises Gone.
+        """
         if self._own is None:
             try:
                 return launch.connect(self._asked, {"kind": "mcp"})
+            except Gone:
+                raise
             except NoEngine as problem:
                 if isinstance(problem, Late) and self._answered:
                     return None

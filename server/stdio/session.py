@@ -87,6 +87,14 @@ class ProxySession:
             self._swallowed.clear()
             return [_lost(self._open.pop(id)) for id in lost]
 
+    def refused(self, problem: str) -> list[bytes]:
+        """The answers to all that is open, which say *problem*: no engine will hear of it."""
+        with self._lock:
+            asked = list(self._open.values())
+            for each in (self._open, self._repeated, self._swallowed, self._acknowledged):
+                each.clear()
+            return [_lost(each, problem) for each in asked]
+
     @property
     def waiting(self) -> bool:
         """True when the client waits for something of an engine: an answer, or what changes."""
@@ -140,15 +148,15 @@ class ProxySession:
         return False
 
 
-def _lost(asked: dict[str, Any]) -> bytes:
-    """The answer to a request that nobody will answer: a model reads that of a tool."""
+def _lost(asked: dict[str, Any], said: str = GONE) -> bytes:
+    """The answer to a request that nobody will answer: a model reads what is *said* of a tool."""
     answer: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
     if asked["method"] == "tools/call":
-        answer["result"] = {"content": [{"type": "text", "text": GONE}], "isError": True}
+        answer["result"] = {"content": [{"type": "text", "text": said}], "isError": True}
         if _MODERN in str(_params(asked).get("_meta")):
             answer["result"]["resultType"] = "complete"  # the field came with that revision
     else:
-        answer["error"] = {"code": _INTERNAL, "message": GONE}
+        answer["error"] = {"code": _INTERNAL, "message": said}
     return _line(answer)
 
 

@@ -224,6 +224,29 @@ def test_the_engine_leaves_when_its_name_is_gone(
     assert name.exists()
 
 
+@TRANSPORTS
+def test_no_memory_begins_where_the_folder_of_a_client_went_away(
+    talk: Any, folder: Path, kill: Any
+) -> None:
+    """An engine leaves when its folder does; the next would say "stored" and know nothing."""
+    one = talk()
+    one.hello()
+    told(one, "the first word")
+    kill()
+    away = folder.with_name("away")
+    folder.rename(away)
+    for name, asked in (("remember", {"text": "the second word"}), ("recall", {"query": "word"})):
+        said = one.call(name, **asked)["content"][0]["text"]
+        if said == BUSY:  # the client did not know yet that its engine is gone
+            said = one.call(name, **asked)["content"][0]["text"]
+        assert said.startswith(f"storage: {folder} was deleted or moved away")
+    assert "moved away" in one.ask("l", "tools/list")["error"]["message"]
+    assert not folder.exists()
+    away.rename(folder)
+    assert recalled(one, "first word") == ["the first word"]
+    told(one, "the second word")
+
+
 def test_sigterm_lets_open_calls_finish(talk: Any, folder: Path) -> None:
     one = talk()
     one.hello()
