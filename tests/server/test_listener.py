@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -302,3 +303,24 @@ async def test_a_burst_of_connections_that_send_nothing_keeps_nobody_out(
         asking = await stack.enter_async_context(connected(port))
         asking.writer.write(GET)
         await asking.until(b"hello")
+
+
+@pytest.mark.parametrize("attack", ["deleted", "replaced", "folder moved"])
+def test_the_address_of_a_server_is_taken_back_only_where_it_is_its_own(
+    tmp_path: Path, attack: str
+) -> None:
+    folder = tmp_path / "data"
+    file = folder / "http.json"
+    with listener.announced(file, {"url": "http://127.0.0.1:1"}):
+        assert file.stat().st_mode & 0o777 == 0o600
+        if attack == "deleted":
+            file.unlink()
+        elif attack == "replaced":
+            file.write_text("of a later server")
+        else:
+            folder.rename(tmp_path / "away")
+    if attack == "replaced":
+        assert file.read_text() == "of a later server"
+    else:
+        assert not file.exists()
+    assert folder.exists() is (attack != "folder moved")
