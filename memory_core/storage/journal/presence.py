@@ -56,11 +56,11 @@ class Presence:
         restart = "restart this program to go on with what is there now"
         if found is None:
             raise StorageError(
-                f"{self._journal} was deleted or moved away while it was open; this was not stored",
+                f"{self._journal} was deleted or moved away while it was open; nothing is stored",
                 f"move the data folder back, or restore a backup there, and {restart}",
             )
         raise StorageError(
-            f"{self._journal} was replaced by another file while it was open; this was not stored",
+            f"{self._journal} was replaced by another file while it was open; nothing is stored",
             f"stop what replaces it (a sync tool, a restored backup), then {restart}",
         )
 
