@@ -39,7 +39,7 @@ from memory_core.records import (
     new_id,
 )
 from memory_core.remember import draft
-from memory_core.remember.merge import Brought, counting
+from memory_core.remember.merge import Brought
 from memory_core.remember.writer import Writer
 from memory_core.storage.store import MemoryStore
 from memory_core.text import quoted, relevance, secrets
@@ -346,8 +346,8 @@ class _Import:
             read = stamps.read(given or {})
         except InvalidInput:
             return True  # the preview names it
-        mine, old = stamps.stamps(self._store.journal, id), self._store.memories([id])[id]
-        return bool(counting(Brought(read), mine, old))
+        mine = stamps.stamps(self._store.journal, id)
+        return any(stamp > mine.of(name) for name, stamp in read.items())
 
     def _edited(self, found: Incoming) -> Holding | None:
         """The memory that *found* is an edited form of; None when it is not here."""

@@ -41,12 +41,6 @@ from memory_core.storage.journal.journal import Transaction
 CHANGED, GONE = "changed", "forgotten"
 """Statuses of a receipt of merge: values of the known memory changed; it was forgotten here."""
 
-IMPORTED = frozenset({"import", "web", "quoted"})
-"""Trusts of what came from elsewhere; an import may put its own in relation with it."""
-
-_HIDING = frozenset({"superseded", "retired"})
-"""Groups that take a memory out of what is recalled."""
-
 
 @dataclass(frozen=True, slots=True)
 class Brought:
@@ -108,10 +102,7 @@ def _merge(
     if "superseded" in given.stamps and old.replaced and new.replaced:
         by_both = {old.superseded_by, new.superseded_by} - {""}
         receipt = replace(receipt, replaced=tuple(sorted(by_both)) if len(by_both) > 1 else ())
-    kept = counting(given, mine, old)
-    claimed = given.stamps.get("superseded", NEVER) > mine.of("superseded")
-    if claimed and "superseded" not in kept and new.superseded_by:
-        put_doubt(tx, prepared.who, old.id, new.superseded_by)
+    kept = {name: stamp for name, stamp in given.stamps.items() if stamp > mine.of(name)}
     for name in kept:
         for each in GROUPS.get(name, ()):
             value = getattr(new, each)
@@ -123,20 +114,6 @@ def _merge(
     tx.append(Change("put", old.id, told, scope=owner_of(old), **by))
     changed = any(getattr(old, name) != getattr(new, name) for name in body)
     return replace(receipt, status=CHANGED) if changed else receipt
-
-
-def counting(given: Brought, mine: Stamps, old: MemoryRecord) -> dict[str, Stamp]:
-    """The stamps of *given* that are later than *mine*, those of the known memory *old*.
-
-    A file, which anybody may have written, hides nothing that was said here: that takes a folder of
-    machines that are kept in step, or a memory that came from elsewhere itself.
-    """
-    held = frozenset() if given.of or old.trust in IMPORTED else _HIDING
-    return {
-        name: stamp
-        for name, stamp in given.stamps.items()
-        if stamp > mine.of(name) and name not in held
-    }
 
 
 def _arrive(tx: Transaction, prepared: Prepared, given: Brought, mine: Stamps) -> Receipt:

@@ -27,7 +27,7 @@ from memory_core.remember.commit import Prepared
 from memory_core.remember.draft import Draft
 from memory_core.remember.known_names import KnownNames
 from memory_core.remember.late import by_chance, relate_late
-from memory_core.remember.merge import IMPORTED, Brought, merge
+from memory_core.remember.merge import Brought, merge
 from memory_core.remember.relate import place, relate
 from memory_core.remember.understand import understand
 from memory_core.representation import embed
@@ -44,6 +44,10 @@ _WRITTEN = (
     *("client", "lead", "emotions", "due", "encoded"),
 )
 """The fields of a memory that hold words of a caller; in all others only few words are allowed."""
+
+
+IMPORTED = frozenset({"import", "web", "quoted"})
+"""Trusts of what came from elsewhere; an import may put its own in relation with it."""
 
 
 class Writer:

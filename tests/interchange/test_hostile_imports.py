@@ -91,26 +91,6 @@ def test_a_file_puts_nothing_in_the_place_of_what_was_said_here(
     assert [each for each in memory.links(ME, said) if each.kind == kind] == []
 
 
-@pytest.mark.parametrize("more", [{"superseded_by": A, "replaced": True}, {"retired_at": 1.7e9}])
-def test_a_file_hides_nothing_that_was_said_here(
-    memory: Memory, tmp_path: Path, more: dict[str, Any]
-) -> None:
-    """Whoever knows an id writes a later stamp: what replaces it is put in doubt, for the user."""
-    said = memory.remember(ME, RememberRequest("The door opens at nine.")).id
-    group = "retired" if "retired_at" in more else "superseded"
-    hiding = {"id": said, "text": "The door opens at nine.", **more, "stamps": {group: [9e9, ""]}}
-    records = [{"id": A, "text": "Quite another matter altogether."}, hiding, hiding]
-    file = tmp_path / "given.jsonl"
-    file.write_text("".join(json.dumps(each) + "\n" for each in records))
-    preview = memory.import_files(ME, ImportRequest(str(file), dry_run=True))
-    assert (preview.counts["new"], preview.counts["changed"]) == (1, 0)
-    assert memory.import_files(ME, ImportRequest(str(file))).counts["changed"] == 0
-    kept = memory.get(ME, said)
-    assert (kept.superseded_by, kept.replaced, kept.retired_at) == ("", False, None)
-    doubts = [{pair.older.id, pair.newer.id} for pair in memory.doubts(ME)]
-    assert doubts == ([{A, said}] if group == "superseded" else [])
-
-
 @pytest.mark.parametrize("kind", ["updates", "co_recall", "similar", "pair"])
 def test_a_file_links_to_nothing_that_belongs_to_others(memory: Memory, kind: str) -> None:
     theirs = memory.remember(OTHER, RememberRequest("The bridge opens at nine.", scope="shared")).id
