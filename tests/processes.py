@@ -83,7 +83,7 @@ def running(mark: str, *folders: Path) -> list[Process]:
         if int(place.name) in above:
             continue
         with contextlib.suppress(OSError):
-            command = (place / "cmdline").read_bytes()
+            command = _command(place)
             if not command:  # a zombie, or a thread of the kernel
                 continue
             about = b"\0" + (place / "environ").read_bytes() + b"\0"
@@ -96,10 +96,24 @@ def running(mark: str, *folders: Path) -> list[Process]:
     return sorted(found)
 
 
+def _command(place: Path) -> bytes:
+    """The command line of the process at *place*; empty when it has none, and never will.
+
+    It is empty for a moment while a program is started, too: that one has a file. Raises OSError
+    when the process is gone.
+    """
+    for _ in range(1_000):
+        found = (place / "cmdline").read_bytes()
+        if found or not (place / "exe").exists():
+            break
+        time.sleep(0.001)
+    return found
+
+
 def ended(process: int) -> bool:
     """Whether the process with that id is gone, or only waits to be collected."""
     try:
-        return not (Path("/proc") / str(process) / "cmdline").read_bytes()
+        return not _command(Path("/proc") / str(process))
     except OSError:
         return True
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import PATIENCE
 
 from memory_core.memory import Memory as Facade
 from memory_core.records import Identity
@@ -25,7 +26,11 @@ def tokens(tmp_path: Path) -> Tokens:
 
 
 @pytest.fixture
-def url(memory: Facade, tokens: Tokens, processes: Any) -> Iterator[str]:
+def url(
+    memory: Facade, tokens: Tokens, processes: Any, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
+    """A server that answers hooks however long that takes on a busy machine."""
+    monkeypatch.setattr(route, "SECONDS", PATIENCE)
     owner = Identity("me")
     app = build_app(
         build_server(memory, owner=owner),
