@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
@@ -50,12 +51,13 @@ def test_another_clients_memory_appears_by_itself(server: Any, opened: Any) -> N
 
 
 def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened: Any) -> None:
-    id = server.remember("The tram leaves at nine.")
+    tram = uuid.uuid4().hex  # a repeat would be refused what this one forgets
+    id = server.remember(f"Tram {tram} leaves at nine.")
     shown = opened()
     page = shown.page
     page.evaluate(f"location.hash = '#/memory/{id}'")
     page.get_by_role("button", name="Correct").click()
-    page.get_by_label("Text", exact=True).fill("The tram leaves at ten.")
+    page.get_by_label("Text", exact=True).fill(f"Tram {tram} leaves at ten.")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Corrected.").wait_for()
     assert server.call("GET", f"memories/{id}")["state"] == "superseded"
