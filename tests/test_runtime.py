@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -95,9 +96,10 @@ def test_a_replay_that_fails_gives_its_error_and_closes_the_files(
         opened.append(self)
         raise StorageError("the disk did not answer", "look at it")
 
-    with Memory(Settings(data_dir=tmp_path), embedder=toy) as memory:
+    with contextlib.ExitStack() as until_the_end:
         with monkeypatch.context() as patch:
-            patch.setattr(MemoryStore, "catch_up", fails)
+            patch.setattr(MemoryStore, "catch_up", fails)  # a new memory opens by itself
+            memory = until_the_end.enter_context(Memory(Settings(data_dir=tmp_path), embedder=toy))
             memory.wait_ready(10.0)
             with pytest.raises(StorageError, match="did not answer"):
                 memory.stats(ME)
@@ -243,9 +245,10 @@ def test_a_model_that_a_full_disk_kept_out_is_taken_on_by_a_later_call(
     def full(self: MemoryStore, *_: object) -> str:
         raise DiskFull("no room", "free some")
 
-    with Memory(Settings(data_dir=tmp_path), embedder=toy) as memory:
+    with contextlib.ExitStack() as until_the_end:
         with monkeypatch.context() as patch:
-            patch.setattr(MemoryStore, "adopt", full)
+            patch.setattr(MemoryStore, "adopt", full)  # a new memory opens by itself
+            memory = until_the_end.enter_context(Memory(Settings(data_dir=tmp_path), embedder=toy))
             assert not memory.wait_ready(10.0)
             assert "lexical" in memory.recall(ME, RecallRequest("heron")).note
         while not memory.wait_ready(10.0):
