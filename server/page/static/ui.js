@@ -25,12 +25,13 @@ export function useChanges(heard) {
 
 /** What *make* resolves to, again whenever *on* changes.
  * @template T @param {(signal: AbortSignal) => Promise<T>} make @param {unknown[]} on
- * @returns {{value: T|null, problem: Error|null, busy: boolean, again: () => void}} */
+ * @returns {{value: T|null, problem: Error|null, busy: boolean, again: () => void, stop: () => void}} */
 export function useLoad(make, on) {
   const [state, set] = useState({ value: /** @type {T|null} */ (null), problem: /** @type {Error|null} */ (null), busy: true });
   const [turn, next] = useState(0);
+  const running = useRef(/** @type {AbortController|null} */ (null));
   useEffect(() => {
-    const stop = new AbortController();
+    const stop = running.current = new AbortController();
     set((old) => ({ ...old, busy: true }));
     make(stop.signal).then(
       (value) => { if (!stop.signal.aborted) set({ value, problem: null, busy: false }); },
@@ -39,7 +40,8 @@ export function useLoad(make, on) {
     return () => stop.abort();
   }, [...on, turn]);
   const again = useCallback(() => next((/** @type {number} */ n) => n + 1), []);
-  return { ...state, again };
+  const stop = useCallback(() => running.current?.abort(), []);
+  return { ...state, again, stop };
 }
 
 /** @param {{problem: any, again?: () => void}} props */

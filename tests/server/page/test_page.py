@@ -76,6 +76,34 @@ def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened:
     assert shown.said == []
 
 
+def test_what_is_loaded_while_a_memory_is_forgotten_shows_no_error(
+    server: Any, opened: Any
+) -> None:
+    id = server.remember(f"Ferry {uuid.uuid4().hex} leaves at nine.")
+    shown = opened()
+    page = shown.page
+    page.locator(".live.on").wait_for()
+    page.evaluate(f"location.hash = '#/memory/{id}'")
+    page.get_by_role("button", name="Forget", exact=True).click()
+    page.get_by_role("button", name="Forget for good").wait_for()
+    held: list[Any] = []
+    page.route("**/links", lambda route: held.append(route))
+    with page.expect_request("**/links"):  # the page hears of the change and loads anew
+        server.call("PATCH", f"memories/{id}", {"tags": ["ferry"]})
+
+    def forget(route: Any) -> None:
+        answer = route.fetch()
+        for late in held:
+            late.fulfill(response=late.fetch())  # before the page knows that it is forgotten
+        route.fulfill(response=answer)
+
+    page.route("**/forget", forget)
+    page.get_by_role("button", name="Forget for good").click()
+    page.get_by_text("Forgotten.").first.wait_for()
+    assert held
+    assert shown.said == []
+
+
 def test_a_search_says_why_and_stored_text_never_becomes_markup(server: Any, opened: Any) -> None:
     tags = [f"tag{number}" for number in range(20)]
     server.remember(f"{MARKUP} {CONTROLS} about the harbour", tags=tags, speaker="<b>Eve</b>")

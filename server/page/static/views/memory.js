@@ -2,7 +2,7 @@
 import { get, send, session } from '../api.js';
 import { Fading } from '../fading.js';
 import { Card, State } from '../memorycard.js';
-import { Act, Dialog, Field, Loaded, html, tell, undoing, useChanges, useLoad, useState } from '../ui.js';
+import { Act, Dialog, Field, Loaded, html, tell, undoing, useChanges, useLoad, useRef, useState } from '../ui.js';
 import { Stored, difference, when } from '../text.js';
 import { has, t } from '../words.js';
 
@@ -17,16 +17,25 @@ export default function MemoryView({ id }) {
     return { memory, changes, links, others: new Map(found.flatMap((m) => m ? [[m.id, m]] : [])) };
   }, [id]);
   const [over, end] = useState(false);
+  const going = useRef(false);
   useChanges(({ memories, gone }) => {
     if (gone.some((m) => m.startsWith(id))) end(true);
-    else if (memories.some((m) => m.startsWith(id))) all.again();
+    else if (!going.current && memories.some((m) => m.startsWith(id))) all.again();
   });
+  /** Nothing is loaded while it is being forgotten: what comes too late would find nothing.
+   * @param {() => Promise<void>} send */
+  const forget = async (send) => {
+    going.current = true;
+    all.stop();
+    try { await send(); }
+    catch (problem) { going.current = false; all.again(); throw problem; }
+  };
   if (over) return html`<p class="empty">${t('forgotten')}</p>`;
-  return html`<${Loaded} of=${all}>${(/** @type {any} */ found) => html`<${Whole} ...${found} again=${all.again} />`}<//>`;
+  return html`<${Loaded} of=${all}>${(/** @type {any} */ found) => html`<${Whole} ...${found} again=${all.again} forget=${forget} />`}<//>`;
 }
 
-/** @param {{memory: any, changes: any[], links: any[], others: Map<string, any>, again: () => void}} props */
-function Whole({ memory, changes, links, others, again }) {
+/** @param {{memory: any, changes: any[], links: any[], others: Map<string, any>, again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
+function Whole({ memory, changes, links, others, again, forget }) {
   const rows = [['occurred', when(memory.occurred_at)], ['recorded', when(memory.recorded_at)], ['who', memory.speaker || memory.role], ['agent', memory.agent], ['scope', t('scope.' + memory.visibility)],
     ['kind', t('kind.' + memory.kind)], ['tier', t('tier.' + memory.tier)], ['source', memory.source], ['client', memory.client], ['trust', has('trust.' + memory.trust) ? t('trust.' + memory.trust) : memory.trust],
     ['session', memory.session], ['lead', memory.lead.join(' · ')], ['topic', memory.topic], ['entities', memory.entities.join(', ')], ['importance', memory.importance.toFixed(2)], ['validFrom', when(memory.valid_from)], ['validUntil', when(memory.valid_until)],
@@ -37,7 +46,7 @@ function Whole({ memory, changes, links, others, again }) {
     <blockquote class="whole" tabindex="0"><${Stored} text=${memory.text} /></blockquote>
     ${memory.superseded_by ? html`<section><h2>${t('replacedBy')}</h2>${list([memory.superseded_by])}</section>` : null}
     ${memory.doubted_by ? html`<section><h2>${t('doubtedBy')}</h2>${list([memory.doubted_by])}<a href="#/doubtful">${t('decide')}</a></section>` : null}
-    <${Changing} memory=${memory} again=${again} />
+    <${Changing} memory=${memory} again=${again} forget=${forget} />
     <section><h2>${t('about')}</h2><dl>${rows.map(([name, value]) => html`<div><dt>${t('about.' + name)}</dt><dd><${Stored} text=${value} most=${600} /></dd></div>`)}</dl>
       <p>${memory.tags.map((/** @type {string} */ tag) => html`<a class="tag" href=${'#/memories?tag=' + encodeURIComponent(tag)}><${Stored} text=${tag} most=${60} /></a> `)}</p>${memory.state === 'retired' ? null : html`<${Fading} of=${memory.fading} />`}</section>
     ${memory.derived_from.length ? html`<section><h2>${t('restsOn')}</h2>${list(memory.derived_from)}</section>` : null}
@@ -64,8 +73,8 @@ const shown = (value) => value === undefined || value === null ? '' : typeof val
 /** @param {{before: string, after: string}} props */
 export const Diff = ({ before, after }) => html`<span class="diff">${difference(before, after).map(([how, part]) => how === '-' ? html`<del><${Stored} text=${part} /></del>` : how === '+' ? html`<ins><${Stored} text=${part} /></ins>` : html`<${Stored} text=${part} />`)}</span>`;
 
-/** @param {{memory: any, again: () => void}} props */
-function Changing({ memory, again }) {
+/** @param {{memory: any, again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
+function Changing({ memory, again, forget }) {
   const [open, set] = useState('');
   if (!session.can('write')) return null;
   const pinned = memory.importance >= 1, retired = memory.state === 'retired';
@@ -79,7 +88,7 @@ function Changing({ memory, again }) {
     <button type="button" class="danger" onClick=${() => set('forget')}>${t('forget')}</button></div>
     ${open === 'correct' ? html`<${Correct} memory=${memory} close=${close} done=${done} />` : null}
     ${open === 'tags' ? html`<${Tags} memory=${memory} close=${close} done=${done} />` : null}
-    ${open === 'forget' ? html`<${Forget} memory=${memory} close=${close} />` : null}`;
+    ${open === 'forget' ? html`<${Forget} memory=${memory} close=${close} forget=${forget} />` : null}`;
 }
 
 /** @param {{memory: any, close: () => void, done: (answer: any, said: string) => void}} props */
@@ -109,12 +118,12 @@ function Tags({ memory, close, done }) {
     <div class="actions"><${Act} kind="main" does=${save}>${t('save')}<//><button type="button" onClick=${close}>${t('cancel')}</button></div><//>`;
 }
 
-/** @param {{memory: any, close: () => void}} props */
-function Forget({ memory, close }) {
+/** @param {{memory: any, close: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
+function Forget({ memory, close, forget }) {
   const preview = useLoad(() => send('forget', { ids: [memory.id] }), []);
   const [never, set] = useState(true);
   const go = async () => {
-    await send('forget', { ids: [memory.id], confirm: true, never_again: never });
+    await forget(() => send('forget', { ids: [memory.id], confirm: true, never_again: never }));
     close(); tell(t('forgotten')); location.hash = '#/memories';
   };
   return html`<${Dialog} title=${t('forgetTitle')} close=${close}><p>${t('forgetHint')}</p>
