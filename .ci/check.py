@@ -90,6 +90,8 @@ def steps() -> list[Step]:
 
 def main(wanted: list[str]) -> int:
     """Run the steps; the exit status."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's "&" does that
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # else no step ends by it
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
     begun = time.monotonic()

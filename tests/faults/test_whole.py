@@ -1,4 +1,4 @@
-"""The memory against a plain dict, 1,500 steps; tests/campaigns/whole.py plays the rest."""
+"""The memory against a plain dict, 800 steps; tests/campaigns/whole.py plays the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import whole
 
 pytestmark = pytest.mark.usefixtures("processes")
 
-STEPS = 750
+STEPS = 400
 
 
 @pytest.mark.slow
