@@ -20,8 +20,9 @@ EVERYDAY = (
             input result results error errors bug bugs issue diff branch merge push pull rebase
             squash command script app program server folder directory terminal shorter
             longer simpler better faster cleaner nicer smaller bigger work works working worked
-            done finished ready help helps want wants wanted need needs think mean means answer
-            question example step version option idea way time now today please quick quickly
+            done finished ready help helps want wants wanted need needs think mean means call called
+            name named answer question example step version option idea way time now today please
+            quick quickly
 
             ausführen ausführe führe starte starten stoppen teste testen test tests baue bauen prüfe
             prüfen überprüfe korrigiere korrigieren behebe beheben versuche versuch nochmal
@@ -33,8 +34,9 @@ EVERYDAY = (
             sag sage übersetze übersetzen suche suchen finde nimm benutze datei dateien ordner
             zeile zeilen wort wörter satz sätze text ausgabe ergebnis fehler kürzer länger
             einfacher besser schneller schöner kleiner größer räum räume geht klappt funktioniert
-            fertig hilf hilfe will brauche meine meint antwort frage beispiel schritt
-            passt stimmt gut jetzt heute bitte schnell vielen lieben super okay dank"""
+            fertig hilf hilfe will brauche meine meint heiße heißt heißen nennt nennen bedeutet
+            antwort frage beispiel schritt passt stimmt gut jetzt heute bitte schnell vielen lieben
+            super okay dank"""
         )
     )
 )

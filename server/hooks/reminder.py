@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -27,9 +27,12 @@ HITS = 3
 """Memories that a prompt is told at most."""
 READY_SECONDS = 1.0
 """How long a prompt waits for a model that is still loading; then recall goes by words."""
-LEAST, BY_MEANING = 0.28, 0.35
-"""Confidence from which on a memory is told that holds a rare word of the prompt, and from which on
-one is told that is near in meaning alone."""
+LEAST, BY_MEANING, UNHEARD = 0.28, 0.35, 0.5
+"""Confidence from which on a memory is told that holds a rare word of the prompt, from which on one
+is told that is near in meaning alone, and that where the prompt names what no memory has."""
+APART_LEAST, APART = 0.2, 1.5
+"""Confidence from which on a memory with a rare word is told, too, where it comes first, has so
+many times the score of the next one without, and the prompt names nothing unheard of."""
 NEAR = 0.7
 """Share of the best score below which a memory is left out."""
 RARE, FEW = 0.02, 3
@@ -88,9 +91,12 @@ def remind(
     found = memory.recall(
         who, RecallRequest(asked, k=wanted, session=session, elsewhere=True, context=0)
     )
-    if not found.found or found.confidence < LEAST:
-        return None
     known = {term for term in rare if held[term] and not term.isdigit()}
+    unheard = any(not held.get(term) for term in _named(asked))
+    apart = not unheard and _apart(found.hits, known)
+    if not found.found or found.confidence < (APART_LEAST if apart else LEAST):
+        return None
+    by_meaning = found.confidence >= (UNHEARD if unheard else BY_MEANING)
     said = [prompt, *(turn.text for turn in found.recent)]
     least = NEAR * found.hits[0].score
     hits = [
@@ -100,7 +106,7 @@ def remind(
         and hit.memory.id not in told
         and not hit.memory.superseded_by
         and relevance.echoed(hit.memory.text, said) is None
-        and (found.confidence >= BY_MEANING or _holds(hit, known))
+        and (by_meaning or _holds(hit, known))
     ]
     return _of(found, hits)
 
@@ -109,12 +115,21 @@ def _of(found: Recollection, hits: list[Hit]) -> Recollection | None:
     return Recollection(True, found.confidence, found.feeling, tuple(hits)) if hits else None
 
 
+def _apart(hits: Sequence[Hit], terms: set[str]) -> bool:
+    """True when the first of *hits* holds one of *terms*, and what holds none is far behind it."""
+    holding = [_holds(hit, terms) for hit in hits]
+    other = next((hit.score for hit, held in zip(hits, holding, strict=True) if not held), 0.0)
+    return any(holding[:1]) and hits[0].score >= APART * other
+
+
 def _names(text: str) -> bool:
     """True when *text* has a number, or a name that is no everyday word."""
-    if any(char.isdigit() for char in text):
-        return True
-    names = (index_terms(name) for name in entities(text))
-    return any(term not in everyday() for name in names for term in name)
+    return any(char.isdigit() for char in text) or bool(_named(text))
+
+
+def _named(text: str) -> set[str]:
+    """The words of the names in *text*, but for everyday ones."""
+    return {term for name in entities(text) for term in index_terms(name)} - everyday()
 
 
 def _holds(hit: Hit, terms: set[str]) -> bool:

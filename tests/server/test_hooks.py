@@ -17,7 +17,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.hooks import hooks, pause, payload, spool
+from server.hooks import hooks, pause, payload, reminder, spool
 from server.hooks.hooks import Hooks
 from server.hooks.reminder import Told
 
@@ -93,6 +93,27 @@ def test_silent_when_unsure(memory: Memory) -> None:
     memory.remember(ME, RememberRequest(FACT))
     asked = event("UserPromptSubmit", "two", prompt="How do penguins keep their eggs warm?")
     assert answering.answer(ME, asked) == {}
+
+
+def test_what_stands_apart_is_told_unless_the_prompt_names_what_is_unheard_of(
+    memory: Memory,
+) -> None:
+    for text in (
+        "The choir rehearses in the old chapel on Mondays.",
+        "Hakim gets a rash from wool.",
+        "Our van is due for inspection in May.",
+        "Glazes are mixed with rain water.",
+        "The landlady lives on the second floor.",
+    ):
+        memory.remember(ME, RememberRequest(text))
+
+    def told(prompt: str) -> dict[str, Any]:
+        return Hooks(memory, lambda: NOW).answer(ME, event("UserPromptSubmit", "", prompt=prompt))
+
+    sure = memory.recall(ME, RecallRequest("who painted the chapel walls?")).confidence
+    assert sure < reminder.LEAST  # its words and meaning alone do not settle it
+    assert "choir" in context(told("who painted the chapel walls?"), "UserPromptSubmit")
+    assert told("who painted the chapel walls in Rome?") == {}
 
 
 def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
