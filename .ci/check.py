@@ -34,6 +34,9 @@ REQUIRED = {"REQUIRE_PAGE": "1"}
 MINUTE = 60
 ENDING = 20.0
 """Seconds within which what a step told to end has to be gone."""
+STOPPING = 5.0
+"""The same, and for a step to end by itself, once the check was told to stop: it may be killed soon
+after."""
 SHOWN = 15
 """Lines of the end of a step that is not a run of pytest, in the closing block."""
 
@@ -89,9 +92,14 @@ def steps() -> list[Step]:
 
 
 def main(wanted: list[str]) -> int:
-    """Run the steps; the exit status."""
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's "&" does that
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # else no step ends by it
+    """Run the steps; the exit status.
+
+    SIGTERM and SIGINT stop the step at work; the others are not run, and the end is as ever. SIGINT
+    is heard even where it was ignored, as behind a shell's "&", and the steps hear it again.
+    """
+    stopping = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.set())
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
     begun = time.monotonic()
@@ -101,8 +109,8 @@ def main(wanted: list[str]) -> int:
 
         def run_lane(number: int) -> None:
             for step in todo:
-                if step.lane == number:
-                    run(step, mark, Path(home))
+                if step.lane == number and not stopping.is_set():
+                    run(step, mark, Path(home), stopping)
                 if step.name == "install" and step.status:
                     return
 
@@ -112,12 +120,12 @@ def main(wanted: list[str]) -> int:
             beside.start()
             run_lane(1)
             beside.join()
-        left = ended(mark)
+        left = ended(mark, STOPPING if stopping.is_set() else ENDING)
     return closing(todo, left, low, time.monotonic() - begun)
 
 
-def run(step: Step, mark: str, home: Path) -> None:
-    """Run *step*, show and keep what it says, and end what it started when its time is over."""
+def run(step: Step, mark: str, home: Path, stopping: threading.Event) -> None:
+    """Run *step*, show and keep what it says; stop it when its time is over, or once *stopping*."""
     print(f"\n+ {step.name}: {' '.join(step.command)}", flush=True)
     at_once = step.lane < 2  # what runs beside is shown when it is over
     begun = time.monotonic()
@@ -142,14 +150,17 @@ def run(step: Step, mark: str, home: Path) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        stopping = [signal.SIGINT, signal.SIGKILL]  # pytest tells where it hangs
-        limit = begun + step.minutes * MINUTE
+        ways = [signal.SIGINT, signal.SIGKILL]  # pytest tells where it hangs
+        why, limit = f"took longer than {step.minutes} minutes", begun + step.minutes * MINUTE
+        patience = MINUTE
         while process.poll() is None:
-            if time.monotonic() > limit and stopping:
-                print(f"\n{step.name} took longer than {step.minutes} minutes and is stopped")
+            if stopping.is_set() and patience != STOPPING:
+                why, limit, patience = "was at work", 0.0, STOPPING
+            if time.monotonic() > limit and ways:
+                print(f"\n{step.name} {why} and is stopped")
                 with contextlib.suppress(OSError):
-                    os.killpg(process.pid, stopping.pop(0))
-                limit += MINUTE
+                    os.killpg(process.pid, ways.pop(0))
+                limit = time.monotonic() + patience
             time.sleep(0.1)
             if at_once:
                 show(said.read())
@@ -206,8 +217,8 @@ def lowest_memory() -> Iterator[list[int]]:
     looking.join()
 
 
-def ended(mark: str) -> list[str]:
-    """Command lines of what the check started and is still there after a while; it is ended."""
+def ended(mark: str, seconds: float) -> list[str]:
+    """Command lines of what the check started and is there after *seconds*; it is ended."""
     sought = f"{MARK}={mark}.".encode()
 
     def left() -> dict[int, str]:
@@ -219,7 +230,7 @@ def ended(mark: str) -> list[str]:
                     found[int(place.name)] = b" ".join(words).decode(errors="replace")[:200]
         return found
 
-    deadline = time.monotonic() + ENDING
+    deadline = time.monotonic() + seconds
     while left() and time.monotonic() < deadline:
         time.sleep(0.1)
     found = left()

@@ -315,6 +315,7 @@ def pytest_configure(config: pytest.Config) -> None:
         outer = os.environ.get(MARK)
         _run = f"{outer}.{os.getpid()}" if outer else str(os.getpid())
         os.environ[MARK] = _run
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # else nothing is ended by it
     _mark = _run
     sys.addaudithook(_audit)
 

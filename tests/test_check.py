@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import ended
+from processes import PATIENCE, ended
 
 ROOT = Path(__file__).parent.parent
 
@@ -92,6 +92,35 @@ def test_a_step_that_hangs_is_stopped(
     assert "types took longer than 0.02 minutes and is stopped" in said
     assert "types: exit status" in said.rpartition("== RED ==")[2]
     assert "green   lint" in said
+
+
+def test_a_check_that_is_told_to_stop_tells_what_was_at_work_and_ends_it(processes: Any) -> None:
+    code = f"""
+import importlib.util, sys
+spec = importlib.util.spec_from_file_location("check", {str(ROOT / ".ci" / "check.py")!r})
+check = sys.modules["check"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(check)
+check.OUT = check.Path({str(processes.folder)!r}) / "out"
+sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
+child = f"import subprocess; subprocess.Popen({{sleeper}}, start_new_session=True).wait()"
+check.steps = lambda: [
+    check.Step("plain", [sys.executable, "-c", f"print('at work', flush=True); {{child}}"], 9),
+    check.Step("processes", sleeper, 9, 1),
+]
+check.STOPPING = 0.5
+sys.exit(check.main([]))
+"""
+    started = processes.start(sys.executable, "-u", "-c", code)
+    processes.says(started, "^at work")
+    started.terminate()
+    assert started.wait(PATIENCE) == 1
+    said = processes.told(started)
+    assert "plain was at work and is stopped" in said
+    closing = said.rpartition("== RED ==")[2]
+    assert "plain: exit status" in closing
+    assert "processes: exit status None" in closing
+    assert "left running: " in closing
+    assert ended(int(closing.split("left running: ")[1].split()[0]))
 
 
 def test_a_green_check_says_so(
