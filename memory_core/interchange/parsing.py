@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
@@ -14,6 +15,8 @@ from memory_core.interchange.found import Problem
 
 ELEMENT_MOST = 256 * 2**20
 """Characters of one element of a list, such as a conversation."""
+
+_MORE = "the list ends here, and what follows is not read"
 
 _MARKS = re.compile(r'["\\{}\[\],]')
 
@@ -64,7 +67,8 @@ def _streamed(file: File) -> Iterator[tuple[str, Any] | Problem]:
     buffer: list[str] = []
     held = depth = number = 0
     quoted = escaped = False
-    for chunk in file.chunks():
+    chunks = file.chunks()
+    for chunk in chunks:
         start = 0
         for mark in _MARKS.finditer(chunk):
             sign, at = mark[0], mark.start()
@@ -93,6 +97,8 @@ def _streamed(file: File) -> Iterator[tuple[str, Any] | Problem]:
                         number += 1
                         yield _element(file, number, text)
                 if depth == 0:
+                    if chunk[start:].strip() or any(more.strip() for more in chunks):
+                        yield Problem(f"{file.name} after element {number}", _MORE)
                     return
         if quoted and escaped and not chunk.endswith("\\"):
             escaped = False
@@ -146,9 +152,14 @@ def moment(value: Any) -> float | None:
             return moment(datetime.fromisoformat(text))
         except ValueError:
             return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    seconds = float(value)
+    try:
+        seconds = float(value)
+    except OverflowError:
+        return None
+    if not math.isfinite(seconds):  # JSON reads 1e400 as infinity
+        return None
     while abs(seconds) > 1e11:
         seconds /= 1000
     return seconds
@@ -182,3 +193,12 @@ def blocks(value: Any) -> str:
 
 
 TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
+
+ROLES = {
+    **dict.fromkeys(("user", "human", "you", "me"), "user"),
+    **dict.fromkeys(
+        ("assistant", "ai", "bot", "model", "chatgpt", "claude", "gemini"), "assistant"
+    ),
+    **{"system": "system", "tool": "tool"},
+}
+"""The roles of ours for what logs and tables call who speaks."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from memory_core.interchange.files import File
 from memory_core.interchange.found import FILE, OWN, Entry, Incoming, Problem, SourceForm
-from memory_core.interchange.parsing import moment
+from memory_core.interchange.parsing import ROLES, moment
 
 _LINE = re.compile(
     r"\u200e?\[?(?P<when>\d{4}-\d\d-\d\d[T ]\d\d?:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?"
@@ -19,17 +19,6 @@ _LINE = re.compile(
 _SAID = re.compile(
     r"(?P<who>User|Human|Assistant|AI|You|Me|ChatGPT|Claude|Gemini)\s?: (?P<said>.*)"
 )
-_ROLES = {
-    "user": "user",
-    "human": "user",
-    "you": "user",
-    "me": "user",
-    "assistant": "assistant",
-    "ai": "assistant",
-    "chatgpt": "assistant",
-    "claude": "assistant",
-    "gemini": "assistant",
-}
 _FORMS = ("%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%d/%m/%y", "%m/%d/%Y", "%m/%d/%y")
 
 
@@ -72,7 +61,7 @@ def _read(file: File) -> Iterator[Entry]:
             last, dated, own = at, OWN, True
         number += 1
         who, more = said["who"].strip(), [said["said"]]
-        role = _ROLES.get(who.casefold(), "")
+        role = ROLES.get(who.casefold(), "")
         started = Incoming(
             "",
             f"{file.origin}\x1f{said.get('when') or number}\x1f{who}\x1f{said['said']}",

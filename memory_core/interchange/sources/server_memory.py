@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from memory_core.interchange.files import File
-from memory_core.interchange.found import FILE, Entry, Incoming, Problem, SourceForm
+from memory_core.interchange.found import FILE, Entry, Incoming, LeftOut, Problem, SourceForm
 from memory_core.interchange.parsing import json_lines, string, strings
 
 
@@ -44,6 +44,8 @@ def _observations(file: File, place: str, record: dict[str, object]) -> Iterator
     if not name or not isinstance(texts, list):
         yield Problem(place, "the entity has no name or no list of observations")
         return
+    if not texts:
+        yield LeftOut("entity without observations", place)
     for text in texts:
         if not string(text):
             yield Problem(place, "an observation is no text")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections import deque
 from collections.abc import Iterator, Mapping
 
 from memory_core.errors import InvalidInput
 from memory_core.interchange.files import LINE_MOST, File
 from memory_core.interchange.found import FILE, OWN, Entry, Incoming, Problem, SourceForm
-from memory_core.interchange.parsing import moment, string, strings
+from memory_core.interchange.parsing import ROLES, moment, string, strings
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "content", "memory", "fact", "note", "message", "body"),
@@ -24,20 +25,32 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 """What a column may hold, and the names by which it is known without a mapping."""
 
 _KINDS = {"fact", "preference", "event", "relationship", "procedure", "episode"}
-_ROLES = {"user", "assistant", "system", "tool"}
+_DELIMITERS = (",", "\t", ";", "|")
 
 
-def _dialect(file: File) -> str:
-    first = file.beginning.split("\n", 1)[0]
-    return max((",", "\t", ";"), key=first.count)
+def _dialect(file: File, named: Mapping[str, str]) -> tuple[list[str], str]:
+    """The names of the columns and what is between them: the sign by which most are known."""
+    found = [(_head(file, sign), sign) for sign in _DELIMITERS]
+    return max(found, key=lambda each: (len(_columns(each[0], named)), len(each[0])))
 
 
-def _columns(file: File, named: Mapping[str, str]) -> dict[str, str]:
+def _head(file: File, delimiter: str) -> list[str]:
+    """The names of the columns. Before them Excel may write "sep=;"."""
+    lines = [line for line in file.beginning.splitlines()[:2] if not _says_sign(line)]
+    try:
+        names = next(csv.reader(lines, delimiter=delimiter, skipinitialspace=True), [])
+    except csv.Error:
+        return []
+    return [name.strip() for name in names]
+
+
+def _says_sign(line: str) -> bool:
+    return line.startswith("sep=") and len(line) == len("sep=") + 1
+
+
+def _columns(head: list[str], named: Mapping[str, str]) -> dict[str, str]:
     """The column of each field: as *named*, or the first of its usual names that is there."""
-    head = next(
-        csv.reader([file.beginning.split("\n", 1)[0].strip()], delimiter=_dialect(file)), []
-    )
-    names = {name.strip().casefold(): name.strip() for name in head}
+    names = {name.casefold(): name for name in head}
     found = {}
     for field, usual in FIELDS.items():
         wanted = (named[field],) if field in named else usual
@@ -54,7 +67,9 @@ def form(columns: Mapping[str, str]) -> SourceForm:
     """
 
     def reads(file: File) -> bool:
-        return file.suffix in (".csv", ".tsv") and "text" in _columns(file, columns)
+        return file.suffix in (".csv", ".tsv") and "text" in _columns(
+            _dialect(file, columns)[0], columns
+        )
 
     return SourceForm(
         "csv",
@@ -65,36 +80,73 @@ def form(columns: Mapping[str, str]) -> SourceForm:
 
 
 def _read(file: File, named: Mapping[str, str]) -> Iterator[Entry]:
-    columns = _columns(file, named)
+    head, delimiter = _dialect(file, named)
+    columns = _columns(head, named)
     for field in {"text", *named} - columns.keys():
         raise InvalidInput(
             f"{file.name} has no column {named.get(field, field)!r}", "name it: --column text=NAME"
         )
+    for row in _rows(file, delimiter):
+        if isinstance(row, Problem):
+            yield row
+            continue
+        place, cells = row
+        if [cell.strip() for cell in cells] == head:
+            continue
+        if any(cells[len(head) :]):
+            yield Problem(place, f"it has {len(cells)} cells, and there are {len(head)} columns")
+            continue
+        given = dict(zip(head, cells, strict=False))
+        yield _row(file, place, {field: string(given.get(name)) for field, name in columns.items()})
+
+
+def _rows(file: File, delimiter: str) -> Iterator[tuple[str, list[str]] | Problem]:
+    """The rows with something in them, with their places.
+
+    After one that is none, such as one whose quotation mark is never closed, the reading goes on
+    with the line after its first.
+    """
     csv.field_size_limit(LINE_MOST)
-    wrong: list[int] = []
+    lines, wrong = _lines(file), list[Problem]()
+    taken, again = list[tuple[str, str]](), deque[tuple[str, str]]()
 
-    def lines() -> Iterator[str]:
-        for number, line in file.lines():
-            if line is None:
-                wrong.append(number)
+    def next_lines() -> Iterator[str]:
+        while (line := again.popleft() if again else next(lines, None)) is not None:
+            if isinstance(line, Problem):
+                wrong.append(line)
             else:
-                yield line + "\n"
+                taken.append(line)
+                yield line[1]
 
-    rows = csv.DictReader(lines(), delimiter=_dialect(file), skipinitialspace=True)
-    rows.fieldnames = [name.strip() for name in rows.fieldnames or ()]
-    try:
-        for row in rows:
-            while wrong:
-                yield Problem(
-                    f"{file.name} line {wrong.pop()}", f"it is not {file.charset.upper()}"
-                )
-            place = f"{file.name} line {rows.line_num}"
-            given = {field: string(row.get(name)) for field, name in columns.items()}
-            yield _row(file, place, given)
-    except csv.Error as problem:
-        yield Problem(f"{file.name} line {rows.line_num}", f"it is no row ({problem})")
-    for number in wrong:
-        yield Problem(f"{file.name} line {number}", f"it is not {file.charset.upper()}")
+    while True:
+        reader = csv.reader(next_lines(), delimiter=delimiter, skipinitialspace=True, strict=True)
+        try:
+            for cells in reader:
+                yield from wrong
+                if any(cell.strip() for cell in cells):
+                    yield taken[0][0], cells
+                wrong.clear()
+                taken.clear()
+        except csv.Error as problem:
+            yield Problem(taken[0][0], f"it is no row ({problem})")
+            again.extendleft(reversed(taken[1:]))
+            taken.clear()
+        else:
+            yield from wrong
+            return
+
+
+def _lines(file: File) -> Iterator[tuple[str, str] | Problem]:
+    """The lines with their places. Old programs of the Mac end lines with a carriage return."""
+    number = 0
+    for _, line in file.lines():
+        for part in (None,) if line is None else line.split("\r"):
+            number += 1
+            place = f"{file.name} line {number}"
+            if part is None:
+                yield Problem(place, f"it is not {file.charset.upper()}")
+            elif not (number == 1 and _says_sign(part)):
+                yield place, part + "\n"
 
 
 def _row(file: File, place: str, given: Mapping[str, str]) -> Entry:
@@ -112,8 +164,8 @@ def _row(file: File, place: str, given: Mapping[str, str]) -> Entry:
         file.modified if own is None else own,
         FILE if own is None else OWN,
         kind=kind if kind in _KINDS else "episode",
-        role=role if role in _ROLES else "",
-        speaker=given.get("speaker", ""),
+        role=ROLES.get(role.casefold(), ""),
+        speaker=given.get("speaker", "") or ("" if role.casefold() in ROLES else role),
         session=given.get("session", ""),
         tags=strings(given.get("tags")),
         source=slot or given.get("source", "") or file.name,
