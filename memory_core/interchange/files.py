@@ -129,6 +129,11 @@ class File:
                 except UnicodeDecodeError:
                     yield number, None
 
+    @property
+    def not_in_it(self) -> str:
+        """What to say of a line that is not in the encoding."""
+        return f"it is not {self.charset.upper()}; name another with --encoding, such as cp1252"
+
     def _bound(self, number: int, length: int) -> None:
         if length >= LINE_MOST:
             raise InvalidInput(f"{self.name} line {number} is over {LINE_MOST} long", "split it")

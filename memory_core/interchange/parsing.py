@@ -26,7 +26,7 @@ def json_lines(file: File) -> Iterator[tuple[str, dict[str, Any]] | Problem]:
     for number, line in file.lines():
         place = f"{file.name} line {number}"
         if line is None:
-            yield Problem(place, f"it is not {file.charset.upper()}")
+            yield Problem(place, file.not_in_it)
         elif line.strip():
             value = _loaded(line)
             if isinstance(value, Problem):

@@ -113,3 +113,91 @@ def test_who_speaks_in_a_table_is_kept_under_any_name(memory: Memory, bring: Bri
         "a stork": ("assistant", ""),
         "a swan": ("", "Ann"),
     }
+
+
+# Chats
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("5/7/24, 9:30 PM - Ann: a heron", "5/8/24, 9:30 PM - Bert Ek: a stork"),
+        ("07/05/2024, 21:30 - Ann: a heron", "08/05/2024, 21:30 - Bert Ek: a stork"),
+        ("[07.05.24, 21:30:00] Ann: a heron", "[08.05.24, 21:30:00] Bert Ek: a stork"),
+        ("07-05-2024 21:30 - Ann: a heron", "08-05-2024 21:30 - Bert Ek: a stork"),
+        ("07/05/2024 à 21:30 - Ann: a heron", "08/05/2024 à 21:30 - Bert Ek: a stork"),
+        ("7/5/24, 9:30\u202fp. m. - Ann: a heron", "8/5/24, 9:30\u202fp. m. - Bert Ek: a stork"),
+        ("2024/05/07, 21:30 - Ann: a heron", "2024/05/08, 21:30 - Bert Ek: a stork"),
+        ("2024. 05. 07. 21:30 - Ann: a heron", "2024. 05. 08. 21:30 - Bert Ek: a stork"),
+        ("24-05-07 21:30 Ann: a heron", "24-05-08 21:30 Bert Ek: a stork"),
+        ("2024-05-07T21:30:00Z Ann: a heron", "2024-05-08T23:30:00+02:00 Bert Ek: a stork"),
+        ("2024-05-07 21:30:00 <Ann> a heron", "2024-05-08 21:30:00 <Bert Ek> a stork"),
+        ("[9:30 PM, 5/7/2024] Ann: a heron", "[9:30 PM, 5/8/2024] Bert Ek: a stork"),
+        ("Ann, [07.05.2024 21:30]\na heron", "Bert Ek, [08.05.2024 21:30]\na stork"),
+        (
+            "\u200f[7.5.2024, 21:30:00] \u202aAnn\u202c: a heron",
+            "\u200e[8.5.2024, 21:30:00] \u202aBert Ek\u202c: a stork",
+        ),
+    ],
+)
+def test_a_chat_has_its_days_and_speakers_in_each_dress(
+    memory: Memory, bring: Bring, first: str, second: str
+) -> None:
+    report = bring("chat.txt", f"{first}\n{second}\n")
+    assert report.problems == []
+    seventh = 1_715_117_400.0  # 2024-05-07T21:30Z
+    assert [(each.occurred_at, each.speaker, each.text) for each in stored(memory)] == [
+        (seventh, "Ann", "a heron"),
+        (seventh + 86_400, "Bert Ek", "a stork"),
+    ]
+
+
+def test_a_day_that_may_be_another_one_is_named(memory: Memory, bring: Bring) -> None:
+    report = bring("chat.txt", "5/7/24, 9:30 PM - Ann: a heron\n5/7/24, 9:31 PM - Ben: a stork\n")
+    assert report.problems == [
+        "chat.txt: 5/7/24 may be another day than 2024-07-05, which is taken"
+    ]
+    assert len(stored(memory)) == 2
+
+
+def test_what_nobody_said_is_put_in_no_mouth(memory: Memory, bring: Bring) -> None:
+    report = bring(
+        "chat.txt",
+        b"Chat of the flat\n13/5/24, 21:30 - Messages are encrypted.\n"
+        b"13/5/24, 21:31 - Ann: a heron\nUser: and a stork\n13/5/24, 21:32 - Ann added Ben\n"
+        b"13/5/24, 21:33 - Ben: a sw\xe4n\nmore of Ben\n13/5/24, 25:33 - Ben: late\nmore of Ben\n"
+        b"13/5/24, 21:34 - Ann: a gull\n13/5/24 is the day\n",
+    )
+    assert texts(memory) == ["a heron\nUser: and a stork", "a gull\n13/5/24 is the day"]
+    assert report.left_out == {
+        "line that belongs to no message": 4,
+        "line without a speaker": 1,
+    }
+    assert [each.partition(":")[0] for each in report.problems] == [
+        "chat.txt line 6",
+        "chat.txt line 8",
+    ]
+
+
+def test_a_chat_that_was_saved_again_under_another_name_adds_what_is_new(
+    memory: Memory, bring: Bring
+) -> None:
+    chat = "13.05.24, 21:31 - Ann: a heron\n13.05.24, 21:31 - Ben: a stork\n"
+    bring("chat.txt", chat)
+    report = bring("chat (1).txt", chat + "14.05.24, 21:31 - Ben: a swan\n")
+    assert report.counts == {"reinforced": 2, "stored": 1}
+
+
+def test_the_same_first_line_in_one_minute_is_no_repetition(memory: Memory, bring: Bring) -> None:
+    picture = "13.05.24, 21:31 - Ann: <Media omitted>\n"
+    chat = f"{picture}a heron\n{picture}a stork\n"
+    assert bring("chat.txt", chat).counts == {"stored": 2}
+    assert bring("chat.txt", chat).counts == {"reinforced": 2}
+
+
+def test_a_person_has_the_name_of_no_assistant(memory: Memory, bring: Bring) -> None:
+    bring("a.txt", "13.05.24, 21:31 - Claude: a heron\n13.05.24, 21:32 - Ben: a stork\n")
+    bring("b.txt", "User: hello there\nClaude: a swan\n")
+    found = {each.text: (each.role, each.speaker) for each in stored(memory)}
+    assert found["a heron"] == ("", "Claude")
+    assert found["a swan"] == ("assistant", "")

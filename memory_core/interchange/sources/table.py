@@ -144,7 +144,7 @@ def _lines(file: File) -> Iterator[tuple[str, str] | Problem]:
             number += 1
             place = f"{file.name} line {number}"
             if part is None:
-                yield Problem(place, f"it is not {file.charset.upper()}")
+                yield Problem(place, file.not_in_it)
             elif not (number == 1 and _says_sign(part)):
                 yield place, part + "\n"
 
