@@ -149,7 +149,7 @@ def moment(value: Any) -> float | None:
         if re.fullmatch(r"\d{9,19}(\.\d+)?", text):
             return moment(float(text))
         try:
-            return moment(datetime.fromisoformat(text))
+            return moment(datetime.fromisoformat(_strict(text)))
         except ValueError:
             return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -163,6 +163,23 @@ def moment(value: Any) -> float | None:
     while abs(seconds) > 1e11:
         seconds /= 1000
     return seconds
+
+
+_LOOSE = re.compile(
+    r"(\d{4})([-/.])(\d\d?)\2(\d\d?)"
+    r"(?:(?:\s+|[Tt])(\d\d?)(:\d\d(?::\d\d(?:\.\d{1,9})?)?)\s?(Z|z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)?)?"
+)
+
+
+def _strict(text: str) -> str:
+    """*text* in ISO 8601 where it is near to that, as YAML and many programs write times."""
+    match = _LOOSE.fullmatch(text)
+    if match is None:
+        return text
+    year, _, month, day, hour, clock, zone = match.groups()
+    date = f"{year}-{month:0>2}-{day:0>2}"
+    zone = "Z" if zone in ("z", "UTC", "GMT") else zone or ""
+    return date if hour is None else f"{date}T{hour:0>2}{clock}{zone}"
 
 
 def string(value: Any) -> str:

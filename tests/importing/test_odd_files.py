@@ -201,3 +201,53 @@ def test_a_person_has_the_name_of_no_assistant(memory: Memory, bring: Bring) -> 
     found = {each.text: (each.role, each.speaker) for each in stored(memory)}
     assert found["a heron"] == ("", "Claude")
     assert found["a swan"] == ("assistant", "")
+
+
+# Notes
+
+
+@pytest.mark.parametrize(
+    "matter",
+    [
+        "---\ntitle: >-\n  A long\n  walk\ntags: [a,\n  'b c']\ncreated: 2024-05-07 # day\n---",
+        '---\ntitle: |\n\n  A long walk\ntags: ["a", b c] # two\ndate: 2024-5-7 0:00:00 UTC\n---',
+        "\n---\ntitle: A long walk\ntags:\n- a\n- b c\ndate: 2024-05-07 02:00:00 +0200\n---",
+        '+++\ntitle = "A long walk"\ntags = ["a", "b c"]\ndate = 2024-05-07T00:00:00Z\n+++',
+        "---\rtitle: A long walk\rtags: '#a, b c'\rdate: [[2024-05-07]]\r---\r",
+    ],
+    ids=["folded", "block", "blank before", "toml", "mac"],
+)
+def test_front_matter_is_read_in_each_spelling(memory: Memory, bring: Bring, matter: str) -> None:
+    assert bring("n.md", f"{matter}\nThe heron waits.\n").problems == []
+    (found,) = stored(memory)
+    assert (found.text, found.occurred_at) == ("A long walk: The heron waits.", 1_715_040_000.0)
+    assert found.tags == ("a", "b c")
+
+
+def test_a_date_of_a_note_that_cannot_be_read_is_named(memory: Memory, bring: Bring) -> None:
+    report = bring("n.md", "---\ndate: May 7, 2024\n---\nThe heron waits.\n")
+    assert report.problems == ["n.md: its date 'May 7, 2024' is no date such as 2024-05-07"]
+    assert report.dated == {"file": 1}
+
+
+def test_text_between_two_rules_is_no_front_matter(memory: Memory, bring: Bring) -> None:
+    bring("n.md", "---\nThe heron waits.\n---\nThe stork came back.\n")
+    assert sorted(texts(memory)) == ["n: The heron waits.", "n: The stork came back."]
+
+
+def test_only_what_says_something_in_a_note_is_a_memory(memory: Memory, bring: Bring) -> None:
+    note = (
+        "Birds\n=====\n\nThe heron waits.\n\n---\n\n* * *\n\nOf prey\n-------\n<!-- not yet\n\n"
+        "The kite is draft.\n\n--> The hawk hunts.\n- one\n***\n- two\n\n```\n---\n<!--\n```\n\n"
+        "Write `<!--` here.\n"
+    )
+    bring("n.md", note)
+    assert sorted(texts(memory)) == [
+        "n > Birds > Of prey: The hawk hunts.",
+        "n > Birds > Of prey: Write `<!--` here.",
+        "n > Birds > Of prey: ```\n---\n<!--\n```",
+        "n > Birds > Of prey: one",
+        "n > Birds > Of prey: two",
+        "n > Birds: The heron waits.",
+    ]
+    assert bring("m.md", "# Nothing\n\n---\n").left_out == {"note without text": 1}

@@ -20,6 +20,7 @@ from memory_core.interchange.found import (
     OWN,
     Entry,
     Incoming,
+    LeftOut,
     Problem,
     SourceForm,
 )
@@ -28,6 +29,8 @@ from memory_core.records import PROJECT
 
 _HEADING = re.compile(r"(#{1,6})\s(.*)")
 _BULLET = re.compile(r"(\s*)(?:[-*+]|\d{1,4}[.)])\s+(.*)")
+_UNDERLINE = re.compile(r" {0,3}([=-])\1+\s*")
+_RULE = re.compile(r"\s{0,3}([-*_])\s*(?:\1\s*){2,}")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _OBSERVATION = re.compile(r"\[([^\[\]\s][^\[\]]{0,60})\]\s+(.+)", re.DOTALL)
 _RELATION = re.compile(
@@ -65,15 +68,19 @@ def _reads(file: File) -> bool:
 
 def _read(file: File) -> Iterator[Entry]:
     try:
-        text = file.text().replace("\r\n", "\n")
+        text = file.text().replace("\r\n", "\n").replace("\r", "\n")
     except InvalidInput as problem:
         yield Problem(file.name, str(problem))
         return
     about, body, before = front_matter.split(text)
     note = _Note(file, about)
-    for part in parts(body, before):
-        if part.text:
-            yield note.memory(part)
+    said = [part for part in parts(body, before) if part.text]
+    if not said:
+        yield LeftOut("note without text", file.name)
+    elif note.wrong_date:
+        yield Problem(file.name, f"its {note.wrong_date} is no date such as 2024-05-07")
+    for part in said:
+        yield note.memory(part)
 
 
 def parts(body: str, before: int = 0) -> Iterator[Part]:
@@ -81,12 +88,10 @@ def parts(body: str, before: int = 0) -> Iterator[Part]:
     headings: list[tuple[int, str]] = []
     part: Part | None = None
     fence, indent = "", 0
-    for number, line in enumerate(body.split("\n"), before + 1):
+    for number, line in enumerate(_plain(body.split("\n")), before + 1):
         mark = _FENCE.match(line)
-        if fence:
-            fence = "" if mark and mark[1].startswith(fence) else fence
-        elif mark:
-            fence = mark[1]
+        if fence or mark:
+            fence = _fenced(fence, mark)
         elif (heading := _HEADING.fullmatch(line)) is not None:
             if part is not None:
                 yield part
@@ -118,6 +123,46 @@ def parts(body: str, before: int = 0) -> Iterator[Part]:
         yield part
 
 
+def _plain(lines: list[str]) -> list[str]:
+    """As many *lines*, with underlined titles as headings, and without rules and comments that
+    go over several lines."""
+    ends = [number for number, line in enumerate(lines) if "-->" in line]
+    plain: list[str] = []
+    fence, hidden = "", False
+    for number, line in enumerate(lines):
+        mark = _FENCE.match(line)
+        if hidden:
+            _, end, line = line.partition("-->")
+            hidden = not end
+        elif fence or mark:
+            fence = _fenced(fence, mark)
+        elif line.lstrip().startswith("<!--") and "-->" not in line and ends and ends[-1] > number:
+            line, hidden = "", True
+        elif plain and _underlines(line, plain[-1], plain[-2] if len(plain) > 1 else ""):
+            plain[-1] = f"{'#' if '=' in line else '##'} {plain[-1].strip()}"
+            line = ""
+        elif _RULE.fullmatch(line):
+            line = ""
+        plain.append(line)
+    return plain
+
+
+def _fenced(fence: str, mark: re.Match[str] | None) -> str:
+    """The fence that is open after a line with the *mark* of one, "" for none."""
+    if not fence:
+        return mark[1] if mark else ""
+    return "" if mark and mark[1].startswith(fence) else fence
+
+
+def _underlines(line: str, title: str, before: str) -> bool:
+    """True when *line* makes the paragraph *title* a heading. Three dashes may be a rule."""
+    said = title.strip()
+    if not said or before.strip() or said[0] in "#>|" or _BULLET.fullmatch(title):
+        return False
+    rule = line.strip() == "---" and len(said) != 3
+    return not rule and _UNDERLINE.fullmatch(line) is not None
+
+
 def _leaves(part: Part, line: str, indent: int) -> bool:
     """True when *line* is a paragraph after the bullet *part*, and does not continue it."""
     after_blank = bool(part.lines) and not part.lines[-1].strip()
@@ -135,15 +180,20 @@ class _Note:
         own = named if isinstance(named, str) and named else ""
         nameless = stem.casefold() in _NAMELESS
         self._title = own or (path.parent.name if nameless else stem)
-        self._tags = strings(about.get("tags"))
+        self._tags = tuple(tag.lstrip("#") for tag in strings(about.get("tags")))
         if stem.casefold() in _AGENTS:
             self._tags = (*self._tags, PROJECT + _project(path))
             self._title = own or _project(path)
         self._when, self._dated = self._date(about, stem)
+        unread = [f"{name} {about[name]!r}" for name in _DATES if about.get(name)]
+        self.wrong_date = unread[0][:60] if unread and self._dated != OWN else ""
+        """A date in the front matter that cannot be read."""
 
     def _date(self, about: dict[str, str | list[str]], stem: str) -> tuple[float, str]:
         for name in _DATES:
-            if (at := moment(about.get(name))) is not None:
+            said = about.get(name, "")
+            text = said if isinstance(said, str) else ", ".join(said)
+            if (at := moment(text.strip("[]"))) is not None:  # a link to the note of a day
                 return at, OWN
         day = _DAY.match(stem)
         at = moment(day[1]) if day else None
