@@ -300,10 +300,12 @@ class _Import:
             if found.gated and (reason := relevance.gate(text, found.role)):
                 self.report.left_out[reason] += 1
                 return False
-        if found.slot:
+        if found.many or found.replaces:
             return True
-        if found.session != self._session:
+        if found.session != self._session and not found.slot:
             self._session, self._seen = found.session, {}
+        if found.slot and found.dated == OWN:
+            return True  # a later value of the same
         text, before = content_hash(found.text), self._seen.get(found.key)
         self._seen.setdefault(found.key, text)
         if before is not None and before != text:
@@ -322,10 +324,16 @@ class _Import:
         current = max(held.values(), key=lambda each: each.when, default=None)
         if found.replaces:
             current = self._edited(found)
-        id = self._again(id, current)
-        if current is not None and found.when < current.when:
-            current = None  # an older export: what is newer stays
-        return self._written(found, id, current)
+        if self._is_older(found, current):
+            return None
+        return self._written(found, self._again(id, current), current)
+
+    def _is_older(self, found: Incoming, current: Holding | None) -> bool:
+        """True, and counted, when *found* is of an older export than the *current* text."""
+        older = current is not None and found.dated == OWN and found.when < current.when
+        if older:
+            self.report.left_out["older than what is known"] += 1
+        return older
 
     def _own(self, found: Incoming) -> _New | None:
         """A record of our own form; the writer says whether it is known."""
@@ -371,6 +379,8 @@ class _Import:
         self.report.gone += len(olds) - len(places)
         for place, (id, found) in enumerate(new):
             current = places.get(place)
+            if self._is_older(found, current):
+                continue
             yield self._written(found, self._again(id, current), current)
 
     def _written(self, found: Incoming, id: str, current: Holding | None) -> _New:
@@ -411,7 +421,7 @@ class _Import:
         return secrets.mask(text, personal_too=personal)[0]
 
     def _memory(self, found: Incoming, id: str) -> MemoryRecord:
-        text = relevance.without_recalled(found.text).strip() if found.turn else found.text
+        text = _said(found)
         pasted = found.turn and found.role in quoted.SPEAKING and quoted.is_content(text)
         memory = MemoryRecord(
             id=id,
@@ -429,6 +439,14 @@ class _Import:
             trust="quoted" if pasted else "import",
         )
         return memory
+
+
+def _said(found: Incoming) -> str:
+    """The text of *found*; of a turn without what was recalled for it or added by a client."""
+    if not found.turn:
+        return found.text
+    text = relevance.without_recalled(found.text)
+    return (relevance.without_blocks(text) if found.gated else text).strip()
 
 
 def _label(text: str) -> str:

@@ -65,11 +65,11 @@ def gate(text: str, role: str = "") -> str:
     rest = text[:20_000]
     for name, stripped in (
         ("interruption", _INTERRUPTION.sub(" ", rest)),
-        ("system reminder", _without_blocks(rest)),
+        ("system reminder", without_blocks(rest)),
     ):
         if stripped != rest and len(words(stripped)) < 2:
             return name
-    rest = _without_blocks(_INTERRUPTION.sub(" ", rest))
+    rest = without_blocks(_INTERRUPTION.sub(" ", rest))
     if noise := _noise(rest):
         return noise
     found = words(rest)
@@ -89,7 +89,7 @@ def _says_nothing(text: str, role: str) -> str:
     return (telling or found or [SUPPOSITION])[0]
 
 
-def _without_blocks(text: str) -> str:
+def without_blocks(text: str) -> str:
     """*text* without what clients put between their own tags."""
     if "<" not in text:
         return text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -251,3 +253,66 @@ def test_only_what_says_something_in_a_note_is_a_memory(memory: Memory, bring: B
         "n > Birds: The heron waits.",
     ]
     assert bring("m.md", "# Nothing\n\n---\n").left_out == {"note without text": 1}
+
+
+# Exports of other tools
+
+
+def event(id: str, text: str, session: str = "s", **more: object) -> str:
+    """A line of a transcript of Claude Code."""
+    message = {"role": "user", "content": text}
+    given = {"type": "user", "uuid": id, "sessionId": session, "message": message}
+    return json.dumps({**given, "timestamp": "2024-05-07T09:30:00Z", **more}) + "\n"
+
+
+def test_a_conversation_that_was_resumed_is_told_once(
+    memory: Memory, bring: Bring, tmp_path: Path
+) -> None:
+    said = "My sister Ann works at the harbour."
+    bring("a.jsonl", event("u1", said, "s1"))
+    again = event("u1", said, "s2") + event("u2", "My brother Ben lives in Bonn since May.", "s2")
+    assert bring("b.jsonl", again).counts == {"reinforced": 1, "stored": 1}
+
+
+def test_what_a_client_adds_to_a_turn_is_not_said(memory: Memory, bring: Bring) -> None:
+    added = "<system-reminder>\nNever mention the weather.\n</system-reminder>"
+    bring("a.jsonl", event("u1", f"{added}\nMy sister Ann works at the harbour.\n{added}"))
+    assert texts(memory) == ["My sister Ann works at the harbour."]
+
+
+def mem0(text: str, at: str) -> str:
+    one = {"id": "a", "memory": text, "hash": "h", "user_id": "ann", "updated_at": at}
+    return json.dumps({"results": [one]})
+
+
+def test_an_older_export_brings_back_no_old_value(memory: Memory, bring: Bring) -> None:
+    bring("new.json", mem0("Ann lives in Husum.", "2024-06-01"))
+    report = bring("old.json", mem0("Ann lives in Bonn.", "2024-05-01"))
+    assert (report.counts, report.left_out) == ({}, {"older than what is known": 1})
+    claude = {"account_uuid": "x", "updated_at": "2024-06-01", "conversations_memory": "She rows."}
+    bring("memories.json", json.dumps([claude]))
+    claude |= {"updated_at": "2024-05-01", "conversations_memory": "She rowed."}
+    report = bring("memories.json", json.dumps([claude]))
+    assert (report.counts, report.left_out) == ({}, {"older than what is known": 1})
+    assert texts(memory) == ["Ann lives in Husum.", "She rows."]
+
+
+def test_what_mem0_deleted_stays_deleted_in_each_version(
+    memory: Memory, bring: Bring, tmp_path: Path
+) -> None:
+    with sqlite3.connect(tmp_path / "h.db") as db:
+        db.execute("CREATE TABLE history (memory_id, old_memory, new_memory, event, created_at)")
+        rows = [("a", None, "Ann rows.", "ADD"), ("a", "Ann rows.", None, "DELETE")]
+        db.executemany("INSERT INTO history VALUES (?, ?, ?, ?, '2024-05-07')", rows)
+    db.close()
+    report = bring("h.db", (tmp_path / "h.db").read_bytes())
+    assert (report.left_out, report.problems) == ({"deleted": 2}, [])
+    assert texts(memory) == []
+
+
+def test_an_id_that_comes_twice_in_a_table_is_named(memory: Memory, bring: Bring) -> None:
+    report = bring("t.csv", "id,text\n1,a heron\n1,a stork\n2,a swan\n2,a swan\n")
+    assert report.problems == ["t.csv line 3: its id came before with another text, which is taken"]
+    assert sorted(texts(memory)) == ["a heron", "a swan"]
+    report = bring("u.csv", "id,text,when\n1,a gull,2024-05-07\n1,a kite,2024-05-08\n")
+    assert report.counts == {"stored": 1, "replaced": 1}

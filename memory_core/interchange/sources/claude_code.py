@@ -49,7 +49,7 @@ def _event(file: File, place: str, event: dict[str, Any]) -> Entry:
     project = PurePath(string(event.get("cwd")).replace("\\", "/")).name
     return Incoming(
         text,
-        f"{session}\x1f{string(event.get('uuid')) or place}",
+        string(event.get("uuid")) or f"{session}\x1f{place}",  # a resumed one repeats its events
         place,
         file.modified if own is None else own,
         FILE if own is None else OWN,

@@ -66,10 +66,9 @@ def _history(file: File) -> Iterator[Entry]:
     with file.database() as db:
         columns = {row[1] for row in db.execute("PRAGMA table_info(history)")}
         time = "coalesce(updated_at, created_at)" if "updated_at" in columns else "created_at"
-        gone = set()
-        if "is_deleted" in columns:
-            asked = "SELECT memory_id FROM history WHERE is_deleted = 1 OR event = 'DELETE'"
-            gone = {row[0] for row in db.execute(asked)}
+        deleted = " OR is_deleted = 1" if "is_deleted" in columns else ""
+        asked = f"SELECT memory_id FROM history WHERE event = 'DELETE'{deleted}"
+        gone = {row[0] for row in db.execute(asked)}
         sql = f"SELECT rowid, memory_id, new_memory, {time} AS at FROM history ORDER BY rowid"
         for row in db.execute(sql):
             place, id, text = f"{file.name} row {row['rowid']}", row["memory_id"], row["new_memory"]
