@@ -18,7 +18,8 @@ class ImportRequest:
 
     `form` is one of registry.NAMES, "" to recognise it; `columns` names the columns of a table by
     what they hold. `dry_run` only says what would come; `strict` stores nothing when anything
-    cannot be read. `called` names what lies at the path, for one that says nothing.
+    cannot be read. Of a path that says nothing, such as one of an upload, `called` names what lies
+    there, and `origin` stands for it in sources and ids.
     """
 
     path: str
@@ -28,6 +29,7 @@ class ImportRequest:
     dry_run: bool = False
     strict: bool = False
     called: str = ""
+    origin: str = ""
 
 
 @dataclass(slots=True)

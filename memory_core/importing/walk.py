@@ -23,7 +23,7 @@ from memory_core.errors import InvalidInput, TooLarge
 from memory_core.importing.request import SAMPLE_CHARS, SAMPLES, ImportReport, ImportRequest
 from memory_core.importing.slots import Holding, Slots, matched
 from memory_core.interchange import jsonl
-from memory_core.interchange.files import File, Unread, files
+from memory_core.interchange.files import File, Unread, files, unreadable
 from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, Problem, SourceForm
 from memory_core.interchange.parsing import moment
 from memory_core.interchange.sources import registry
@@ -239,6 +239,9 @@ class _Import:
                 except (InvalidInput, TooLarge) as problem:
                     self.report.problem(file.name, str(problem))
                     break
+                except OSError as problem:
+                    self.report.problem(file.name, unreadable(problem))
+                    break
                 if entry is None:
                     break
                 if (found := self._noted(form, entry)) is not None:
@@ -247,7 +250,7 @@ class _Import:
     def _files(self) -> Iterator[tuple[File, SourceForm]]:
         request, any_known = self._request, False
         asked = registry.forms(request.form, request.columns)
-        for file in files(request.path, request.encoding):
+        for file in files(request.path, request.encoding, request.origin):
             if isinstance(file, Unread):
                 self.report.problem(file.name, file.why)
                 continue
@@ -256,6 +259,9 @@ class _Import:
                 form = asked[0] if request.form and alone else registry.form_of(file, asked)
             except InvalidInput as problem:
                 self.report.problem(file.name, str(problem))
+                continue
+            except OSError as problem:
+                self.report.problem(file.name, unreadable(problem))
                 continue
             if form is None:
                 self.report.not_known(file.name)

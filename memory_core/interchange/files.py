@@ -266,11 +266,16 @@ class Unread:
     why: str
 
 
-def files(given: str, encoding: str = "") -> Iterator[File | Unread]:
+def unreadable(problem: OSError) -> str:
+    """What to say of a file that the system does not give."""
+    return f"it cannot be read ({problem.strerror})"
+
+
+def files(given: str, encoding: str = "", origin: str = "") -> Iterator[File | Unread]:
     """The files of *given*, a file, folder or zip archive, in the order of their names.
 
-    Raises NotFound when there is none, InvalidInput for an unknown *encoding* and a broken archive,
-    StorageError when it cannot be read.
+    *origin* stands for its path in theirs. Raises NotFound when there is none, InvalidInput for an
+    unknown *encoding* and a broken archive, StorageError when it cannot be read.
     """
     if encoding:
         try:
@@ -279,15 +284,16 @@ def files(given: str, encoding: str = "") -> Iterator[File | Unread]:
         except (LookupError, UnicodeError):
             raise InvalidInput(f"no encoding {encoding!r}", "give one such as cp1252") from None
     path = Path(given).expanduser()
+    origin = origin or _shown(str(path.absolute()))
     try:
         if not path.exists():
             raise NotFound(f"no file {given}", "check the path")
         if path.is_dir():
-            yield from _folder(path, encoding)
+            yield from _folder(path, encoding, origin)
         elif path.suffix.lower() == ".zip" or _is_zip(path):
-            yield from _archive(path, encoding)
+            yield from _archive(path, encoding, origin)
         elif path.is_file():
-            yield _of_path(path, path.name, encoding)
+            yield _of_path(path, _shown(path.name), encoding, origin)
         else:
             raise InvalidInput(f"{given} is no file", "give a file, a folder or a zip archive")
     except zipfile.BadZipFile as problem:
@@ -303,37 +309,46 @@ def _is_zip(path: Path) -> bool:
         return stream.read(4) == b"PK\x03\x04"
 
 
-def _of_path(path: Path, name: str, encoding: str) -> File:
+def _of_path(path: Path, name: str, encoding: str, origin: str) -> File:
     about = path.stat()
-    origin = str(path.absolute())
     return File(name, origin, about.st_size, about.st_mtime, lambda: path.open("rb"), encoding)
 
 
-def _folder(root: Path, encoding: str) -> Iterator[File | Unread]:
-    count = 0
-    for folder, folders, names in os.walk(root):
+def _folder(root: Path, encoding: str, origin: str) -> Iterator[File | Unread]:
+    count, wrong = 0, list[OSError]()
+    for folder, folders, names in os.walk(root, onerror=wrong.append):
         folders[:] = sorted(name for name in folders if name not in PASSED_OVER)
         for name in list(folders):
             if Path(folder, name).is_symlink():
                 yield Unread(_within(root, folder, name), "a symbolic link is not followed")
         for name in sorted(names):
             path, inner = Path(folder, name), _within(root, folder, name)
-            mode = path.lstat().st_mode
+            try:
+                mode = path.lstat().st_mode
+            except OSError as problem:
+                yield Unread(inner, unreadable(problem))
+                continue
             if stat.S_ISLNK(mode):
                 yield Unread(inner, "a symbolic link is not followed")
             elif stat.S_ISREG(mode):
                 count += 1
                 if count > FILES_MOST:
                     raise InvalidInput(f"{root} has over {FILES_MOST} files", "import its parts")
-                yield _of_path(path, inner, encoding)
+                yield _of_path(path, inner, encoding, f"{origin}/{inner}")
+    for each in wrong:
+        yield Unread(_within(root, str(each.filename), ""), unreadable(each))
 
 
 def _within(root: Path, folder: str, name: str) -> str:
-    return Path(folder, name).relative_to(root).as_posix()
+    return _shown(Path(folder, name).relative_to(root).as_posix())
 
 
-def _archive(path: Path, encoding: str) -> Iterator[File | Unread]:
-    origin = str(path.absolute())
+def _shown(path: str) -> str:
+    """*path* as text: bytes that are no UTF-8, which Python keeps as surrogates, are U+FFFD."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _archive(path: Path, encoding: str, origin: str) -> Iterator[File | Unread]:
     with zipfile.ZipFile(path) as archive:
         entries = sorted(archive.infolist(), key=lambda entry: entry.filename)
         if len(entries) > FILES_MOST:

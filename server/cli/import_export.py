@@ -243,8 +243,11 @@ def import_(
     """
     if found:
         return _first_day(memory, who, file, dry_run)
+    origin = "stdin" if file == "-" else ""
     with _from_stdin(file) as path, console.progress("import") as move:
-        request = ImportRequest(path, form, _mapping(columns), encoding, dry_run, strict)
+        request = ImportRequest(
+            path, form, _mapping(columns), encoding, dry_run, strict, origin=origin
+        )
         report = memory.import_files(who, request, move)
     return Outcome(_data(report), _told(report), _code(report))
 

@@ -82,7 +82,7 @@ def add_uploads(router: APIRouter, calls: Calls) -> None:
             raise
         columns = dict(each.split("=", 1) for each in column)
         called = f"upload {digest.hexdigest()[:32]} as {name}"
-        asked = ImportRequest(str(path), form, columns, encoding, dry_run, strict, called)
+        asked = ImportRequest(str(path), form, columns, encoding, dry_run, strict, called, name)
         steps = _Steps(calls, who, asked, folder)
         await steps.begun()
         return StreamingResponse(steps.lines(), media_type=NDJSON)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -316,3 +318,45 @@ def test_an_id_that_comes_twice_in_a_table_is_named(memory: Memory, bring: Bring
     assert sorted(texts(memory)) == ["a heron", "a swan"]
     report = bring("u.csv", "id,text,when\n1,a gull,2024-05-07\n1,a kite,2024-05-08\n")
     assert report.counts == {"stored": 1, "replaced": 1}
+
+
+# Files and folders
+
+
+def test_a_name_that_is_no_unicode_is_read(memory: Memory, bring: Bring, tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / os.fsdecode(b"caf\xe9.md")).write_text("- The heron waits.\n")
+    memory.import_files(ME, ImportRequest(str(tmp_path / "given")))
+    assert texts(memory) == ["caf\ufffd: The heron waits."]
+
+
+def test_what_the_system_does_not_give_is_named_and_the_rest_is_read(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "given"
+    for name in ("a.md", "b.md", "c/d.md", "e/f.md"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"- The heron of {name} waits.\n")
+    really, listed = Path.open, os.scandir
+
+    def denied(path: object) -> PermissionError:
+        return PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    def opened(path: Path, *args: object, **more: object) -> object:
+        if path.name == "a.md":
+            raise denied(path)
+        return really(path, *args, **more)  # type: ignore[call-overload]
+
+    def scanned(path: object) -> object:
+        if str(path).endswith("/c"):
+            raise denied(path)
+        return listed(path)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", opened)
+    monkeypatch.setattr(os, "scandir", scanned)
+    report = memory.import_files(ME, ImportRequest(str(root)))
+    assert sorted(report.problems) == [
+        "a.md: it cannot be read (Permission denied)",
+        "c: it cannot be read (Permission denied)",
+    ]
+    assert report.counts == {"stored": 2}

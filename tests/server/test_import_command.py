@@ -86,6 +86,19 @@ def test_stdin_is_read_as_a_file(run: Run, memory: Memory, monkeypatch: pytest.M
     assert memory.stats(ME)["memories"] == 1
 
 
+def test_stdin_of_another_form_comes_once_and_from_no_file(
+    run: Run, memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day in ("Tuesday", "Friday"):
+        chat = f"User: The heron waits by the weir.\nUser: It comes on {day}s.\n"
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(chat.encode())))
+        assert run("import", "-", "--from", "chat-log")[0] == 0
+    assert memory.stats(ME)["memories"] == 3
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"- The stork came back.\n")))
+    assert run("import", "-", "--from", "markdown")[0] == 0
+    assert memory.listing(ME, limit=1)[0].source == "stdin"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

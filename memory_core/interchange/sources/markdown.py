@@ -42,7 +42,7 @@ _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->|%%.*?%%", re.DOTALL)
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:\D|$)")
 _AGENTS = frozenset({"claude", "claude.local", "agents", "gemini", "copilot-instructions"})
 """Names of files with which a project instructs agents."""
-_NAMELESS = frozenset({*_AGENTS, "readme", "index", "memory"})
+_NAMELESS = frozenset({*_AGENTS, "readme", "index", "memory", "stdin"})
 """Names of files that say nothing of what they are about; their folder does."""
 _DATES = ("created", "created_at", "date", "timestamp", "updated", "updated_at", "modified")
 
@@ -179,9 +179,12 @@ class _Note:
         named = about.get("title")
         own = named if isinstance(named, str) and named else ""
         nameless = stem.casefold() in _NAMELESS
-        self._title = own or (path.parent.name if nameless else stem)
+        self._title = own or (nameless and path.parent.name) or stem
+        self._place = "" if nameless and not path.parent.name else file.origin
+        """The note as one that changes: of an upload the folder is not known, so a name that many
+        notes have does not make it the same one."""
         self._tags = tuple(tag.lstrip("#") for tag in strings(about.get("tags")))
-        if stem.casefold() in _AGENTS:
+        if stem.casefold() in _AGENTS and path.parent.name:
             self._tags = (*self._tags, PROJECT + _project(path))
             self._title = own or _project(path)
         self._when, self._dated = self._date(about, stem)
@@ -242,8 +245,8 @@ class _Note:
             tags=tuple(dict.fromkeys(tags)),
             entities=tuple(dict.fromkeys(entities)),
             source=self._file.origin,
-            slot=self._file.origin,
-            many=True,
+            slot=self._place,
+            many=bool(self._place),
         )
 
 

@@ -69,6 +69,20 @@ async def test_a_form_is_previewed_imported_once_and_taken_back(
     assert texts(memory) == []
 
 
+async def test_a_note_that_changed_replaces_its_old_self(ana: Any, memory: Memory) -> None:
+    await upload(ana, b"- The heron waits at weir nine.\n- A gull.\n", name="birds.md")
+    *_, report = await upload(ana, b"- The heron waits at weir ten.\n- A gull.\n", name="birds.md")
+    assert report["counts"] == {"replaced": 1, "reinforced": 1}
+    assert {each.source for each in memory.listing(ANA, limit=9)} == {"birds.md"}
+
+
+async def test_the_instructions_of_two_projects_replace_nothing(ana: Any, memory: Memory) -> None:
+    for project in ("heron", "stork"):
+        await upload(ana, f"- Build the {project} with make.\n".encode(), name="CLAUDE.md")
+    assert [each.replaced for each in memory.listing(ANA, limit=9)] == [False, False]
+    assert {each.tags for each in memory.listing(ANA, limit=9)} == {()}
+
+
 def zipped(folder: Path) -> bytes:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as to:
