@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from memory_core.interchange import front_matter
 from memory_core.records import PROJECT, content_hash
 
 Record = Mapping[str, Any]
@@ -36,6 +37,11 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d|index|log)")
 _TITLE_CHARS = 70
 
 _ENTRY = re.compile(r"^<!-- anamnesis (\{.*\}) -->\n((?:^>.*(?:\n|\Z))*)", re.MULTILINE)
+_WRITTEN = re.compile(
+    r"# |## .* <a id=|## (?:Elsewhere|[A-Z][a-z]+)$|- \[.*\]\([^()]*\.md(?:#\w+\)|\): \d+)$"
+    r"|Lifecycle: superseded by |Valid: |\d+ memories\.$"
+)
+"""How the lines begin that an export writes around the memories."""
 GENERATED = 'by: "anamnesis/'
 """In the front matter of every file."""
 
@@ -91,6 +97,16 @@ def entries(text: str) -> Iterator[tuple[int, dict[str, Any], bool]]:
         else:
             edited = content_hash(shown) != record.get("content_hash")
         yield line, record if "text" in record and not edited else {**record, "text": shown}, edited
+
+
+def others(text: str) -> Iterator[int]:
+    """The numbers of the lines of a file that no export writes and that are in no entry."""
+    _, body, before = front_matter.split(
+        _ENTRY.sub(lambda entry: "\n" * entry[0].count("\n"), text)
+    )
+    for number, line in enumerate(body.split("\n"), before + 1):
+        if line.strip() and not _WRITTEN.match(line):
+            yield number
 
 
 def _homes(record: Record) -> list[Home]:

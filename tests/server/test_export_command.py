@@ -135,6 +135,28 @@ def test_an_edited_text_comes_back_as_a_replacement(
     assert texts["Deploy on Mondays."].tags == ("project:weir", "rule")
 
 
+def test_a_folder_that_git_wrote_with_other_line_ends_gives_everything_back(
+    run: Run, memory: Memory, filled: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    root = tmp_path / "out"
+    run("export", str(root), "--format", "okf")
+    for path in root.rglob("*.md"):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    report = memory.import_files(ME, ImportRequest(str(root)))
+    assert (report.counts, report.left_out) == ({"reinforced": len(filled)}, {})
+
+
+def test_what_is_written_beside_the_memories_of_a_folder_is_counted(
+    run: Run, memory: Memory, filled: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    root = tmp_path / "out"
+    run("export", str(root), "--format", "okf")
+    file = next(root.glob("projects/*.md"))
+    file.write_text(file.read_text() + "\nMy own remark.\n- and a bullet\n")
+    report = memory.import_files(ME, ImportRequest(str(root)))
+    assert report.left_out == {"line that belongs to no memory": 2}
+
+
 def test_nothing_of_somebody_else_is_overwritten_or_followed(
     run: Run, filled: list[dict[str, Any]], tmp_path: Path
 ) -> None:

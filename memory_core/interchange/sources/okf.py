@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from memory_core.errors import InvalidInput
 from memory_core.interchange import okf
 from memory_core.interchange.files import File
-from memory_core.interchange.found import FILE, Entry, Incoming, Problem, SourceForm
+from memory_core.interchange.found import FILE, Entry, Incoming, LeftOut, Problem, SourceForm
 from memory_core.interchange.parsing import string, strings
 
 
@@ -17,7 +17,7 @@ def _reads(file: File) -> bool:
 
 def _read(file: File) -> Iterator[Entry]:
     try:
-        text = file.text()
+        text = file.text().replace("\r\n", "\n")  # git may have written it so
     except InvalidInput as problem:
         yield Problem(file.name, str(problem))
         return
@@ -45,6 +45,8 @@ def _read(file: File) -> Iterator[Entry]:
                 slot=id,
                 replaces=id,
             )
+    for line in okf.others(text):
+        yield LeftOut("line that belongs to no memory", f"{file.name} line {line}")
 
 
 FORM = SourceForm("okf", "Markdown that export --format okf wrote", _reads, _read)
