@@ -60,7 +60,8 @@ def places(home: Path, here: Path) -> list[LocalPlace]:
 
 def _holds_something(path: Path) -> bool:
     try:
-        return path.stat().st_size > 0 if path.is_file() else any(path.iterdir())
+        within = [path] if path.is_file() else path.rglob("*")
+        return any(each.is_file() and each.stat().st_size > 0 for each in within)
     except (OSError, ValueError):  # a NUL in a name that a transcript tells
         return False
 

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory_core.errors import InvalidInput, StorageError
+from memory_core.errors import InvalidInput, NotFound, StorageError
 from memory_core.importing.request import ImportReport, ImportRequest
+from memory_core.importing.sync import SyncReport
 from memory_core.interchange import local, okf
 from memory_core.interchange.other_forms import FORMS
 from memory_core.interchange.sources.table import FIELDS
@@ -260,22 +261,53 @@ def _first_day(memory: Memory, who: Identity, chosen: str, dry_run: bool) -> Out
         raise InvalidInput(f"no {chosen!r} is found here", f"found: {known}")
     rows: list[tuple[str, str, str, str]] = []
     data: list[dict[str, object]] = []
+    told: list[str] = []
     code = 0
     for place in places:
         if chosen in ("", "all", place.name):
-            request = ImportRequest(str(place.path), place.form, dry_run=dry_run or not chosen)
-            report = memory.import_files(who, request)
+            report = _of_place(memory, who, place, dry_run or not chosen)
             span = f"{_day(report.first)} to {_day(report.last)}" if report.first else ""
             rows.append((place.name, _counted(report.counts), span, str(place.path)))
             data.append({"name": place.name, "path": str(place.path), **_data(report)})
             code |= _code(report) if chosen else 0
+            told += (f"{place.name}: {line}" for line in _not_taken(report, bool(chosen)))
     if not rows:
         return Outcome([], "nothing of another tool is found; name a file to import")
     text = console.table(("from", "memories", "dates", "path"), rows)
+    text += "".join(f"\n{line}" for line in told)
     runs = [str(each["run"]) for each in data if each["run"]]
     text += "".join(f"\nto take it back: anamnesis consolidate --undo {run}" for run in runs)
     hint = "" if chosen else "\nto bring it in: anamnesis import --found NAME, or --found all"
     return Outcome(data, text + hint, code)
+
+
+def _of_place(
+    memory: Memory, who: Identity, place: local.LocalPlace, dry_run: bool
+) -> ImportReport:
+    """The import of one *place*; one of which nothing can be read is a problem of its report."""
+    try:
+        request = ImportRequest(str(place.path), place.form, dry_run=dry_run)
+        return memory.import_files(who, request)
+    except (InvalidInput, NotFound, StorageError) as problem:
+        report = ImportReport("preview" if dry_run else "completed")
+        report.problem(str(place.path), str(problem).partition(". Looked for")[0])
+        return report
+
+
+def _problems(report: ImportReport | SyncReport) -> Iterator[str]:
+    yield from report.problems
+    if report.problem_count > len(report.problems):
+        yield f"and {report.problem_count - len(report.problems)} more problems"
+
+
+def _not_taken(report: ImportReport, whole: bool) -> Iterator[str]:
+    """Lines on what does not come: all of it, or how much."""
+    if report.left_out:
+        yield f"left out: {_counted(report.left_out)}"
+    if not whole and report.problem_count > 1:
+        yield f"{report.problem_count} problems, the first: {report.problems[0]}"
+        return
+    yield from _problems(report)
 
 
 @command("sync", example="anamnesis sync ~/Cloud/memory")
@@ -299,9 +331,7 @@ def sync(memory: Memory, who: Identity, folder: str) -> Outcome:
         lines.append(f"erased in the folder, as forgotten: {report.erased} lines")
     if report.waiting:
         lines.append(f"waiting for memories that have not arrived: {report.waiting} links")
-    lines += report.problems
-    if report.problem_count > len(report.problems):
-        lines.append(f"and {report.problem_count - len(report.problems)} more problems")
+    lines += _problems(report)
     code = 1 if report.problem_count else 0
     return Outcome(values | {"counts": dict(report.counts)}, "\n".join(lines), code)
 
@@ -361,9 +391,7 @@ def _told(report: ImportReport) -> str:
     if report.unknown_count:
         some = ", ".join(report.unknown[:5]) + (", ..." if report.unknown_count > 5 else "")
         lines.append(f"not read, of no known form: {report.unknown_count} ({some})")
-    lines += report.problems
-    if report.problem_count > len(report.problems):
-        lines.append(f"and {report.problem_count - len(report.problems)} more problems")
+    lines += _problems(report)
     if report.status == "stopped":
         lines.append("an undo stopped it; nothing of it is left")
     elif report.run:

@@ -157,6 +157,37 @@ def test_what_lies_on_the_machine_is_listed_and_brought_in_by_name(
     assert "found: claude-code, project-files" in run("import", "--found", "cursor")[2]
 
 
+def test_one_place_that_cannot_be_read_keeps_no_other_from_coming(
+    run: Run, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    for name, text in {
+        ".codex/sessions/2024/rollout-a.jsonl": "no json\n",
+        ".gemini/tmp/h/chats/.keep": "",
+        ".config/Cursor/User/globalStorage/state.vscdb": "no database",
+        "memory.jsonl": "torn\n"
+        '{"type":"entity","name":"Ann","entityType":"person","observations":["rows"]}\n'
+        '{"type":"entity","name":"Ben","entityType":"person","observations":[]}\n',
+    }.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text)
+    monkeypatch.setattr(Path, "home", lambda: home)
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = run("import", "--found")
+    assert (code, memory.stats(ME)["memories"]) == (0, 0)
+    assert "codex/sessions has a known form" in out
+    code, out, _ = run("import", "--found", "all")
+    assert (code, [each.text for each in memory.listing(ME)]) == (1, ["Ann: rows"])
+    for said in (
+        "server-memory: left out: 1 entity without observations",
+        "server-memory: memory.jsonl line 1: it is not JSON",
+        "state.vscdb cannot be read (file is not a database)",
+        "to take it back: anamnesis consolidate --undo ",
+    ):
+        assert said in out
+    assert ".gemini" not in out
+
+
 @pytest.mark.usefixtures("processes")
 def test_two_data_directories_are_kept_in_step_by_the_real_command(tmp_path: Path) -> None:
     cloud = tmp_path / "cloud"
