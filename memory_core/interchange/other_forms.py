@@ -14,6 +14,9 @@ Record = Mapping[str, Any]
 NAMELESS = "memories"
 """The entity of what names nobody and nothing."""
 
+OWN_TYPE = "anamnesis memory"
+"""The type of entities of ours: their observations stand alone without the name."""
+
 _COLUMNS = ("id", "text", "when", "kind", "role", "speaker", "session", "tags", "source")
 
 
@@ -31,7 +34,7 @@ def server_memory(records: Iterable[Record]) -> Iterator[str]:
         name = record["entities"][0] if record["entities"] else NAMELESS
         observed.setdefault(name, []).append(record["text"])
     for name, texts in sorted(observed.items()):
-        entity = {"type": "entity", "name": name, "entityType": "memory", "observations": texts}
+        entity = {"type": "entity", "name": name, "entityType": OWN_TYPE, "observations": texts}
         yield json.dumps(entity, ensure_ascii=False) + "\n"
 
 
@@ -45,7 +48,8 @@ def mem0(records: Iterable[Record]) -> Iterator[str]:
             "id": record["id"],
             "memory": record["text"],
             "hash": digest,
-            "metadata": {name: record[name] for name in kept if record[name]},
+            "metadata": {name: record[name] for name in kept if record[name]}
+            | {"speaker": record["speaker"]},  # user_id may be the agent
             "created_at": record["occurred_at"],
             "updated_at": None,
             "user_id": record["speaker"] or record["agent"],

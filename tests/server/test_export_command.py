@@ -192,7 +192,7 @@ def test_other_forms_come_back_with_every_text_that_holds(
     report = other.import_files(ME, ImportRequest(str(file)))
     assert (sorted(report.forms), report.problems) == ([form], [])
     current = {each["text"].strip() for each in filled if not each["superseded_by"]}
-    found = {each["text"].removeprefix("memories: ") for each in other.export(ME)}
+    found = {each["text"] for each in other.export(ME)}
     if form == "csv":  # its reader ends lines one way
         current = {text.replace("\r\n", "\n") for text in current}
     assert found == current
@@ -244,6 +244,25 @@ def test_mem0_keeps_ids_and_dates(run: Run, filled: list[dict[str, Any]], tmp_pa
     known = {each["id"]: each for each in filled}
     assert len(rows) == len(filled) - 1
     assert all(row["created_at"] == known[row["id"]]["occurred_at"] for row in rows)
+
+
+def test_what_mem0_can_hold_comes_back_and_is_known_again(
+    run: Run, memory: Memory, open_memory: Callable[..., Memory], tmp_path: Path
+) -> None:
+    talk = {"session": "talk", "role": "user", "speaker": "Zoë", "tags": ("move", "north")}
+    memory.remember(ME, RememberRequest("Zoë lives in Bergen.", kind="preference", **talk))
+    memory.remember(ME, RememberRequest("The heron waits by the weir."))
+    file = tmp_path / "m.json"
+    run("export", str(file), "--format", "mem0")
+    other = open_memory("other")
+    other.import_files(ME, ImportRequest(str(file)))
+    held = ("text", "session", "role", "speaker", "tags", "kind", "occurred_at")
+    given, back = (
+        sorted([str(each[name]) for name in held] for each in each_memory.export(ME))
+        for each_memory in (memory, other)
+    )
+    assert back == given
+    assert memory.import_files(ME, ImportRequest(str(file))).counts == {"reinforced": 2}
 
 
 def test_a_watched_folder_follows_what_changes_until_it_is_stopped(

@@ -8,6 +8,7 @@ from typing import Any
 from memory_core.interchange.files import File
 from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, Problem, SourceForm
 from memory_core.interchange.parsing import elements, moment, string, strings
+from memory_core.records import KINDS, ROLES
 
 _HISTORY = {"memory_id", "old_memory", "new_memory", "event"}
 
@@ -45,16 +46,19 @@ def _memory(file: File, place: str, each: Any) -> Entry:
     metadata = each.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     tags = (*strings(each.get("categories")), *strings(metadata.get("tags")))
-    slot = f"mem0: {id}"
+    slot, ours = f"mem0: {id}", "speaker" in metadata
+    kind, role = string(metadata.get("kind")), string(metadata.get("role"))
+    named = string(each.get("user_id")) or string(each.get("agent_id"))
     return Incoming(
         text,
         id,
         place,
         file.modified if own is None else own,
         FILE if own is None else OWN,
-        kind="fact",
-        speaker=string(each.get("user_id")) or string(each.get("agent_id")),
-        session=string(each.get("run_id")),
+        kind=kind if ours and kind in KINDS else "fact",
+        role=role if ours and role in ROLES else "",
+        speaker=string(metadata["speaker"]) if ours else named,
+        session=string(each.get("run_id")) or string(ours and metadata.get("session")),
         tags=tags,
         source=slot,
         slot=slot,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from memory_core.interchange.files import File
 from memory_core.interchange.found import FILE, Entry, Incoming, LeftOut, Problem, SourceForm
+from memory_core.interchange.other_forms import NAMELESS, OWN_TYPE
 from memory_core.interchange.parsing import json_lines, string, strings
 
 
@@ -40,6 +41,7 @@ def _read(file: File) -> Iterator[Entry]:
 
 def _observations(file: File, place: str, record: dict[str, object]) -> Iterator[Entry]:
     name, kind = string(record.get("name")), strings([record.get("entityType")])
+    ours = kind == (OWN_TYPE,)
     texts = record.get("observations")
     if not name or not isinstance(texts, list):
         yield Problem(place, "the entity has no name or no list of observations")
@@ -51,7 +53,7 @@ def _observations(file: File, place: str, record: dict[str, object]) -> Iterator
             yield Problem(place, "an observation is no text")
             continue
         said = string(text)
-        whole = said if name.casefold() in said.casefold() else f"{name}: {said}"
+        whole = said if ours or name.casefold() in said.casefold() else f"{name}: {said}"
         yield Incoming(
             whole,
             f"{name}\x1f{said}",
@@ -59,8 +61,8 @@ def _observations(file: File, place: str, record: dict[str, object]) -> Iterator
             file.modified,
             FILE,
             kind="fact",
-            tags=kind,
-            entities=(name,),
+            tags=() if ours else kind,
+            entities=() if ours and name == NAMELESS else (name,),
             source=f"server-memory: {name}",
         )
 
