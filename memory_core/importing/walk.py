@@ -316,6 +316,8 @@ class _Import:
         self._seen.setdefault(found.key, text)
         if before is not None and before != text:
             self.report.problem(found.place, "its id came before with another text, which is taken")
+        elif before is not None:
+            self.report.left_out["the same once more"] += 1
         return before is None
 
     def _new(self, found: Incoming) -> _New | None:

@@ -320,6 +320,24 @@ def test_an_id_that_comes_twice_in_a_table_is_named(memory: Memory, bring: Bring
     assert report.counts == {"stored": 1, "replaced": 1}
 
 
+def test_a_turn_without_a_time_has_that_of_the_one_before(memory: Memory, bring: Bring) -> None:
+    said = {"type": "message", "role": "user", "content": "My sister Ann works at the harbour."}
+    lines = [
+        {"type": "session_meta", "payload": {"id": "c"}},
+        {"type": "response_item", "timestamp": "2024-05-07T21:30:00Z", "payload": said},
+        {"type": "response_item", "payload": {**said, "content": "Ben lives in Bonn since May."}},
+    ]
+    bring("rollout-a.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    timed = event("u1", "My aunt Eva works at the mill.", timestamp="2024-05-07T21:30:00Z")
+    bring("b.jsonl", timed + event("u2", "Cora lives in Kiel since June.", timestamp=None))
+    assert [each.occurred_at for each in stored(memory)] == [1_715_117_400.0] * 4
+
+
+def test_what_comes_twice_the_same_is_counted(bring: Bring) -> None:
+    one = {"content": "Ann rows.", "content_hash": "h"}
+    assert bring("m.json", json.dumps([one, one])).left_out == {"the same once more": 1}
+
+
 # Files and folders
 
 

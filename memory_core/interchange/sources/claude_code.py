@@ -8,7 +8,16 @@ from pathlib import PurePath
 from typing import Any
 
 from memory_core.interchange.files import File
-from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, Problem, SourceForm
+from memory_core.interchange.found import (
+    CONVERSATION,
+    FILE,
+    OWN,
+    Entry,
+    Incoming,
+    LeftOut,
+    Problem,
+    SourceForm,
+)
 from memory_core.interchange.parsing import blocks, json_lines, moment, string
 from memory_core.records import PROJECT
 
@@ -25,14 +34,19 @@ def _reads(file: File) -> bool:
 
 
 def _read(file: File) -> Iterator[Entry]:
+    last: float | None = None
     for entry in json_lines(file):
         if isinstance(entry, Problem):
             yield entry
-        else:
-            yield _event(file, *entry)
+            continue
+        place, event = entry
+        own = moment(event.get("timestamp"))
+        last = last if own is None else own
+        dated = FILE if last is None else CONVERSATION if own is None else OWN
+        yield _event(place, event, (file.modified if last is None else last, dated))
 
 
-def _event(file: File, place: str, event: dict[str, Any]) -> Entry:
+def _event(place: str, event: dict[str, Any], when: tuple[float, str]) -> Entry:
     kind, message = string(event.get("type")), event.get("message")
     if kind not in ("user", "assistant"):
         return LeftOut("event that is no message", place)
@@ -45,14 +59,13 @@ def _event(file: File, place: str, event: dict[str, Any]) -> Entry:
     text = blocks(message.get("content"))
     if not text:
         return LeftOut("tool call, tool output or thinking", place)
-    own, session = moment(event.get("timestamp")), string(event.get("sessionId"))
+    session = string(event.get("sessionId"))
     project = PurePath(string(event.get("cwd")).replace("\\", "/")).name
     return Incoming(
         text,
         string(event.get("uuid")) or f"{session}\x1f{place}",  # a resumed one repeats its events
         place,
-        file.modified if own is None else own,
-        FILE if own is None else OWN,
+        *when,
         role=kind,
         session=session,
         tags=(PROJECT + project,) if project else (),

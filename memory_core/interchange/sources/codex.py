@@ -8,7 +8,16 @@ from pathlib import PurePath
 from typing import Any
 
 from memory_core.interchange.files import File
-from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, Problem, SourceForm
+from memory_core.interchange.found import (
+    CONVERSATION,
+    FILE,
+    OWN,
+    Entry,
+    Incoming,
+    LeftOut,
+    Problem,
+    SourceForm,
+)
 from memory_core.interchange.parsing import blocks, json_lines, moment, string
 from memory_core.records import PROJECT
 
@@ -34,6 +43,7 @@ def _reads(file: File) -> bool:
 
 def _read(file: File) -> Iterator[Entry]:
     session, project, number = PurePath(file.name).stem, "", 0
+    last: float | None = None
     for entry in json_lines(file):
         if isinstance(entry, Problem):
             yield entry
@@ -51,11 +61,15 @@ def _read(file: File) -> Iterator[Entry]:
             yield LeftOut("event that is no message", place)
             continue
         number += 1
-        yield _message(file, place, (session, project, number), payload, line.get("timestamp"))
+        own = moment(line.get("timestamp"))
+        last = last if own is None else own
+        dated = FILE if last is None else CONVERSATION if own is None else OWN
+        when = (file.modified if last is None else last, dated)
+        yield _message(place, (session, project, number), payload, when)
 
 
 def _message(
-    file: File, place: str, of: tuple[str, str, int], message: dict[str, Any], at: Any
+    place: str, of: tuple[str, str, int], message: dict[str, Any], when: tuple[float, str]
 ) -> Entry:
     session, project, number = of
     role, text = string(message.get("role")), blocks(message.get("content"))
@@ -65,13 +79,11 @@ def _message(
         return LeftOut("no text", place)
     if role == "user" and text.startswith(_GIVEN):
         return LeftOut("message of the program", place)
-    own = moment(at)
     return Incoming(
         text,
         f"{session}\x1f{string(message.get('id')) or number}",
         place,
-        file.modified if own is None else own,
-        FILE if own is None else OWN,
+        *when,
         role=role,
         session=f"codex:{session}",
         tags=(PROJECT + project,) if project else (),
