@@ -38,7 +38,8 @@ _TITLE_CHARS = 70
 
 _ENTRY = re.compile(r"^<!-- anamnesis (\{.*\}) -->\n((?:^>.*(?:\n|\Z))*)", re.MULTILINE)
 _WRITTEN = re.compile(
-    r"# |## .* <a id=|## (?:Elsewhere|[A-Z][a-z]+)$|- \[.*\]\([^()]*\.md(?:#\w+\)|\): \d+)$"
+    r"# |## .{0,300} <a id=|## (?:Elsewhere|[A-Z][a-z]+)$"
+    r"|- \[.{0,200}\]\([^()]{0,300}\.md(?:#\w+\)|\): \d+)$"
     r"|Lifecycle: superseded by |Valid: |\d+ memories\.$"
 )
 """How the lines begin that an export writes around the memories."""

@@ -14,6 +14,7 @@ from memory_core.interchange.parsing import ROLES
 
 _HIDDEN = "\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """Marks of the direction of writing, which WhatsApp puts around names and times."""
+_BEFORE = rf"[{_HIDDEN}]{{0,4}}"
 _DATE = r"(?P<date>\d{1,4}(?P<sign>[./-]|\. )\d\d?(?P=sign)\d{2,4})\.?"
 _CLOCK = (
     r"(?P<hour>\d\d?):(?P<minute>\d\d)(?::(?P<second>\d\d))?(?:[.,]\d{1,9})?"
@@ -22,12 +23,12 @@ _CLOCK = (
 _WHENS = (rf"{_DATE}(?:T|,?\s(?:\w{{1,3}}\.?\s)?){_CLOCK}", rf"{_CLOCK},\s{_DATE}")
 _WHO = r"[^\s:<>\[][^:<>\n]{0,60}?"
 _FRAMES = [
-    re.compile(rf"(?P<frame>[{_HIDDEN}]*\[?{when}\]?(?: -)?:?\s){rest}")
+    re.compile(rf"(?P<frame>{_BEFORE}\[?{when}\]?(?: -)?:?\s){rest}")
     for when in _WHENS
     for rest in (rf"(?P<who>{_WHO}): ?(?P<said>.*)", rf"<(?P<who>{_WHO})>:? (?P<said>.*)")
 ]
 _FRAMES += [re.compile(rf"(?P<who>{_WHO}), \[(?P<frame>{when})\](?P<said>)") for when in _WHENS]
-_UNSAID = [re.compile(rf"(?P<frame>[{_HIDDEN}]*\[?{when}\]?(?: -)?:?\s).*") for when in _WHENS]
+_UNSAID = [re.compile(rf"(?P<frame>{_BEFORE}\[?{when}\]?(?: -)?:?\s).*") for when in _WHENS]
 _SAID = re.compile(
     r"(?P<who>User|Human|Assistant|AI|You|Me|ChatGPT|Claude|Gemini)\s?: (?P<said>.*)"
 )
