@@ -20,7 +20,6 @@ import click
 
 from memory_core.errors import InvalidInput, NotFound, StorageError
 from memory_core.importing.request import ImportReport, ImportRequest
-from memory_core.importing.sync import SyncReport
 from memory_core.interchange import local, okf
 from memory_core.interchange.other_forms import FORMS
 from memory_core.interchange.sources.table import FIELDS
@@ -31,6 +30,7 @@ from server.cli.console import Outcome
 from server.cli.grammar import ERASE_SECONDS, command, with_memory
 
 if TYPE_CHECKING:
+    from memory_core.importing.sync import SyncReport
     from memory_core.memory import Memory
 
 log = logging.getLogger(__name__)
