@@ -215,23 +215,31 @@ def test_cursor_is_copied_and_read_in_the_order_of_its_headers(
     assert before == (path.read_bytes(), sorted(path.parent.iterdir()))
 
 
-def test_mempalace_drawers_keep_wing_and_room(memory: Memory, tmp_path: Path) -> None:
+def test_mempalace_drawers_keep_wing_and_room_and_are_the_same_in_its_export(
+    memory: Memory, place: Callable[[str], Path], tmp_path: Path
+) -> None:
     path = database(
         tmp_path / "chroma.sqlite3",
         "CREATE TABLE embeddings(id INTEGER PRIMARY KEY, embedding_id TEXT)",
         "CREATE TABLE embedding_metadata(id INTEGER, key TEXT, string_value TEXT,"
         " int_value INTEGER, float_value REAL)",
-        "INSERT INTO embeddings VALUES(1, 'd1'), (2, 'd2')",
+        "INSERT INTO embeddings VALUES(1, 'drawer_house_hall_0a1'), (2, 'd2')",
         "INSERT INTO embedding_metadata VALUES"
         "(1, 'chroma:document', 'The tide table hangs in the hall.', NULL, NULL),"
         "(1, 'wing', 'house', NULL, NULL), (1, 'room', 'hall', NULL, NULL),"
-        "(1, 'source_file', 'notes/hall.md', NULL, NULL), (2, 'wing', 'house', NULL, NULL)",
+        "(1, 'source_file', 'notes/hall.md', NULL, NULL), (2, 'wing', 'house', NULL, NULL),"
+        "(1, 'filed_at', '2026-03-14T08:00:00+00:00', NULL, NULL)",
     )
     report = memory.import_files(ME, ImportRequest(str(path)))
     (found,) = stored(memory)
     assert (found.text, found.tags) == ("The tide table hangs in the hall.", ("house", "hall"))
     assert found.source == "notes/hall.md"
     assert report.problems == ["chroma.sqlite3 drawer d2: it has no text"]
+    exported = place("palace")
+    assert memory.import_files(ME, ImportRequest(str(exported))).counts == {
+        "reinforced": 1,
+        "stored": 2,
+    }
 
 
 def test_our_own_export_comes_back_with_its_links_and_times(

@@ -68,7 +68,7 @@ def form_of(file: File, asked: tuple[SourceForm, ...]) -> SourceForm | None:
     """The first of the *asked* forms that *file* has; None for none."""
     prose = file.suffix in _PROSE
     for form in asked:
-        if prose and form.name not in ("okf", "markdown", "chat-log", "csv"):
+        if prose and form.name not in ("mempalace", "okf", "markdown", "chat-log", "csv"):
             continue
         if form.reads(file):
             return form
