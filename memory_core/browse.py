@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -43,6 +44,7 @@ from memory_core.storage.table.table import Filter
 from memory_core.storage.view import View
 from memory_core.text.importance import BANDS, INSTRUCTION
 from memory_core.text.quoted import SPEAKING, UNTRUSTED
+from memory_core.text.time.timestamps import DAY
 
 BATCH = 500
 """Memories read at once by an iteration over all of them."""
@@ -422,14 +424,31 @@ def derived(store: MemoryStore, who: Identity, id: str) -> list[MemoryRecord]:
 
 
 def doubts(store: MemoryStore, who: Identity) -> list[DoubtfulPair]:
-    """The pairs of which the later one puts the earlier one in doubt, that said last first.
+    """The pairs of which the later one puts the earlier one in doubt, wholly or in part.
 
-    Wholly or in part. Only pairs whose both ends *who* may read.
+    Only pairs whose both ends *who* may read. Those of one later memory stand together, and that
+    comes first whose doubts matter most; see _consequence.
     """
     store.catch_up()
     with store.reading() as view:
         found = _in_doubt(store, view, view.readable(who))
-    return _pairs(store, found)
+    pairs = _pairs(store, found)
+    newest = max((pair.newer.occurred_at for pair in pairs), default=0.0)
+    matters: dict[str, float] = {}
+    for pair in pairs:
+        own = _consequence(pair, newest)
+        matters[pair.newer.id] = max(own, matters.get(pair.newer.id, own))
+    return sorted(
+        pairs,
+        key=lambda p: (-matters[p.newer.id], p.newer.id, -_consequence(p, newest), p.older.id),
+    )
+
+
+def _consequence(pair: DoubtfulPair, newest: float) -> float:
+    """How much it matters that *pair* is undecided: how often the earlier memory was recalled, how
+    important it is, and how long before *newest* (epoch seconds) the later one was said."""
+    months = (newest - pair.newer.occurred_at) / (30 * DAY)
+    return math.log1p(pair.older.access_count) + pair.older.importance + 1 / (1 + months)
 
 
 _InDoubt = tuple[str, str, str]

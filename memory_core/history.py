@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 from memory_core import validation
-from memory_core.errors import InvalidInput, ScopeDenied
+from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.records import (
     SYNCED,
     VOTE,
@@ -58,6 +58,44 @@ def undo(store: MemoryStore, who: Identity, id: str, number: int) -> tuple[Chang
         raise InvalidInput(f"change: {number} was undone before", "see its history")
     done = store.commit(lambda tx: _undo(tx, who, change))
     return _numbered(change, number, changes), done
+
+
+def undo_decision(tx: Transaction, who: Identity, older: str, newer: str, source: str) -> str:
+    """Undo the last change of a pair whose source begins with *source*; what was done, in words.
+
+    Raises NotFound where there is none, InvalidInput where what it set was changed since.
+    """
+    decided = [
+        (change, other)
+        for id, other in ((older, newer), (newer, older))
+        for change in _lasting(tx, id)
+        if change.source.startswith(source)
+    ]
+    about = [change for change, other in decided if other in _others(change)]
+    last = max(about, key=lambda change: change.seq, default=None)
+    if last is None:
+        raise NotFound(
+            f"nothing was decided about {older} and {newer}",
+            "see what was done to each with `anamnesis history`",
+        )
+    whole = [each for each, _ in decided if (each.at, each.source) == (last.at, last.source)]
+    for change in sorted(whole, key=lambda each: each.seq, reverse=True):
+        if change in _lasting(tx, change.target):  # not undone with the one after it
+            _undo(tx, who, change)
+    return f"{older} and {newer} are in doubt again"
+
+
+def _others(change: Change) -> tuple[Any, ...]:
+    """The memory that a decision puts in the place of its target, or links it to."""
+    body = change.body or {}
+    return body.get("superseded_by"), body.get("b")
+
+
+def _lasting(tx: Transaction, id: str) -> list[Change]:
+    """The changes of the memory *id* that were not undone."""
+    changes = tx.history(id)
+    undone = {each.source for each in changes}
+    return [each for each in changes if _source(each.seq) not in undone]
 
 
 def _read(store: MemoryStore, who: Identity, id: str) -> list[Change]:

@@ -16,8 +16,7 @@ from memory_core.errors import ScopeDenied
 from memory_core.gist.base import GistEncoder
 from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.importing.sync import SyncReport
-from memory_core.lifecycle import amendments
-from memory_core.lifecycle.doubts import DECISIONS, resolve
+from memory_core.lifecycle import amendments, doubts
 from memory_core.lifecycle.retention import Fading, fading
 from memory_core.lifecycle.tiers import Swept
 from memory_core.lifecycle.turn_pairs import TurnPair
@@ -365,18 +364,19 @@ class Memory:
         return browse.doubted(self._store, who, ids)
 
     def resolve(self, who: Identity, older: str, newer: str, decision: str) -> str:
-        """Decide a pair of doubts() as one of DECISIONS; returns what was done, in words.
+        """Decide a pair of doubts(); returns what was done, in words.
 
-        newer-holds and older-holds replace the other one, keep-both ends the doubt for good, merge
-        retires the older one as a duplicate. One journalled change that undo_change can undo.
-        Raises NotFound for a pair that is not in doubt, ScopeDenied for another agent's.
+        newer-holds and older-holds replace the other one; newer-holds-in-part leaves what else the
+        older one says; keep-both ends the doubt; merge retires the older one; undo takes the last
+        decision back. Raises NotFound for a pair not in doubt or not decided, and ScopeDenied.
         """
         older, newer = self._id(who, older), self._id(who, newer)
-        if not validation.one_of(decision, "decision", tuple(DECISIONS)):
-            raise validation.invalid(
-                "decision", "it is empty", f"use one of {', '.join(DECISIONS)}"
-            )
-        return resolve(self._store, who, older, newer, decision)
+        known = (*doubts.DECISIONS, "undo")
+        if not validation.one_of(decision, "decision", known):
+            raise validation.invalid("decision", "it is empty", f"use one of {', '.join(known)}")
+        if decision == "undo":
+            return doubts.take_back(self._store, who, older, newer, history.undo_decision)
+        return doubts.resolve(self._store, who, older, newer, decision)
 
     # Looking up
 

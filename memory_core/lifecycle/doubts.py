@@ -7,7 +7,7 @@ somebody decides. A later memory that was itself superseded passes its doubt on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from memory_core.relations.duplicates import (
     HOLDS,
     KEPT_BOTH,
     UPDATES,
+    UPDATES_PART,
 )
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.journal.journal import Journal, Transaction
@@ -39,6 +40,9 @@ JUDGED = "judge: "
 
 VERDICTS = (UPDATES, CONTRADICTS, EXTENDS, KEPT_BOTH)
 """Links of which a pair in doubt has one when a model has judged it, be it undone since."""
+
+Undo = Callable[[Transaction, Identity, str, str, str], str]
+"""Undoes the last change of a pair with a source that begins so; see history.undo_decision."""
 
 Changes = list[tuple[str, MemoryRecord, dict[str, Any]]]
 """Kind, target and body of each."""
@@ -93,6 +97,10 @@ class Doubts:
                 yield from ((row, newer) for newer in self.of(row, readable, kind))
 
     def decided(self, newer: int, older: int) -> bool:
+        """True when somebody said how both rows hold, or that a part of the older one does."""
+        return self.both_hold(newer, older) or self._holds(newer, older, UPDATES_PART)
+
+    def both_hold(self, newer: int, older: int) -> bool:
         """True when somebody kept both rows, or when they were merged."""
         return self._holds(newer, older, KEPT_BOTH) or self._holds(older, newer, DUPLICATE_OF)
 
@@ -132,17 +140,36 @@ def resolve(store: MemoryStore, who: Identity, older: str, newer: str, decision:
     Raises NotFound for a pair that is not in doubt or that *who* may not read, ScopeDenied for
     another agent's.
     """
+    rows = _own(store, who, older, newer)
+    with store.reading() as view:
+        doubts, readable = Doubts(view, store.journal), view.readable(who)
+        kinds = (DOUBTS, DOUBTS_PART)
+        if not any(rows[1] in doubts.of(rows[0], readable, kind) for kind in kinds):
+            raise _unknown(older, newer)
+    return store.commit(partial(_decide, who=who, older=older, newer=newer, decision=decision))
+
+
+def take_back(store: MemoryStore, who: Identity, older: str, newer: str, undo: Undo) -> str:
+    """Take back with *undo* the last decision about a pair; what was done, in words.
+
+    Raises what resolve does, also where nothing was decided.
+    """
+    _own(store, who, older, newer)
+    return store.commit(lambda tx: undo(tx, who, older, newer, SOURCE))
+
+
+def _own(store: MemoryStore, who: Identity, older: str, newer: str) -> list[int]:
+    """The rows of two memories about which *who* may decide. Raises NotFound, ScopeDenied."""
     store.catch_up()
     with store.reading() as view:
         rows, readable = view.rows([older, newer]), view.readable(who)
-        doubts = Doubts(view, store.journal)
-        known = len(rows) == 2 and readable[rows].all()
-        kinds = (DOUBTS, DOUBTS_PART)
-        if not known or not any(rows[1] in doubts.of(int(rows[0]), readable, k) for k in kinds):
+        if len(rows) != 2 or not readable[rows].all():
             raise _unknown(older, newer)
-    if not who.admin and any(m.agent != who.agent for m in store.indexed([older, newer]).values()):
-        raise ScopeDenied(f"{older} or {newer} is another agent's", "ask its owner or an admin")
-    return store.commit(partial(_decide, who=who, older=older, newer=newer, decision=decision))
+        if not who.admin and any(
+            m.agent != who.agent for m in store.indexed([older, newer]).values()
+        ):
+            raise ScopeDenied(f"{older} or {newer} is another agent's", "ask its owner or an admin")
+        return [int(row) for row in rows]
 
 
 def unjudged(view: View, journal: Journal) -> list[tuple[str, str]]:
@@ -236,6 +263,12 @@ def _keep_both(_now: float, older: MemoryRecord, newer: MemoryRecord) -> Decided
     return f"{older.id} and {newer.id} both hold", [("link", newer, link)]
 
 
+def _newer_holds_in_part(_now: float, older: MemoryRecord, newer: MemoryRecord) -> Decided:
+    """Rank the newer one first and mark nothing: the rest of the older one holds."""
+    link = {"b": older.id, "kind": UPDATES_PART, "weight": 1.0}
+    return f"{newer.id} holds for a part of {older.id}", [("link", newer, link)]
+
+
 def _merge(now: float, older: MemoryRecord, newer: MemoryRecord) -> Decided:
     """Retire the older one as a run does with a repetition; each keeps its own accesses."""
     link = {"b": newer.id, "kind": DUPLICATE_OF, "weight": 1.0}
@@ -245,6 +278,7 @@ def _merge(now: float, older: MemoryRecord, newer: MemoryRecord) -> Decided:
 
 DECISIONS = {
     "newer-holds": _newer_holds,
+    "newer-holds-in-part": _newer_holds_in_part,
     "older-holds": _older_holds,
     "keep-both": _keep_both,
     "merge": _merge,

@@ -26,13 +26,15 @@ SUSPENDS = "suspends"
 """The link from a later memory that holds for a while to the one that holds again afterwards."""
 KEPT_BOTH = "kept_both"
 """The link between two memories of which somebody decided that both hold."""
+UPDATES_PART = "updates_part"
+"""The link from a later memory to an earlier one of which somebody decided that a part is over."""
 HOLDS = 0.5
 """The weight from which a link counts; one that was undone stays with less."""
-NEWER = (UPDATES, DOUBTS, DOUBTS_PART, SUSPENDS)
+NEWER = (UPDATES, UPDATES_PART, DOUBTS, DOUBTS_PART, SUSPENDS)
 """Links by which recall ranks the later of two memories first."""
 RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
 """Kinds of links from a later memory to the one that it changes."""
-KNOWN = RELATIONS | {DUPLICATE_OF, DOUBTS, DOUBTS_PART, SUSPENDS, KEPT_BOTH}
+KNOWN = RELATIONS | {DUPLICATE_OF, DOUBTS, DOUBTS_PART, SUSPENDS, KEPT_BOTH, UPDATES_PART}
 """Links of pairs that a run need not compare again."""
 
 _RELATIONS = {"": DUPLICATE, "numbers": UPDATES, "values": UPDATES, "polarity": CONTRADICTS}

@@ -33,10 +33,14 @@ from memory_core.records import (
     to_fields,
 )
 from memory_core.relations import change
+from memory_core.relations.change import MEANING
 from memory_core.relations.corrections import Correction
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
 from memory_core.storage.journal.journal import Transaction
 from memory_core.text.time import timestamps
+
+TOLD = 2
+"""Doubts that a receipt names; the review lists all."""
 
 DOUBT = "doubt"
 """The source of the doubts that a write finds, in the history of a memory."""
@@ -411,25 +415,34 @@ def bear(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
     """Write how the new memory of *receipt* and those that were said before or after it relate.
 
     Of a pair that has a link already, as an import may bring it, that link says what holds. The
-    warnings hold no word of another memory: whoever may only write reads them, and they are kept.
+    warnings name what is corrected, then TOLD doubts, the surest first. They hold no word of
+    another memory: whoever may only write reads them, and they are kept.
     """
     new, late = receipt.id, prepared.overtaken
     said: list[str] = []
+    doubts: list[str] = []
     for id, found in prepared.corrected.items():
         if _correct(tx, prepared, new, id, found):
             said.append(f"it corrects {id}{found.extent}")
     for id, found in late.corrected_by.items():
         if _correct(tx, prepared, id, new, found):
             said.append(f"{id} corrects it{found.extent}")
-    for doubt in prepared.doubts:
+    for doubt in surest(prepared.doubts):
         if _doubt(tx, prepared, new, doubt.id, doubt.found):
-            said += _hint(doubt)
+            doubts += _hint(doubt)
     for doubt in late.doubted_by:
         if _doubt(tx, prepared, doubt.id, new, doubt.found) and not doubt.found.passing:
-            said.append(f"{doubt.id} may put it out of date")
+            doubts.append(f"{doubt.id} may put it out of date")
+    if len(doubts) > TOLD:
+        doubts[TOLD:] = [f"{len(doubts) - TOLD} more may be out of date: see the review"]
     for newer, older in late.withdrawn:
         _withdraw(tx, prepared, newer, older)
-    return replace(receipt, warnings=(*receipt.warnings, *said))
+    return replace(receipt, warnings=(*receipt.warnings, *said, *doubts))
+
+
+def surest(doubts: Sequence[Doubt]) -> list[Doubt]:
+    """*doubts*, those first that doubt a whole text, and then by words rather than by nearness."""
+    return sorted(doubts, key=lambda doubt: (doubt.found.partial, doubt.found.kind == MEANING))
 
 
 def _correct(

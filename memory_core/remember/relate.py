@@ -28,7 +28,7 @@ from memory_core.records import (
 )
 from memory_core.relations import change, claims, corrections, duplicates, forms
 from memory_core.relations.corrections import Correction
-from memory_core.remember.commit import Doubt, Prepared
+from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
 from memory_core.remember.draft import Draft
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index import bm25
@@ -96,7 +96,7 @@ def relate(
     corrected = _corrected(store, memory, earlier)
     doubts = [] if replaces else _doubts(store, prepared, nearest, corrected, now)
     close = [id for id, cosine in near if cosine >= profile.near_duplicate]
-    doubtful = {doubt.id for doubt in doubts if not doubt.found.passing}
+    doubtful = [doubt.id for doubt in surest(doubts) if not doubt.found.passing][:TOLD]
     others = store.indexed(dict.fromkeys([*close, *corrected, *doubtful]))
     told = {id: other for id, other in others.items() if id in doubtful and id not in close}
     relations = _relations(memory, others, corrected) | dict.fromkeys(told, duplicates.DOUBTS)

@@ -18,26 +18,39 @@ from server.protocol import structure
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
-KEYS = {"n": "newer-holds", "o": "older-holds", "b": "keep-both", "m": "merge"}
+KEYS = {
+    "n": "newer-holds",
+    "p": "newer-holds-in-part",
+    "o": "older-holds",
+    "b": "keep-both",
+    "m": "merge",
+}
 """What a key at the question decides; s leaves a pair as it is, q ends. The names are those of
 Memory.resolve."""
 
 DECISIONS = tuple(KEYS.values())
 
-_QUESTION = "(n)ewer holds, (o)lder holds, (b)oth hold, (m)erge, (s)kip, (q)uit"
+_QUESTION = (
+    "(n)ewer holds, it holds for that (p)art, (o)lder holds, (b)oth hold, (m)erge, (s)kip, (q)uit"
+)
 _HOW = f"decide with: anamnesis review OLDER NEWER --decide {'|'.join(DECISIONS)}"
 
 
 @command("review", example="anamnesis review")
 @click.argument("older", default="")
 @click.argument("newer", default="")
-@click.option("--decide", type=click.Choice(DECISIONS), help="What holds of OLDER and NEWER.")
+@click.option(
+    "--decide",
+    type=click.Choice((*DECISIONS, "undo")),
+    help="What holds of OLDER and NEWER; undo takes it back.",
+)
 @with_memory(ready=False)
 def review(memory: Memory, who: Identity, older: str, newer: str, decide: str | None) -> Outcome:
     """List memories that may be out of date, and decide.
 
-    Each pair is a memory and the later one that puts it in doubt. On a terminal the command asks
-    about one pair after the other; with OLDER, NEWER and --decide it decides that pair.
+    Each pair is a memory and the later one that puts it in doubt; what was recalled most, matters
+    most or was said last comes first. On a terminal the command asks about one pair after the
+    other; with OLDER, NEWER and --decide it decides that pair.
     """
     if older or newer or decide:
         if not (older and newer and decide):
@@ -53,7 +66,12 @@ def _listing(pairs: Sequence[DoubtfulPair]) -> Outcome:
     shown = structure.doubtful_pairs(pairs, time.time())
     if not shown:
         return Outcome(shown, "nothing is in doubt")
-    rows = [row for number, pair in enumerate(shown, 1) for row in _rows(str(number), pair)]
+    rows: list[tuple[str, ...]] = []
+    newer = ""
+    for number, pair in enumerate(shown, 1):
+        first, second = _rows(str(number), pair)
+        rows += [second] if pair["newer"]["id"] == newer else [first, second]
+        newer = pair["newer"]["id"]
     return Outcome(shown, f"{console.table(_COLUMNS, rows)}\n{_HOW}")
 
 
@@ -61,14 +79,14 @@ _COLUMNS = ("", "", "when", "speaker", "memory")
 
 
 def _rows(number: str, pair: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """The older memory with the part that is in doubt, and the newer one with the reason."""
+    """The newer memory, and the older one with the part that is in doubt and the reason."""
     part = f"\nin doubt: {pair['part']}" if pair.get("part") else ""
     reason = f"\nbecause: {pair['reason']}" if pair.get("reason") else ""
     return [
         (label, name, each.get("when", "")[:10], each.get("speaker", ""), f"{text}\n{each['id']}")
         for label, name, each, text in (
-            (number, "older", pair["older"], pair["older"]["text"] + part),
-            ("", "newer", pair["newer"], pair["newer"]["text"] + reason),
+            ("", "newer", pair["newer"], pair["newer"]["text"]),
+            (number, "older", pair["older"], pair["older"]["text"] + part + reason),
         )
     ]
 

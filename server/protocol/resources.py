@@ -43,8 +43,8 @@ LINKS = 50
 CHANGES = 50
 COMPLETIONS = 100
 _ASK = (
-    "ask the user which one holds; correct the older one with remember and replaces, "
-    "or let the user decide with `anamnesis review`"
+    "ask the user which one holds, then call consolidate with pair [older id, newer id] and "
+    "decide; the user can decide with `anamnesis review`"
 )
 _LATE = "read it again; if it stays slow, read memory://health"
 
@@ -130,9 +130,15 @@ class _Reading:
     async def review(self) -> str:
         pairs = await self._read(lambda who: self._memory.doubts(who))
         shown = structure.doubtful_pairs(pairs[:LISTED], self._clock())
-        for entry in (pair[name] for pair in shown for name in ("older", "newer")):
-            entry["text"] = budget.clip(entry["text"], LISTED_CHARS, entry["id"])
-        return _json({"notice": schemas.NOTICE, "pairs": shown, "count": len(pairs), "next": _ASK})
+        doubtful: dict[str, dict[str, Any]] = {}  # by the newer one, which is shown once
+        for pair in shown:
+            for entry in (pair["older"], pair["newer"]):
+                entry["text"] = budget.clip(entry["text"], LISTED_CHARS, entry["id"])
+            newer = pair.pop("newer")
+            doubtful.setdefault(newer["id"], {"newer": newer, "may_outdate": []})
+            doubtful[newer["id"]]["may_outdate"].append(pair)
+        listed = {"notice": schemas.NOTICE, "doubtful": list(doubtful.values())}
+        return _json({**listed, "count": len(pairs), "next": _ASK})
 
     async def item(self, id: str) -> str:
         record = await self._read(lambda who: self._memory.get(who, id))

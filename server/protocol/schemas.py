@@ -34,10 +34,7 @@ KindOf = Annotated[OptionalKind, Field(description="empty: episode")]
 Importance = Annotated[float, Field(ge=0, le=1, description="0: estimated")]
 Tags = tuple[str, ...]
 When = Annotated[str, Field(description="when it happened, ISO 8601")]
-Speaker = Annotated[str, Field(description="who said it")]
-Session = Annotated[str, Field(description="conversation")]
 WriteScope = Annotated[OptionalScope, Field(description="empty: private")]
-Source = Annotated[str, Field(description="where it comes from")]
 Replaces = Annotated[str, Field(description="id of the memory this corrects")]
 
 Hits = Annotated[int, Field(ge=1, le=MAX_HITS)]
@@ -48,17 +45,18 @@ Since = Annotated[str, Field(description="happened from")]
 Until = Annotated[str, Field(description="to, inclusive")]
 AsOf = Annotated[str, Field(description="what was known then")]
 Neighbours = Annotated[int, Field(ge=0, le=MAX_NEIGHBOURS, description="neighbours each side")]
-Explain = Annotated[bool, Field(description="add the reasons")]
 
-DryRun = Annotated[bool, Field(description="preview only")]
 Undo = Annotated[str, Field(description="id of a run to undo")]
+
+Decide = Literal[
+    "", "newer-holds", "newer-holds-in-part", "older-holds", "keep-both", "merge", "undo"
+]
+Pair = Annotated[tuple[str, ...], Field(max_length=2, description="older id, newer id")]
 
 Ids = Annotated[tuple[str, ...], Field(max_length=MAX_IDS)]
 ForgetQuery = Annotated[str, Field(description="finds candidates; preview only")]
 ForgetSource = Annotated[str, Field(description="all with exactly this source")]
 NeverAgain = Annotated[bool, Field(description="refuse to store it again")]
-Confirm = Annotated[bool, Field(description="true deletes for good")]
-Repair = Annotated[bool, Field(description="repair what can be repaired")]
 
 
 class Result(BaseModel):

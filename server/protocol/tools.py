@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver import Context
@@ -10,7 +10,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 
 from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity, Recollection, is_id, is_prefix
+from memory_core.records import Identity, Recollection, RunReport, Step, is_id, is_prefix
 from memory_core.remember.request import RememberRequest
 from server.gate import Gate
 from server.identity import caller
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _TRY_AGAIN = "call again; if it stays slow, call health"
 _REPEAT = "repeat the same call; a memory that is already stored is not stored twice"
+_REVIEW = "read memory://review to see whether it is decided; repeating the call is safe"
 _LOOK = "preview again to see whether it is deleted; repeating the call is safe"
 
 
@@ -55,10 +56,10 @@ class Tools:
         importance: schemas.Importance = 0.0,
         tags: schemas.Tags = (),
         when: schemas.When = "",
-        speaker: schemas.Speaker = "",
-        session: schemas.Session = "",
+        speaker: str = "",
+        session: str = "",
         scope: schemas.WriteScope = "",
-        source: schemas.Source = "",
+        source: str = "",
         replaces: schemas.Replaces = "",
     ) -> Annotated[CallToolResult, schemas.RememberResult]:
         """Store one memory."""
@@ -90,13 +91,13 @@ class Tools:
         scope: schemas.ReadScope = "",
         kinds: schemas.Kinds = (),
         tags: schemas.Tags = (),
-        speaker: schemas.Speaker = "",
-        session: schemas.Session = "",
+        speaker: str = "",
+        session: str = "",
         since: schemas.Since = "",
         until: schemas.Until = "",
         as_of: schemas.AsOf = "",
         context: schemas.Neighbours = 1,
-        explain: schemas.Explain = False,
+        explain: bool = False,
     ) -> Annotated[CallToolResult, schemas.RecallResult]:
         """Find memories."""
         who = caller(self._owner, "read")
@@ -138,12 +139,16 @@ class Tools:
         self,
         ctx: Context[Any, Any],
         mode: schemas.Mode = "sleep",
-        session: schemas.Session = "",
-        dry_run: schemas.DryRun = False,
+        session: str = "",
+        dry_run: bool = False,
         undo: schemas.Undo = "",
+        decide: schemas.Decide = "",
+        pair: schemas.Pair = (),
     ) -> Annotated[CallToolResult, schemas.ConsolidateResult]:
-        """Turn episodes into knowledge."""
+        """Turn episodes into knowledge, or decide what holds of a pair in doubt."""
         who = caller(self._owner, "write")
+        if decide or pair:
+            return await self._decided(who, decide, pair)
         done = await self._runs.wait(
             (who, mode, session, dry_run, undo),
             lambda progress: self._memory.consolidate(
@@ -153,6 +158,20 @@ class Tools:
         )
         return _answer(structure.run_report(done), rendering.consolidate)
 
+    async def _decided(self, who: Identity, decision: str, pair: Sequence[str]) -> CallToolResult:
+        if not decision or len(pair) != 2:
+            raise InvalidInput(
+                "a decision needs decide and a pair of two ids", "memory://review lists the pairs"
+            )
+        older, newer = pair
+        done = await self._gate.run(
+            lambda: self._memory.resolve(who, older, newer, decision), late=_REVIEW
+        )
+        step = Step("decide", 1, done)
+        return _answer(
+            structure.run_report(RunReport("", "completed", (step,))), rendering.consolidate
+        )
+
     async def forget(
         self,
         ids: schemas.Ids = (),
@@ -160,7 +179,7 @@ class Tools:
         source: schemas.ForgetSource = "",
         reason: str = "",
         never_again: schemas.NeverAgain = True,
-        confirm: schemas.Confirm = False,
+        confirm: bool = False,
     ) -> Annotated[CallToolResult, schemas.ForgetResult]:
         """Delete memories for good."""
         who = caller(self._owner, "write")
@@ -183,7 +202,7 @@ class Tools:
         return _answer(structure.forget_report(done), rendering.forget)
 
     async def health(
-        self, repair: schemas.Repair = False
+        self, repair: bool = False
     ) -> Annotated[CallToolResult, schemas.HealthResult]:
         """Report the state of every part."""
         who = caller(self._owner, "admin" if repair else "read")
@@ -206,8 +225,8 @@ DESCRIPTIONS = {
     ),
     "consolidate": (
         "At the end of a long session or when asked to tidy up: groups related memories, writes "
-        "summaries that name their sources, finds contradictions and duplicates. Nothing is "
-        "deleted; every run can be previewed and undone."
+        "summaries that name their sources, finds contradictions and duplicates. decide settles a "
+        "pair in doubt as the user says. Nothing is deleted; all can be previewed or undone."
     ),
     "forget": (
         "Only when the user asks to delete something: without confirm it returns what would be "

@@ -228,7 +228,9 @@ class Decision(Body):
 
     older: Id
     newer: Id
-    decision: Literal["newer-holds", "older-holds", "keep-both", "merge"]
+    decision: Literal[
+        "newer-holds", "newer-holds-in-part", "older-holds", "keep-both", "merge", "undo"
+    ]
 
 
 class SessionEnd(Body):

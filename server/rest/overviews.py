@@ -70,7 +70,7 @@ def add_consolidation(router: APIRouter, calls: Calls) -> None:
         "/contradictions/decide", response_model=answers.DecidedOut, tags=["consolidation"]
     )
     async def decide_contradiction(body: bodies.Decision, who: Identity = both) -> Response:
-        """Decide a pair; the history of the memory that changes can undo it."""
+        """Decide a pair; "undo" takes the last decision about it back."""
         done = await calls.run(lambda: memory.resolve(who, body.older, body.newer, body.decision))
         return answer({"done": done})
 

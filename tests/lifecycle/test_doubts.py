@@ -166,6 +166,57 @@ def test_merge_retires_the_older_and_is_undone_with_its_link(
     assert (listed(memory), memory.stats(ME)["merged"]) == ([pair], 0)
 
 
+def test_newer_holds_in_part_leaves_the_rest_of_the_older(
+    memory: Memory, clock: Any, open_memory: Any
+) -> None:
+    old = tell(memory, clock, "My desk is by the door, and Ada sits next to me.")
+    new = tell(memory, clock, "Ada left the company.")
+    assert memory.resolve(ME, old, new, "newer-holds-in-part") == f"{new} holds for a part of {old}"
+    assert (listed(memory), memory.get(ME, old).superseded_by) == ([], "")
+    assert memory.consolidate(ME).contradictions == ()
+    asked = RecallRequest("Ada")
+    assert [each.memory.id for each in memory.recall(ME, asked).hits] == [new, old]
+    memory.close()
+    again = open_memory()
+    assert listed(again) == []
+    assert {h.doubted_by for h in again.recall(ME, RecallRequest("where is my desk")).hits} == {""}
+    again.resolve(ME, old, new, "undo")
+    assert listed(again) == [(old, new)]
+
+
+@pytest.mark.parametrize("decision", DECISIONS)
+def test_a_decision_is_taken_back_by_its_pair(
+    memory: Memory, clock: Any, pair: tuple[str, str], decision: str
+) -> None:
+    before = shown(memory)
+    memory.resolve(ME, *pair, decision)
+    assert listed(memory) == []
+    clock.pass_by(DAY)
+    assert memory.resolve(ME, *pair, "undo") == "{} and {} are in doubt again".format(*pair)
+    assert (listed(memory), shown(memory)) == ([pair], before)
+    with pytest.raises(NotFound, match="nothing was decided"):
+        memory.resolve(ME, *pair, "undo")
+    memory.resolve(ME, *pair, decision)  # and decided once more
+    assert listed(memory) == []
+    memory.resolve(ME, *pair, "undo")
+    assert listed(memory) == [pair]
+
+
+def test_what_was_decided_about_another_pair_is_not_taken_back(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    latest = tell(memory, clock, LATER, scope="team")
+    memory.resolve(ME, pair[0], latest, "newer-holds")
+    with pytest.raises(NotFound, match="nothing was decided"):
+        memory.resolve(ME, *pair, "undo")
+    with pytest.raises(NotFound):
+        memory.resolve(OTHER, "0" * 20, latest, "undo")
+    with pytest.raises(ScopeDenied):
+        memory.resolve(OTHER, pair[0], latest, "undo")
+    memory.resolve(ADMIN, pair[0], latest, "undo")
+    assert (pair[0], latest) in listed(memory)
+
+
 def test_what_was_merged_comes_behind_what_it_was_merged_into(
     memory: Memory, clock: Any, pair: tuple[str, str]
 ) -> None:

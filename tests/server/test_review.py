@@ -6,13 +6,16 @@ import io
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import pytest
+from mcp import Client
 
 from memory_core.errors import InvalidInput, NotFound
 from memory_core.lifecycle import doubts
 from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 from server.cli import invocation, main, review
@@ -20,6 +23,7 @@ from server.cli.console import Outcome
 from server.cli.invocation import Invocation
 from server.hooks.hooks import Hooks
 from server.protocol import rendering, schemas
+from server.protocol.server import build_server
 
 ME = Identity("me")
 DAY = 86_400.0
@@ -90,7 +94,7 @@ def test_the_pairs_are_listed_newest_first_with_ids_dates_and_reason(
     for text in (*PAIRS[0], *pairs[0], "2024-06-04", "Ann", 'because: it says "now"', "1", "2"):
         assert text in shown.text
     assert shown.text.endswith(
-        "anamnesis review OLDER NEWER --decide newer-holds|older-holds|keep-both|merge"
+        "--decide newer-holds|newer-holds-in-part|older-holds|keep-both|merge"
     )
 
 
@@ -278,14 +282,74 @@ async def test_the_review_lists_the_pairs_as_data(connect: Any, fake: Any, doubt
         fake.doubtful = {}
         empty = await read(client, "memory://review")
     assert found["notice"] == schemas.NOTICE
-    (pair,) = found["pairs"]
-    assert (pair["older"]["id"], pair["newer"]["id"]) == (older.id, newer.id)
+    (shown,) = found["doubtful"]
+    (pair,) = shown["may_outdate"]
+    assert (pair["older"]["id"], shown["newer"]["id"]) == (older.id, newer.id)
     assert (pair["older"]["text"], pair["reason"]) == (older.text, "moved")
     assert "score" not in pair["older"]
-    assert "`anamnesis review`" in found["next"]
-    assert clipped["pairs"][0]["older"]["text"].endswith(f"[clipped: {long.id}]")
-    assert len(clipped["pairs"][0]["older"]["text"]) < 700
-    assert (empty["pairs"], empty["count"]) == ([], 0)
+    assert "consolidate with pair" in found["next"]
+    text = clipped["doubtful"][0]["may_outdate"][0]["older"]["text"]
+    assert text.endswith(f"[clipped: {long.id}]")
+    assert len(text) < 700
+    assert (empty["doubtful"], empty["count"]) == ([], 0)
+
+
+@pytest.mark.anyio
+async def test_an_assistant_writes_down_what_its_user_decided_and_takes_it_back(
+    memory: Memory, pairs: list[tuple[str, str]]
+) -> None:
+    old, new = pairs[0]
+    async with Client(build_server(memory, owner=ME)) as client:
+        decide = partial(client.call_tool, "consolidate")
+        done = await decide({"decide": "newer-holds", "pair": [old, new]})
+        assert done.structured_content["steps"][0]["detail"] == f"{old} is replaced by {new}"
+        assert f"{old} is replaced by {new}" in done.content[0].text
+        assert memory.get(ME, old).superseded_by == new
+        left = await read(client, "memory://review")
+        assert [each["newer"]["id"] for each in left["doubtful"]] == [pairs[1][1]]
+        await decide({"decide": "undo", "pair": [old, new]})
+        assert memory.get(ME, old).superseded_by == ""
+        assert (await read(client, "memory://review"))["count"] == 2
+        for wrong in (
+            {"decide": "merge"},
+            {"pair": [old, new]},
+            {"decide": "merge", "pair": [old]},
+        ):
+            refused = await decide(wrong)
+            assert refused.content[0].text.startswith("invalid_input: a decision needs")
+        refused = await decide({"decide": "undo", "pair": [old, new]})
+        assert refused.content[0].text.startswith("not_found: nothing was decided")
+
+
+def test_a_newer_memory_stands_once_before_all_that_it_may_outdate_and_the_most_recalled_first(
+    memory: Memory, run: Callable[..., Outcome], clock: Any, pairs: list[tuple[str, str]]
+) -> None:
+    clock.pass_by(DAY)
+    later = "Standup of the harbour crew moved to eleven instead."
+    latest = memory.remember(ME, RememberRequest(later, speaker="Ann")).id
+    shown = run("review")
+    assert [each["newer"]["id"] for each in shown.data[:2]] == [latest, latest]
+    assert shown.text.count(later) == 1
+    for _ in range(20):
+        memory.recall(ME, RecallRequest("where is the spare key"))
+    memory.sweep(ME)  # writes what was recalled
+    assert run("review").data[0]["newer"]["id"] == pairs[1][1]
+
+
+def test_a_receipt_names_two_doubts_at_most_with_their_texts(memory: Memory, clock: Any) -> None:
+    for crew in ("north", "south", "east"):
+        clock.pass_by(DAY)
+        text = f"The standup of the {crew} harbour crew is at nine."
+        memory.remember(ME, RememberRequest(text, speaker="Ann"))
+    clock.pass_by(DAY)
+    later = RememberRequest("The standup of the harbour crew moved to ten.", speaker="Ann")
+    done = memory.remember(ME, later)
+    hints = [each for each in done.warnings if "may be out of date" in each]
+    assert len(memory.doubts(ME)) == 3
+    assert len(hints) == 3
+    assert hints[2] == "1 more may be out of date: see the review"
+    named = [each.id for each in done.similar if each.relation == "doubts"]
+    assert all(any(id in hint for hint in hints[:2]) for id in named)
 
 
 # The mark

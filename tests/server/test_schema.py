@@ -48,7 +48,14 @@ CONTRACT = {
         "context": 1,
         "explain": False,
     },
-    "consolidate": {"mode": "sleep", "session": "", "dry_run": False, "undo": ""},
+    "consolidate": {
+        "mode": "sleep",
+        "session": "",
+        "dry_run": False,
+        "undo": "",
+        "decide": "",
+        "pair": [],
+    },
     "forget": {
         "ids": [],
         "query": "",

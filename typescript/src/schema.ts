@@ -409,7 +409,7 @@ export interface paths {
         put?: never;
         /**
          * Decide Contradiction
-         * @description Decide a pair; the history of the memory that changes can undo it.
+         * @description Decide a pair; "undo" takes the last decision about it back.
          */
         post: operations["decide_contradiction"];
         delete?: never;
@@ -1068,7 +1068,7 @@ export interface components {
              * Decision
              * @enum {string}
              */
-            decision: "newer-holds" | "older-holds" | "keep-both" | "merge";
+            decision: "newer-holds" | "newer-holds-in-part" | "older-holds" | "keep-both" | "merge" | "undo";
         };
         /**
          * DoubtList

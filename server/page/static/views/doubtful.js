@@ -19,5 +19,5 @@ export default function Doubtful() {
     <li key=${pair.older.id + pair.newer.id}><div class="two"><div role="group" aria-label=${t('earlier')}><h2>${t('earlier')} · <time>${when(pair.older.occurred_at, true)}</time></h2><${Card} of=${pair.older} most=${1200} /></div>
     <div role="group" aria-label=${t('later')}><h2>${t('later')} · <time>${when(pair.newer.occurred_at, true)}</time></h2><${Card} of=${pair.newer} most=${1200} /></div></div>
     <p>${t('because')} <${Stored} text=${pair.reason} />${pair.part ? html` – <${Stored} text=${pair.part} />` : null}</p>
-    ${session.can('write') ? html`<div class="actions">${['newer-holds', 'older-holds', 'keep-both', 'merge'].map((d) => html`<${Act} does=${() => decide(pair, d)}>${t('decision.' + d)}<//>`)}</div>` : null}</li>`)}</ol>`}<//>`;
+    ${session.can('write') ? html`<div class="actions">${['newer-holds', ...(pair.part ? ['newer-holds-in-part'] : []), 'older-holds', 'keep-both', 'merge'].map((d) => html`<${Act} does=${() => decide(pair, d)}>${t('decision.' + d)}<//>`)}</div>` : null}</li>`)}</ol>`}<//>`;
 }

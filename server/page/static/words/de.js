@@ -226,6 +226,7 @@ export const WORDS = {
   "later": "Später",
   "because": "Warum:",
   "decision.newer-holds": "Das Spätere gilt",
+  "decision.newer-holds-in-part": "Es gilt für diesen Teil",
   "decision.older-holds": "Das Frühere gilt",
   "decision.keep-both": "Beides gilt",
   "decision.merge": "Zusammenführen",

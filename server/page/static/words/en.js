@@ -226,6 +226,7 @@ export const WORDS = {
   "later": "Later",
   "because": "Why:",
   "decision.newer-holds": "The later one holds",
+  "decision.newer-holds-in-part": "It holds for this part",
   "decision.older-holds": "The earlier one holds",
   "decision.keep-both": "Both hold",
   "decision.merge": "Merge them",
