@@ -216,6 +216,7 @@ def _shared_parts(
             settings,
             watched,
             gate,
+            hooks,
             engine=lambda: shared.serving(),
             activity=activity,
             with_tokens=with_tokens,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memory_core.config import Settings
     from memory_core.memory import Memory
     from server.gate import Gate
+    from server.hooks.hooks import Hooks
     from server.page.activity import Activity
     from server.page.logins import Logins
     from server.protocol import structure
@@ -29,6 +30,7 @@ class Site:
         settings: Settings,
         memory: LazyMemory,
         gate: Gate | None,
+        hooks: Hooks,
         *,
         engine: structure.Serving,
         activity: Activity,
@@ -38,6 +40,7 @@ class Site:
     ) -> None:
         """Opens nothing. *allowed_hosts* are further host names under which clients reach it.
 
+        *hooks* answer all clients of this process, so that no conversation is told a thing twice.
         *engine* says for a health report what process this is, *activity* what clients just did.
         *compat* answers the paths of
         earlier memory servers too.
@@ -48,6 +51,7 @@ class Site:
         self._settings = settings
         self._memory = memory
         self._gate = gate
+        self._hooks = hooks
         self._with_tokens = with_tokens
         self._allowed_hosts = allowed_hosts
         self._opening = threading.Lock()
@@ -105,7 +109,7 @@ class Site:
             host=host,
             allowed_hosts=self._allowed_hosts,
             more=[
-                route.route(memory, who),
+                route.route(self._hooks, who),
                 *rest(memory, who, self._gate, compat=self._compat, engine=self._engine),
                 *routes.routes(logins),
                 *operations.routes(memory, who, self._gate, self._activity, used),

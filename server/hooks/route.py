@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,24 +15,17 @@ from server.hooks.hooks import Answer, Hooks, silently
 from server.hooks.settings import PATH
 from server.identity import caller
 
-if TYPE_CHECKING:
-    from memory_core.memory import Memory
-
 SECONDS = 5.0
 """Deadline after which the answer is empty; capturing goes on."""
 
 
-def route(
-    memory: Memory,
-    owner: Identity,
-    clock: Callable[[], float] = time.time,
-) -> Route:
-    """The route. A hook captures and recalls, so its token needs the rights read and write.
+def route(hooks: Hooks, owner: Identity) -> Route:
+    """The route of *hooks*, which may answer clients on other ways too.
 
-    It answers 200 whatever fails: a hook must not block its client.
+    A hook captures and recalls, so its token needs the rights read and write. It answers 200
+    whatever fails: a hook must not block its client.
     """
-    hooks = Hooks(memory, clock)
-    gate = Gate(CallLimits().calls, SECONDS)
+    gate = Gate(CallLimits().calls, SECONDS)  # its own: what one is refused is captured nowhere
 
     async def hook(request: Request) -> Response:
         answer: Answer = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from processes import PATIENCE
 from memory_core.memory import Memory as Facade
 from memory_core.records import Identity
 from server.hooks import route
+from server.hooks.hooks import Hooks
 from server.http import listener
 from server.http.app import build_app
 from server.http.tokens import Tokens
@@ -35,7 +37,7 @@ def url(
     app = build_app(
         build_server(memory, owner=owner),
         tokens=tokens,
-        more=[route.route(memory, owner), *rest(memory, owner, None)],
+        more=[route.route(Hooks(memory, time.time), owner), *rest(memory, owner, None)],
     )
     socket = listener.bind("127.0.0.1", 0)
     end = listener.begin(app, socket)

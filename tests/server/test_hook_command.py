@@ -35,6 +35,7 @@ from server.hooks import command as hook_command
 from server.hooks import fence, forwarding, pause, spool, transcript
 from server.hooks import payload as hook_payload
 from server.hooks import route as hook_route
+from server.hooks.hooks import Hooks
 from server.http import listener
 from server.http.app import build_app
 from server.http.proof import KEY, proof
@@ -94,7 +95,7 @@ def listening_server(memory: Memory, **grants: str) -> Iterator[tuple[str, dict[
     tokens = Tokens(data)
     tokens.ensure_first("me", "")
     secrets = {name: tokens.add(name, "", rights.split()) for name, rights in grants.items()}
-    route = hook_route.route(memory, ME, lambda: NOW)
+    route = hook_route.route(Hooks(memory, lambda: NOW), ME)
     app = build_app(build_server(memory, clock=lambda: NOW), tokens=tokens, more=[route])
     server, bound = uvicorn.Server(listener.configured(app)), listener.bind("127.0.0.1", 0)
     url = f"http://127.0.0.1:{bound.getsockname()[1]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ from starlette.routing import Route
 
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity
+from server.hooks.hooks import Hooks
 from server.hooks.route import route
 from server.http.app import MAX_BODY, build_app, is_loopback
 from server.http.tokens import Tokens
@@ -96,7 +98,7 @@ def tokens(tmp_path: Path) -> Tokens:
 @pytest.fixture
 def app(fake: Any, tokens: Tokens) -> Any:
     owner = Identity("me")
-    hook = route(fake, owner)
+    hook = route(Hooks(fake, time.time), owner)
     return build_app(build_server(fake, owner=owner), tokens=tokens, more=[hook])
 
 

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import tarfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from memory_core.memory import Memory
 from memory_core.records import Identity
 from server import __version__
 from server.hooks import route
+from server.hooks.hooks import Hooks
 from server.http import listener
 from server.http.app import build_app
 from server.http.tokens import Tokens
@@ -88,7 +90,7 @@ def places(memory: Memory, tmp_path: Path, model: Any) -> Iterator[dict[str, str
     app = build_app(
         build_server(memory, owner=owner),
         tokens=tokens,
-        more=[route.route(memory, owner), *rest(memory, owner, None)],
+        more=[route.route(Hooks(memory, time.time), owner), *rest(memory, owner, None)],
     )
     socket = listener.bind("127.0.0.1", 0)
     end = listener.begin(app, socket)

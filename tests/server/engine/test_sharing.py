@@ -409,6 +409,32 @@ def test_a_hook_asks_the_engine(talk: Any, asked: wanted.WantedEngine) -> None:
     assert client.hook(asked, {"hook_event_name": "Nothing"}, seconds=30.0, start=False) == {}
 
 
+def test_what_a_hook_was_told_over_one_way_it_is_not_told_over_the_other(
+    talk: Any, folder: Path, asked: wanted.WantedEngine, until: Any
+) -> None:
+    """`install --http` writes a command for the start of a session, and addresses for the rest."""
+    one = talk()
+    one.hello()
+    text = "Ann Miller keeps the spare key of the boathouse under the blue flowerpot"
+    one.call("remember", text=text)
+    prompt = {
+        "hook_event_name": "UserPromptSubmit",
+        "session_id": "one",
+        "prompt": "where is the spare key of the boathouse that Ann Miller keeps?",
+    }
+    assert text in str(client.hook(asked, prompt, seconds=30.0, start=False))
+    url = client.http(asked, start=False)
+    token = {"authorization": f"Bearer {(folder / 'token').read_text().strip()}"}
+
+    def over_http(session: str) -> str:
+        told = {**prompt, "session_id": session}
+        return httpx2.post(f"{url}/hook", json=told, headers=token, timeout=60).text
+
+    assert over_http("one") == "{}"
+    others = iter(range(1_000_000))  # an answer that is late on a busy machine is empty, too
+    until(lambda: text in over_http(f"other {next(others)}"))
+
+
 async def health_over_mcp(url: str, headers: dict[str, str]) -> dict[str, Any]:
     """What the server at *url* says of its process."""
     async with (
