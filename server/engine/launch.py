@@ -207,10 +207,12 @@ def _line(pipe: int, seconds: float) -> bytes:
     import threading
 
     found = bytearray()
+    own = os.dup(pipe)  # the number of *pipe* may be another file's while this still reads
 
     def read() -> None:
-        while (byte := os.read(pipe, 1)) and byte != b"\n":
+        while (byte := os.read(own, 1)) and byte != b"\n":
             found.extend(byte)
+        os.close(own)
 
     reading = threading.Thread(target=read, daemon=True)  # a pipe has no timeout on Windows
     reading.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,24 @@ def test_an_engine_that_says_nothing_is_given_up(
     monkeypatch.setattr(launch, "ANSWER_SECONDS", 0.1)
     with pytest.raises(NoEngine, match="no engine could be started"):
         launch.connect(wanted.find({"data_dir": str(folder)}, {"ANAMNESIS_SHARED": "on"}), {})
+
+
+def test_an_engine_that_is_late_reads_nothing_but_its_own_pipe(until: Any) -> None:
+    """The pipe is closed when its time is over, and its number goes to the next file."""
+    ours, late = os.pipe()
+    before = {thread.ident for thread in threading.enumerate()}
+    assert launch._line(ours, 0.0) == b""
+    (reading,) = (each for each in threading.enumerate() if each.ident not in before)
+    os.close(ours)
+    other, engine = os.pipe()
+    assert other == ours
+    os.write(engine, b"an answer of the engine\n")
+    os.write(late, b"listening")
+    os.close(late)
+    until(lambda: not reading.is_alive())
+    os.close(engine)
+    with os.fdopen(other, "rb") as stream:
+        assert stream.read() == b"an answer of the engine\n"
 
 
 def test_whoever_listens_and_says_nothing_is_no_engine(
