@@ -31,7 +31,10 @@ PRIVATE = "/tmp/anamnesis-"
 OLD_SECONDS = 3_600.0
 """After which a private folder without an engine is removed, whatever its data directory is."""
 BACKLOG = 128
+ROOM_SECONDS = 2.0
+"""How long a client waits while BACKLOG others wait for the engine."""
 PROOF_SECONDS = 5.0
+_LOOK_SECONDS = 0.01
 _PROOF_BYTES = 200
 _TEMPORARY = 12
 """Characters that the name of a socket that is being made has more."""
@@ -62,7 +65,7 @@ class UnixEndpoint:
             raise Unsafe(f"{self.path} is not this user's own socket")
         connection = Socket(_socket.AF_UNIX)
         try:
-            connection.connect(self.path)
+            _connect(connection, self.path)
             if peer(connection) not in (os.getuid(), None):
                 raise Unsafe(f"another user listens at {self.path}")
         except BaseException:
@@ -304,6 +307,24 @@ def _is_dead(path: str) -> bool:
     except OSError:
         pass
     return False
+
+
+def _connect(connection: Socket, path: str) -> None:
+    """Connect to the socket at *path*; waits for room, for ROOM_SECONDS at most. Raises OSError.
+
+    Of an engine that stands still clients that have ended take the room for good.
+    """
+    connection.setblocking(False)
+    deadline = time.monotonic() + ROOM_SECONDS
+    while True:
+        try:
+            connection.connect(path)
+            break
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_LOOK_SECONDS)
+    connection.setblocking(True)
 
 
 def _read(path: str) -> tuple[int, bytes]:

@@ -237,7 +237,9 @@ def test_what_a_killed_engine_left_is_swept_and_a_living_one_stays(
     assert left == {Path(living.path).name, foreign.name, "engine.lock"}
 
 
-def test_an_engine_that_stands_still_is_not_swept(folder: Path, listen: Listen) -> None:
+def test_an_engine_that_stands_still_is_neither_swept_nor_waited_for_without_end(
+    folder: Path, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
     place = UnixEndpoint(str(folder), KEY)
     listen(place)
     waiting = []
@@ -251,6 +253,19 @@ def test_an_engine_that_stands_still_is_not_swept(folder: Path, listen: Listen) 
             break
     endpoint.sweep(str(folder))
     assert Path(place.path).exists()
+    monkeypatch.setattr(endpoint, "ROOM_SECONDS", 0.05)
+    problems: list[OSError] = []
+
+    def connect() -> None:
+        try:
+            place.connect()
+        except OSError as problem:
+            problems.append(problem)
+
+    connecting = threading.Thread(target=connect, daemon=True)
+    connecting.start()
+    connecting.join(30)
+    assert [type(problem) for problem in problems] == [BlockingIOError]
     for one in waiting:
         one.close()
 
