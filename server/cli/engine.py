@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
@@ -12,7 +13,7 @@ from server.cli import console
 from server.cli.console import Outcome
 from server.cli.grammar import SectionedGroup, command
 from server.cli.invocation import Invocation
-from server.engine import client, endpoint, launch, logfile, wanted
+from server.engine import client, endpoint, launch, logfile, wanted, wire
 from server.engine.launch import NoEngine
 
 LINES = 50
@@ -42,7 +43,7 @@ def run(call: Invocation, stay: bool) -> NoReturn:
 @click.pass_obj
 def status(call: Invocation) -> Outcome:
     """Show the engines of this data directory and their clients."""
-    found = [client.status(each) for each in _found(call)]
+    found = [told for _, told in _found(call)]
     if not found:
         return Outcome([], "no engine is running; the first client starts one")
     return Outcome(found, "\n\n".join(map(_shown, found)))
@@ -56,9 +57,10 @@ def stop(call: Invocation) -> Outcome:
     Clients start a new one with their next call.
     """
     stopped = 0
-    for each in _found(call):
-        client.stop(each)
-        stopped += 1
+    for each, _ in _found(call):
+        with suppress(NoEngine):  # it is leaving already
+            client.stop(each)
+            stopped += 1
     return Outcome({"stopped": stopped}, f"engines stopped: {stopped}")
 
 
@@ -82,14 +84,11 @@ def engine() -> None:
     """Manage the process that all clients of a data directory share."""
 
 
-def _found(call: Invocation) -> Iterator[wanted.WantedEngine]:
-    """The engines that answer, whatever their version and settings."""
+def _found(call: Invocation) -> Iterator[tuple[wanted.WantedEngine, dict[str, Any]]]:
+    """The engines that answer, whatever their version and settings, and what they say."""
     for each in client.engines(str(call.settings.data_dir.absolute())):
-        try:
-            client.status(each)
-        except NoEngine:
-            continue
-        yield each
+        with suppress(NoEngine, wire.Refused):
+            yield each, client.status(each)
 
 
 def _shown(told: dict[str, Any]) -> str:

@@ -40,6 +40,8 @@ FINISH_SECONDS = 20.0
 """How long open calls may go on once it leaves; a call's own deadline is as long."""
 PREAMBLE_SECONDS = 5.0
 CONNECTIONS = 256
+_ALWAYS = ("status", "stop")
+"""Connections that are taken beyond: who is refused a place must find out why."""
 
 
 class Engine:
@@ -164,13 +166,12 @@ class Engine:
             problem = await self._place.admit(reader, writer)
             preamble = {} if problem else json.loads(await reader.readline())
         exit = 1
-        if not problem and (
-            not isinstance(preamble, dict) or preamble.get("kind") not in wire.KINDS
-        ):
+        kind = preamble.get("kind") if isinstance(preamble, dict) else None
+        if not problem and kind not in wire.KINDS:
             problem = "the engine does not know this kind of connection"
-        if not problem and len(self._clients) >= CONNECTIONS:
+        if not problem and len(self._clients) >= CONNECTIONS and kind not in _ALWAYS:
             problem = f"busy: the engine has {CONNECTIONS} clients; close one"
-        if not problem and self._leaving.is_set() and preamble["kind"] != "status":
+        if not problem and self._leaving.is_set() and kind != "status":
             return None  # no answer: the client finds or starts another
         if not problem:
             try:

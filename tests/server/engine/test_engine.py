@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import tempfile
 import threading
@@ -15,7 +16,8 @@ from mcp.server import MCPServer
 
 from memory_core.errors import Busy
 from memory_core.records import Identity
-from server.engine import client, endpoint, wanted, wire
+from server.cli import main
+from server.engine import client, endpoint, engine, wanted, wire
 from server.engine.engine import IDLE_SECONDS, Engine
 
 pytestmark = pytest.mark.usefixtures("processes")
@@ -185,6 +187,21 @@ def test_status_names_the_engine_and_its_clients(
     (one,) = told["clients"]
     assert (one["kind"], one["agent"], one["team"]) == ("mcp", "ann", "")
     link.close()
+
+
+def test_an_engine_that_takes_no_more_clients_still_says_so_and_stops(
+    running: Running, asked: wanted.WantedEngine, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(engine, "CONNECTIONS", 1)
+    link = _open(asked)
+    with pytest.raises(wire.Refused, match="busy: the engine has 1 clients"):
+        client.call(asked, "one", {})
+    assert main.main(["engine", "status", "--data-dir", asked.folder, "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)
+    assert [each["kind"] for each in told["clients"]] == ["mcp"]
+    assert main.main(["engine", "stop", "--data-dir", asked.folder]) == 0
+    link.close()
+    assert running.left()
 
 
 def test_a_failed_call_keeps_its_code(running: Running, asked: wanted.WantedEngine) -> None:
