@@ -162,8 +162,9 @@ def alone(wanted: WantedEngine) -> Callable[[], None] | None:
 def start(wanted: WantedEngine) -> None:
     """Start an engine in a session of its own and wait until it listens, or has ended.
 
-    Its log, and whatever else it prints, goes to a file in the data directory. Raises OSError,
-    NoEngine, or wire.Refused when its settings are wrong.
+    It works in the data directory, so that it holds no folder of whoever started it. Its log, and
+    whatever else it prints, goes to a file there. Raises OSError, NoEngine, or wire.Refused when
+    its settings are wrong.
     """
     import subprocess
 
@@ -177,7 +178,12 @@ def start(wanted: WantedEngine) -> None:
         detached = {"creationflags": flags | subprocess.CREATE_NEW_PROCESS_GROUP}
     with open(os.path.join(wanted.folder, LOG), "ab", opener=_private) as log:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, **detached
+            words,
+            cwd=wanted.folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            **detached,
         )
     assert process.stdout is not None
     with process.stdout as told:

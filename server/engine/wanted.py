@@ -75,6 +75,9 @@ def find(flags: Mapping[str, str], environment: Mapping[str, str]) -> WantedEngi
     passed = {**{name: value for name, value in flags.items() if value}, "data_dir": folder}
     if file:
         passed["config"] = os.path.abspath(os.path.expanduser(file))
+    if "model_dir" in values:  # an engine works in another folder
+        values["model_dir"] = os.path.abspath(os.path.expanduser(str(values["model_dir"])))
+        passed["model_dir"] = values["model_dir"]
     return WantedEngine(
         folder,
         str(values.get("agent", "me")),
@@ -92,8 +95,6 @@ def _key(values: Mapping[str, Any], environment: Mapping[str, str]) -> str:
     is correct too.
     """
     settings = {name: value for name, value in values.items() if name not in _NO_ANSWER}
-    if "model_dir" in settings:
-        settings["model_dir"] = os.path.abspath(os.path.expanduser(str(settings["model_dir"])))
     models = str(settings.get("encoder", "passthrough")), str(settings.get("embedder", ""))
     if models[0] != "passthrough" or ":" in models[1]:  # else no key is used
         settings["keys"] = [environment.get(name, "") for name in _KEYS]

@@ -285,6 +285,25 @@ def test_the_engine_survives_its_starters_process_group(talk: Any, folder: Path)
     assert engines.alive(folder) == [engine]
 
 
+def test_the_engine_holds_no_folder_of_its_starter(
+    talk: Any, folder: Path, tmp_path: Path
+) -> None:
+    """Else no disk could be taken away that a project of some client once lay on."""
+    project = tmp_path / "project"
+    (project / "weights").mkdir(parents=True)
+    code = (
+        "import os, sys\n"
+        "os.chdir(sys.argv.pop(1))\n"
+        f"os.execv(sys.executable, [sys.executable, '-P', {str(ROOT / 'server/__main__.py')!r}])\n"
+    )
+    starter = talk(command=("-c", code, str(project)), ANAMNESIS_MODEL_DIR="weights")
+    starter.hello()
+    (engine,) = engines.alive(folder)
+    assert Path(f"/proc/{engine}/cwd").readlink() == folder
+    words = Path(f"/proc/{engine}/cmdline").read_text("utf-8").split("\0")
+    assert words[words.index("--model-dir") + 1] == str(project / "weights")
+
+
 def test_the_engine_survives_its_starters_terminal(talk: Any, folder: Path) -> None:
     window, terminal = os.openpty()
     code = (
