@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 PREFIX = "ANAMNESIS_"
 EVENTS = frozenset((*payload.CAPTURED, *payload.ANSWERED, *payload.ENDS))
 NAMES = ("data_dir", "agent", "team", "config")
+_ON = ("", "on", "1", "true", "yes")
+"""Values of ANAMNESIS_HOOKS with which hooks work; any other stops them: a doubt is silent."""
 MOST_BYTES = 4_000_000
 """Longest payload; a longer one is read to its end and counted as dropped."""
 SENT_CHARS = 4_000
@@ -96,7 +98,7 @@ def _told(folder: str) -> dict[str, Any] | None:
     That is so when the hooks are off or paused, for an ignored project and for an odd payload.
     """
     raw = _payload(folder)
-    if os.environ.get(f"{PREFIX}HOOKS", "").strip().lower() == "off":
+    if os.environ.get(f"{PREFIX}HOOKS", "").strip().lower() not in _ON:
         return None
     try:
         told = plain.loads(_with_last_turn(raw))
@@ -104,10 +106,10 @@ def _told(folder: str) -> dict[str, Any] | None:
         return None
     if not isinstance(told, dict) or told.get("hook_event_name") not in EVENTS:
         return None
-    place = payload.folder(told)
-    if payload.ignored(place) or pause.until(folder, time.time()) is not None:
+    places = payload.folders(told)
+    if any(map(payload.ignored, places)) or pause.until(folder, time.time()) is not None:
         return None
-    return {**payload.without_private(told), "project": payload.repository(place)}
+    return {**payload.without_private(told), "project": payload.repository(payload.folder(told))}
 
 
 def _kept(folder: str, who: tuple[str, str], told: dict[str, Any]) -> dict[str, Any]:

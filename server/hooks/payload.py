@@ -77,11 +77,16 @@ def session(payload: Mapping[str, Any]) -> str:
     return str(payload.get("session_id") or payload.get("conversation_id") or "")
 
 
+def folders(payload: Mapping[str, Any]) -> list[str]:
+    """The folders in which the client works, the one where it is first."""
+    roots = payload.get("workspace_roots")
+    places = [payload.get("cwd"), *(roots if isinstance(roots, list) else ())]
+    return [place for place in places if isinstance(place, str) and place]
+
+
 def folder(payload: Mapping[str, Any]) -> str:
     """The folder in which the client works, or ""."""
-    roots = payload.get("workspace_roots") or ()
-    place = payload.get("cwd") or (roots[0] if isinstance(roots, list) and roots else "")
-    return place if isinstance(place, str) else ""
+    return next(iter(folders(payload)), "")
 
 
 def repository(place: str) -> str:

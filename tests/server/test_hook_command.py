@@ -615,12 +615,15 @@ def test_hooks_can_be_switched_off(
     project.mkdir(parents=True)
     (tmp_path / "project" / ".anamnesisignore").touch()
     ignored = thin(data, said | {"cwd": str(project)})
+    second = thin(data, said | {"workspace_roots": [str(tmp_path), str(project)]})
     pause.begin(str(data), None)
     paused = thin(data, said)
     pause.end(str(data))
-    monkeypatch.setenv("ANAMNESIS_HOOKS", "off")
-    off = thin(data, said)
-    for done in (ignored, paused, off):
+    for done in (ignored, second, paused):
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for value in ("off", "OFF", "false", "0", "no"):
+        monkeypatch.setenv("ANAMNESIS_HOOKS", value)
+        done = thin(data, said)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert list(data.iterdir()) == []
 
