@@ -6,11 +6,13 @@ It also reports when the memory cannot be opened, and when there is none yet.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,12 +22,14 @@ import click
 from memory_core.config import Settings
 from memory_core.errors import MemoryCoreError
 from memory_core.records import Check
+from memory_core.text.time.timestamps import iso
 from server.cli import console, install
 from server.cli.console import Outcome
 from server.cli.grammar import READY_SECONDS, command
 from server.cli.invocation import Invocation, open_memory
 from server.clients import clients
 from server.clients.clients import Client
+from server.hooks import pause
 
 SECONDS = 30.0
 """Clients give a server a minute to answer `initialize`."""
@@ -60,6 +64,7 @@ def doctor(call: Invocation) -> Outcome:
     of its parts. The exit code is 1 when one is failing.
     """
     checks = [_folder(call.settings.data_dir), _weights(call.settings)]
+    checks += _pause(call.settings.data_dir)
     if _has_memory(call.settings.data_dir):
         checks += _parts(call)
     checks += _clients(call.environment)
@@ -124,6 +129,16 @@ def _unreadable(directory: Path, reason: str | None) -> Check:
     detail = f"{directory} cannot be read ({reason})" + (f": {whose}" if whose else "")
     fix = ownership.remedy(directory) if whose else f"`chmod u+rwx '{directory}'`"
     return Check("data directory", "failing", detail, fix)
+
+
+def _pause(directory: Path) -> list[Check]:
+    """That the hooks are paused, which somebody may have forgotten; nothing when they are not."""
+    end = pause.until(str(directory), time.time())
+    if end is None:
+        return []
+    until = "without an end" if end == math.inf else f"until {iso(end)}"
+    detail = f"hooks are paused {until}: they capture and tell nothing"
+    return [Check("pause", "degraded", detail, "`anamnesis resume`")]
 
 
 def _weights(settings: Settings) -> Check:

@@ -32,6 +32,22 @@ def test_a_pause_lasts_as_long_as_it_is_told(tmp_path: Path) -> None:
     assert pause.until(str(tmp_path), began) is None
 
 
+def test_doctor_reminds_of_a_pause_and_how_it_ends(tmp_path: Path) -> None:
+    def told() -> list[tuple[str, str]]:
+        checks = main.run(["doctor", "--data-dir", str(tmp_path)], Invocation()).data["checks"]
+        return [(each["detail"], each["command"]) for each in checks if each["name"] == "pause"]
+
+    assert told() == []
+    run(tmp_path, "pause", "--for", "2h")
+    ((detail, command),) = told()
+    assert detail.startswith("hooks are paused until 20")
+    assert command == "anamnesis resume"
+    run(tmp_path, "pause")
+    assert "without an end" in told()[0][0]
+    run(tmp_path, "resume")
+    assert told() == []
+
+
 @pytest.mark.parametrize("span", ["2", "h", "-2h", "0h", "2 weeks", "1e3h", "99999999d"])
 def test_what_is_no_time_pauses_nothing(
     tmp_path: Path, span: str, capsys: pytest.CaptureFixture[str]
