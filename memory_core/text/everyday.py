@@ -1,4 +1,5 @@
-"""Words of everyday work that name nothing: "run the tests", "mach weiter", "use the other one"."""
+"""Words of everyday work that name nothing ("run the tests", "mach weiter"), and words by which
+English and German are known."""
 
 from __future__ import annotations
 
@@ -41,3 +42,11 @@ EVERYDAY = (
     )
 )
 """English and German, lower case."""
+
+TELLING = (STOPWORDS | GERMAN_STOPWORDS) - frozenset(
+    listed(
+        """a am an as at be but by do for had has he her i in is me my no of on once or over so to
+        under was we da des du er es man um vor war wo"""
+    )
+)
+"""Words without content that no other language has much: one of them tells English or German."""

@@ -16,8 +16,9 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.text import quoted, relevance
-from memory_core.text.everyday import EVERYDAY
+from memory_core.text.everyday import EVERYDAY, TELLING
 from memory_core.text.names.entities import entities
+from memory_core.text.words import words
 from memory_core.validation import QUERY_CHARS
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def remind(
     apart = not unheard and _apart(found.hits, known)
     if not found.found or found.confidence < (APART_LEAST if apart else LEAST):
         return None
-    by_meaning = found.confidence >= (UNHEARD if unheard else BY_MEANING)
+    by_meaning = found.confidence >= (UNHEARD if unheard else BY_MEANING) and _read(memory, asked)
     said = [prompt, *(turn.text for turn in found.recent)]
     least = NEAR * found.hits[0].score
     hits = [
@@ -125,6 +126,14 @@ def _apart(hits: Sequence[Hit], terms: set[str]) -> bool:
 def _names(text: str) -> bool:
     """True when *text* has a number, or a name that is no everyday word."""
     return any(char.isdigit() for char in text) or bool(_named(text))
+
+
+def _read(memory: Memory, text: str) -> bool:
+    """True unless *text* seems to be in a language of which the default model knows no meaning.
+
+    It was trained on English, and finds all texts of such a language near to each other.
+    """
+    return memory.settings.embedder != "minilm" or not TELLING.isdisjoint(words(text))
 
 
 def _named(text: str) -> set[str]:

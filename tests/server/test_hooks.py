@@ -306,6 +306,47 @@ def test_a_prompt_that_names_nothing_is_told_nothing(memory: Memory, prompt: str
     assert Hooks(memory, lambda: NOW).answer(ME, asked) == {}
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "gracias, funciona",
+        "ejecuta las pruebas",
+        "corrige les erreurs",
+        "adelante",
+        "grazie, funziona",
+        "kjør testene",
+        "обнови тесты",
+        "运行测试",
+        "好的，继续",
+        "テストを実行して",
+        "ありがとう",
+    ],
+)
+def test_what_the_model_does_not_read_is_told_by_its_words_alone(
+    memory: Memory, prompt: str
+) -> None:
+    """To the default model all texts of a language that it never learned are near to each other."""
+    for text in (
+        FACT,
+        "Our office is in Lisbon near the river.",
+        "Mon chat s'appelle Moustache et il a douze ans.",
+        "La réunion de l'équipe est le mardi à 10 heures.",
+        "El coche rojo está en el garaje de Marta.",
+        "我的猫叫小白，今年三岁。",
+        "会议改到周五下午三点。",
+    ):
+        memory.remember(ME, RememberRequest(text))
+
+    def told(prompt: str) -> dict[str, Any]:
+        asked = event("UserPromptSubmit", f"about {prompt}", prompt=prompt)
+        return Hooks(memory, lambda: NOW).answer(ME, asked)
+
+    assert told(prompt) == {}
+    added = context(told("¿dónde está el coche rojo?"), "UserPromptSubmit")
+    assert added.count("\n> ") == 1
+    assert "garaje de Marta" in added
+
+
 def test_a_word_that_much_of_the_memory_holds_names_nothing(memory: Memory) -> None:
     for number in range(8):
         memory.remember(ME, RememberRequest(f"The kiln was fired at {900 + number} degrees."))
