@@ -65,11 +65,19 @@ def _public(text: str) -> str:
 
 
 def shortened(payload: Mapping[str, Any], most: int) -> dict[str, Any]:
-    """*payload* with its words cut after *most* characters."""
+    """*payload* with the `ends` of its words."""
     return {
-        name: value[:most] if name in _FIELDS and isinstance(value, str) else value
+        name: ends(value, most) if name in _FIELDS and isinstance(value, str) else value
         for name, value in payload.items()
     }
+
+
+def ends(text: str, most: int) -> str:
+    """The beginning and the end of *text*, of *most* characters together.
+
+    People write what they want before or after what they paste.
+    """
+    return text if len(text) <= most else f"{text[: most // 2 - 1]}\n{text[-(most // 2) :]}"
 
 
 def session(payload: Mapping[str, Any]) -> str:

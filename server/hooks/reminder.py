@@ -20,6 +20,7 @@ from memory_core.text.everyday import EVERYDAY, TELLING
 from memory_core.text.names.entities import entities
 from memory_core.text.words import words
 from memory_core.validation import QUERY_CHARS
+from server.hooks.payload import ends
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
@@ -81,7 +82,7 @@ def remind(
 
     Without what stands in *session* itself, and without *told*.
     """
-    asked = (quoted.own_words(prompt).strip() or prompt)[:QUERY_CHARS]
+    asked = ends(quoted.own_words(prompt).strip() or prompt, QUERY_CHARS)
     held, total = memory.holders(who, asked)
     most = max(FEW, RARE * total)
     rare = {term for term, count in held.items() if count <= most and term not in everyday()}

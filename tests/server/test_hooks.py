@@ -18,6 +18,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 from server.hooks import hooks, pause, payload, reminder, spool
+from server.hooks.command import SENT_CHARS
 from server.hooks.hooks import Hooks
 from server.hooks.reminder import Told
 
@@ -394,6 +395,17 @@ def test_what_was_told_is_kept_for_a_bounded_number_of_conversations() -> None:
     assert told.of(ME, "talk 0") == frozenset()
     assert len(told.of(ME, "talk 299")) == 400
     assert len(told._told) == 256
+
+
+@pytest.mark.parametrize("fence", ["```", ""])
+@pytest.mark.parametrize("sent", [lambda told: payload.shortened(told, SENT_CHARS), dict])
+def test_a_question_below_a_long_paste_is_answered(memory: Memory, fence: str, sent: Any) -> None:
+    """Also when its middle is left out, as by the command."""
+    memory.remember(ME, RememberRequest(FACT))
+    log = "".join(f"08:{n // 60:02}:{n % 60:02} INFO gate opened\n" for n in range(1_000))
+    asked = event("UserPromptSubmit", "one", prompt=f"{fence}\n{log}{fence}\n{QUESTION}")
+    answer = Hooks(memory, lambda: NOW).answer(ME, sent(asked))
+    assert FACT in context(answer, "UserPromptSubmit")
 
 
 def test_a_long_memory_is_clipped_at_a_prompt(memory: Memory) -> None:

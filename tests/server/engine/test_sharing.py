@@ -285,9 +285,7 @@ def test_the_engine_survives_its_starters_process_group(talk: Any, folder: Path)
     assert engines.alive(folder) == [engine]
 
 
-def test_the_engine_holds_no_folder_of_its_starter(
-    talk: Any, folder: Path, tmp_path: Path
-) -> None:
+def test_the_engine_holds_no_folder_of_its_starter(talk: Any, folder: Path, tmp_path: Path) -> None:
     """Else no disk could be taken away that a project of some client once lay on."""
     project = tmp_path / "project"
     (project / "weights").mkdir(parents=True)
