@@ -53,15 +53,35 @@ def edit(path: Path, change: Callable[[dict[str, Any]], None]) -> Edited:
     change(content)
     if content == held:
         return Edited(path, before, before)
-    if not before or not before.strip():
-        return Edited(path, before, written_out(path, content) + "\n")
+    after = _changed(path, before or "", content)
+    if _holds(path, after) != content:
+        raise InvalidInput(
+            f"{path} is written in a way that cannot be changed safely; it was left as it is",
+            "use --print and paste what is shown",
+        )
+    return Edited(path, before, after)
+
+
+def _changed(path: Path, before: str, content: dict[str, Any]) -> str:
+    """*before*, the text of the file *path*, with *content*."""
+    if not before.strip():
+        return written_out(path, content) + "\n"
     if path.suffix == TOML:
-        return Edited(path, before, _changed_toml(before, content))
+        text = _changed_toml(before, content)
+        return text if _holds(path, text) == content else _changed_toml(before, content, anew=True)
     if _is_plain(before):
         indent = _INDENT.search(before)
         text = json.dumps(content, indent=indent[1] if indent else 2, ensure_ascii=False)
-        return Edited(path, before, text + ("\n" if before.endswith("\n") else ""))
-    return Edited(path, before, commented_json.changed(before, content))
+        return text + ("\n" if before.endswith("\n") else "")
+    return commented_json.changed(before, content)
+
+
+def _holds(path: Path, text: str) -> dict[str, Any] | None:
+    """What the file *path* holds when *text* is written to it; None for nothing readable."""
+    try:
+        return parsed(path, text)
+    except InvalidInput:
+        return None
 
 
 def written_out(path: Path, content: dict[str, Any]) -> str:
@@ -88,12 +108,22 @@ def parsed(path: Path, text: str | None) -> dict[str, Any]:
     return content
 
 
-def _changed_toml(before: str, content: dict[str, Any]) -> str:
+def _changed_toml(before: str, content: dict[str, Any], *, anew: bool = False) -> str:
+    """The TOML *before* with *content*; with *anew* a top-level key that changes is written anew.
+
+    "" where tables stand in a way in which they cannot be changed in place, as in one line.
+    """
     import tomlkit
 
-    document = tomlkit.parse(before)
-    _merge(document, content)
-    return tomlkit.dumps(document)
+    try:
+        document = tomlkit.parse(before)
+        for name, value in content.items() if anew else ():
+            if name in document and document[name] != value:
+                del document[name]
+        _merge(document, content)
+        return tomlkit.dumps(document)
+    except (ValueError, tomlkit.exceptions.TOMLKitError):
+        return ""
 
 
 def _is_plain(text: str) -> bool:

@@ -58,10 +58,10 @@ def add(client: str, content: dict[str, Any], handler: Handler) -> None:
         content.setdefault("version", 1)
         command = {"command": _line(handler.command), "timeout": SECONDS}
         for event in _CURSOR_EVENTS:
-            _events(content).setdefault(event, []).append(dict(command))
+            _entries(content, event).append(dict(command))
         return
     for event in _EVENTS:
-        _events(content).setdefault(event, []).append({"hooks": [_handler(event, handler)]})
+        _entries(content, event).append({"hooks": [_handler(event, handler)]})
 
 
 def remove(client: str, content: dict[str, Any]) -> None:
@@ -131,8 +131,18 @@ def _words(command: str) -> Sequence[str]:
 def _events(content: dict[str, Any]) -> dict[str, Any]:
     events = content.setdefault("hooks", {})
     if not isinstance(events, dict):
-        raise InvalidInput(
-            "hooks is not an object; the file is unchanged",
-            "repair the file, or use --print and paste the output",
-        )
+        raise _odd("hooks is not an object")
     return events
+
+
+def _entries(content: dict[str, Any], event: str) -> list[Any]:
+    entries = _events(content).setdefault(event, [])
+    if not isinstance(entries, list):
+        raise _odd(f"hooks.{event} is not a list")
+    return entries
+
+
+def _odd(problem: str) -> InvalidInput:
+    return InvalidInput(
+        f"{problem}; the file is unchanged", "repair the file, or use --print and paste the output"
+    )

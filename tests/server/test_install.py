@@ -315,6 +315,28 @@ def test_toml_keeps_its_comments_and_its_order(desk: Desk) -> None:
     assert path.read_text() == other
 
 
+@pytest.mark.parametrize(
+    "servers",
+    [
+        'mcp_servers = { git = { command = "git" } }\n',
+        'mcp_servers.git.command = "git"\n',
+        '[mcp_servers]\ngit.command = "git"\nanamnesis.command = "old"\n',
+        '[mcp_servers]\ngit = { command = "git" }\nanamnesis = { command = "old", args = [] }\n',
+        '[mcp_servers."git"]\ncommand = "git"\n[mcp_servers."anamnesis"]\nenv = { A = "1" }\n',
+        '[mcp_servers.anamnesis.env]\nA = "1"\n[mcp_servers.git]\ncommand = "git"\n',
+    ],
+)
+def test_toml_in_any_spelling_holds_what_it_held_and_the_entry(desk: Desk, servers: str) -> None:
+    path = desk.write("codex", f'model = "o3" # the good one\n{servers}')
+    assert desk.run("install", "codex")[0] == 0
+    assert desk.entry("codex")["args"] == ["serve"]
+    assert read(path)["mcp_servers"]["git"] == {"command": "git"}
+    assert 'model = "o3" # the good one' in path.read_text()
+    assert "no change" in desk.run("install", "codex")[1]
+    assert desk.run("uninstall", "codex")[0] == 0
+    assert read(path) == {"model": "o3", "mcp_servers": {"git": {"command": "git"}}}
+
+
 def test_toml_that_is_none_is_left_alone(desk: Desk) -> None:
     path = desk.write("codex", "model = ")
     code, _, error = desk.run("install", "codex")
@@ -443,6 +465,19 @@ def test_hooks_over_http_carry_the_token(desk: Desk) -> None:
     (handler,) = held["hooks"]["UserPromptSubmit"][0]["hooks"]
     assert handler["url"] == "http://127.0.0.1:7832/hook"
     assert handler["headers"] == desk.entry("claude-code")["headers"]
+
+
+@pytest.mark.parametrize(
+    "hooks", ["null", "[]", '{"Stop": null}', '{"Stop": {"a": 1}}', '{"SessionEnd": "x"}']
+)
+def test_hooks_that_are_not_understood_are_left_alone(desk: Desk, hooks: str) -> None:
+    path = desk.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(text := f'{{"hooks": {hooks}}}')
+    code, _, error = desk.run("install", "claude-code", "--hooks")
+    assert (code, "--print" in error) == (2, True)
+    assert path.read_text() == text
+    assert not desk.file("claude-code").exists()
 
 
 def test_a_client_without_hooks_is_told_so_and_nothing_is_written(desk: Desk) -> None:
