@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -44,9 +45,8 @@ def run(call: Invocation, stay: bool) -> NoReturn:
 def status(call: Invocation) -> Outcome:
     """Show the engines of this data directory and their clients."""
     found = [told for _, told in _found(call)]
-    if not found:
-        return Outcome([], "no engine is running; the first client starts one")
-    return Outcome(found, "\n\n".join(map(_shown, found)))
+    text = [*map(_shown, found), *_silent(call, found)]
+    return Outcome(found, "\n\n".join(text) or "no engine is running; the first client starts one")
 
 
 @command("stop")
@@ -56,12 +56,14 @@ def stop(call: Invocation) -> Outcome:
 
     Clients start a new one with their next call.
     """
-    stopped = 0
-    for each, _ in _found(call):
+    stopped = []
+    for each, told in _found(call):
         with suppress(NoEngine):  # it is leaving already
             client.stop(each)
-            stopped += 1
-    return Outcome({"stopped": stopped}, f"engines stopped: {stopped}")
+            stopped.append(told)
+    silent = _silent(call, stopped)
+    text = "\n".join([f"engines stopped: {len(stopped)}", *silent])
+    return Outcome({"stopped": len(stopped)}, text, 1 if silent else 0)
 
 
 @command("log")
@@ -89,6 +91,17 @@ def _found(call: Invocation) -> Iterator[tuple[wanted.WantedEngine, dict[str, An
     for each in client.engines(str(call.settings.data_dir.absolute())):
         with suppress(NoEngine, wire.Refused):
             yield each, client.status(each)
+
+
+def _silent(call: Invocation, found: Sequence[dict[str, Any]]) -> list[str]:
+    """A line for each engine that lives, is not among those *found*, and does not answer."""
+    places = map(endpoint.of, client.engines(str(call.settings.data_dir.absolute())))
+    answered = {told["socket"] for told in found}
+    return [
+        f"an engine at {place.path} does not answer: its process stands still; end it"
+        for place in places
+        if place.path not in answered and os.path.lexists(place.path) and not place.dead()
+    ]
 
 
 def _shown(told: dict[str, Any]) -> str:

@@ -85,7 +85,7 @@ def connect(wanted: WantedEngine, preamble: dict[str, Any], *, start: bool = Tru
             if not start:
                 raise NoEngine("no engine is running")
             if time.monotonic() > deadline:
-                raise Late("engines are being started, and end, for too long")
+                raise Late("no engine has answered for too long")
             _launch(wanted, place, deadline)
     except (OSError, Unsafe) as problem:
         raise NoEngine(str(problem)) from None

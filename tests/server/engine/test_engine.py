@@ -17,7 +17,7 @@ from mcp.server import MCPServer
 from memory_core.errors import Busy
 from memory_core.records import Identity
 from server.cli import main
-from server.engine import client, endpoint, engine, wanted, wire
+from server.engine import client, endpoint, engine, launch, wanted, wire
 from server.engine.engine import IDLE_SECONDS, Engine
 
 pytestmark = pytest.mark.usefixtures("processes")
@@ -202,6 +202,20 @@ def test_an_engine_that_takes_no_more_clients_still_says_so_and_stops(
     assert main.main(["engine", "stop", "--data-dir", asked.folder]) == 0
     link.close()
     assert running.left()
+
+
+def test_an_engine_that_stands_still_is_said_to_be_there(
+    asked: wanted.WantedEngine, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(launch, "ANSWER_SECONDS", 0.1)
+    monkeypatch.setattr(endpoint, "PROOF_SECONDS", 0.1)
+    for words, code in ((["status"], 0), (["stop"], 1)):
+        place = endpoint.of(asked)
+        with place.listen():
+            assert main.main(["engine", *words, "--data-dir", asked.folder]) == code
+            assert f"an engine at {place.path} does not answer" in capsys.readouterr().out
+        assert main.main(["engine", *words, "--data-dir", asked.folder]) == 0
+        assert "does not answer" not in capsys.readouterr().out
 
 
 def test_a_failed_call_keeps_its_code(running: Running, asked: wanted.WantedEngine) -> None:
