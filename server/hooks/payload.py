@@ -60,7 +60,7 @@ def _public(text: str) -> str:
         return text
     import re  # most prompts have nothing private, and its import takes as long as all the rest
 
-    parts = re.compile(r"<private>.*?(?:</private\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+    parts = re.compile(r"<private\s*>.*?(?:</private\s*>|\Z)", re.IGNORECASE | re.DOTALL)
     return parts.sub(" ", text)
 
 

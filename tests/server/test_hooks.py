@@ -430,7 +430,7 @@ def test_private_parts_are_neither_kept_nor_asked(memory: Memory) -> None:
     assert not any("Winterbourne" in text for text in kept)
     assert all(FACT in text for text in kept)
     memory.remember(ME, RememberRequest(secret))
-    hidden = "Write a haiku. <private>Who is Doctor Winterbourne, my therapist?</private>"
+    hidden = "Write a haiku. <Private >Who is Doctor Winterbourne, my therapist?</private>"
     assert answering.answer(ME, event("UserPromptSubmit", "three", prompt=hidden)) == {}
 
 
