@@ -166,10 +166,13 @@ def period(since: str, until: str) -> tuple[float | None, float | None]:
 
 def when(value: str | float, argument: str, now: float) -> float:
     """The epoch seconds of *value*: ISO 8601 (its first moment), a number, or "" for *now*."""
-    if isinstance(value, str):
-        found = span(value, argument)
-        return now if found is None else found[0]
-    return number(value, argument, EPOCH_LEAST, EPOCH_MOST)
+    if not isinstance(value, str):
+        return number(value, argument, EPOCH_LEAST, EPOCH_MOST)
+    if (found := span(value, argument)) is None:
+        return now
+    if not EPOCH_LEAST <= found[0] <= EPOCH_MOST:  # by its offset
+        raise invalid(argument, f"{value} is outside of the years 1 to 9999 in UTC", "correct it")
+    return found[0]
 
 
 def mapping(value: Mapping[str, Any], argument: str) -> Mapping[str, Any]:

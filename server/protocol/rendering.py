@@ -14,10 +14,10 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from memory_core.text import invisible
+from memory_core.text.time import timestamps
 
 Boundary = Callable[[], str]
 """Returns a new random name for the block of one answer."""
@@ -169,9 +169,7 @@ def out_of_date(memory: Mapping[str, Any]) -> str:
 
 def iso(moment: float | None) -> str:
     """*moment* (seconds since the epoch) as ISO 8601 in UTC, to the second; "" when unset."""
-    if moment is None:
-        return ""
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return "" if moment is None else timestamps.iso(moment)
 
 
 _UNITS = (

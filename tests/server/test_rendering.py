@@ -209,3 +209,10 @@ def test_both_channels_show_the_same_visible_text(hit: Any) -> None:
     text = rendering.recall(built)
     assert "> today we \u2764\ufe0f tea\n> now" in text
     assert 'source "b"' in text
+
+
+def test_a_time_outside_of_the_calendar_is_shown_as_its_end() -> None:
+    """A store of an earlier version may hold one; it fails no answer."""
+    assert rendering.iso(-62_135_647_200.0) == "0001-01-01T00:00:00Z"
+    assert rendering.iso(253_402_351_199.0) == "9999-12-31T23:59:59Z"
+    assert (rendering.iso(0.9), rendering.iso(None)) == ("1970-01-01T00:00:00Z", "")

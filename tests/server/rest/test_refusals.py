@@ -78,6 +78,22 @@ async def test_a_wrong_field_is_named(chief: Any, path: str, body: Any, field: s
     assert field in said["detail"]
 
 
+@pytest.mark.parametrize("when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"])
+async def test_a_time_whose_offset_leads_out_of_the_calendar_is_refused(
+    ana: Any, when: str
+) -> None:
+    """No answer could show it, and no import takes back what an export holds of it."""
+    bodies = {
+        "/memories": {"text": "The key is under the mat."},
+        "/observe": {"role": "user", "content": "I have put the key under the mat."},
+        "/extract": {"text": "The key is under the mat."},
+    }
+    for path, body in bodies.items():
+        said = refusal(await ana.post(path, json={**body, "when": when}), 422, "invalid_input")
+        assert "years 1 to 9999" in said["detail"]
+    assert (await ana.get("/memories", params={"since": when})).status_code == 200
+
+
 async def test_unknown_and_repeated_parameters_are_refused(ana: Any) -> None:
     said = refusal(await ana.get("/memories", params={"limitt": 5}), 422, "invalid_input")
     assert "limitt" in said["detail"]
