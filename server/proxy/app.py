@@ -89,6 +89,7 @@ class _Proxy:
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         async with httpx2.AsyncClient(timeout=TIMEOUT) as client:
+            client.headers.clear()  # nothing is asked for but what the program asks for
             self._client = client
             yield
         await anyio.to_thread.run_sync(self._companion.flush)
@@ -97,6 +98,8 @@ class _Proxy:
         who = self._caller(request)
         if isinstance(who, Response):
             return who
+        if {".", ".."} & set(request.path_params["path"].split("/")):
+            return problems.problem(404, "a path with . or .. leads nowhere", "name it in full")
         content = await _body(request)
         if content is None:
             return problems.problem(

@@ -7,6 +7,7 @@ import json
 import socket as sockets
 import threading
 from collections.abc import Callable, Iterator
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -147,6 +148,31 @@ def test_other_paths_pass_as_they_are(proxy: Any, upstream: Upstream, memory: Me
     ]
     assert {headers["authorization"] for _, _, headers, _ in upstream.seen} == {"Bearer sk-1"}
     assert roles(memory) == []
+
+
+def test_nothing_is_asked_for_that_the_program_did_not_ask_for(
+    proxy: Any, upstream: Upstream
+) -> None:
+    """An answer in an encoding that the program does not know would be noise to it."""
+    place = urlsplit(proxy[0])
+    connection = HTTPConnection(str(place.hostname), place.port, timeout=20)
+    connection.putrequest("GET", "/v1/models", skip_accept_encoding=True)
+    connection.endheaders()
+    assert connection.getresponse().status == 200
+    connection.close()
+    ((_, _, headers, _),) = upstream.seen
+    assert set(headers) == {"host"}
+
+
+@pytest.mark.parametrize("path", ["/v1/../admin", "/v1/x/%2e%2e/../../admin", "/v1/./models"])
+def test_no_path_leads_out_of_the_api(proxy: Any, upstream: Upstream, path: str) -> None:
+    place = urlsplit(proxy[0])
+    connection = HTTPConnection(str(place.hostname), place.port, timeout=20)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    assert (answer.status, upstream.seen) == (404, [])
+    answer.read()
+    connection.close()
 
 
 @pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/chat/completions"])
