@@ -41,7 +41,8 @@ class Model:
         if service == "openai":
             chunks = [{"choices": [{"index": 0, "delta": {"content": w}}]} for w in self.words]
             chunks.append({"choices": []})
-            return [*(f"data: {json.dumps(c)}\n\n".encode() for c in chunks), b"data: [DONE]\n\n"]
+            told = [json.dumps(each, ensure_ascii=False) for each in chunks]
+            return [*(f"data: {each}\n\n".encode() for each in told), b"data: [DONE]\n\n"]
         usage = {"input_tokens": 1, "output_tokens": 1}
         message: dict[str, Any] = {"id": "m", "type": "message", "role": "assistant"}
         message |= {"model": "m", "content": []}

@@ -16,6 +16,7 @@ from memory_core.gist import http_client
 from memory_core.gist.base import MOST_SAID, ChatMessage, ServiceFailure, Usage
 from memory_core.gist.http_client import Reply
 from memory_core.gist.prompts import Request
+from memory_core.text.lines import lines
 
 if TYPE_CHECKING:
     import httpx2
@@ -60,7 +61,7 @@ class OpenAICompatible:
                 said = answer.read().decode("utf-8", "replace")
                 raise http_client.refused(self._where, answer.status_code, said, answer)
             ended = False
-            for line in answer.iter_lines():
+            for line in lines(answer.iter_bytes()):
                 if line.startswith("data:"):
                     piece, last = _piece(line.removeprefix("data:").strip(), self._where)
                     ended = ended or last

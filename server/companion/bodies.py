@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memory_core.text.lines import lines
+
 Body = dict[str, Any]
 
 
@@ -97,7 +99,7 @@ def answered(dialect: Dialect, kind: str, content: bytes) -> tuple[str, str]:
     """
     try:
         if kind.startswith("text/event-stream"):
-            events = list(_events(content.decode("utf-8")))
+            events = list(_events(content))
             wholes = (event.get("response") or event.get("message") for event in events)
             whole: Mapping[str, Any] = next(filter(None, wholes), {})
             said = dialect.streamed(events)
@@ -124,8 +126,8 @@ def _words(content: Any, kinds: tuple[str, ...]) -> str:
     )
 
 
-def _events(text: str) -> Iterator[Body]:
-    for line in text.splitlines():
+def _events(content: bytes) -> Iterator[Body]:
+    for line in lines([content]):
         data = line.removeprefix("data:").strip()
         if line.startswith("data:") and data != "[DONE]":
             event = json.loads(data)

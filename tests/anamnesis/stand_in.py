@@ -167,7 +167,8 @@ def model(processes: Any) -> Iterator[Model]:
             lines = []
             for name, data in events[: len(events) // 2] if one.breaks else events:
                 data = {**({"type": name} if name else {}), **data}
-                lines.append((f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n")
+                said = json.dumps(data, ensure_ascii=False)
+                lines.append((f"event: {name}\n" if name else "") + f"data: {said}\n\n")
             if not one.breaks:
                 lines.append("data: [DONE]\n\n" if self.path == "/v1/chat/completions" else "")
             self.reply("text/event-stream", "".join(lines).encode())

@@ -374,6 +374,16 @@ def test_a_turn_that_is_asked_again_is_told_as_before(own: Memory, wrap: Wrap, m
     assert model.bodies[0] == model.bodies[1]
 
 
+@pytest.mark.parametrize("call", [create, create_streamed, responses_streamed])
+def test_an_answer_may_hold_every_character(own: Memory, wrap: Wrap, model: Any, call: Any) -> None:
+    """Some end a line for str.splitlines, and none of a stream of events."""
+    client = wrap(chatting(model))
+    model.said = "It waits\u2028by the\u2029weir,\u0085quietly."
+    assert call(client, [user(PROMPT)]).strip() == model.said
+    client._client._transport._companion.flush()
+    assert kept(own)["assistant"].strip() == model.said
+
+
 def test_an_answer_whose_end_was_not_seen_is_not_kept(own: Memory, wrap: Wrap, model: Any) -> None:
     client = wrap(chatting(model))
     model.breaks = True

@@ -255,6 +255,15 @@ def test_our_own_export_comes_back_with_its_links_and_times(
     assert [json.dumps(each) for each in other.export(ME)] == lines
 
 
+def test_our_own_export_is_known_whatever_characters_it_holds(
+    memory: Memory, tmp_path: Path
+) -> None:
+    file, text = tmp_path / "ours.jsonl", "Line one\u2028line two\u0085line three."
+    file.write_text(json.dumps({"text": text}, ensure_ascii=False), encoding="utf-8")
+    assert dict(memory.import_files(ME, ImportRequest(str(file))).counts) == {"stored": 1}
+    assert [found.text for found in stored(memory)] == [text]
+
+
 def test_a_form_that_is_named_is_read_whatever_the_file_is_called(
     memory: Memory, tmp_path: Path
 ) -> None:

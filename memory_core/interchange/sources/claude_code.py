@@ -23,7 +23,7 @@ from memory_core.records import PROJECT
 
 
 def _reads(file: File) -> bool:
-    for line in file.beginning.splitlines():
+    for line in file.beginning.split("\n"):
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):

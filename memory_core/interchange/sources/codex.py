@@ -27,7 +27,7 @@ _GIVEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructi
 
 
 def _reads(file: File) -> bool:
-    for line in file.beginning.splitlines():
+    for line in file.beginning.split("\n"):
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):

@@ -51,6 +51,7 @@ def test_the_model_sees_what_is_recalled_and_its_answer_is_kept(
     memory: Memory, model: Model, service: str
 ) -> None:
     memory.remember(ME, RememberRequest(KEY))
+    model.words[1] = "is under\u2028"  # which ends no line of a stream
     talk = conversation(memory, model, service)
     heard = talk.hear(ASKED)
     assert [hit.memory.text for hit in heard.recalled.hits] == [KEY]
