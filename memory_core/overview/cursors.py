@@ -33,7 +33,7 @@ def decode(cursor: str, *kinds: type | tuple[type, ...]) -> tuple[Any, ...] | No
     if (
         not isinstance(key, list)
         or len(key) != len(kinds)
-        or not all(isinstance(part, kind) for part, kind in zip(key, kinds, strict=True))
+        or not all(_fits(part, kind) for part, kind in zip(key, kinds, strict=True))
     ):
         raise validation.invalid(
             "cursor",
@@ -41,3 +41,13 @@ def decode(cursor: str, *kinds: type | tuple[type, ...]) -> tuple[Any, ...] | No
             "pass `next` of a page as it is, or leave it out",
         )
     return tuple(key)
+
+
+def _fits(part: Any, kind: type | tuple[type, ...]) -> bool:
+    """Whether *part* is of *kind*; a number is finite, and not one that no array can hold."""
+    is_number = isinstance(part, int | float)
+    held = not is_number or (not isinstance(part, bool) and -_LARGE < part < _LARGE)
+    return held and isinstance(part, kind)
+
+
+_LARGE = 2**62

@@ -34,15 +34,14 @@ def readable(message: bytes) -> str:
     if not _SURROGATE_ESCAPE.search(text):
         return text
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
+        cleaned, count = _replaced(json.loads(text))
+        if count and isinstance(cleaned, dict) and isinstance(cleaned.get("params"), dict):
+            meta = cleaned["params"].get("_meta")
+            if meta is None or isinstance(meta, dict):
+                cleaned["params"]["_meta"] = {**(meta or {}), _MARK: count}
+        return json.dumps(cleaned)
+    except (ValueError, RecursionError):  # also of a message that is nested too deep
         return text
-    cleaned, count = _replaced(data)
-    if count and isinstance(cleaned, dict) and isinstance(cleaned.get("params"), dict):
-        meta = cleaned["params"].get("_meta")
-        if meta is None or isinstance(meta, dict):
-            cleaned["params"]["_meta"] = {**(meta or {}), _MARK: count}
-    return json.dumps(cleaned)
 
 
 def replaced_surrogates(params: Mapping[str, Any] | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -107,6 +108,7 @@ async def test_unknown_and_repeated_parameters_are_refused(ana: Any) -> None:
 
 HOSTILE = {
     "deep": b"[" * 100_000,
+    "deep surrogates": b'{"text": ' + b"[" * 700 + b'"\\ud800"' + b"]" * 700 + b"}",
     "deep objects": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,
     "no end": b'{"text": "x"',
     "not utf-8": b'{"\xff\xfe": 1}',
@@ -159,6 +161,17 @@ async def test_bodies_are_bounded_whatever_their_length_says(ana: Any) -> None:
         done = await ana.request(method, target(path), content=chunks(), headers=JSON)
         refusal(done, 413, "too_large")
     refusal(await ana.post("/memories", json={"text": "x" * 20_001}), 413, "too_large")
+
+
+FORGED = ('["x"]', '[true, "x"]', '[NaN, "x"]', '[1e999, "x"]', f'[{"9" * 400}, "x"]', "[[], {}]")
+
+
+async def test_forged_cursors_are_refused(ana: Any) -> None:
+    for path in ("/memories", "/tags"):
+        for key in FORGED:
+            cursor = base64.urlsafe_b64encode(key.encode()).decode().rstrip("=")
+            done = await ana.get(path, params={"cursor": cursor})
+            assert refusal(done, 422, "invalid_input")["detail"].startswith("cursor: ")
 
 
 async def test_an_import_is_bounded_by_the_rights(
