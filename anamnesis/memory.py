@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import (
@@ -30,7 +31,7 @@ from memory_core.memory import Memory as Facade
 from memory_core.recall.request import RecallRequest, Weights
 from memory_core.records import ForgetReport, Identity, Receipt, Recollection, RunReport
 from memory_core.remember.capture import Observation
-from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.remember.request import ConversationTurn, RememberRequest, digest
 
 if TYPE_CHECKING:
     from anamnesis.remote import RemoteFacade
@@ -210,13 +211,17 @@ class Memory:
         """Store *text* durably; the receipt has its id, and what is like it or out of date by it.
 
         `when` may also be a datetime; without a time zone it is of this machine's. The receipt's
-        status is stored, reinforced (an exact repeat), replaced, or refused (it was forgotten).
+        status is stored, reinforced (an exact repeat), replaced, or refused (it was forgotten). A
+        repeat with the same `key` gets the same receipt; with the key of another one InvalidInput
+        is raised.
         """
         when = about.get("when", "")
         if isinstance(when, datetime):
             when = when.astimezone().isoformat()
         rest = {name: value for name, value in about.items() if name != "when"}
         request = RememberRequest(text, when=when, **rest)  # type: ignore[arg-type]
+        if request.key:
+            request = replace(request, asked=digest(request))
         return self.facade.remember(self.identity, request)
 
     def observe(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
+from hashlib import blake2s
 
 from memory_core.records import MemoryRecord
 
@@ -41,6 +43,16 @@ class RememberRequest:
     key: str = ""
     asked: str = ""
     seen: int = 0
+
+
+_NOT_ASKED = ("trust", "client", "key", "asked", "seen")
+"""Fields that say who asks and how, and not what."""
+
+
+def digest(request: RememberRequest) -> str:
+    """A hash of what *request* asks to have stored, for `asked`; the same by every way in."""
+    what = {name: value for name, value in asdict(request).items() if name not in _NOT_ASKED}
+    return blake2s(json.dumps(what, default=repr).encode(), digest_size=16).hexdigest()
 
 
 def instead_of(old: MemoryRecord, text: str) -> RememberRequest:

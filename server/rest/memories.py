@@ -15,7 +15,7 @@ from memory_core.memory import Memory
 from memory_core.overview import cursors
 from memory_core.overview.request import PageRequest
 from memory_core.records import Identity, MemoryRecord, Receipt
-from memory_core.remember.request import RememberRequest, instead_of
+from memory_core.remember.request import RememberRequest, digest, instead_of
 from server.protocol import schemas
 from server.protocol.schemas import OptionalKind, OptionalScope
 from server.rest import answers, bodies
@@ -237,7 +237,7 @@ def add_memories(router: APIRouter, calls: Calls) -> None:
 
 
 def _request(body: bodies.NewMemory, key: str = "") -> RememberRequest:
-    return RememberRequest(
+    request = RememberRequest(
         body.text,
         kind=body.kind,
         importance=body.importance,
@@ -252,12 +252,8 @@ def _request(body: bodies.NewMemory, key: str = "") -> RememberRequest:
         trust="agent",
         client=CLIENT,
         key=key,
-        asked=_digest(body) if key else "",
     )
-
-
-def _digest(body: bodies.Body) -> str:
-    return blake2s(body.model_dump_json().encode(), digest_size=16).hexdigest()
+    return replace(request, asked=digest(request)) if key else request
 
 
 def _receipts(done: list[Receipt]) -> dict[str, Any]:
@@ -309,12 +305,15 @@ def _replaced(
 ) -> dict[str, Any]:
     """Store the text of *body* in the place of *old*, with what is not given as it was."""
     assert body.text is not None
-    wanted = replace(instead_of(old, body.text), client=CLIENT, key=key, seen=seen)
+    asked = blake2s(f"{old.id} {body.model_dump_json()}".encode(), digest_size=16).hexdigest()
+    wanted = replace(
+        instead_of(old, body.text), client=CLIENT, key=key, asked=asked if key else "", seen=seen
+    )
     if body.importance is not None:
         wanted = replace(wanted, importance=body.importance)
     if body.tags is not None:
         wanted = replace(wanted, tags=body.tags)
-    done = memory.remember(who, replace(wanted, asked=_digest(body) if key else ""))
+    done = memory.remember(who, wanted)
     undo = None
     if done.replaced:
         puts = [c for c in memory.history(who, done.replaced[0]) if c.kind == "put"]

@@ -87,6 +87,20 @@ async def test_the_same_key_answers_as_before_and_refuses_another_body(ana: Any)
     assert len((await found(ana, "/memories"))["memories"]) == 1
 
 
+async def test_a_key_stands_for_one_memory_too(ana: Any) -> None:
+    """With another one nothing was replaced, so the answer of the first would be a lie."""
+    text, key = {"text": "It is in room 14."}, {"Idempotency-Key": "k-1"}
+    office, archive = await told(ana, "It is in room 12."), await told(ana, "It is in cellar 3.")
+    first = await ana.patch(f"/memories/{office}", json=text, headers=key)
+    again = await ana.patch(f"/memories/{office[:12]}", json=text, headers=key)
+    other = await ana.patch(f"/memories/{archive}", json=text, headers=key)
+    assert first.json()["status"] == "replaced"
+    assert first.json() == again.json()
+    assert (other.status_code, other.json()["code"]) == (422, "invalid_input")
+    assert "another request" in other.json()["detail"]
+    assert (await found(ana, f"/memories/{archive}"))["state"] == "current"
+
+
 async def test_pages_filters_and_states(ana: Any, clock: Any) -> None:
     ids = []
     for number in range(5):
