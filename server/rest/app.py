@@ -22,7 +22,7 @@ from server.http.problems import of_error, problem
 from server.protocol import structure
 from server.protocol.arguments import shown
 from server.protocol.long_runs import Runs
-from server.rest import document, reference, uploads
+from server.rest import bodies, document, reference, uploads
 from server.rest.calls import Calls, RightsFirst
 from server.rest.chatting import add_chat
 from server.rest.memories import add_memories
@@ -183,7 +183,8 @@ def _explained(error: Any) -> dict[str, str]:
     said = {
         "missing": "it is missing",
         "extra_forbidden": "it is unknown",
-    }.get(error["type"], str(error["msg"]))
+        "string_pattern_mismatch": bodies.SAID.get(error.get("ctx", {}).get("pattern", "")),
+    }.get(error["type"]) or str(error["msg"])
     if error["type"] not in ("missing", "extra_forbidden", "json_invalid"):
         said = f"{said}, got {shown(error.get('input'))}"
     return {"field": field.lstrip("."), "problem": said}

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, f
 from memory_core import validation
 from memory_core.recall.query import CONTEXT_MOST, K_MOST
 from memory_core.records import KINDS
+from memory_core.text.time import timestamps
 from server.protocol.schemas import Kind, Mode, OptionalKind, OptionalScope
 
 TEXT_CHARS = 20_000
@@ -18,8 +19,8 @@ _LINE = r"^[^\x00-\x1f\x7f-\x9f]*$"
 _SEEN = r"[^\s\x00-\x20\x7f-\xa0\xad\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]"
 """A character that can be seen."""
 _YEAR = "([0-9]{3}[1-9]|[0-9]{2}[1-9]0|[0-9][1-9]00|[1-9]000)"
-_ZONE = "(Z|[+-](0[0-9]|1[0-4]):?[0-5][0-9])"
-_TIME = rf"T([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{{1,9}})?)?{_ZONE}?"
+_ZONE = "([Zz]|[+-](0[0-9]|1[0-4])(:?[0-5][0-9])?)"
+_TIME = rf"[Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.,][0-9]{{1,9}})?)?( ?{_ZONE})?"
 _DAY = "(0[1-9]|1[0-9]|2[0-8])"
 _LONG = f"(0[13578]|1[02])-({_DAY}|29|30|31)"
 _SHORT = f"(0[469]|11)-({_DAY}|29|30)"
@@ -33,6 +34,15 @@ _CHAR = "[0-9a-hjkmnp-tv-z]"
 ID = f"^(0{_CHAR}{{5,18}}|{_CHAR}{{20}})$"
 """An id, or its beginning."""
 OPTIONAL_ID = f"^(0{_CHAR}{{5,18}}|{_CHAR}{{20}})?$"
+
+SAID = {
+    MOMENT: f"it is no date or time; {timestamps.ALLOWED}",
+    ID: "it is no id, nor the beginning of one",
+    OPTIONAL_ID: "it is no id, nor the beginning of one",
+    _LINE: "it holds a control character",
+    _SEEN: "it is empty",
+}
+"""What is wrong with a text that does not match one of the patterns."""
 
 Label = Annotated[str, Field(max_length=validation.LABEL_CHARS, pattern=_LINE)]
 Labels = Annotated[list[Label], Field(max_length=validation.LABELS_MOST)]
@@ -135,6 +145,8 @@ class Recall(Body):
     as_of: Moment = Field("", description="what was known then")
     context: Whole = Field(1, ge=0, le=CONTEXT_MOST, description="neighbours each side")
     explain: bool = Field(False, description="add why each was chosen, and the best rejected")
+    elsewhere: bool = Field(False, description="no memory of `session` is an answer")
+    cut: bool = Field(False, description="what is far behind the best is no answer")
     rehearse: bool = Field(True, description="false: read-only, changes no access count")
     weights: RecallWeights = RecallWeights()
     max_tokens: Whole = Field(

@@ -107,6 +107,8 @@ def recall_request(body: bodies.Recall) -> RecallRequest:
         as_of=body.as_of,
         context=body.context,
         explain=body.explain,
+        elsewhere=body.elsewhere,
+        cut=body.cut,
         rehearse=body.rehearse,
         weights=Weights(**body.weights.model_dump()),
     )

@@ -1917,6 +1917,18 @@ export interface components {
              */
             explain?: boolean;
             /**
+             * Elsewhere
+             * @description no memory of `session` is an answer
+             * @default false
+             */
+            elsewhere?: boolean;
+            /**
+             * Cut
+             * @description what is far behind the best is no answer
+             * @default false
+             */
+            cut?: boolean;
+            /**
              * Rehearse
              * @description false: read-only, changes no access count
              * @default true

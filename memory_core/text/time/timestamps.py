@@ -22,7 +22,7 @@ _FORM = re.compile(
     r"(?::(?P<second>[0-9]{2})(?P<part>[.,][0-9]{1,9})?)?"
     r" ?(?P<offset>[Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?)?)?"
 )
-_ALLOWED = "use 2024, 2024-05, 2024-05-07, 2024-05-07T13:56 or 2024-05-07T13:56:00Z (or +02:00)"
+ALLOWED = "use 2024, 2024-05, 2024-05-07, 2024-05-07T13:56 or 2024-05-07T13:56:00Z (or +02:00)"
 
 
 def day_of(at: float) -> date:
@@ -106,4 +106,4 @@ def _offset(text: str) -> int | None:
 
 def _refuse(value: str, argument: str) -> NoReturn:
     shown = value if len(value) <= 40 else value[:40] + "…"
-    raise InvalidInput(f"{argument} is not a date or time: {shown!r}", _ALLOWED)
+    raise InvalidInput(f"{argument} is not a date or time: {shown!r}", ALLOWED)
