@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from anamnesis.memory import Memory
-from memory_core.errors import InvalidInput
+from memory_core.errors import InvalidInput, NotFound
 from memory_core.overview.request import PageRequest
 from memory_core.records import MemoryRecord
-from memory_core.text import secrets
-from memory_core.validation import LABEL_CHARS, SOURCE_CHARS
+from memory_core.text import normalise, secrets
+from memory_core.validation import LABEL_CHARS, QUERY_CHARS, SOURCE_CHARS
 
 _PAGE = 1_000
 _VERSION = ", version "
@@ -98,9 +98,15 @@ class Documents:
     def search(self, query: str, k: int, groups: Iterable[str]) -> list[tuple[Document, float]]:
         """At most *k*, 1 to 50, documents that answer *query* and are in all of *groups*.
 
-        With their scores, best first.
+        With their scores, best first. Of a long *query* the beginning counts, as of a turn.
         """
-        found = self.memory.recall(query, k=k, tags=[self._collection, *map(self._tag, groups)])
+        tags = [self._collection, *map(self._tag, groups)]
+        if normalise.is_blank(query):
+            return []
+        try:
+            found = self.memory.recall(query[:QUERY_CHARS], k=k, tags=tags)
+        except NotFound:  # it has the form of an id
+            return []
         scored: dict[str, tuple[Document, float]] = {}
         for hit in (*found.hits, *found.partial):
             name = self._name(hit.memory)

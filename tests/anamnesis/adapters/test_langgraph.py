@@ -70,6 +70,14 @@ def test_it_is_found_by_meaning_within_its_namespace(store: RememberingStore) ->
     assert len(store.search((), limit=2, offset=4)) == 1
 
 
+def test_every_text_is_a_query(store: RememberingStore) -> None:
+    """A graph searches by what its user wrote, however long that is."""
+    store.put(ANN, "tea", TEA)
+    long = "Which tea does Ann drink in the morning? " + "I would like to know. " * 200
+    for query in (long, "   ", "\u200b", "0" * 20, "0123456"):
+        assert [item.key for item in store.search(ANN, query=query)] == ["tea"]
+
+
 def test_the_store_is_the_agents_own_and_shows_in_its_memory(memory: Facade) -> None:
     ann, ben = (Memory.of(memory, Identity(name, "team")) for name in ("ann", "ben"))
     RememberingStore(ann).put(ANN, "tea", TEA)
