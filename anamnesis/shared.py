@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import threading
+from urllib.parse import quote
 
 import httpx2
 
@@ -14,7 +15,6 @@ from server.engine import client, wanted, wire
 from server.engine.client import CallFailed
 from server.engine.launch import NoEngine
 from server.engine.wanted import WantedEngine
-from server.hooks.settings import PATH as HOOK
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ def find(flags: dict[str, str], timeout: float) -> RemoteFacade | None:
     except (NoEngine, CallFailed, wire.Refused, httpx2.HTTPError, OSError, ValueError) as problem:
         log.info("no engine is shared: %s", problem)
         return None
-    return RemoteFacade(f"http://engine/{asked.folder}", "", timeout, way)
+    return RemoteFacade(f"http://engine{way.root}", "", timeout, way)
 
 
 class _ToEngine(httpx2.BaseTransport):
@@ -43,6 +43,8 @@ class _ToEngine(httpx2.BaseTransport):
 
     def __init__(self, asked: WantedEngine) -> None:
         self._asked = asked
+        self.root = f"/{quote(asked.folder)}"
+        """What a path begins with, so that an address names the folder; it is not sent."""
         # a connection each: on one that stays open, a request to an engine that is gone may have
         # been read, or not
         self._own = httpx2.HTTPTransport(limits=httpx2.Limits(max_keepalive_connections=0))
@@ -65,7 +67,7 @@ class _ToEngine(httpx2.BaseTransport):
         session = self._session
         for again in (False, True):
             try:
-                response = self._own.handle_request(_to(request, *session))
+                response = self._own.handle_request(self._to(request, *session))
             except httpx2.TransportError as problem:
                 undone = isinstance(problem, httpx2.ConnectError) or request.method == "GET"
                 if again or not undone:
@@ -84,21 +86,19 @@ class _ToEngine(httpx2.BaseTransport):
         """Close the connections."""
         self._own.close()
 
-
-def _to(request: httpx2.Request, url: str, secret: str) -> httpx2.Request:
-    """*request* to the engine at *url*, in the session of *secret*."""
-    place = httpx2.URL(url)
-    _, root, path = request.url.raw_path.decode().partition("/api/v1")
-    path = f"{root}{path}" if root else HOOK
-    headers = [pair for pair in request.headers.multi_items() if pair[0] not in _OURS]
-    headers += [("host", place.netloc.decode()), ("authorization", f"Bearer {secret}")]
-    return httpx2.Request(
-        request.method,
-        place.copy_with(raw_path=path.encode()),
-        headers=headers,
-        stream=request.stream,
-        extensions=request.extensions,
-    )
+    def _to(self, request: httpx2.Request, url: str, secret: str) -> httpx2.Request:
+        """*request* to the engine at *url*, in the session of *secret*."""
+        place = httpx2.URL(url)
+        path = request.url.raw_path.removeprefix(self.root.encode())
+        headers = [pair for pair in request.headers.multi_items() if pair[0] not in _OURS]
+        headers += [("host", place.netloc.decode()), ("authorization", f"Bearer {secret}")]
+        return httpx2.Request(
+            request.method,
+            place.copy_with(raw_path=path),
+            headers=headers,
+            stream=request.stream,
+            extensions=request.extensions,
+        )
 
 
 _OURS = ("host", "authorization")

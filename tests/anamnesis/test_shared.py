@@ -49,6 +49,15 @@ def test_programs_share_one_engine_and_keep_their_agents_apart(folder: Path, mod
         )
 
 
+def test_a_data_directory_may_have_any_name(folder: Path) -> None:
+    place = folder / "C# 100%41" / "api" / "v1"
+    with Memory.shared(agent="ann", data_dir=place) as ann:
+        told = ann.remember("The wheelbarrow is behind the shed.")
+        assert ann.get(told.id).agent == "ann"
+        assert len(engines.alive(place)) == 1
+    engines.end(place)
+
+
 def test_an_engine_that_was_killed_is_followed_by_another(folder: Path) -> None:
     with Memory.shared(agent="ann") as ann:
         told = ann.remember("The wheelbarrow is behind the shed.")
