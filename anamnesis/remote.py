@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -10,7 +11,7 @@ from typing import Any
 
 import httpx2
 
-from memory_core import errors
+from memory_core import errors, validation
 from memory_core.errors import (
     Busy,
     InvalidInput,
@@ -21,6 +22,7 @@ from memory_core.errors import (
 )
 from memory_core.interchange import jsonl
 from memory_core.lifecycle.amendments import Votes
+from memory_core.memory import LISTING_MOST
 from memory_core.overview.pages import Listed, Page
 from memory_core.overview.request import PageRequest
 from memory_core.overview.runs import RunEntry, RunList
@@ -48,6 +50,7 @@ from memory_core.records import (
 )
 from memory_core.remember.capture import Observation, Skipped
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.text.lines import lines
 from memory_core.text.time import timestamps
 from server.hooks.settings import PATH as HOOK
 
@@ -75,9 +78,12 @@ class RemoteFacade:
         timeout: float,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        """Connects with the first call, by *transport*; *timeout* is in seconds for each."""
-        headers = {"authorization": f"Bearer {token}"}
-        self.url = url.rstrip("/")
+        """Connects with the first call, by *transport*; *timeout* is in seconds for each.
+
+        Raises InvalidInput for a *url* that is no address.
+        """
+        headers = {b"authorization": f"Bearer {token}".encode()}
+        self.url = _address(url)
         base = f"{self.url}/api/v1"
         self._http = httpx2.Client(
             base_url=base, headers=headers, timeout=timeout, transport=transport
@@ -87,10 +93,13 @@ class RemoteFacade:
         """Whose memory the token opens, and its rights; closes when the server refuses."""
         try:
             said = self._get("/meta")
+            return Identity(said["agent"], said["team"], frozenset(said["rights"]))
         except MemoryCoreError:
             self.close()
             raise
-        return Identity(said["agent"], said["team"], frozenset(said["rights"]))
+        except (LookupError, TypeError):
+            self.close()
+            raise _foreign("the server answers no identity") from None
 
     def close(self) -> None:
         """Close the connections."""
@@ -107,30 +116,37 @@ class RemoteFacade:
         return self._asked("GET", path, params=query)
 
     def _post(self, path: str, body: Mapping[str, Any], **headers: str) -> Any:
-        return self._asked("POST", path, json=body, headers=headers)
+        return self._asked("POST", path, body, headers=headers)
 
-    def _asked(self, method: str, path: str, **request: Any) -> Any:
-        return self._answer(method, path, **request).json()
+    def _asked(self, method: str, path: str, body: Any = None, **request: Any) -> Any:
+        if body is not None:
+            headers = {"content-type": "application/json", **request.pop("headers", {})}
+            request |= {"content": _encoded(body), "headers": headers}
+        return _data(self._answer(method, path, **request))
 
     def _answer(self, method: str, path: str, **request: Any) -> httpx2.Response:
+        self._require_open()
         try:
             answer = self._http.request(method, path, **request)
-        except httpx2.TimeoutException:
-            raise Busy("the server did not answer in time", "repeat the call") from None
         except httpx2.HTTPError as problem:
             raise _unreachable(problem) from None
         _require_success(answer)
         return answer
 
+    def _require_open(self) -> None:
+        if self._http.is_closed:
+            raise Busy("the memory is closed", "open it again")
+
     def hook(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """What the server answers to the hook *event*; {} also where it could not."""
-        return dict(self._asked("POST", f"{self.url}{HOOK}", json=event))
+        return dict(self._asked("POST", f"{self.url}{HOOK}", event))
 
     # Writing
 
     def remember(self, _: Identity, request: RememberRequest) -> Receipt:
         body = {n: v for n, v in _plain(asdict(request)).items() if n not in _UNSENT}
-        headers = {"Idempotency-Key": request.key} if request.key else {}
+        headers = {"Idempotency-Key": _key(request.key)} if request.key else {}
+        body["when"] = _moment(request.when)
         return _receipt(self._post("/memories", body, **headers))
 
     def observe(self, _: Identity, turn: ConversationTurn) -> Observation:
@@ -153,10 +169,10 @@ class RemoteFacade:
     def amend(
         self, who: Identity, id: str, *, tags: Any = None, importance: Any = None, seen: int = 0
     ) -> int:
-        given = {"tags": None if tags is None else list(tags), "importance": importance}
+        given = {"tags": _plain(tags), "importance": importance}
         body = {name: value for name, value in given.items() if value is not None}
         guard = self._guard(who, id, seen)
-        return _change(self._asked("PATCH", f"/memories/{_id(id)}", json=body, headers=guard))
+        return _change(self._asked("PATCH", f"/memories/{_id(id)}", body, headers=guard))
 
     def retire(self, who: Identity, id: str, *, retired: bool = True, seen: int = 0) -> int:
         guard = self._guard(who, id, seen)
@@ -195,10 +211,7 @@ class RemoteFacade:
     # Reading
 
     def recall(self, _: Identity, request: RecallRequest) -> Recollection:
-        body = _plain(asdict(request))
-        for name in ("elsewhere", "cut"):
-            del body[name]
-        return _recollection(self._post("/recall", body))
+        return _recollection(self._post("/recall", _plain(asdict(request))))
 
     def get(self, _: Identity, id: str) -> MemoryRecord:
         return _memory(self._get(f"/memories/{_id(id)}"))
@@ -220,6 +233,7 @@ class RemoteFacade:
         return Page(tuple(_listed(each) for each in answer["memories"]), answer["next"])
 
     def listing(self, who: Identity, *, limit: int = 20, **filters: str) -> list[MemoryRecord]:
+        limit = validation.whole(limit, "limit", 1, LISTING_MOST)
         found: list[MemoryRecord] = []
         cursor = ""
         while len(found) < limit:
@@ -255,6 +269,7 @@ class RemoteFacade:
         return RunList(tuple(_run(each) for each in answer["runs"]), answer["next"])
 
     def health(self, _: Identity, *, repair: bool = False) -> HealthReport:
+        repair = validation.flag(repair, "repair")
         said = self._post("/health/repair", {}) if repair else self._get("/health")
         checks = tuple(Check(**each) for each in said["checks"])
         rest = ("counts", "storage", "model", "encoder", "jobs", "last_run", "versions")
@@ -306,23 +321,19 @@ class RemoteFacade:
     # All of it
 
     def export(self, _: Identity) -> Iterator[dict[str, Any]]:
+        self._require_open()
         try:
             with self._http.stream("GET", "/export") as answer:
-                if answer.status_code != 200:
+                if not answer.is_success:
                     answer.read()
                     _require_success(answer)
-                yield from map(json.loads, answer.iter_lines())
+                yield from map(json.loads, lines(answer.iter_bytes()))
         except httpx2.HTTPError as problem:
             raise _unreachable(problem) from None
 
     def bring_in(self, _: Identity, record: Mapping[str, Any]) -> Receipt:
-        line = json.dumps(dict(record)) + "\n"
-        try:
-            answer = self._http.post("/import", content=line.encode(), headers=_NDJSON)
-        except httpx2.HTTPError as problem:
-            raise _unreachable(problem) from None
-        _require_success(answer)
-        done = json.loads(answer.text)
+        line = _encoded(dict(validation.mapping(record, "record")))
+        done = _data(self._answer("POST", "/import", content=line, headers=_NDJSON))
         if "error" in done:
             code, _, said = done["error"].partition(": ")
             problem_, _, next_step = said.rpartition("; ")
@@ -335,27 +346,73 @@ class RemoteFacade:
         return int(self._post("/clear", {"confirm": True})["deleted"])
 
 
-def _unreachable(problem: Exception) -> StorageError:
+def _address(url: str) -> str:
+    """*url* without a slash at its end. Raises InvalidInput for what is no address."""
+    try:
+        parts = httpx2.URL(url)
+        known = parts.scheme in ("http", "https") and parts.host
+    except (httpx2.InvalidURL, TypeError):
+        known = None
+    if not known:
+        raise InvalidInput("url is no address", "give one such as http://127.0.0.1:7832")
+    return url.rstrip("/")
+
+
+def _unreachable(problem: httpx2.HTTPError) -> MemoryCoreError:
+    if isinstance(problem, httpx2.TimeoutException):
+        return Busy("the server did not answer in time", "repeat the call")
+    if isinstance(problem, httpx2.LocalProtocolError):
+        return InvalidInput("the token or the key is no header", "give it as it was printed")
     return StorageError(
         f"the server cannot be reached ({type(problem).__name__})",
         "check the address, and that `anamnesis serve --transport http` runs",
     )
 
 
+def _data(answer: httpx2.Response) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        raise _foreign("the server does not answer JSON") from None
+
+
+def _foreign(problem: str) -> StorageError:
+    return StorageError(problem, "check that the address is that of an Anamnesis server")
+
+
 def _require_success(answer: httpx2.Response) -> None:
     """Raise what the memory raised, where *answer* is a problem document."""
-    if answer.status_code < 400:
+    if answer.is_success:
         return
     try:
         said = answer.json()
         code, problem, next_step = said["code"], said["detail"], said["next_step"]
-    except (ValueError, KeyError, TypeError):
-        raise StorageError(
-            f"the server answered {answer.status_code}", "check that the address is Anamnesis"
-        ) from None
+    except (ValueError, LookupError, TypeError):
+        raise _foreign(f"the server answered {answer.status_code}") from None
     if code in ("unauthorized", "unknown_host"):
         raise ScopeDenied(problem, next_step)
     raise _CODES.get(code, StorageError)(problem, next_step)
+
+
+def _encoded(body: Any) -> bytes:
+    """*body* as JSON in ASCII: a lone surrogate is an escape, which the server repairs."""
+    try:
+        return json.dumps(body).encode()
+    except (TypeError, ValueError) as problem:
+        raise InvalidInput(f"an argument is of the wrong type ({problem})", "correct it") from None
+
+
+def _key(key: str) -> str:
+    """The idempotency key *key*, as a header can hold it."""
+    checked = validation.label(key, "key").strip()
+    return checked if checked.isascii() else hashlib.sha256(checked.encode()).hexdigest()
+
+
+def _moment(when: str | float) -> str:
+    """*when* as text: ISO 8601, or epoch seconds, to the nanosecond."""
+    if isinstance(when, str):
+        return when
+    return str(jsonl.time_text(round(validation.when(when, "when", 0.0), 9)))
 
 
 def _id(id: str) -> str:
@@ -378,8 +435,9 @@ def _at(text: str) -> float:
 
 
 def _turn(turn: ConversationTurn) -> dict[str, Any]:
-    names = ("role", "content", "session", "speaker", "scope", "source")
-    return {**{name: getattr(turn, name) for name in names}, "tags": list(turn.tags)}
+    names = ("role", "content", "session", "speaker", "scope", "source", "tags")
+    when = "" if turn.timestamp is None else _moment(turn.timestamp)
+    return {**{name: _plain(getattr(turn, name)) for name in names}, "when": when}
 
 
 def _change(answer: Mapping[str, Any]) -> int:

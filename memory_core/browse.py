@@ -104,6 +104,9 @@ class Wanted:
     topic: str = ""
 
 
+NAMED = ("session", "entities", "topic", "tags")
+"""What a caller may ask the names in."""
+
 BRIEFED = 12
 """Memories of each part of a brief, at most."""
 LOOKED_AT = 400
@@ -316,7 +319,12 @@ def _fates(view: View, mask: Mask) -> dict[str, int]:
 
 
 def names(store: MemoryStore, who: Identity, column: str) -> list[str]:
-    """The distinct names in *column* of what *who* may read, in order; see Columns.names."""
+    """The distinct names in *column*, one of NAMED, of what *who* may read, in order.
+
+    Raises InvalidInput for another column.
+    """
+    if column not in NAMED:
+        raise InvalidInput(f"column: {column!r:.60} is unknown", f"use one of {', '.join(NAMED)}")
     store.catch_up()
     with store.reading() as view:
         return view.columns.names(column, view.readable(who))

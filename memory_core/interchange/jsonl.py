@@ -63,7 +63,7 @@ def to_record(memory: MemoryRecord) -> dict[str, Any]:
         if isinstance(value, float) and not math.isfinite(value):
             raise InvalidInput(f"{name} is {value}", "correct it, then export")
         if name in _TIMES and value is not None:
-            value = _time_text(float(value))
+            value = time_text(float(value))
         record[name] = list(value) if name in _LISTS else value
     return record
 
@@ -192,8 +192,11 @@ def _since_1970(moment: datetime) -> int:
     return past.days * 86_400 + past.seconds
 
 
-def _time_text(seconds: float) -> str | float:
-    """The inverse of _time: repr has the fewest decimals that lead back to the same float."""
+def time_text(seconds: float) -> str | float:
+    """The inverse of _time: epoch *seconds* as a record holds them.
+
+    repr has the fewest decimals that lead back to the same float.
+    """
     if not _FIRST <= seconds < _LAST:
         return seconds
     exact = Fraction(Decimal(repr(seconds)))
