@@ -11,12 +11,13 @@ from fastapi.exceptions import HTTPException, RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 
 from memory_core.errors import InvalidInput, MemoryCoreError
 from memory_core.records import Identity
 from server import __version__
-from server.gate import CallLimits, Gate
+from server.gate import CallLimits, Gate, as_known_error
 from server.http.app import is_empty
 from server.http.problems import of_error, problem
 from server.protocol import structure
@@ -127,6 +128,8 @@ def add_refusals(app: FastAPI) -> None:
     app.add_exception_handler(MemoryCoreError, _memory_error)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(AnyHTTPException, _refused)
+    app.add_exception_handler(ClientDisconnect, _left)
+    app.add_exception_handler(Exception, _failed)
 
 
 async def _checked(request: Request) -> None:
@@ -163,6 +166,18 @@ async def _memory_error(request: Request, error: Exception) -> Response:
     del request
     assert isinstance(error, MemoryCoreError)
     return of_error(error)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    """What no operation foresees, such as an answer that cannot be made; it is logged."""
+    del request
+    return of_error(as_known_error(error, "an operation"))
+
+
+async def _left(request: Request, error: Exception) -> Response:
+    """Nobody waits for it: the client left while it sent its body."""
+    del request, error
+    return Response(status_code=400)
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

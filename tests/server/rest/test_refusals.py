@@ -15,6 +15,7 @@ pytestmark = pytest.mark.anyio
 
 JSON = {"content-type": "application/json"}
 UNKNOWN = "0" * 20
+SECRET = "what a memory says"
 
 
 def refusal(done: Any, status: int, code: str) -> Any:
@@ -219,3 +220,48 @@ async def test_an_internal_fault_names_no_memory(ana: Any, memory: Any) -> None:
     said = refusal(await ana.get("/stats"), 500, "storage")
     assert "secret" not in json.dumps(said)
     assert "ValueError" in said["detail"]
+
+
+async def test_an_answer_that_cannot_be_made_is_a_problem_document_too(
+    app: Any, ana: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(done: Any) -> None:
+        raise ValueError(done.gist or SECRET)
+
+    monkeypatch.setattr("server.rest.answers.receipt", broken)
+    transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
+    async with httpx2.AsyncClient(
+        transport=transport, base_url=ana.base_url, headers=ana.headers
+    ) as client:
+        done = await client.post("/memories", json={"text": "The key is under the mat."})
+    said = refusal(done, 500, "storage")
+    assert "ValueError" in said["detail"]
+    assert "ValueError at" in caplog.text, "the log says where"
+    assert SECRET not in json.dumps(said) + caplog.text
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"), [("import", "x-ndjson"), ("import/file", "octet-stream"), ("recall", "json")]
+)
+async def test_a_client_that_leaves_while_it_sends_is_no_failure(
+    app: Any, ana: Any, caplog: pytest.LogCaptureFixture, path: str, kind: str
+) -> None:
+    parts = [
+        {"type": "http.request", "body": b'{"text": "half of a li', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+
+    async def receive() -> Any:
+        return parts.pop(0) if len(parts) > 1 else parts[0]
+
+    async def send(message: Any) -> None:
+        """Nobody hears it."""
+
+    request = ana.build_request("POST", f"/{path}", headers={"content-type": f"application/{kind}"})
+    scope = {
+        "type": "http", "method": "POST", "path": request.url.path, "query_string": b"",
+        "http_version": "1.1", "scheme": "http", "root_path": "", "client": ("127.0.0.1", 1),
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+    }  # fmt: skip
+    await app({**scope, "raw_path": request.url.raw_path, "server": None}, receive, send)
+    assert caplog.text == ""
