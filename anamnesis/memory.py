@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -41,6 +42,10 @@ R = TypeVar("R")
 
 FINISH_SECONDS = 5.0
 """How long forgetting waits for another process that erases; as the command line waits."""
+
+
+_AT_ONCE = 200
+"""Records of an export that are read in one thread."""
 
 
 class About(TypedDict, total=False):
@@ -386,6 +391,13 @@ class AsyncMemory:
     def __repr__(self) -> str:
         """As that of Memory."""
         return repr(self.blocking).replace("<Memory", "<AsyncMemory", 1)
+
+    async def export(self) -> AsyncIterator[dict[str, Any]]:
+        """As Memory.export: `async for record in memory.export()`."""
+        records = self.blocking.export()
+        while some := await anyio.to_thread.run_sync(lambda: list(islice(records, _AT_ONCE))):
+            for record in some:
+                yield record
 
     close = _awaited(Memory.close)
     wait_ready = _awaited(Memory.wait_ready)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import anyio.to_thread
 import httpx2
 
-from anamnesis.memory import Memory
+from anamnesis.memory import AsyncMemory, Memory
 from memory_core.errors import InvalidInput, ScopeDenied
 from memory_core.memory import Memory as Facade
 from memory_core.records import Identity
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 Client = TypeVar("Client")
 
 
-def wrap(client: Client, memory: Memory | None = None, *, session: str = "") -> Client:
+def wrap(
+    client: Client, memory: Memory | AsyncMemory | None = None, *, session: str = ""
+) -> Client:
     """A copy of *client* that recalls at each turn of the user and keeps what both say.
 
     *client* is one of the packages openai and anthropic, sync or async, or anything of that make
@@ -53,9 +55,9 @@ def wrap(client: Client, memory: Memory | None = None, *, session: str = "") -> 
     return copy(http_client=httpx2.Client(transport=heard, timeout=own.timeout))
 
 
-def companion_of(memory: Memory | None, session: str) -> Companion:
+def companion_of(memory: Memory | AsyncMemory | None, session: str) -> Companion:
     """The companion of a client, which keeps what was said when the program ends; see wrap."""
-    memory = memory or _default()
+    memory = memory.blocking if isinstance(memory, AsyncMemory) else memory or _default()
     who, facade = memory.identity, memory.facade
     if not {"read", "write"} <= set(who.rights):
         raise ScopeDenied("the token may not read and write", "use one with both rights")

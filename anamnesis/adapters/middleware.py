@@ -11,7 +11,7 @@ import anyio.to_thread
 import httpx2
 from anthropic import APIRequest, APIResponse, AsyncAPIResponse, AsyncCallNext, CallNext, Middleware
 
-from anamnesis.memory import Memory
+from anamnesis.memory import AsyncMemory, Memory
 from anamnesis.transport import companion_of
 from server.companion.bodies import Dialect, dialect_of
 from server.companion.companion import AGENT, SESSION, Companion, Exchange
@@ -24,7 +24,7 @@ class MemoryMiddleware(Middleware):
     By the hook of the package, with the rules of `wrap`; it serves clients of both kinds.
     """
 
-    def __init__(self, memory: Memory | None = None, *, session: str = "") -> None:
+    def __init__(self, memory: Memory | AsyncMemory | None = None, *, session: str = "") -> None:
         """*memory* and *session* are those of `wrap`. Raises ScopeDenied as it does."""
         self._companion = companion_of(memory, session)
 

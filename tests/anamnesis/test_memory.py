@@ -20,8 +20,8 @@ from server.http.tokens import Tokens
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/python.md").read_text("utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", DOCUMENT, re.DOTALL)
-INSIDE = {"observe_and_recall", "export", "of"}
-"""Of Memory, and not of AsyncMemory: `export` is an iterator."""
+INSIDE = {"of"}
+"""Of Memory, and not of AsyncMemory."""
 
 
 @pytest.fixture
@@ -128,6 +128,7 @@ async def test_the_methods_are_awaited(tmp_path: Path) -> None:
         told = await memory.remember("The tea is in the tin.", tags=["kitchen"])
         assert (await memory.get(told.id)).tags == ("kitchen",)
         assert (await memory.recall("tea tin")).texts == ("The tea is in the tin.",)
+        assert [record["id"] async for record in memory.export()] == [told.id]
         assert repr(memory).startswith("<AsyncMemory of ")
         with pytest.raises(MemoryCoreError):
             await memory.get("0" * 20)

@@ -17,7 +17,7 @@ import pydantic
 import pytest
 
 import anamnesis
-from anamnesis import InvalidInput, Memory, ScopeDenied
+from anamnesis import AsyncMemory, InvalidInput, Memory, ScopeDenied
 from memory_core.memory import Memory as Facade
 from tests.anamnesis.stand_in import SAID
 
@@ -437,7 +437,8 @@ async def later(call: Any) -> Any:
 
 
 async def play_later(made: Any, model: Any, own: Memory, call: Callable[[Any], Any]) -> None:
-    async with anamnesis.wrap(made, own) as client:
+    memory = await AsyncMemory._over(lambda: own)
+    async with anamnesis.wrap(made, memory) as client:
         await later(call(client))
 
 
