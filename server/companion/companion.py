@@ -125,7 +125,7 @@ class Companion:
         said, id = answered(exchange.dialect, kind, content)
         with self._lock:
             if id:
-                _note(self._places, id, exchange.place)
+                _note(self._places, _held(exchange.who, id), exchange.place)
             if said and exchange.opens and exchange.place.first:
                 begun = _Place(exchange.place.session, first=exchange.place.first)
                 _note(self._places, _digest(begun.first, said), begun)
@@ -153,7 +153,7 @@ class Companion:
         turns = user_turns(dialect, body)
         kept, stays = before(body)
         with self._lock:
-            place = self._places.get(kept) if kept else None
+            place = self._places.get(_held(who, kept)) if kept else None
             session = session or self._session
             if place is not None and session:
                 place = _Place(session, place.key)
@@ -179,7 +179,7 @@ class Companion:
         place = _Place(place.session, key, place.first)
         if stays:
             with self._lock:
-                _note(self._places, kept, place)
+                _note(self._places, _held(who, kept), place)
         if any(blocks.values()):
             changed = with_block(dialect, body, blocks)
             content = json.dumps(changed, ensure_ascii=False, separators=(",", ":")).encode()
@@ -245,6 +245,11 @@ def _note(known: OrderedDict[str, V], key: str, value: V) -> None:
 def _key(last: str, who: Identity, session: str, text: str) -> str:
     """What tells the turn *text* after the one with the key *last*."""
     return _digest(last, who.agent, who.team, session, text)
+
+
+def _held(who: Identity, id: str) -> str:
+    """What tells the conversation that the service keeps as *id*, which only *who* goes on with."""
+    return _digest(who.agent, who.team, id)
 
 
 def _digest(*texts: str) -> str:

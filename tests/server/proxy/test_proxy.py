@@ -171,6 +171,32 @@ def test_with_tokens_each_call_is_its_agents(
     assert not [secret for secret in secret.values() if secret in json.dumps(model.headers)]
 
 
+@pytest.mark.usefixtures("processes")
+def test_no_agent_goes_on_with_the_conversation_of_another(
+    serve: Any, memory: Memory, model: Any, tmp_path: Path
+) -> None:
+    """Ids of a service that counts from one again are not its alone."""
+    tokens = Tokens(tmp_path)
+    through = serve(tokens)
+    secret = {name: tokens.add(name, "north", ("read", "write")) for name in ("ann", "ben")}
+
+    def ask(name: str, text: str, **more: Any) -> Any:
+        headers = {"x-anamnesis-token": secret[name]}
+        if name == "ann":
+            headers["x-anamnesis-session"] = "the merger"
+        body = {"model": "m", "input": text, **more}
+        return httpx2.post(f"{through.url}/v1/responses", json=body, headers=headers).json()
+
+    first = ask("ann", PROMPT, conversation="conv_1")
+    ask("ben", "I want to paint the new fence green.", conversation="conv_1")
+    ask("ben", "The fence of my garden is three years old.", previous_response_id=first["id"])
+    through.end()
+    ben = Identity("ben", "north")
+    assert "the merger" in memory.names(ANN, "session")
+    assert len(memory.names(ben, "session")) == 2
+    assert "the merger" not in memory.names(ben, "session")
+
+
 @pytest.mark.parametrize(
     ("upstream", "root"),
     [
