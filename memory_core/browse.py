@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise, starmap
@@ -434,29 +435,26 @@ def derived(store: MemoryStore, who: Identity, id: str) -> list[MemoryRecord]:
 def doubts(store: MemoryStore, who: Identity) -> list[DoubtfulPair]:
     """The pairs of which the later one puts the earlier one in doubt, wholly or in part.
 
-    Only pairs whose both ends *who* may read. Those of one later memory stand together, and that
-    comes first whose doubts matter most; see _consequence.
+    Only pairs whose both ends *who* may read; those of one later memory together, and those first
+    that matter most.
     """
     store.catch_up()
     with store.reading() as view:
         found = _in_doubt(store, view, view.readable(who))
     pairs = _pairs(store, found)
     newest = max((pair.newer.occurred_at for pair in pairs), default=0.0)
-    matters: dict[str, float] = {}
+    matters: dict[str, float] = defaultdict(float)
     for pair in pairs:
-        own = _consequence(pair, newest)
-        matters[pair.newer.id] = max(own, matters.get(pair.newer.id, own))
-    return sorted(
-        pairs,
-        key=lambda p: (-matters[p.newer.id], p.newer.id, -_consequence(p, newest), p.older.id),
-    )
+        matters[pair.newer.id] = max(matters[pair.newer.id], _consequence(pair, newest))
+    pairs.sort(key=lambda p: (-matters[p.newer.id], p.newer.id, -_consequence(p, newest)))
+    return pairs
 
 
 def _consequence(pair: DoubtfulPair, newest: float) -> float:
-    """How much it matters that *pair* is undecided: how often the earlier memory was recalled, how
-    important it is, and how long before *newest* (epoch seconds) the later one was said."""
-    months = (newest - pair.newer.occurred_at) / (30 * DAY)
-    return math.log1p(pair.older.access_count) + pair.older.importance + 1 / (1 + months)
+    """How much *pair* matters: how often its earlier memory was recalled, how important it is, and
+    how long before *newest* (epoch seconds) the later one was said."""
+    recency = 1 / (1 + (newest - pair.newer.occurred_at) / (30 * DAY))
+    return math.log1p(pair.older.access_count) + pair.older.importance + recency
 
 
 _InDoubt = tuple[str, str, str]

@@ -201,9 +201,7 @@ class Tools:
         )
         return _answer(structure.forget_report(done), rendering.forget)
 
-    async def health(
-        self, repair: bool = False
-    ) -> Annotated[CallToolResult, schemas.HealthResult]:
+    async def health(self, repair: bool = False) -> Annotated[CallToolResult, schemas.HealthResult]:
         """Report the state of every part."""
         who = caller(self._owner, "admin" if repair else "read")
         done = await self._gate.run(
