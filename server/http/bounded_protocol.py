@@ -21,7 +21,9 @@ HALF_OPEN = 32
 HEADER_SECONDS = 10.0
 """From the connection, or a request's first byte, to the end of its headers; then 408."""
 BODY_SECONDS = 20.0
-"""From the end of the headers to the end of the body; then 408."""
+"""In which a body ends, or BODY_BYTES more of it come; else 408."""
+BODY_BYTES = 2**20
+"""A long export over a slow line goes on; who sends a byte now and then does not."""
 
 
 class BoundedProtocol(H11Protocol):
@@ -29,6 +31,8 @@ class BoundedProtocol(H11Protocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _awaited: Any = None
+    _came = 0
+    """Bytes of a body since its deadline began."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Accept the connection, or answer 503 above CONNECTIONS."""
@@ -48,6 +52,7 @@ class BoundedProtocol(H11Protocol):
         if state is h11.IDLE:
             self._await(state, HEADER_SECONDS)
         elif state is h11.SEND_BODY:
+            self._came += len(data)
             self._await(state, BODY_SECONDS)
         else:
             self._await(None, 0)
@@ -104,7 +109,16 @@ class BoundedProtocol(H11Protocol):
             self._deadline = None
         self._awaited = state
         if state is not None:
-            self._deadline = self.loop.call_later(seconds, self._refuse, b"408 Request Timeout")
+            self._deadline = self.loop.call_later(seconds, self._late)
+
+    def _late(self) -> None:
+        """Refuse what has not come, or begin the deadline again for a body that goes on."""
+        goes_on, self._came = self._came >= BODY_BYTES, 0
+        if self._awaited is h11.SEND_BODY and goes_on:
+            self._deadline = None
+            self._await(h11.SEND_BODY, BODY_SECONDS)
+        else:
+            self._refuse(b"408 Request Timeout")
 
     def _refuse(self, status: bytes) -> None:
         """Close the connection, with an answer unless one has begun."""

@@ -177,6 +177,28 @@ async def test_a_body_that_does_not_come_never_reaches_the_application(
     assert application.bodies == []
 
 
+async def test_a_long_body_that_goes_on_may_take_longer(
+    application: Application, quick: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun_again = asyncio.Event()
+    late = bounded_protocol.BoundedProtocol._late
+
+    def seen(self: Any) -> None:
+        quick("BODY_SECONDS", seconds=SECONDS)
+        late(self)
+        begun_again.set()
+
+    monkeypatch.setattr(bounded_protocol.BoundedProtocol, "_late", seen)
+    monkeypatch.setattr(bounded_protocol, "BODY_BYTES", 10)
+    quick("BODY_SECONDS")
+    async with serving(application) as port, connected(port) as wire:
+        wire.writer.write(POST + b" " * 50_000)
+        await begun_again.wait()
+        wire.writer.write(b" " * 50_000)
+        await wire.until(b"hello")
+    assert [len(body) for body in application.bodies] == [100_000]
+
+
 async def test_after_a_refusal_the_rest_of_a_body_is_not_taken_for_ever(
     application: Application, quick: Any
 ) -> None:

@@ -86,6 +86,7 @@ interface Place {
 
 interface Exchange {
   dialect: Dialect;
+  agent: string;
   content: string;
   token: string;
   place: Place;
@@ -123,7 +124,7 @@ class Companion {
   async answered(exchange: Exchange, kind: string, said: string): Promise<void> {
     const { place, opens, turn, token } = exchange;
     const [text, id] = answered(exchange.dialect, kind, said);
-    if (id) note(this.#places, id, place);
+    if (id) note(this.#places, held(exchange.agent, id), place);
     if (!text.trim() || turn.answered) return;
     turn.answered = true;
     const event = { hook_event_name: "Stop", last_assistant_message: text };
@@ -147,7 +148,7 @@ class Companion {
     const turns = userTurns(dialect, body);
     const [kept, stays] = before(body);
     const session = named || (this.#to.session ?? "");
-    let place = this.#places.get(kept);
+    let place = kept ? this.#places.get(held(agent, kept)) : undefined;
     if (place && session) place = { ...place, session };
     if (!place && turns.length && (session || stays)) {
       const told = (await digest(agent, kept)).slice(0, 12);
@@ -167,12 +168,12 @@ class Companion {
       blocks.set(each.place, turn?.block ?? "");
     }
     place = { ...place, key };
-    if (stays) note(this.#places, kept, place);
+    if (stays) note(this.#places, held(agent, kept), place);
     const turn = this.#turns.get(key);
     if (!turn) return undefined;
     const told = [...blocks.values()].some(Boolean);
     const sent = told ? JSON.stringify(withBlocks(dialect, body, blocks)) : content;
-    return { dialect, content: sent, token, place, opens, turn };
+    return { dialect, agent, content: sent, token, place, opens, turn };
   }
 
   /**
@@ -261,6 +262,11 @@ function note<V>(known: Map<string, V>, key: string, value: V): void {
     if (known.size <= TURNS) break;
     known.delete(old);
   }
+}
+
+/** What tells the conversation that the service keeps as `id`, which only `agent` goes on with. */
+function held(agent: string, id: string): string {
+  return JSON.stringify([agent, id]);
 }
 
 function pathOf(address: string): string {

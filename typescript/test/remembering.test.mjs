@@ -251,6 +251,25 @@ test("a call names its conversation and agent to nobody else", async () => {
   assert.ok(data.memories.some(({ text, session }) => text === PROMPT && session === "chat 7"));
 });
 
+test("no agent goes on with a conversation of another", async () => {
+  const { client } = await made(OpenAI, "ann", { token: (agent) => tokens[agent || "ann"] });
+  const asked = (agent, input) =>
+    client.responses.create(
+      { model: "m", input, conversation: "conv_8" },
+      { headers: { "X-Anamnesis-Agent": agent } },
+    );
+  await asked("", `${PROMPT} It is shy.`);
+  await asked("ben", `${PROMPT} It is bold.`);
+  const sessions = await Promise.all(
+    ["ann", "ben"].map(async (agent) => {
+      const { data } = await connect({ url, token: tokens[agent] }).GET("/memories");
+      return data.memories.find(({ text }) => text.startsWith(`${PROMPT} It is`)).session;
+    }),
+  );
+  assert.ok(sessions.every(Boolean));
+  assert.notEqual(...sessions);
+});
+
 test("an agent without a token of its own gets no other's memory", async () => {
   const { client, sent, problems } = await made(OpenAI, "ann");
   const headers = { "X-Anamnesis-Agent": "ben" };

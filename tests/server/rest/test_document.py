@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import json
 import re
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from fastapi.routing import APIRoute
 
 from memory_core.records import Identity
 from server.rest import answers, document, reference
@@ -41,6 +43,14 @@ def test_the_changelog_names_the_document() -> None:
     assert f"`{digest}`" in (ROOT / "CHANGELOG.md").read_text("utf-8"), (
         f"say in CHANGELOG.md what changed for users of REST, with the digest `{digest}`"
     )
+
+
+def test_no_operation_blocks_the_event_loop_in_a_thread_of_its_own() -> None:
+    """All wait at the same gate; a plain function would run beside it."""
+    app = build_rest(None, Identity("me"), None)  # type: ignore[arg-type]
+    handlers = [route.endpoint for route in app.routes if isinstance(route, APIRoute)]
+    assert len(handlers) >= 30
+    assert [each.__name__ for each in handlers if not inspect.iscoroutinefunction(each)] == []
 
 
 def test_every_operation_is_named_described_and_may_refuse() -> None:

@@ -120,6 +120,44 @@ async def test_pages_filters_and_states(ana: Any, clock: Any) -> None:
         assert [each["id"] for each in page["memories"]] == wanted
 
 
+async def test_each_filter_of_a_listing_leaves_what_fits(ana: Any, ben: Any) -> None:
+    ferry = "Bodø Harbour keeps the ferry papers."
+    fits = {
+        "kind": "fact",
+        "importance": 0.9,
+        "tags": ["sea"],
+        "when": "2024-05-07",
+        "speaker": "Mara",
+        "session": "walk",
+        "scope": "team",
+    }
+    id = await told(ana, ferry, **fits)
+    other = {"importance": 0.1, "when": "2024-03-01", "speaker": "Nils", "session": "talk"}
+    await told(ana, "Lunch was soup with bread.", **other)
+    await told(ben, "Supper was rice.", scope="team", when="2024-03-02")
+    entity = (await found(ana, f"/memories/{id}"))["entities"][0]
+    asked: dict[str, Any] = {
+        **{name: fits[name] for name in ("kind", "importance", "speaker", "session")},
+        "tag": "sea",
+        "entity": entity,
+        "since": "2024-05-01",
+        "until": "2024-04-01",
+        "agent": "ana",
+        "scope": "private",
+    }
+    left = {
+        name: [
+            each["text"][:5]
+            for each in (await found(ana, "/memories", **{name: value}))["memories"]
+        ]
+        for name, value in asked.items()
+    }
+    only = {key: [ferry[:5]] for key in asked}
+    own = {"until": ["Suppe", "Lunch"], "agent": [ferry[:5], "Lunch"], "scope": ["Lunch"]}
+    assert left == only | own
+    assert len((await found(ana, "/memories"))["memories"]) == 3
+
+
 async def test_a_patch_of_the_text_replaces_and_can_be_undone(ana: Any) -> None:
     old = await told(ana, "The office is in room 12.", tags=["work"], speaker="Mara")
     done = (await ana.patch(f"/memories/{old}", json={"text": "The office is in room 14."})).json()
