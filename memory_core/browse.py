@@ -105,7 +105,7 @@ class Wanted:
     topic: str = ""
 
 
-NAMED = ("session", "entities", "topic", "tags")
+NAMED = ("session", "speaker", "entities", "topic", "tags", "agent", "team")
 """What a caller may ask the names in."""
 
 BRIEFED = 12

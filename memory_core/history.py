@@ -74,10 +74,7 @@ def undo_decision(tx: Transaction, who: Identity, older: str, newer: str, source
     about = [change for change, other in decided if other in _others(change)]
     last = max(about, key=lambda change: change.seq, default=None)
     if last is None:
-        raise NotFound(
-            f"nothing was decided about {older} and {newer}",
-            "see what was done to each with `anamnesis history`",
-        )
+        raise NotFound(f"nothing was decided about {older} and {newer}", "see their histories")
     whole = [each for each, _ in decided if (each.at, each.source) == (last.at, last.source)]
     for change in sorted(whole, key=lambda each: each.seq, reverse=True):
         if change in _lasting(tx, change.target):  # not undone with the one after it
