@@ -258,12 +258,12 @@ test("no agent goes on with a conversation of another", async () => {
       { model: "m", input, conversation: "conv_8" },
       { headers: { "X-Anamnesis-Agent": agent } },
     );
-  await asked("", `${PROMPT} It is shy.`);
-  await asked("ben", `${PROMPT} It is bold.`);
+  await asked("", `${PROMPT} That is heron 41.`);
+  await asked("ben", `${PROMPT} That is heron 42.`);
   const sessions = await Promise.all(
     ["ann", "ben"].map(async (agent) => {
       const { data } = await connect({ url, token: tokens[agent] }).GET("/memories");
-      return data.memories.find(({ text }) => text.startsWith(`${PROMPT} It is`)).session;
+      return data.memories.find(({ text }) => text.startsWith(`${PROMPT} That is heron 4`)).session;
     }),
   );
   assert.ok(sessions.every(Boolean));
