@@ -1,6 +1,6 @@
 """The gate of what a prompt is told: own prompts of every kind over four small memories.
 
-The first two memories were looked at while the rules were written, the other two were not. Run
+The first two memories were looked at while the rules were first written, all four since. Run
 `anamnesis evaluate --format beliefs tests/evals/data/reminders.json --misses 30` for the cases.
 """
 
@@ -28,7 +28,7 @@ LEAST = {
 """Shares a little below what is reached."""
 
 
-@pytest.fixture(scope="module", params=[slice(0, 2), slice(2, 4)], ids=["seen", "blind"])
+@pytest.fixture(scope="module", params=[slice(0, 2), slice(2, 4)], ids=["first", "second"])
 def figures(
     request: pytest.FixtureRequest, asked_once: Embedder, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
