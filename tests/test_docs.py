@@ -63,6 +63,7 @@ NOT_RUN = {
             "anamnesis evaluate tests/evals/data/beliefs.json --format beliefs",
             "anamnesis evaluate tests/evals/data/beliefs_held.json --format beliefs",
             "anamnesis evaluate tests/evals/data/beliefs_indirect.json --format beliefs",
+            "anamnesis evaluate tests/evals/data/beliefs_parts.json --format beliefs",
         ),
         "takes half a minute; tests/evals/test_beliefs.py plays a quarter of it",
     ),

@@ -272,7 +272,10 @@ class _Play:
         below = _below(hits, old, new)
         self._score.count(f"corrections: old marked or below, {stage}", below, case["old"])
         if case["kind"] == "partial":
-            kept = [hit for hit in self._recall(who, case["kept_question"]) if _is(hit, old)]
+            asked = self._recall(who, case["kept_question"])
+            kept = [hit for hit in asked if _is(hit, old)]
+            ahead = bool(asked) and _is(asked[0], old)
+            self._score.count(f"partial: the rest first, {stage}", ahead, case["old"])
             held = bool(kept) and not marked(kept[0])
             self._score.count(f"partial: the rest holds, {stage}", held, case["old"])
 

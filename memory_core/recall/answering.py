@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.relations.change import change, common_subject
 from memory_core.relations.sentence import read
 from memory_core.relations.shared import held
 from memory_core.text.question import gives, kind_asked, noun_asked
@@ -73,6 +74,23 @@ def answers_as_well(query: str, older: str, newer: str, embed: Embed, related: f
         then, now = near[: len(found.older)], near[len(found.older) :]
         return float(now.max() - then.max()) >= -MISSES * unit
     return True
+
+
+def asks_for_the_rest(query: str, older: str, newer: str, embed: Embed, related: float) -> bool:
+    """True when *query* asks for what *older* says beside the part that *newer* changes.
+
+    The part whose words the query holds more of is asked for, but for the words of which both
+    texts speak; where that does not tell, the rest is where the newer one does not answer as well.
+    """
+    found = change(older, newer, lambda _: True)
+    part = words(found.part) if found else []
+    about = [word for word in common_subject(older) if held([word], words(newer))]
+    asked = [word for word in read(query).content if not held([word], about)]
+    rest = [word for word in words(older) if word not in part]
+    changed, kept = held(asked, part), held(asked, rest)
+    if part and changed != kept:
+        return kept > changed
+    return not answers_as_well(query, older, newer, embed, related)
 
 
 def _read(query: str, older: str, newer: str) -> _Read:

@@ -251,7 +251,7 @@ class Reader:
         stop_if_abandoned()
         scored = spreading.spread(view, cues, scored, allowed.searched)
         scored = rivals.newest_first(view, cues, scored, self._documents)
-        selected = selection.choose(view, cues, scored)
+        selected = selection.choose(view, cues, scored, self._documents)
         chosen = Chosen(
             scored.rows[selected.chosen].tolist(),
             scored.score[selected.chosen].tolist(),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.recall.candidates import Candidates, newer
 from memory_core.recall.confidence import FEW, has_evidence, nearness
 from memory_core.recall.query import Cues, Query
@@ -21,6 +22,7 @@ from memory_core.scoring import reranking
 from memory_core.scoring.arrays import Mask, Rows, cosines
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.view import View
+from memory_core.text import quoted
 
 SURE, BREADTH = 10, 0.3
 """So many places go by the score alone; behind them each turn of the same conversation that is
@@ -39,6 +41,7 @@ that of the first 20, of which 15 stay; 0.5 costs 0.3 points of the first 12, 0.
 ALIKE = 0.85
 """Share of the best nearness (cosine) from which on a candidate is as near as the best."""
 
+_IN_PART = frozenset({duplicates.DOUBTS_PART, duplicates.UPDATES_PART})
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 
@@ -62,14 +65,15 @@ class Selection:
         return np.array([place for places in self.folded.values() for place in places], np.int64)
 
 
-def choose(view: View, cues: Cues, found: Candidates) -> Selection:
+def choose(view: View, cues: Cues, found: Candidates, embed: Embed) -> Selection:
     """At most k candidates with evidence, the newer before the older, each saying something new.
 
-    Those are left out whose score is below SHARE of the best.
+    Those are left out whose score is below SHARE of the best. *embed* gives vectors of parts of
+    texts.
     """
     order = _ranked(view, cues, found)
     order = _broadened(view, found, order, cues.query.k)
-    order = _newest_first(view, cues, found.rows, order)
+    order = _newest_first(view, cues, found.rows, order, embed)
     evident = has_evidence(cues, found)[order]
     order, unsupported = order[evident], order[~evident]
     near_duplicate = cues.profile.near_duplicate if cues.has_model else None
@@ -151,17 +155,18 @@ def _broadened(view: View, found: Candidates, order: Rows, k: int) -> Rows:
     return np.concatenate([order[:SURE], rest[taken], order[SURE + len(rest) :]])
 
 
-def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows) -> Rows:
+def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows, embed: Embed) -> Rows:
     """*order* with what was out of date at the moment asked about behind what supersedes it.
 
-    Also with what is updated in part, or for a while that is not over, behind the update, and what
-    was merged behind what it was merged into.
+    Also with what is updated for a while that is not over, or in the part asked for, behind the
+    update, and what was merged behind what it was merged into.
     """
     columns, as_of = view.columns, cues.query.as_of
     at = np.inf if as_of is None else as_of
     late = columns.superseded[rows] & ~(columns.superseded_at[rows] > at)
     places = {int(row): place for place, row in enumerate(rows)}
-    later = _updated(view, cues, places, order, cues.now if as_of is None else as_of)
+    moment = cues.now if as_of is None else as_of
+    later = _updated(view, cues, places, order, moment, embed)
     retired = np.isfinite(columns.retired_at[rows]) & (columns.retired_at[rows] <= at)
     for place in np.flatnonzero(retired).tolist():
         merged = view.graph.targets(int(rows[place]), duplicates.DUPLICATE_OF)
@@ -178,7 +183,7 @@ def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows) -> Rows:
 
 
 def _updated(
-    view: View, cues: Cues, places: Mapping[int, int], order: Rows, at: float
+    view: View, cues: Cues, places: Mapping[int, int], order: Rows, at: float, embed: Embed
 ) -> dict[int, int]:
     """The places of rows that another one of *places* updates or doubts, with that one's place.
 
@@ -189,6 +194,7 @@ def _updated(
     corrections, right behind the older one.)
     """
     columns = view.columns
+    rank = {place: number for number, place in enumerate(order.tolist())}
     first = set(order[:SURE].tolist())
     found: dict[int, int] = {}
     for row, place in places.items():
@@ -199,8 +205,21 @@ def _updated(
                 if known and place in first:
                     found[places[origin]] = place
             elif holds and known and (kind == duplicates.UPDATES or places[origin] in first):
+                ahead = rank[place] < rank[places[origin]]
+                in_part = ahead and kind in _IN_PART
+                if in_part and _asks_for_the_rest(view, cues, row, origin, embed):
+                    continue
                 found[place] = places[origin]
     return found
+
+
+def _asks_for_the_rest(view: View, cues: Cues, older: int, newer: int, embed: Embed) -> bool:
+    """True when the query asks for what the row *newer* leaves as it is of the row *older*."""
+    found = view.memories(np.array([older, newer]))
+    if len(found) < 2:  # forgotten by another process at this moment
+        return False
+    texts = quoted.claimed(found[older]), quoted.claimed(found[newer])
+    return asks_for_the_rest(cues.query.text, *texts, embed, cues.profile.related)
 
 
 def _folded(

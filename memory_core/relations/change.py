@@ -20,6 +20,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import dropwhile, takewhile
 
 from memory_core.relations import german, lexicon
 from memory_core.relations.forms import same_word
@@ -48,7 +49,7 @@ from memory_core.relations.shared import (
     subject,
 )
 from memory_core.relations.values import adds, form_of_address, is_number_word, measures, revalued
-from memory_core.text.words import words
+from memory_core.text.words import listed, words
 
 WORDS = "words"
 """The kind of a change that the newer sentence names: "moved", "no longer"."""
@@ -100,6 +101,14 @@ _CLAUSE = re.compile(
 )
 _PLACE = re.compile(
     r"\b(?:in|at|im|bei|auf|with|mit) (?:the |der |dem |den |a |my |our )?([^\W\d_]\w+)"
+)
+
+_PRONOUNS = frozenset(listed("i you he she it we they ich du er sie es wir ihr"))
+_BEFORE_NOUN = frozenset(
+    listed(
+        """the a an my our your his her its their this that der die das ein eine mein meine unser
+        unsere dein deine sein seine ihr ihre"""
+    )
 )
 
 Rare = Callable[[str], bool]
@@ -188,6 +197,11 @@ def change(older: str, newer: str, rare: Rare, cosine: float | None = None) -> F
                 return replace(found, part=part)
     near = cosine is not None and cosine >= NEAR and len(one) == len(two) == 1
     return _turn(one[0], two[0]) if near else None
+
+
+def common_subject(text: str) -> frozenset[str]:
+    """The words of *text* of which all its clauses speak; empty where each has its own subject."""
+    return _subject_of_all(_clauses(read_all(text)))
 
 
 def passes(text: str) -> bool:
@@ -372,9 +386,14 @@ def _touched(older: Sequence[Sentence], now: Sentence) -> str:
     Something else is a clause of its own that shares less with *now* than that clause does; or a
     place, when all that is new in *now* are times and numbers.
     """
-    parts = (part for each in older for part in _CLAUSE.split(each.text))
-    clauses = [read(part) for part in parts if part.strip()]
-    touched = [held(each.content, now.content) + _matter(each, now) for each in clauses]
+    clauses = _clauses(older)
+    subject = _subject_of_all(clauses)
+    touched = [
+        held(each.content - subject, now.content) + _matter(each, now) + _counts_too(each, now)
+        for each in clauses
+    ]
+    if touched.count(max(touched, default=0)) != 1:
+        touched = [held(each.content, now.content) + _matter(each, now) for each in clauses]
     most = max(touched, default=0)
     about = clauses[touched.index(most)].text if clauses else ""
     for clause, common in zip(clauses, touched, strict=True):
@@ -383,10 +402,41 @@ def _touched(older: Sequence[Sentence], now: Sentence) -> str:
             return about
     places = {match[1] for clause in clauses for match in _PLACE.finditer(clause.lowered)}
     places = {place for place in places if says_what(place) and not held({place}, now.content)}
-    known = {word for clause in clauses for word in clause.content}
-    named = [word for word in now.content if not held({word}, known)]
+    said = {word for clause in clauses for word in clause.content}
+    named = [word for word in now.content if not held({word}, said)]
     timed = any(word[0].isdigit() for word in now.tokens)
     return about if places and timed and len(named) <= 1 else ""
+
+
+def _clauses(some: Sequence[Sentence]) -> list[Sentence]:
+    parts = (part for each in some for part in _CLAUSE.split(each.text))
+    return [read(part) for part in parts if part.strip()]
+
+
+def _subject_of_all(clauses: Sequence[Sentence]) -> frozenset[str]:
+    """The words with which the first of *clauses* begins, where another one leaves its subject out.
+
+    "The cleaner comes on Thursdays" and "charges 18 pounds": both speak of the cleaner, so that the
+    word does not tell of which of them a text speaks.
+    """
+    if all(_names_its_subject(each) for each in clauses):
+        return frozenset()
+    first = clauses[0]
+    if _PRONOUNS.intersection(first.tokens[:1]):
+        return frozenset()
+    after = dropwhile(lambda word: word not in first.content, first.tokens)
+    return frozenset(takewhile(lambda word: word in first.content, after))
+
+
+def _names_its_subject(clause: Sentence) -> bool:
+    """True for a clause that begins with who or what it speaks of."""
+    first = clause.tokens[0] if clause.tokens else ""
+    return clause.text.strip()[:1].isupper() or first in _PRONOUNS or first in _BEFORE_NOUN
+
+
+def _counts_too(then: Sentence, now: Sentence) -> bool:
+    """True when both hold a number in figures."""
+    return all(any(word[0].isdigit() for word in each.tokens) for each in (then, now))
 
 
 def _says_when_too(then: Sentence, now: Sentence) -> bool:

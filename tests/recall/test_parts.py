@@ -1,0 +1,115 @@
+"""Of a memory that was changed in part, the part that stays still answers first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_core.config import Settings
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.relations.change import change
+from memory_core.remember.request import RememberRequest
+
+ME = Identity("me")
+DAY = 86_400.0
+THEN = 1_717_200_000.0
+
+
+@pytest.fixture
+def memory(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+    with Memory(
+        Settings(data_dir=tmp_path), embedder=minilm, clock=lambda: THEN + 60 * DAY
+    ) as memory:
+        assert memory.wait_ready(60)
+        yield memory
+
+
+def told(memory: Memory, older: str, newer: str) -> tuple[str, str]:
+    """The ids of both, said 20 days apart."""
+    one = memory.remember(ME, RememberRequest(older, when=THEN)).id
+    return one, memory.remember(ME, RememberRequest(newer, when=THEN + 20 * DAY)).id
+
+
+def first(memory: Memory, question: str) -> str:
+    found = memory.recall(ME, RecallRequest(question, k=5, context=0))
+    return [*found.hits, *found.partial][0].memory.id
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "changed", "rest"),
+    [
+        (
+            "The ferry leaves at seven and takes 20 cars.",
+            "The ferry leaves at eight now.",
+            "When does the ferry leave?",
+            "How many cars does the ferry take?",
+        ),
+        (
+            "Yusuf feeds the hens and Greta waters the orchard.",
+            "Greta left the farm, Pavel waters the orchard now.",
+            "Who waters the orchard?",
+            "Who feeds the hens?",
+        ),
+        (
+            "Die Probe dauert zwei Stunden und ist in der Aula.",
+            "Die Probe wurde aus der Aula in die Turnhalle verlegt.",
+            "Wo ist die Probe?",
+            "Wie lange dauert die Probe?",
+        ),
+    ],
+)
+def test_what_stays_comes_first_where_it_is_asked_for(
+    memory: Memory, older: str, newer: str, changed: str, rest: str
+) -> None:
+    one, other = told(memory, older, newer)
+    assert first(memory, changed) == other
+    assert first(memory, rest) == one
+    found = memory.recall(ME, RecallRequest(rest, k=5, context=0))
+    assert not any(hit.doubted_by or hit.memory.superseded_by for hit in found.hits)
+
+
+def test_so_it_is_after_somebody_decided_that_it_changed_in_part(memory: Memory) -> None:
+    one, other = told(
+        memory, "My desk is by the door, and Ada sits next to me.", "Ada left the company."
+    )
+    memory.resolve(ME, one, other, "newer-holds-in-part")
+    assert first(memory, "Where is my desk?") == one
+    assert first(memory, "Is Ada still at the company?") == other
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "part"),
+    [
+        (
+            "The kiln reaches 1,200 degrees and belongs to the guild.",
+            "The guild sold the kiln to a school.",
+            "belongs to the guild",
+        ),
+        (
+            "Our courier comes on Tuesdays and charges 8 euros a parcel.",
+            "The courier raised it to 9 a parcel.",
+            "charges 8 euros a parcel",
+        ),
+        (
+            "Die Werkstatt öffnet um neun und liegt am Hafen.",
+            "Die Werkstatt ist vom Hafen an den Bahnhof gezogen.",
+            "liegt am Hafen",
+        ),
+        (
+            "The choir meets in the crypt and the organist is Ines.",
+            "The choir has moved out of the crypt.",
+            "The choir meets in the crypt",
+        ),
+    ],
+)
+def test_the_part_that_changes_is_told_by_more_than_the_subject(
+    older: str, newer: str, part: str
+) -> None:
+    found = change(older, newer, lambda _: True)
+    assert found is not None
+    assert found.part == part
