@@ -6,7 +6,7 @@ Only modules of the standard library that are loaded anyway are imported, becaus
 from __future__ import annotations
 
 from server.engine import endpoint, launch, plain
-from server.engine.launch import NoEngine
+from server.engine.launch import Late, NoEngine
 from server.engine.wanted import WantedEngine
 
 TYPE_CHECKING = False
@@ -45,9 +45,20 @@ def call(
     return _asked(wanted, {"kind": "call", **preamble}, max(SECONDS, deadline + 5.0), start)
 
 
-def hook(wanted: WantedEngine, payload: dict[str, Any], *, seconds: float, start: bool) -> Any:
-    """What the hook of *payload* answers, {} for nothing; raises as `call` does."""
-    return _asked(wanted, {"kind": "hook", "payload": payload}, seconds, start)
+def hook(
+    wanted: WantedEngine,
+    payload: dict[str, Any],
+    *,
+    taken: float | None = None,
+    seconds: float,
+    start: bool,
+) -> Any:
+    """What the hook of *payload* answers, {} for nothing; raises as `call` does.
+
+    The engine has *taken* seconds to take the call, see launch.connect, and *seconds* to answer it;
+    launch.Late says that it hangs.
+    """
+    return _asked(wanted, {"kind": "hook", "payload": payload}, seconds, start, taken)
 
 
 def http(wanted: WantedEngine, *, start: bool) -> str:
@@ -89,8 +100,14 @@ def engines(folder: str) -> list[WantedEngine]:
     ]
 
 
-def _asked(wanted: WantedEngine, preamble: dict[str, Any], seconds: float, start: bool) -> Any:
-    link = launch.connect(wanted, preamble, start=start)
+def _asked(
+    wanted: WantedEngine,
+    preamble: dict[str, Any],
+    seconds: float,
+    start: bool,
+    taken: float | None = None,
+) -> Any:
+    link = launch.connect(wanted, preamble, start=start, seconds=taken)
     with link.socket:
         answer = _answer(link, seconds)
     if "error" in answer:
@@ -102,5 +119,7 @@ def _answer(link: launch.EngineLink, seconds: float) -> Any:
     link.socket.settimeout(seconds)
     try:
         return plain.loads(next(link.lines))
+    except TimeoutError:
+        raise Late("the engine does not answer in time") from None
     except (OSError, ValueError, StopIteration):
         raise NoEngine("the engine ended before it answered") from None

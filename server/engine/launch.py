@@ -59,13 +59,21 @@ class EngineLink:
         self.lines = lines
 
 
-def connect(wanted: WantedEngine, preamble: dict[str, Any], *, start: bool = True) -> EngineLink:
+def connect(
+    wanted: WantedEngine,
+    preamble: dict[str, Any],
+    *,
+    start: bool = True,
+    seconds: float | None = None,
+) -> EngineLink:
     """A connection to the engine that is *wanted*, opened with *preamble*.
 
-    *start* starts one when there is none. LISTEN_SECONDS bound all tries but for a launch that has
-    begun. Raises NoEngine; Late when they are over; wire.Refused when the engine says why this
-    client, or its settings, cannot be served; Gone when the data directory went away since an
-    engine was found for *wanted*: a new one in its place would begin another memory.
+    It has *seconds* to take the client, by default ANSWER_SECONDS. *start* starts one when there is
+    none. LISTEN_SECONDS bound all tries but for a launch that has begun. Raises NoEngine; Late when
+    they are over, or when there is an engine that hangs and none is to be started; wire.Refused
+    when the engine says why this client, or its settings, cannot be served; Gone when the data
+    directory went away since an engine was found for *wanted*: a new one in its place would begin
+    another memory.
     """
     if reason := unshared(wanted):
         raise NoEngine(reason)
@@ -74,7 +82,13 @@ def connect(wanted: WantedEngine, preamble: dict[str, Any], *, start: bool = Tru
     try:
         deadline = time.monotonic() + LISTEN_SECONDS
         for _ in range(_TRIES):  # an engine may leave, or be killed, when it is found
-            if (link := _found(place, told)) is not None:
+            try:
+                link = _found(place, told, ANSWER_SECONDS if seconds is None else seconds)
+            except TimeoutError:
+                if not start:
+                    raise Late("the engine does not answer") from None
+                link = None
+            if link is not None:
                 wanted.served = True
                 return link
             if wanted.served and not os.path.isdir(wanted.folder):
@@ -105,14 +119,17 @@ def unshared(wanted: WantedEngine) -> str:
     return ""
 
 
-def _found(place: Endpoint, preamble: dict[str, Any]) -> EngineLink | None:
-    """A connection to the engine at *place*; None without one. Raises Unsafe or wire.Refused."""
+def _found(place: Endpoint, preamble: dict[str, Any], seconds: float) -> EngineLink | None:
+    """A connection to the engine at *place*; None without one.
+
+    Raises Unsafe or wire.Refused; TimeoutError when it does not answer within *seconds*.
+    """
     try:
         connection = place.connect()
     except (OSError, ValueError, LookupError):
         return None
     try:
-        return EngineLink(connection, wire.opened(connection, preamble, ANSWER_SECONDS))
+        return EngineLink(connection, wire.opened(connection, preamble, seconds))
     except ConnectionError:
         connection.close()
         return None

@@ -71,7 +71,8 @@ def lines(connection: socket) -> Iterator[bytes]:
 def opened(connection: socket, preamble: Mapping[str, Any], seconds: float) -> Iterator[bytes]:
     """Send the *preamble* and return the lines after an engine's answer, which is awaited here.
 
-    Raises Refused; ConnectionError when no engine answers within *seconds*.
+    Raises Refused; TimeoutError when nothing is answered within *seconds*; ConnectionError when it
+    is no engine, or one that ends.
     """
     try:
         connection.settimeout(seconds)
@@ -79,6 +80,8 @@ def opened(connection: socket, preamble: Mapping[str, Any], seconds: float) -> I
         found = lines(connection)
         answer = plain.loads(next(found))
         connection.settimeout(None)
+    except TimeoutError:
+        raise
     except (OSError, ValueError, StopIteration):
         raise ConnectionError("nobody answers") from None
     if not isinstance(answer, dict) or not answer.get("ok"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from server.engine import client as engine
 from server.engine import plain
-from server.engine.launch import NoEngine
+from server.engine.launch import Late, NoEngine
 from server.engine.wire import Refused
 
 TYPE_CHECKING = False
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 ADDRESS = "http.json"
 """The file in the data directory in which a server that listens over HTTP writes its address and
 its owner: {"url", "agent", "team", "process", "started", "key"}."""
+TAKEN_SECONDS = 1.0
+"""Within which a running engine takes the call: however much it does it takes it at once, unless it
+hangs, and then the user would wait at every prompt."""
 ENGINE_SECONDS = 6.0
-"""How long an engine may take for its answer, a start included."""
+"""How long an engine that has taken the call may need for its answer."""
 
 
 def run(
@@ -36,7 +39,8 @@ def run(
     """The output for *payload*: the answer of the engine, else *forwarded*, else *otherwise*.
 
     *forwarded* is the answer of a server over HTTP. Where neither runs, *start* says whether this
-    process starts an engine and waits for it. If it does not, the output is "".
+    process starts an engine and waits for it. If it does not, the output is "", and so it is beside
+    an engine that hangs: what it should hear waits in the spool.
     """
     told = _asked(wanted, payload, start=False)
     answer = forwarded(wanted, payload) if told is None else plain.dumps(told)
@@ -49,10 +53,13 @@ def run(
 
 
 def _asked(wanted: WantedEngine, payload: Mapping[str, Any], *, start: bool) -> Any:
-    """What the engine answers; None without one. A call that failed there is answered with {}."""
+    """What the engine answers: {} if it failed there, or hangs; None without one."""
+    taken = None if start else TAKEN_SECONDS
     try:
-        return engine.hook(wanted, dict(payload), seconds=ENGINE_SECONDS, start=start)
+        return engine.hook(wanted, dict(payload), taken=taken, seconds=ENGINE_SECONDS, start=start)
     except engine.CallFailed:
         return {}
+    except Late:
+        return None if start else {}
     except (NoEngine, Refused):
         return None

@@ -63,7 +63,8 @@ def event(name: str, session: str = "one", **more: Any) -> dict[str, Any]:
 PATIENT = """
 import sys
 from server.hooks import client, command, forwarding
-client.ENGINE_SECONDS = forwarding.SECONDS = command.SECONDS = 100.0
+client.TAKEN_SECONDS = client.ENGINE_SECONDS = 100.0
+forwarding.SECONDS = command.SECONDS = 100.0
 command.hook()
 """
 """The hook with time enough on a busy machine: what it answers is looked at, not how soon."""
@@ -732,6 +733,41 @@ def test_a_prompt_starts_the_engine_and_the_next_one_finds_it(
         "told before"
     )
     assert engines.alive(shared) == [first]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="stops a process")
+def test_an_engine_that_hangs_costs_a_prompt_a_second_and_no_words(
+    shared: Path, weights_available: bool
+) -> None:
+    """One try of TAKEN_SECONDS, and no other way is tried: each would wait for the same engine."""
+    assert weights_available, "run `anamnesis setup`"
+    assert thin(shared, event("UserPromptSubmit", prompt="ok go ahead")).returncode == 0
+    (engine,) = engines.alive(shared)
+    os.kill(engine, signal.SIGSTOP)
+    try:
+        tries = """
+import sys
+from server.engine import endpoint
+from server.hooks import command
+ways = []
+real = endpoint.of
+def of(wanted):
+    ways.append("engine")
+    return real(wanted)
+endpoint.of = of
+command._forwarded = lambda *given: ways.append("http")
+command._answered_here = lambda *given: ways.append("here")
+command.answer({"data_dir": sys.argv[2]}, lambda: True)
+print(ways)
+"""
+        for name, said in (("UserPromptSubmit", "prompt"), ("Stop", "last_assistant_message")):
+            done = thin(shared, event(name, **{said: FACT}), entry=("-P", "-c", tries))
+            assert (done.stdout, done.stderr) == ("['engine']\n", "")
+        assert len(spool.waiting(str(shared))) == 2
+    finally:
+        os.kill(engine, signal.SIGCONT)
+    assert kept_in(shared) == {FACT}
+    assert engines.alive(shared) == [engine]
 
 
 def loaded(*words: str, told: str = "") -> tuple[set[str], str]:
