@@ -3,6 +3,7 @@
     python tests/campaigns/engine.py kill --kills 100 --clients 4
     python tests/campaigns/engine.py soak --minutes 60
     python tests/campaigns/engine.py neighbour --seconds 60
+    python tests/campaigns/engine.py sleeper --seconds 60 --memories 2000
 
 `kill`: each client remembers one text after the other over stdio and repeats a call that is
 answered `busy`, while the engine is killed with SIGKILL at random instants. At the end everything
@@ -14,6 +15,9 @@ no socket is left, and the engine's own memory has not grown.
 
 `neighbour`: the p99 of one client's recalls alone, then beside a client that writes without end and
 one that sends calls and never reads an answer. The ratio means something, the times do not.
+
+`sleeper`: the p99 of one client's recalls and remembers alone, then beside a client of the same
+agent that remembers one text and consolidates, without end.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -283,7 +287,7 @@ def neighbour(folder: Path, seconds: float, seed: int) -> dict[str, Any]:
             beside += latencies(one, seconds / 6, draw)
     ended(one)
     engines.end(folder)
-    p99 = [statistics.quantiles(each, n=100)[98] * 1000 for each in (alone, beside)]
+    p99 = [p99_ms(each) for each in (alone, beside)]
     return {
         "recalls": [len(alone), len(beside)],
         "p99 alone, ms": round(p99[0], 1),
@@ -292,13 +296,110 @@ def neighbour(folder: Path, seconds: float, seed: int) -> dict[str, Any]:
     }
 
 
+class Sleeper(threading.Thread):
+    """A client that consolidates until it is told to stop, each time with something new to do."""
+
+    def __init__(self, folder: Path, rounds: int) -> None:
+        """*rounds* others have slept before: no text is remembered twice."""
+        super().__init__(daemon=True)
+        self.client = start(folder, "quiet")
+        self.stopping = threading.Event()
+        self.runs: list[tuple[float, float]] = []
+        self.wrong: list[str] = []
+        self._rounds = rounds
+
+    def run(self) -> None:
+        while not self.stopping.is_set():
+            text = f"the otter number {self._rounds + len(self.runs)} sleeps at the mill"
+            call(self.client, "remember", text=text, session=f"night {self._rounds}")
+            begun = time.perf_counter()
+            answer = call(self.client, "consolidate")
+            if answer is None or answer["isError"]:
+                self.wrong.append(str(answer))
+                return
+            self.runs.append((begun, time.perf_counter()))
+
+    def is_at_first_run(self) -> bool:
+        return self.is_alive() and not self.runs
+
+
+Spans = dict[str, list[tuple[float, float]]]
+"""When each call of a tool began and ended."""
+
+
+def spans(one: Talk, seconds: float, draw: random.Random, go_on: Callable[[], bool]) -> Spans:
+    """Recalls and remembers in turn for *seconds*, and then as long as *go_on*."""
+    found: Spans = {"recall": [], "remember": []}
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline or go_on():
+        number = draw.randrange(10**9)
+        for tool, given in (
+            ("recall", {"query": f"where does heron number {number % 200} stand?"}),
+            ("remember", {"text": f"the tern number {number} nests on pier {number % 89}"}),
+        ):
+            begun = time.perf_counter()
+            answer = call(one, tool, **given)
+            assert answer is not None
+            assert not answer["isError"], answer
+            found[tool].append((begun, time.perf_counter()))
+            time.sleep(0.01)
+    return found
+
+
+def sleeper(folder: Path, seconds: float, memories: int, seed: int) -> dict[str, Any]:
+    draw = random.Random(seed)
+    one = start(folder, "quiet")
+    for number in range(memories):
+        text = f"the heron number {number} stands at weir {number}"
+        call(one, "remember", text=text, session=f"day {number // 50}")
+    call(one, "consolidate")
+    alone, beside = ({"recall": [], "remember": []} for _ in range(2))
+    runs: list[tuple[float, float]] = []
+    wrong: list[str] = []
+    for _ in range(3):  # alternating, so that a busy machine slows both alike
+        for tool, found in spans(one, seconds / 6, draw, lambda: False).items():
+            alone[tool] += found
+        sleeping = Sleeper(folder, len(runs))
+        sleeping.start()
+        for tool, found in spans(one, seconds / 6, draw, sleeping.is_at_first_run).items():
+            beside[tool] += found
+        sleeping.stopping.set()
+        sleeping.join(PATIENCE)
+        runs += sleeping.runs
+        wrong += sleeping.wrong
+        ended(sleeping.client)
+    ended(one)
+    engines.end(folder)
+    report: dict[str, Any] = {
+        "runs": len(runs),
+        "median run, ms": round(statistics.median(end - begun for begun, end in runs) * 1000),
+        "errors": wrong,
+    }
+    for tool, found in beside.items():
+        p99 = [p99_ms([b - a for a, b in each]) for each in (alone[tool], found)]
+        within = [any(a <= c and d <= b for a, b in runs) for c, d in found]
+        report[tool] = {
+            "calls": [len(alone[tool]), len(found)],
+            "calls within a run": sum(within),
+            "p99 alone, ms": round(p99[0], 1),
+            "p99 beside, ms": round(p99[1], 1),
+            "ratio": round(p99[1] / p99[0], 2),
+        }
+    return report
+
+
+def p99_ms(seconds: list[float]) -> float:
+    return statistics.quantiles(seconds, n=100)[98] * 1000
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("kill", "soak", "neighbour"))
+    parser.add_argument("what", choices=("kill", "soak", "neighbour", "sleeper"))
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--memories", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
@@ -307,6 +408,8 @@ def main() -> None:
             report = kill(folder, args.kills, args.clients, args.minutes * 60, args.seed)
         elif args.what == "soak":
             report = soak(folder, args.minutes * 60, args.seed)
+        elif args.what == "sleeper":
+            report = sleeper(folder, args.seconds, args.memories, args.seed)
         else:
             report = neighbour(folder, args.seconds, args.seed)
     print(json.dumps(report, indent=2))

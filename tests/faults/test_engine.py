@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ pytestmark = [
 ]
 
 
-def report(*words: str) -> dict[str, object]:
+def report(*words: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, str(CAMPAIGN), *words], capture_output=True, text=True, check=False
     )
@@ -34,6 +35,18 @@ def test_nothing_acknowledged_is_lost_and_no_call_is_unanswered() -> None:
     assert found["acknowledged"]
     assert (found["lost"], found["unanswered"], found["other errors"]) == (0, 0, [])
     assert found["engines at the end"] == 1
+
+
+@pytest.mark.timeout(3600)
+def test_calls_are_answered_while_another_client_consolidates_without_end() -> None:
+    """The ratio of the p99 is the long version's, a few calls have none."""
+    words = ("60", "--memories", "2000") if LONG else ("2", "--memories", "60")
+    found = report("sleeper", "--seconds", *words)
+    assert found["runs"]
+    assert found["errors"] == []
+    for tool in ("recall", "remember"):
+        assert found[tool]["calls within a run"]
+        assert not LONG or found[tool]["ratio"] <= 2
 
 
 @pytest.mark.timeout(7200)
