@@ -205,7 +205,7 @@ class Memory:
         """The memories that answer; unless the recall is read-only, noted as shown to *who*."""
         parts = self._runtime.parts()
         if is_prefix(asked.text.strip()):
-            asked = replace(asked, text=self._whole(who, asked.text.strip()))
+            asked = replace(asked, text=self.whole_id(who, asked.text.strip()))
         named = is_id(asked.text.strip())
         found = parts.reader.by_id(who, asked) if named else parts.reader.recall(who, asked)
         if asked.rehearse:
@@ -289,7 +289,7 @@ class Memory:
         not read.
         """
         given = validation.labels(ids, "ids", validation.IDS_MOST)
-        wanted = tuple(dict.fromkeys(self._whole(who, id) for id in given))
+        wanted = tuple(dict.fromkeys(self.whole_id(who, id) for id in given))
         reason = validation.text(reason, "reason", validation.SOURCE_CHARS)
         source = validation.text(source, "source", validation.SOURCE_CHARS)
         personal = self.settings.limits.secrets != "mask_keys_only"
@@ -411,7 +411,7 @@ class Memory:
         Wherever an id is taken, the beginning of one is too, if only one that *who* may read
         begins so; InvalidInput names them if several do.
         """
-        id = self._whole(who, validation.text(id, "id", validation.LABEL_CHARS))
+        id = self.whole_id(who, validation.text(id, "id", validation.LABEL_CHARS))
         store = self._store
         store.catch_up()
         found = store.memories([id]) if store.may_read(who, id) else {}
@@ -429,12 +429,12 @@ class Memory:
 
     def _id(self, who: Identity, given: str, argument: str = "id") -> str:
         """The id that *given* begins. Raises NotFound for the beginning of none."""
-        whole = self._whole(who, given)
+        whole = self.whole_id(who, given)
         if isinstance(whole, str) and is_prefix(whole):
             raise validation.unknown(whole)
         return validation.reference(whole, argument)
 
-    def _whole(self, who: Identity, given: str) -> str:
+    def whole_id(self, who: Identity, given: str) -> str:
         """The id that *given* begins, or *given*; see browse.whole_id."""
         if not (isinstance(given, str) and is_prefix(given)):
             return given

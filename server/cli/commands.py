@@ -18,6 +18,7 @@ from server.cli.console import Outcome
 from server.cli.grammar import (
     CLIENT,
     ERASE_SECONDS,
+    MEMORY_ID,
     READY_SECONDS,
     command,
     on_a_terminal,
@@ -48,7 +49,9 @@ _ENOUGH_TOKENS = 1_000_000
 @click.option("--scope", type=click.Choice(VISIBILITIES), help="Who reads it.  [default: private]")
 @click.option("--source", default="", metavar="TEXT", help="Where it comes from.")
 @click.option("--role", type=click.Choice(ROLES[1:]), help="The speaker's part.")
-@click.option("--replaces", default="", metavar="ID", help="The memory that this corrects.")
+@click.option(
+    "--replaces", default="", type=MEMORY_ID, metavar="ID", help="The memory that this corrects."
+)
 @click.option("--again", is_flag=True, help="Store it even if it was forgotten before.")
 @with_memory(ready=True)
 def remember(
@@ -238,7 +241,7 @@ def consolidate(
 
 
 @command("forget", example='anamnesis forget --query "spare key"')
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, type=MEMORY_ID, metavar="[ID]...")
 @click.option("--query", default="", metavar="TEXT", help="Show candidates; deletes nothing.")
 @click.option("--source", default="", metavar="TEXT", help="All memories with exactly this source.")
 @click.option("--reason", default="", metavar="TEXT", help="Why; stored with the deletion.")
@@ -354,7 +357,7 @@ _SHOWN_CHARS = 60
 
 
 @command("history")
-@click.argument("id")
+@click.argument("id", type=MEMORY_ID)
 @click.option(
     "--undo",
     type=click.IntRange(min=1),

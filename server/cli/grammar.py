@@ -34,6 +34,14 @@ ERASE_SECONDS = 30.0
 SPOOL_SECONDS = 10.0
 """How long a command waits for what hooks have left to be taken over, so that it is seen."""
 
+
+class _MemoryId(click.ParamType[str]):
+    """The id of a memory, or the beginning of one; a command gets the whole one."""
+
+    name = "id"
+
+
+MEMORY_ID = _MemoryId()
 _NUMBER = re.compile(r"-\d+|-\d*\.\d+")
 
 
@@ -172,11 +180,26 @@ def with_memory(
                 invocation.take_over(memory, call.settings, SPOOL_SECONDS)
                 if ready:
                     memory.wait_ready(READY_SECONDS)
-                return run(memory, call.who, *args, **given)
+                whole = _with_whole_ids(memory, call.who, given)
+                return run(memory, call.who, *args, **whole)
 
         return opened
 
     return decorate
+
+
+def _with_whole_ids(memory: Memory, who: Identity, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The values *given* to the current command, with each id of a memory whole."""
+    found = dict(given)
+    for parameter in click.get_current_context().command.params:
+        if parameter.type is MEMORY_ID and parameter.name is not None:
+            value = found[parameter.name]
+            found[parameter.name] = (
+                tuple(memory.whole_id(who, each) for each in value)
+                if parameter.nargs == -1
+                else memory.whole_id(who, value)
+            )
+    return found
 
 
 def on_a_terminal() -> bool:

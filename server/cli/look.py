@@ -16,7 +16,7 @@ from memory_core.records import KINDS, TIERS, TRUSTS, VISIBILITIES, Identity
 from memory_core.remember.request import instead_of
 from server.cli import console, people
 from server.cli.console import Outcome
-from server.cli.grammar import CLIENT, command, on_a_terminal, with_memory
+from server.cli.grammar import CLIENT, MEMORY_ID, command, on_a_terminal, with_memory
 from server.protocol import rendering, structure
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _row(listed: Listed, names: Mapping[str, str]) -> tuple[str, ...]:
 
 
 @command("show", example="anamnesis show 06h0105d")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("ids", nargs=-1, type=MEMORY_ID, required=True, metavar="ID...")
 @with_memory(ready=False)
 def show(memory: Memory, who: Identity, ids: Sequence[str]) -> Outcome:
     """Show memories with all that is known of them.
@@ -173,7 +173,7 @@ def _page(memory: Mapping[str, Any]) -> str:
 
 
 @command("edit", example="anamnesis edit 06h0105d")
-@click.argument("id")
+@click.argument("id", type=MEMORY_ID)
 @click.option("--text", default="", metavar="TEXT", help="The new text, without an editor.")
 @with_memory(ready=True)
 def edit(memory: Memory, who: Identity, id: str, text: str) -> Outcome:
@@ -197,7 +197,7 @@ def edit(memory: Memory, who: Identity, id: str, text: str) -> Outcome:
 
 
 @command("pin", example="anamnesis pin 06h0105d")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("ids", nargs=-1, type=MEMORY_ID, required=True, metavar="ID...")
 @click.option("--off", is_flag=True, help="Give them the importance back that they had.")
 @with_memory(ready=False)
 def pin(memory: Memory, who: Identity, ids: Sequence[str], off: bool) -> Outcome:
@@ -212,7 +212,7 @@ def pin(memory: Memory, who: Identity, ids: Sequence[str], off: bool) -> Outcome
 
 
 @command("tag", example="anamnesis tag 06h0105d --add work")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("ids", nargs=-1, type=MEMORY_ID, required=True, metavar="ID...")
 @click.option("--add", "added", multiple=True, metavar="TAG", help="Give a tag; repeatable.")
 @click.option("--remove", "removed", multiple=True, metavar="TAG", help="Take one; repeatable.")
 @with_memory(ready=False)
@@ -231,7 +231,7 @@ def tag(
 
 
 @command("retire", example="anamnesis retire 06h0105d")
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.argument("ids", nargs=-1, type=MEMORY_ID, required=True, metavar="ID...")
 @click.option("--off", is_flag=True, help="Make them active again.")
 @with_memory(ready=False)
 def retire(memory: Memory, who: Identity, ids: Sequence[str], off: bool) -> Outcome:

@@ -12,7 +12,7 @@ from memory_core.errors import InvalidInput
 from memory_core.records import DoubtfulPair, Identity
 from server.cli import console, people
 from server.cli.console import Outcome
-from server.cli.grammar import command, on_a_terminal, with_memory
+from server.cli.grammar import MEMORY_ID, command, on_a_terminal, with_memory
 from server.protocol import structure
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ _HOW = f"decide with: anamnesis review OLDER NEWER --decide {'|'.join(DECISIONS)
 
 
 @command("review", example="anamnesis review")
-@click.argument("older", default="")
-@click.argument("newer", default="")
+@click.argument("older", default="", type=MEMORY_ID)
+@click.argument("newer", default="", type=MEMORY_ID)
 @click.option(
     "--decide",
     type=click.Choice((*DECISIONS, "undo")),

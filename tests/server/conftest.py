@@ -113,6 +113,9 @@ class FakeMemory:
     def short_ids(self, who: Identity, ids: Iterable[str]) -> dict[str, str]:
         return {id: f"{id[:8]}+" for id in ids}
 
+    def whole_id(self, who: Identity, given: str) -> str:
+        return given
+
     def recall(self, who: Identity, request: RecallRequest) -> Recollection:
         query, k = request.query, request.k
         self._called("recall", who=who, **asdict(request))
