@@ -6,7 +6,7 @@ import re
 from typing import Protocol
 
 from memory_core.records import MemoryRecord
-from memory_core.text import quoted
+from memory_core.text import quoted, wishes
 from memory_core.text.passages import sentences
 from memory_core.text.words import FILLER_WORDS, STOPWORDS, count_words, words
 
@@ -199,10 +199,9 @@ DIRECTIVE_WORDS = 40
 
 
 def _instructs(text: str) -> bool:
-    if not _INSTRUCTION.search(text):
-        return False
     return any(
-        count_words(sentence) <= DIRECTIVE_WORDS and _INSTRUCTION.search(sentence)
+        count_words(sentence) <= DIRECTIVE_WORDS
+        and (_INSTRUCTION.search(sentence) or wishes.is_wish(sentence))
         for sentence in sentences(text)
     )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from memory_core.text import machine
+from memory_core.text import machine, wishes
 from memory_core.text.passages import sentences
 from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed, words
 
@@ -39,7 +39,7 @@ def act(sentence: str, role: str = "") -> str:
     head = sentence[:MOST_CHARS].strip().lstrip("-*•#> \t")
     if machine.is_error(head):
         return ERROR
-    if _DEFINES.match(head):
+    if _DEFINES.match(head) or wishes.is_wish(head):
         return STATEMENT
     if machine.is_command_line(head):
         return REQUEST
