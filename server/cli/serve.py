@@ -69,7 +69,8 @@ def run_launched(words: Sequence[str]) -> int:
     call = Invocation(flags)
     try:
         settings = call.settings
-        return run_engine(call, settings, lambda: _tell("listening", last=True))
+        key = wanted.find(_flags(call), call.environment).key
+        return run_engine(call, settings, lambda: _tell(f"listening {key}", last=True))
     except MemoryCoreError as problem:
         _tell(f"problem 2 {problem}".replace("\n", " "), last=True)
         return 2

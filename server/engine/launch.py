@@ -77,11 +77,11 @@ def connect(
     """
     if reason := unshared(wanted):
         raise NoEngine(reason)
-    place = endpoint.of(wanted)
     told = {"agent": wanted.agent, "team": wanted.team, "client": {"pid": os.getpid()}, **preamble}
     try:
         deadline = time.monotonic() + LISTEN_SECONDS
         for _ in range(_TRIES):  # an engine may leave, or be killed, when it is found
+            place = endpoint.of(wanted)
             try:
                 link = _found(place, told, ANSWER_SECONDS if seconds is None else seconds)
             except TimeoutError:
@@ -216,7 +216,9 @@ def start(wanted: WantedEngine) -> None:
         else:
             process.wait()  # it has forked, so that it is nobody's child
         line = _line(told.fileno(), LISTEN_SECONDS)
-    if line == b"listening":
+    kind, _, key = line.partition(b" ")
+    if kind == b"listening":  # under another key where the program or its settings were replaced
+        wanted.key = key.decode() or wanted.key
         return
     if line.startswith(b"problem "):
         _, code, problem = line.split(b" ", 2)

@@ -38,6 +38,19 @@ def serves_alone(one: Any, folder: Path) -> None:
     assert one.ended() == 0
 
 
+def test_a_client_follows_the_engine_of_a_program_that_was_replaced(folder: Path) -> None:
+    """Its own key is that of what it was started as; no engine will ever listen there."""
+    asked = wanted.find({"data_dir": str(folder)}, {"ANAMNESIS_SHARED": "on"})
+    asked.key = "0123456789abcdef"
+    try:
+        with launch.connect(asked, {"kind": "status"}).socket:
+            assert len(engines.alive(folder)) == 1
+        with launch.connect(asked, {"kind": "status"}, start=False).socket:
+            pass
+    finally:
+        engines.end(folder)
+
+
 @pytest.mark.slow
 def test_it_can_be_switched_off(talk: Any, folder: Path) -> None:
     serves_alone(talk(ANAMNESIS_SHARED="off"), folder)
