@@ -476,10 +476,13 @@ class Memory:
         return amendments.counted(self.history(who, id))
 
     def tally(
-        self, who: Identity, column: str, *, cursor: str = "", limit: int = 100
+        self, who: Identity, column: str, *, part: str = "", cursor: str = "", limit: int = 100
     ) -> tallies.Tallies:
-        """Names in *column*, one of tallies.TALLIED, with counts, the most frequent first."""
-        return tallies.tally(self._store, who, column, cursor=cursor, limit=limit)
+        """Names in *column*, one of tallies.TALLIED, with counts, the most frequent first.
+
+        Only those that hold *part*, in any case.
+        """
+        return tallies.tally(self._store, who, column, part=part, cursor=cursor, limit=limit)
 
     def timeline(
         self, who: Identity, *, step: str = "day", since: str = "", until: str = ""

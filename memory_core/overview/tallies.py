@@ -55,20 +55,31 @@ class Span:
 
 
 def tally(
-    store: MemoryStore, who: Identity, column: str, *, cursor: str = "", limit: int = 100
+    store: MemoryStore,
+    who: Identity,
+    column: str,
+    *,
+    part: str = "",
+    cursor: str = "",
+    limit: int = 100,
 ) -> Tallies:
     """The names in *column*, one of TALLIED, of the memories that *who* may read, with counts.
 
-    Replaced and retired memories are left out. *limit* is 1 to 1,000. Raises InvalidInput.
+    Only names that hold *part*, in any case. Replaced and retired memories are left out. *limit*
+    is 1 to 1,000. Raises InvalidInput.
     """
     if not validation.one_of(column, "column", TALLIED):
         raise validation.invalid("column", "it is empty", f"use one of {', '.join(TALLIED)}")
+    part = validation.label(part, "part").casefold()
     limit = validation.whole(limit, "limit", 1, cursors.MOST)
     after = cursors.decode(cursor, int, str)
     store.catch_up()
     with store.reading() as view:
         found = _tallies(view, who, column)
-    order = sorted(found, key=lambda each: (-each.memories, each.name))
+    order = sorted(
+        (each for each in found if part in each.name.casefold()),
+        key=lambda each: (-each.memories, each.name),
+    )
     if after is not None:
         order = [each for each in order if (-each.memories, each.name) > (-after[0], after[1])]
     some = order[:limit]

@@ -20,6 +20,7 @@ from server.rest.memories import Cursor, Limit
 
 AgentName = Annotated[str, Path(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f-\x9f/]+$")]
 RunId = Annotated[str, Path(pattern=bodies.ID)]
+Part = Annotated[bodies.Label, Query(description="only names that hold these letters, in any case")]
 Session = Annotated[
     bodies.Label,
     Query(description="the conversation whose hot buffer is shown; empty: the last one"),
@@ -115,10 +116,10 @@ def add_overview(router: APIRouter, calls: Calls) -> None:
 
     @router.get("/entities", response_model=answers.NamePage, tags=["overview"])
     async def list_entities(
-        cursor: Cursor = "", limit: Limit = 100, who: Identity = reads
+        part: Part = "", cursor: Cursor = "", limit: Limit = 100, who: Identity = reads
     ) -> Response:
         """People, places and things, the most frequent first."""
-        return await _names(calls, who, "entities", cursor, limit)
+        return await _names(calls, who, "entities", cursor, limit, part)
 
     @router.get("/tags", response_model=answers.NamePage, tags=["overview"])
     async def list_tags(cursor: Cursor = "", limit: Limit = 100, who: Identity = reads) -> Response:
@@ -193,8 +194,11 @@ def add_overview(router: APIRouter, calls: Calls) -> None:
         )
 
 
-async def _names(calls: Calls, who: Identity, column: str, cursor: str, limit: int) -> Response:
-    found = await calls.run(lambda: calls.memory.tally(who, column, cursor=cursor, limit=limit))
+async def _names(
+    calls: Calls, who: Identity, column: str, cursor: str, limit: int, part: str = ""
+) -> Response:
+    tally = calls.memory.tally
+    found = await calls.run(lambda: tally(who, column, part=part, cursor=cursor, limit=limit))
     return answer(_page(found))
 
 

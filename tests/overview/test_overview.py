@@ -218,6 +218,7 @@ def test_tallies_count_names_and_page(memory: Memory, clock: Any) -> None:
     assert [t.name for t in (*first.tallies, *second.tallies)] == ["x", "y"]
     assert second.next == ""
     assert memory.tally(BEN, "session").tallies == ()
+    assert [t.name for t in memory.tally(ANA, "tags", part="Y").tallies] == ["y"]
 
 
 def test_the_timeline_counts_by_day_week_and_month(memory: Memory) -> None:

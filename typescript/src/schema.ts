@@ -3543,6 +3543,8 @@ export interface operations {
     list_entities: {
         parameters: {
             query?: {
+                /** @description only names that hold these letters, in any case */
+                part?: string;
                 /** @description `next` of the page before */
                 cursor?: string;
                 limit?: number;

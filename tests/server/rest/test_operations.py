@@ -383,6 +383,8 @@ async def test_the_whole_is_counted(ana: Any, memory: Memory) -> None:
     }
     for path, wanted in names.items():
         assert sorted(n["name"] for n in (await found(ana, path))["names"]) == wanted
+    for part, wanted in (("VOGT", ["Mara Vogt"]), ("vogel", [])):
+        assert [n["name"] for n in (await found(ana, "/entities", part=part))["names"]] == wanted
     graph = await found(ana, "/topics/graph")
     assert [(e["a"], e["b"], e["relation"]) for e in graph["edges"]] == [
         ("bread", "sailing", "co_occurs")
