@@ -1,21 +1,25 @@
 // The page: signs in, keeps the stream of changes open, shows one view under a navigation.
 import { ended, follow, login, session } from './api.js';
-import { Act, Problem, h, html, listeners, messages, render, tell, useEffect, useRef, useState } from './ui.js';
+import { Act, Problem, h, html, listeners, messages, render, tell, useEffect, useErrorBoundary, useRef, useState } from './ui.js';
 import { LANGUAGES, language, setLanguage, t } from './words.js';
 
-/** @type {Array<[string, string, string]>} name, words, needed right */
+/** @type {Array<[string, string]>} name, needed right */
 const VIEWS = [
-  ['now', 'now', 'read'], ['memories', 'memories', 'read'], ['doubtful', 'doubtful', 'read'],
-  ['topics', 'topics', 'read'], ['people', 'people', 'read'], ['health', 'health', 'read'],
-  ['sleep', 'sleep', 'read'], ['chat', 'chat', 'write'], ['import', 'import', 'write'], ['access', 'access', 'admin'],
+  ['now', 'read'], ['memories', 'read'], ['doubtful', 'read'], ['topics', 'read'], ['people', 'read'],
+  ['health', 'read'], ['sleep', 'read'], ['chat', 'write'], ['import', 'write'], ['access', 'admin'],
 ];
 
-/** The view and its parameters that the address names. */
+let visits = 0;
+
+/** The view and its parameters that the address names; each visit is a new one. */
 function place() {
   const [path, search = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [name = 'now', id = ''] = path.split('/');
-  return { name: name || 'now', id: decodeURIComponent(id), given: Object.fromEntries(new URLSearchParams(search)) };
+  return { name: name || 'now', id: decodeURIComponent(id), given: Object.fromEntries(new URLSearchParams(search)), visit: visits++ };
 }
+
+/** The view of *name*, if there is one and the rights allow it. @param {string} name */
+const known = (name) => name === 'memory' || VIEWS.some(([each, right]) => each === name && session.can(right)) ? name : 'now';
 
 /** @type {Record<string, any>} */
 const loaded = {};
@@ -24,13 +28,15 @@ const loaded = {};
 function View({ at }) {
   const [, set] = useState(0);
   const [problem, fail] = useState(/** @type {any} */ (null));
-  const name = at.name === 'memory' || VIEWS.some(([each]) => each === at.name) ? at.name : 'now';
+  const [broken, mend] = useErrorBoundary();
+  const name = known(at.name);
   useEffect(() => {
     if (!loaded[name]) import(`./views/${name}.js`).then((module) => { loaded[name] = module.default; set((n) => n + 1); }, fail);
   }, [name]);
-  if (problem) return html`<${Problem} problem=${problem} />`;
+  if (broken) return html`<${Problem} problem=${broken} again=${mend} />`;
+  if (problem) return html`<${Problem} problem=${problem} again=${() => location.reload()} />`;
   if (!loaded[name]) return html`<p class="loading" role="status">${t('loading')}</p>`;
-  return h(loaded[name], { key: name + at.id, id: at.id, given: at.given });
+  return h(loaded[name], { id: at.id, given: at.given });
 }
 
 function Messages() {
@@ -48,7 +54,7 @@ function Ended() {
 }
 
 function Page() {
-  const [at, go] = useState(place());
+  const [at, go] = useState(place);
   const [live, setLive] = useState(false);
   const [over, end] = useState(false);
   const [, spoken] = useState(language());
@@ -61,19 +67,19 @@ function Page() {
     follow((changed) => { for (const each of [...listeners]) each(changed); }, setLive, stop.signal);
     return () => { stop.abort(); removeEventListener('hashchange', moved); };
   }, []);
-  const title = t(at.name === 'memory' ? 'memory' : VIEWS.find(([name]) => name === at.name)?.[1] ?? 'now');
+  const name = known(at.name), title = t(name);
   useEffect(() => { document.title = `${title} · Anamnesis`; }, [title]);
   if (over) return html`<${Ended} />`;
   return html`<header><a class="skip" href=${location.hash || '#/now'} onClick=${(/** @type {any} */ e) => { e.preventDefault(); main.current?.focus(); }}>${t('skip')}</a><a class="brand" href="#/now">Anamnesis</a>
-    <nav aria-label=${t('views')}><ul>${VIEWS.filter(([, , right]) => session.can(right)).map(([name, words]) => html`
-      <li><a href=${'#/' + name} aria-current=${at.name === name ? 'page' : undefined}>${t(words)}</a></li>`)}</ul></nav>
+    <nav aria-label=${t('views')}><ul>${VIEWS.filter(([, right]) => session.can(right)).map(([each]) => html`
+      <li><a href=${'#/' + each} aria-current=${each === name ? 'page' : undefined}>${t(each)}</a></li>`)}</ul></nav>
     <div class="who"><span class=${live ? 'live on' : 'live'} role="status">${t(live ? 'live' : 'notLive')}</span>
       <bdi>${session.agent}${session.team ? ' · ' + session.team : ''}</bdi>
       ${session.can('write') ? null : html`<span class="badge">${t('readOnly')}</span>`}
       <select aria-label=${t('language')} onChange=${(/** @type {any} */ e) => { setLanguage(e.target.value); spoken(e.target.value); }}>
         ${LANGUAGES.map(([id, name]) => html`<option value=${id} lang=${id} selected=${id === language()}>${name}</option>`)}</select></div>
   </header>
-  <main id="main" tabindex="-1" ref=${main}><h1>${title}</h1><${View} at=${at} /></main><${Messages} />`;
+  <main id="main" tabindex="-1" ref=${main}><h1>${title}</h1><${View} key=${at.visit} at=${at} /></main><${Messages} />`;
 }
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));

@@ -1,12 +1,12 @@
 // What all views share: markup, loading states, buttons, messages with undo, dialogs.
 import { h, render } from './vendor/preact.js';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.js';
+import { useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.js';
 import htm from './vendor/htm.js';
 import { Refused, get, send, session } from './api.js';
 import { t } from './words.js';
 
 export const html = htm.bind(h);
-export { h, render, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState };
+export { h, render, useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState };
 
 /** @type {Set<(changed: {memories: string[], gone: string[]}) => void>} */
 export const listeners = new Set();

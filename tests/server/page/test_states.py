@@ -101,3 +101,22 @@ def test_nothing_turns_for_who_wants_no_motion(opened: Any) -> None:
     assert page.evaluate("document.getAnimations().length") == 0
     page.emulate_media(reduced_motion="no-preference")
     assert page.evaluate("document.getAnimations().length") == 1
+
+
+def test_a_view_that_cannot_show_an_answer_says_so(opened: Any) -> None:
+    page = opened().page
+    strange = {"runs": [{}], "next": ""}
+    page.route("**/api/v1/runs*", lambda route: route.fulfill(status=200, json=strange))
+    page.evaluate("location.hash = '#/sleep'")
+    page.locator("main .problem[role=alert]").wait_for()
+    page.unroute_all()
+    page.get_by_role("button", name="Try again").click()
+    page.get_by_role("heading", name="Runs").wait_for()
+
+
+def test_what_the_rights_do_not_allow_is_not_opened_by_its_address(opened: Any) -> None:
+    page = opened("--read-only").page
+    for name in ("chat", "import", "access"):
+        page.evaluate(f"location.hash = '#/{name}'")
+        page.get_by_role("heading", name="Now", exact=True).wait_for()
+        assert page.locator("nav [aria-current]").inner_text() == "Now"

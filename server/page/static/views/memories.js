@@ -1,5 +1,5 @@
 // All memories: a timeline to brush, filters, and the search with its explanation.
-import { get, send, session } from '../api.js';
+import { get, query, send, session } from '../api.js';
 import { Why } from '../explain.js';
 import { Card } from '../memorycard.js';
 import { Timeline } from '../timeline.js';
@@ -36,13 +36,14 @@ export default function Memories({ given }) {
   const [found, show] = useState(/** @type {any} */ (null));
   const set = (/** @type {string} */ name, /** @type {string} */ value) => filter((old) => ({ ...old, [name]: value }));
   const search = async () => {
+    history.replaceState(null, '', '#/memories' + query({ ...filters, q: question.trim() }));  // for the way back
     if (!question.trim()) { show(null); return; }
     const { kind, scope, topic, entity, session: talk, speaker, since, until } = filters;
     const left = SIFTED.some((name) => filters[name]);
     const answer = await send('explain', { query: question, k: left ? MOST : 20, kinds: kind ? [kind] : [], tags: tags(filters), scope, topic, entity, session: talk, speaker, since, until });
     show(left ? { ...answer, memories: answer.memories.filter(fits(filters)), partial: answer.partial.filter(fits(filters)), rejected: answer.rejected.filter(fits(filters)) } : answer);
   };
-  useEffect(() => { if (found) attempt(search); }, [JSON.stringify(filters)]);
+  useEffect(() => { attempt(search); }, [JSON.stringify(filters)]);
   return html`<form role="search" onSubmit=${(/** @type {Event} */ e) => { e.preventDefault(); attempt(search); }}>
     <${Field} label=${t('search')}><input type="search" maxlength="2000" value=${question} onInput=${(/** @type {any} */ e) => { ask(e.target.value); if (!e.target.value) show(null); }} placeholder=${t('searchHint')} /><//>
     <button type="submit" class="main">${t('find')}</button></form>
@@ -53,51 +54,76 @@ export default function Memories({ given }) {
 /** The filters; of what was *searched*, those that a recall has. @param {{filters: any, searched: boolean, set: (name: string, value: string) => void, clear: () => void}} props */
 function Filters({ filters, searched, set, clear }) {
   const names = useLoad(async (signal) => ({
-    agent: (await get('agents', {}, signal)).names, tag: (await get('tags', {}, signal)).names,
-    topic: (await get('topics', {}, signal)).names, entity: (await get('entities', {}, signal)).names,
-    session: (await get('sessions', {}, signal)).names,
+    agent: await get('agents', {}, signal), tag: await get('tags', {}, signal), topic: await get('topics', {}, signal),
+    entity: await get('entities', {}, signal), session: await get('sessions', {}, signal),
   }), []);
-  const known = /** @type {Record<string, any[]>} */ ({ ...names.value, project: (names.value?.tag ?? []).filter((/** @type {any} */ each) => each.name.startsWith(PROJECT)) });
   const fixed = { state: ['current', 'doubtful', 'superseded', 'retired'], kind: ['episode', 'fact', 'preference', 'event', 'relationship', 'procedure', 'summary', 'concept'], tier: ['active', 'recent', 'long_term'], scope: ['private', 'team', 'shared'], trust: ['user', 'agent', 'import', 'web', 'quoted'] };
   const set1 = Object.entries(filters).filter(([, value]) => value).length;
   const [open] = useState(set1 > 0);  // from then on it is the reader's
   return html`<details class="filters" open=${open}><summary>${t('filters')}${set1 ? ` (${set1})` : ''}</summary><div class="grid">
     ${Object.entries(fixed).filter(([name]) => !(searched && name === 'tier')).map(([name, values]) => html`<${Choice} label=${t('filter.' + name)} value=${filters[name]} set=${(/** @type {string} */ v) => set(name, v)} options=${[['', t('all')], ...values.map((v) => [v, t(`${name}.${v}`)])]} />`)}
-    ${['project', 'agent', 'tag', 'topic', 'entity', 'session'].map((name) => html`<${Choice} label=${t('filter.' + name)} value=${filters[name]} set=${(/** @type {string} */ v) => set(name, v)}
-      options=${[['', t('all')], ...(filters[name] && !(known[name] ?? []).some((/** @type {any} */ n) => n.name === filters[name]) ? [[filters[name], filters[name]]] : []), ...(known[name] ?? []).map((/** @type {any} */ n) => [n.name, `${(name === 'project' ? n.name.slice(PROJECT.length) : n.name).slice(0, 60)} (${n.memories})`])]} />`)}
+    ${['project', 'agent', 'tag', 'topic', 'entity', 'session'].map((name) => html`<${Named} name=${name} value=${filters[name]} known=${/** @type {any} */ (names.value)?.[name === 'project' ? 'tag' : name]} set=${(/** @type {string} */ v) => set(name, v)} />`)}
     <${Field} label=${t('filter.speaker')}><input value=${filters.speaker} maxlength="200" onChange=${(/** @type {any} */ e) => set('speaker', e.target.value)} /><//>
     <${Field} label=${t('filter.since')}><input type="date" value=${filters.since} onChange=${(/** @type {any} */ e) => set('since', e.target.value)} /><//>
     <${Field} label=${t('filter.until')}><input type="date" value=${filters.until} onChange=${(/** @type {any} */ e) => set('until', e.target.value)} /><//>
     <button type="button" onClick=${clear}>${t('clearFilters')}</button></div></details>`;
 }
 
+/** *old* after something changed: its *first* page as it is now, and what was read behind that.
+ * @param {any[]} old @param {any[]} first @param {string[]} gone */
+function renewed(old, first, gone) {
+  const last = first[first.length - 1], there = new Set([...first.map((m) => m.id), ...gone]);
+  const behind = (/** @type {any} */ m) => m.occurred_at < last.occurred_at || (m.occurred_at === last.occurred_at && m.id < last.id);
+  return [...first, ...old.filter((m) => !there.has(m.id) && behind(m))];
+}
+
+/** A filter by a name: a choice of all that are known, or a field where these are only the most frequent.
+ * @param {{name: string, value: string, known: {names: any[], next: string}|undefined, set: (value: string) => void}} props */
+function Named({ name, value, known = { names: [], next: '' }, set }) {
+  const label = t('filter.' + name), before = name === 'project' ? PROJECT : '', bare = (/** @type {string} */ full) => full.slice(before.length);
+  const given = known.names.filter((each) => each.name.startsWith(before));
+  if (known.next) return html`<${Field} label=${label}><input list=${'known-' + name} maxlength="200" value=${bare(value)} onChange=${(/** @type {any} */ e) => set(e.target.value && before + e.target.value)} /><//>
+    <datalist id=${'known-' + name}>${given.map((each) => html`<option value=${bare(each.name)}>${each.memories}</option>`)}</datalist>`;
+  const stray = value && !given.some((each) => each.name === value) ? [[value, bare(value)]] : [];
+  return html`<${Choice} label=${label} value=${value} set=${set} options=${[['', t('all')], ...stray, ...given.map((each) => [each.name, `${bare(each.name).slice(0, 60)} (${each.memories})`])]} />`;
+}
+
+/** @typedef {{memories: any[], next: string|null}} Read */
+
 /** @param {{filters: any}} props */
 function All({ filters }) {
-  const [items, keep] = useState(/** @type {any[]} */ ([]));
-  const [next, go] = useState(/** @type {string|null} */ (null));
+  const [{ memories, next }, keep] = useState(/** @type {Read} */ ({ memories: [], next: null }));
   const [problem, fail] = useState(/** @type {any} */ (null));
   const [turn, again] = useState(0);
-  const asking = useRef(false);
+  const asking = useRef(false), of = useRef('');
+  const gone = useRef(/** @type {string[]} */ ([]));
   const key = JSON.stringify(filters);
   useEffect(() => {
     const stop = new AbortController();
     asking.current = true;
-    get('memories', { ...wanted(filters), limit: PAGE }, stop.signal).then(
-      (page) => { if (!stop.signal.aborted) { keep(page.memories); go(page.next); fail(null); asking.current = false; } },
-      (wrong) => { if (!stop.signal.aborted) { fail(wrong); asking.current = false; } });
+    get('memories', { ...wanted(filters), limit: PAGE }, stop.signal).then((page) => {
+      if (stop.signal.aborted) return;
+      const same = of.current === key, left = gone.current;
+      keep((old) => same && page.next && old.memories.length > PAGE ? { memories: renewed(old.memories, page.memories, left), next: old.next } : page);
+      of.current = key; gone.current = [];
+      fail(null); asking.current = false;
+    }, (wrong) => { if (!stop.signal.aborted) { fail(wrong); asking.current = false; } });
     return () => stop.abort();
   }, [key, turn]);
-  useChanges(() => again((n) => n + 1));
+  useChanges((changed) => { gone.current.push(...changed.gone); again((n) => n + 1); });
   const more = useCallback(async () => {
     if (asking.current || !next) return;
     asking.current = true;
-    await attempt(async () => { const page = await get('memories', { ...wanted(filters), limit: PAGE, cursor: next }); keep((old) => [...old, ...page.memories]); go(page.next); });
+    await attempt(async () => {
+      const page = await get('memories', { ...wanted(filters), limit: PAGE, cursor: next });
+      keep((old) => old.next === next ? { memories: [...old.memories, ...page.memories], next: page.next } : old);
+    });
     asking.current = false;
   }, [next, key]);
   if (problem) return html`<${Problem} problem=${problem} again=${() => again((n) => n + 1)} />`;
   if (next === null) return html`<p class="loading" role="status">${t('loading')}</p>`;
-  if (!items.length) return html`<p class="empty">${t(Object.values(filters).some(Boolean) ? 'noneFits' : 'nothingYet')}</p>`;
-  return html`<${Virtual} label=${t('memories')} items=${items} more=${next ? more : null} row=${(/** @type {any} */ m) => html`<${Card} of=${m} most=${150} />`} />`;
+  if (!memories.length) return html`<p class="empty">${t(Object.values(filters).some(Boolean) ? 'noneFits' : 'nothingYet')}</p>`;
+  return html`<${Virtual} label=${t('memories')} items=${memories} more=${next ? more : null} row=${(/** @type {any} */ m) => html`<${Card} of=${m} most=${150} />`} />`;
 }
 
 /** @param {{found: any}} props */

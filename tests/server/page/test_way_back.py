@@ -1,0 +1,91 @@
+"""What somebody was at is there again on the way back, and while others go on storing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.page.test_views import view
+
+pytestmark = pytest.mark.slow
+
+QUESTION = "What is the lighthouse like?"
+
+
+def test_a_search_and_its_filters_are_there_again_until_the_list_is_asked_for(
+    server: Any, opened: Any
+) -> None:
+    server.remember("The lighthouse is white.", source="https://a.example")
+    server.remember("The lighthouse is tall.")
+    page = opened().page
+    view(page, "memories")
+    page.locator("summary", has_text="Filters").click()
+    page.get_by_label("Origin").select_option("web")
+    page.get_by_role("searchbox").fill(QUESTION)
+    page.keyboard.press("Enter")
+    page.locator("ol.hits a", has_text="white").click()
+    page.get_by_role("heading", name="History").wait_for()
+    page.go_back()
+    hits = page.locator("section[aria-label=Results] .card .text")
+    hits.first.wait_for()
+    assert hits.all_inner_texts() == ["The lighthouse is white."]
+    assert page.get_by_role("searchbox").input_value() == QUESTION
+    page.get_by_role("link", name="Memories", exact=True).click()
+    page.locator(".virtual .card", has_text="tall").wait_for()
+    assert page.get_by_role("searchbox").input_value() == ""
+
+
+def test_a_chat_is_there_again(server: Any, opened: Any) -> None:
+    server.remember("The contract with the harbour ends in December.")
+    page = opened().page
+    view(page, "chat")
+    page.get_by_role("textbox").fill("When does the contract with the harbour end?")
+    page.keyboard.press("Enter")
+    page.locator(".turns a", has_text="December").first.click()
+    page.get_by_role("heading", name="History").wait_for()
+    page.go_back()
+    page.locator(".turns > li", has_text="When does the contract").wait_for()
+    assert page.locator(".turns > li").count() == 1
+
+
+def test_a_turn_stands_there_while_its_answer_is_waited_for(server: Any, opened: Any) -> None:
+    page = opened().page
+    view(page, "chat")
+    held: list[Any] = []
+    page.route("**/api/v1/chat", lambda route: held.append(route))
+    with page.expect_request("**/api/v1/chat"):
+        page.get_by_role("textbox").fill("Who keeps the lighthouse?")
+        page.keyboard.press("Enter")
+    turn = page.locator(".turns > li", has_text="Who keeps the lighthouse?")
+    turn.locator(".loading").wait_for()
+    assert page.get_by_role("button", name="Say it").is_disabled()
+    held[0].abort()
+    turn.wait_for(state="detached")  # it was not heard, so it can be said again
+    assert page.get_by_role("textbox").input_value() == "Who keeps the lighthouse?"
+
+
+def test_a_long_list_stays_where_it_is_read_when_another_client_stores(
+    server: Any, opened: Any, tmp_path: Path
+) -> None:
+    count = 250
+    file = tmp_path / "gulls.jsonl"
+    lines = [{"text": f"Gull {n} has ring {n * 7}.", "tags": ["gull"]} for n in range(count)]
+    file.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    server.command("import", str(file))
+    page = opened().page
+    page.locator(".live.on").wait_for()
+    view(page, "memories?tag=gull")
+    box = page.locator(".virtual")
+    while not page.locator(f".virtual li[aria-setsize='{count}']").count():
+        box.evaluate("each => each.scrollTo(0, each.scrollHeight)")
+    box.evaluate("each => each.scrollTo(0, each.scrollHeight)")
+    last = page.locator(f".virtual li[aria-posinset='{count}'] .text")
+    text, top = last.inner_text(), box.evaluate("each => each.scrollTop")
+    server.remember("A gull without a ring was seen.", tags=["gull"])
+    page.locator(f".virtual li[aria-setsize='{count + 1}']").first.wait_for()
+    assert box.evaluate("each => each.scrollTop") == top
+    box.evaluate("each => each.scrollTo(0, each.scrollHeight)")
+    assert page.locator(f".virtual li[aria-posinset='{count + 1}'] .text").inner_text() == text
