@@ -1,9 +1,11 @@
 // People, places and things: who is named how often, and what is known about one.
 import { get, send } from '../api.js';
 import { Card } from '../memorycard.js';
-import { Field, Loaded, html, useChanges, useLoad, useState } from '../ui.js';
+import { Act, Field, Loaded, html, useChanges, useLoad, useState } from '../ui.js';
 import { Stored, when } from '../text.js';
 import { t } from '../words.js';
+
+const STEP = 200, MOST = 1000;
 
 /** @param {{id: string}} props */
 export default function People({ id }) {
@@ -11,13 +13,14 @@ export default function People({ id }) {
 }
 
 function Everybody() {
-  const names = useLoad((signal) => get('entities', { limit: 200 }, signal), []);
-  const [part, set] = useState('');
+  const [part, set] = useState(''), [most, go] = useState(STEP);
+  const names = useLoad((signal) => get('entities', { part, limit: most }, signal), [part, most]);
   useChanges(() => names.again());
-  return html`<${Loaded} of=${names} none=${(/** @type {import('../answers.js').Answer<'entities'>} */ n) => !n.names.length} empty=${t('nobody')}>${(/** @type {import('../answers.js').Answer<'entities'>} */ n) => html`
-    <${Field} label=${t('narrow')}><input type="search" value=${part} onInput=${(/** @type {any} */ e) => set(e.target.value)} /><//>
-    <ul class="names">${n.names.filter((each) => each.name.toLowerCase().includes(part.toLowerCase())).map((each) => html`<li key=${each.name}>
-      <a href=${'#/people/' + encodeURIComponent(each.name)}><${Stored} text=${each.name} most=${80} /></a> <span>${t('memoriesCount', each.memories)}</span> <span class="hint">${when(each.first, true)} – ${when(each.last, true)}</span></li>`)}</ul>`}<//>`;
+  return html`<${Field} label=${t('narrow')}><input type="search" maxlength="200" value=${part} onInput=${(/** @type {any} */ e) => { set(e.target.value); go(STEP); }} /><//>
+    <${Loaded} of=${names} none=${(/** @type {import('../answers.js').Answer<'entities'>} */ n) => !n.names.length} empty=${t(part ? 'nobodySo' : 'nobody')}>${(/** @type {import('../answers.js').Answer<'entities'>} */ n) => html`
+    <ul class="names">${n.names.map((each) => html`<li key=${each.name}>
+      <a href=${'#/people/' + encodeURIComponent(each.name)}><${Stored} text=${each.name} most=${80} /></a> <span>${t('memoriesCount', each.memories)}</span> <span class="hint">${when(each.first, true)} – ${when(each.last, true)}</span></li>`)}</ul>
+    ${n.next && most < MOST ? html`<${Act} does=${async () => go(Math.min(most + STEP, MOST))}>${t('more')}<//>` : n.next ? html`<p class="hint">${t('moreByName')}</p>` : null}`}<//>`;
 }
 
 /** @param {{name: string}} props */
