@@ -1,11 +1,11 @@
 // What is remembered as a graph: each node is a link, laid out in slices so that the page never stands still.
 import { get } from '../api.js';
-import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation } from '../vendor/d3-force.js';
-import { Loaded, html, useChanges, useEffect, useLoad, useMemo, useState } from '../ui.js';
+import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from '../vendor/d3-force.js';
+import { Loaded, html, useChanges, useEffect, useLoad, useMemo, useRef, useState } from '../ui.js';
 import { clipped, plain } from '../text.js';
 import { t } from '../words.js';
 
-const NAMED = 60, TIES = 1500, WIDTH = 900, HEIGHT = 600, TICKS = 220, SLICE = 8;
+const NAMED = 60, LETTERS = 12, TIES = 1500, WIDTH = 900, HEIGHT = 600, TICKS = 220, SLICE = 8;
 const TYPES = ['topic', 'summary', 'episode', 'entity'];
 /** The outline of each type around (0, 0): told apart by form. @type {Record<string, string>} */
 const FORMS = { topic: 'M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0', summary: 'M-1,-1H1V1H-1Z', episode: 'M0,-1.3L1.3,0L0,1.3L-1.3,0Z', entity: 'M0,-1.2L1.2,1L-1.2,1Z' };
@@ -43,7 +43,7 @@ function Graph({ graph }) {
     const nodes = graph.nodes.map((n, i) => ({ ...n, r: (n.type === 'episode' ? 4 : 5) + 3 * Math.sqrt(n.type === 'topic' || n.type === 'entity' ? n.size : 0), x: WIDTH / 2 + 12 * Math.sqrt(i) * Math.cos(i * 2.4), y: HEIGHT / 2 + 12 * Math.sqrt(i) * Math.sin(i * 2.4) }));
     const by = new Map(nodes.map((n) => [n.key, n]));
     const ties = graph.ties.slice(0, TIES).map((each) => ({ ...each, source: /** @type {any} */ (by.get(each.a)), target: /** @type {any} */ (by.get(each.b)) }));
-    const moving = forceSimulation(nodes).stop().force('links', forceLink(ties).distance(70).strength(0.15)).force('apart', forceManyBody().strength(-70)).force('centre', forceCenter(WIDTH / 2, HEIGHT / 2)).force('collide', forceCollide((n) => n.r + 4));
+    const moving = forceSimulation(nodes).stop().force('links', forceLink(ties).distance(70).strength(0.15)).force('apart', forceManyBody().strength(-70).distanceMax(WIDTH / 3)).force('x', forceX(WIDTH / 2).strength(0.06)).force('y', forceY(HEIGHT / 2).strength(0.12)).force('collide', forceCollide((n) => n.r + 4));
     return { nodes, ties, moving };
   }, [key]);
   useEffect(() => {
@@ -60,10 +60,23 @@ function Graph({ graph }) {
   }, [moving]);
   const xs = nodes.map((n) => n.x), ys = nodes.map((n) => n.y);
   const box = [Math.min(...xs) - 60, Math.min(...ys) - 40, Math.max(200, Math.max(...xs) - Math.min(...xs) + 120), Math.max(150, Math.max(...ys) - Math.min(...ys) + 80)];
-  return html`<svg class="graph" viewBox=${box.map(Math.round).join(' ')} role="group" aria-label=${t('graphLabel')}>
+  const at = useRef(/** @type {any} */ (null)), pixel = at.current ? Math.max(box[2] / at.current.clientWidth, box[3] / at.current.clientHeight) : 1;
+  const labelled = placed(nodes, LETTERS * pixel);
+  return html`<svg class="graph" ref=${at} viewBox=${box.map(Math.round).join(' ')} role="group" aria-label=${t('graphLabel')}>
     <g class="edges" aria-hidden="true">${ties.map((each) => html`<line x1=${each.source.x} y1=${each.source.y} x2=${each.target.x} y2=${each.target.y} class=${each.relation} />`)}</g>
-    ${nodes.map((n, i) => html`<a key=${n.key} href=${address(n)} aria-label=${named(n)}>
-      <title>${plain(clipped(n.label, 200))}</title><path class=${n.type} d=${FORMS[n.type]} transform=${`translate(${n.x} ${n.y}) scale(${n.r})`} />${i < NAMED ? html`<text x=${n.x} y=${n.y + n.r + 12} text-anchor="middle" aria-hidden="true">${short(n.label)}</text>` : null}</a>`)}</svg>`;
+    ${nodes.map((n) => html`<a key=${n.key} href=${address(n)} aria-label=${named(n)}>
+      <title>${plain(clipped(n.label, 200))}</title><path class=${n.type} d=${FORMS[n.type]} transform=${`translate(${n.x} ${n.y}) scale(${n.r})`} />${labelled.has(n.key) ? html`<text x=${n.x} y=${n.y + n.r + LETTERS * pixel} font-size=${LETTERS * pixel} text-anchor="middle" aria-hidden="true">${short(n.label)}</text>` : null}</a>`)}</svg>`;
+}
+
+/** The keys of the nodes whose names, *high*, find room beside those of weightier ones.
+ * @param {Array<{key: string, label: string, x: number, y: number, r: number}>} nodes @param {number} high */
+function placed(nodes, high) {
+  /** @type {number[][]} */ const taken = [];
+  return new Set(nodes.filter((n) => {
+    const half = 0.3 * high * (short(n.label).length + 1), top = n.y + n.r, box = [n.x - half, top, n.x + half, top + 1.4 * high];
+    if (taken.length >= NAMED || taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return false;
+    return taken.push(box);
+  }).map((n) => n.key));
 }
 
 /** The same as a table, for whoever cannot use the picture. @param {{graph: Whole}} props */
