@@ -10,6 +10,9 @@ const SIGNS = { current: '✓', doubtful: '?', superseded: '↷', retired: '⏸'
 /** The state of a memory: a sign and a word, not a colour alone. @param {{state: string}} props */
 export const State = ({ state }) => html`<span class=${'state ' + state}><span aria-hidden="true">${/** @type {any} */ (SIGNS)[state]}</span> ${t('state.' + state)}</span>`;
 
+/** A summary is as important as its sources, so that alone pins none. @param {Memory} memory */
+export const isPinned = ({ importance, derived_from }) => importance >= 1 && !derived_from.length;
+
 /** @param {{of: Memory, most?: number, children?: any}} props */
 export const Card = ({ of, most = 280, children }) => html`<article class=${'card ' + of.state}>
   <p class="text"><a href=${'#/memory/' + of.id}><${Stored} text=${of.text} most=${most} /></a></p>
@@ -17,4 +20,4 @@ export const Card = ({ of, most = 280, children }) => html`<article class=${'car
     <span>${t('kind.' + of.kind)}</span> ${of.speaker ? html`<${Stored} text=${of.speaker} most=${40} />` : null}
     ${of.tags.slice(0, 8).map((tag) => html`<span class="tag"><${Stored} text=${tag} most=${40} /></span>`)}
     ${of.tags.length > 8 ? html`<span>+${of.tags.length - 8}</span>` : null}
-    ${of.importance >= 1 ? html`<span class="badge">${t('pinned')}</span>` : null}</p>${children}</article>`;
+    ${isPinned(of) ? html`<span class="badge">${t('pinned')}</span>` : null}</p>${children}</article>`;

@@ -1,10 +1,10 @@
 // One memory: its text, when, who, source and validity, its history as a diff, its links, and what can be changed.
 import { get, send, session } from '../api.js';
 import { Fading } from '../fading.js';
-import { Card, State } from '../memorycard.js';
+import { Card, State, isPinned } from '../memorycard.js';
 import { Act, Dialog, Field, Loaded, html, tell, undoing, useChanges, useLoad, useRef, useState } from '../ui.js';
 import { Stored, difference, when } from '../text.js';
-import { has, t } from '../words.js';
+import { called, has, t } from '../words.js';
 
 /** @param {{id: string}} props */
 export default function MemoryView({ id }) {
@@ -34,6 +34,15 @@ export default function MemoryView({ id }) {
   return html`<${Loaded} of=${all}>${(/** @type {any} */ found) => html`<${Whole} ...${found} again=${all.again} forget=${forget} />`}<//>`;
 }
 
+/** Kinds of links that say something of their first memory about their second. */
+const DIRECTED = new Set(['derived_from', 'duplicate_of', 'updates', 'updates_part', 'extends', 'doubts', 'doubts_part', 'suspends', 'answers']);
+
+/** A link of the memory *id* to *other*, in its direction. @param {any} link @param {string} id @param {any} other */
+function tie({ a, kind }, id, other) {
+  const how = html`<span class="badge">${called('link', kind)}</span>`, there = html`<a href=${'#/memory/' + other.id}><${Stored} text=${other.text} most=${120} /></a>`;
+  return a !== id && DIRECTED.has(kind) ? html`<li>${there} ${how} ${t('thisOne')}</li>` : html`<li>${how} ${there}</li>`;
+}
+
 /** @param {{memory: any, changes: any[], links: any[], others: Map<string, any>, again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
 function Whole({ memory, changes, links, others, again, forget }) {
   const rows = [['occurred', when(memory.occurred_at)], ['recorded', when(memory.recorded_at)], ['who', memory.speaker || memory.role], ['agent', memory.agent], ['scope', t('scope.' + memory.visibility)],
@@ -42,7 +51,7 @@ function Whole({ memory, changes, links, others, again, forget }) {
     ['used', t('times', memory.access_count)], ['lastUsed', when(memory.last_accessed)], ['retiredAt', when(memory.retired_at)]].filter(([, value]) => value);
   const ties = links.map((l) => ({ ...l, other: l.a === memory.id ? l.b : l.a })).filter((l) => others.has(l.other));
   const list = (/** @type {string[]} */ ids) => ids.filter((each) => others.has(each)).map((each) => html`<${Card} key=${each} of=${others.get(each)} most=${160} />`);
-  return html`<p><${State} state=${memory.state} />${memory.importance >= 1 ? html` <span class="badge">${t('pinned')}</span>` : null}</p>
+  return html`<p><${State} state=${memory.state} />${isPinned(memory) ? html` <span class="badge">${t('pinned')}</span>` : null}</p>
     <blockquote class="whole" tabindex="0"><${Stored} text=${memory.text} /></blockquote>
     ${memory.superseded_by ? html`<section><h2>${t('replacedBy')}</h2>${list([memory.superseded_by])}</section>` : null}
     ${memory.doubted_by ? html`<section><h2>${t('doubtedBy')}</h2>${list([memory.doubted_by])}<a href="#/doubtful">${t('decide')}</a></section>` : null}
@@ -50,25 +59,44 @@ function Whole({ memory, changes, links, others, again, forget }) {
     <section><h2>${t('about')}</h2><dl>${rows.map(([name, value]) => html`<div><dt>${t('about.' + name)}</dt><dd><${Stored} text=${value} most=${600} /></dd></div>`)}</dl>
       <p>${memory.tags.map((/** @type {string} */ tag) => html`<a class="tag" href=${'#/memories?tag=' + encodeURIComponent(tag)}><${Stored} text=${tag} most=${60} /></a> `)}</p>${memory.state === 'retired' ? null : html`<${Fading} of=${memory.fading} />`}</section>
     ${memory.derived_from.length ? html`<section><h2>${t('restsOn')}</h2>${list(memory.derived_from)}</section>` : null}
-    <section><h2>${t('links')}</h2>${ties.length ? html`<ul>${ties.map((l) => html`<li><span class="badge">${has('link.' + l.kind) ? t('link.' + l.kind) : l.kind}</span> <a href=${'#/memory/' + l.other}><${Stored} text=${others.get(l.other).text} most=${120} /></a></li>`)}</ul>` : html`<p class="empty">${t('noLinks')}</p>`}</section>
-    <section><h2>${t('history')}</h2><ol class="history">${changes.map((each, n) => html`<li key=${each.seq}><${Change} change=${each} number=${n} again=${again} previous=${each.kind === 'put' && !n && memory.version.parent ? others.get(memory.version.parent)?.text : undefined} text=${memory.text} /></li>`)}</ol></section>`;
+    <section><h2>${t('links')}</h2>${ties.length ? html`<ul>${ties.map((l) => tie(l, memory.id, others.get(l.other)))}</ul>` : html`<p class="empty">${t('noLinks')}</p>`}</section>
+    <section><h2>${t('history')}</h2><ol class="history">${told(changes).map((each, n) => html`<li key=${each.seq}><${Change} change=${each} number=${n} again=${again} others=${others} previous=${each.kind === 'put' && !n && memory.version.parent ? others.get(memory.version.parent)?.text : undefined} text=${memory.text} /></li>`)}</ol></section>`;
 }
 
-/** @param {{change: any, number: number, again: () => void, previous?: string, text: string}} props */
-function Change({ change, number, again, previous, text }) {
+/** What of a memory a change of it shows, and the words for it. @type {Record<string, string>} */
+const FIELDS = { text: 'text', tags: 'filter.tag', kind: 'about.kind', tier: 'about.tier', topic: 'about.topic', entities: 'about.entities', importance: 'about.importance', speaker: 'about.who', visibility: 'about.scope', occurred_at: 'about.occurred', valid_from: 'about.validFrom', valid_until: 'about.validUntil', superseded_by: 'replacedBy', retired_at: 'about.retiredAt' };
+const SHOWN = new Set(['put', 'link', 'forget']);
+
+/** The changes that somebody or sleep made, each with what stood there before it. @param {any[]} changes */
+function told(changes) {
+  /** @type {Record<string, unknown>} */ const known = {};
+  return changes.map((change) => {
+    const before = { ...known, ...change.before };
+    if (change.kind === 'put') Object.assign(known, change.body);
+    return { ...change, before };
+  }).filter(({ kind }) => SHOWN.has(kind));
+}
+
+/** @param {{change: any, number: number, again: () => void, previous?: string, text: string, others: Map<string, any>}} props */
+function Change({ change, number, again, previous, text, others }) {
+  const after = change.body ?? {}, { before } = change, linked = change.kind === 'link';
   const kind = change.kind === 'put' && number ? 'changed' : has('change.' + change.kind) ? change.kind : 'changed';
-  const before = change.before ?? {}, after = change.body ?? {};
-  const fields = Object.keys({ ...before, ...after }).filter((name) => change.before && JSON.stringify(before[name]) !== JSON.stringify(after[name]) && after[name] !== undefined);
+  const fields = number && !linked ? Object.keys(FIELDS).filter((name) => name in after && shown(name, before[name]) !== shown(name, after[name])) : [];
   const undo = async () => { await send(`memories/${change.target ?? location.hash.split('/')[2]}/undo`, { change: change.seq }); tell(t('undone')); again(); };
-  return html`<strong>${t('change.' + kind)}</strong> <time datetime=${change.at}>${when(change.at)}</time> <span>${t('by', change.actor || '–', change.source || '–')}</span>
+  return html`<strong>${t('change.' + kind)}</strong> <time datetime=${change.at}>${when(change.at)}</time> <span>${t('by', change.actor || '–', change.source || '–')}</span> ${number && session.can('write') ? html`<${Act} does=${undo}>${t('undoThis')}<//>` : null}
     ${change.body === null ? html`<p class="empty">${t('erased')}</p>` : null}
     ${previous !== undefined ? html`<p><${Diff} before=${previous} after=${text} /></p>` : null}
-    ${fields.slice(0, 12).map((name) => html`<p><code>${name}</code> <${Diff} before=${shown(before[name])} after=${shown(after[name])} /></p>`)}
-    ${number && session.can('write') ? html`<${Act} does=${undo}>${t('undoThis')}<//>` : null}`;
+    ${linked && others.has(after.b) ? html`<p><span class="badge">${called('link', after.kind)}</span> <a href=${'#/memory/' + after.b}><${Stored} text=${others.get(after.b).text} most=${120} /></a></p>` : null}
+    ${fields.map((name) => html`<p><span class="hint">${t(FIELDS[name])}</span> <${Diff} before=${shown(name, before[name])} after=${shown(name, after[name])} /></p>`)}`;
 }
 
-/** @param {unknown} value */
-const shown = (value) => value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+/** The *value* of a field as people read it. @param {string} name @param {any} value @returns {string} */
+function shown(name, value) {
+  if (value === undefined || value === null) return '';
+  if (Array.isArray(value)) return value.join(' · ');
+  if (typeof value === 'number' && name !== 'importance') return when(new Date(value * 1000).toISOString());
+  return has(`${name}.${value}`) ? called(name, value) : name === 'visibility' ? called('scope', value) : String(value);
+}
 
 /** @param {{before: string, after: string}} props */
 export const Diff = ({ before, after }) => html`<span class="diff">${difference(before, after).map(([how, part]) => how === '-' ? html`<del><${Stored} text=${part} /></del>` : how === '+' ? html`<ins><${Stored} text=${part} /></ins>` : html`<${Stored} text=${part} />`)}</span>`;
@@ -77,7 +105,7 @@ export const Diff = ({ before, after }) => html`<span class="diff">${difference(
 function Changing({ memory, again, forget }) {
   const [open, set] = useState('');
   if (!session.can('write')) return null;
-  const pinned = memory.importance >= 1, retired = memory.state === 'retired';
+  const pinned = isPinned(memory), retired = memory.state === 'retired';
   const done = (/** @type {any} */ answer, /** @type {string} */ said) => { tell(t(answer.status === 'unchanged' ? 'unchanged' : said), undoing(answer.undo)); again(); };
   const close = () => set('');
   return html`<div class="actions" role="group" aria-label=${t('changeIt')}>
