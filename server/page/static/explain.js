@@ -1,7 +1,7 @@
 // Why a memory was recalled or rejected: each signal of the score as a sentence and a bar.
 import { Bar, html } from './ui.js';
 import { Stored } from './text.js';
-import { has, t } from './words.js';
+import { called, has, t } from './words.js';
 
 /** @param {{why: Record<string, number|string>, score?: number}} props */
 export function Why({ why, score }) {
@@ -16,10 +16,19 @@ export function Why({ why, score }) {
 
 /** @param {string} name @param {string} value */
 function sentence(name, value) {
-  if (name === 'rejected') {
-    const reason = value.split(' ')[0];
-    return has('rejected.' + reason) ? t('rejected.' + reason) : t('rejected.other', value);
-  }
-  if (name === 'path') return html`${t('path')} <${Stored} text=${value} />`;
-  return html`${name}: <${Stored} text=${value} />`;
+  const [reason, ...rest] = value.split(' ');
+  if (name === 'path') return html`${t('path')} ${value.split(' <- ').map((step, n) => html`${n ? ' ← ' : ''}${way(step)}`)}`;
+  if (name !== 'rejected') return html`${name}: <${Stored} text=${value} />`;
+  return html`${has('rejected.' + reason) ? t('rejected.' + reason) : t('rejected.other', value)} ${ID.test(rest[rest.length - 1] ?? '') ? link(rest[rest.length - 1]) : null}`;
+}
+
+const ID = /^[0-9a-z]{20}$/;
+
+/** @param {string} id */
+const link = (id) => html`<a href=${'#/memory/' + id}>${t('thatMemory')}</a>`;
+
+/** One step to a memory: how, and from which other. @param {string} step */
+function way(step) {
+  const words = step.split(' '), id = words.pop() ?? '', how = words.join(' ');
+  return html`${has('path.' + how) ? t('path.' + how) : called('link', how)}: ${ID.test(id) ? link(id) : id}`;
 }
