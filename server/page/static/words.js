@@ -22,6 +22,10 @@ export function setLanguage(id) {
 /** @param {string} key */
 export const has = (key) => key in TABLES.en;
 
+/** What *name* of *group* is called; *name* itself where there are no words for it.
+ * @param {string} group @param {string} name */
+export const called = (group, name) => has(`${group}.${name}`) ? t(`${group}.${name}`) : name;
+
 /** The words of *key* with {0}, {1} filled in. @param {string} key @param {...(string|number)} values */
 export function t(key, ...values) {
   const words = TABLES[spoken][key] ?? TABLES.en[key] ?? key;

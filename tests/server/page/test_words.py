@@ -8,6 +8,9 @@ import re
 from pathlib import Path
 
 import server.page
+from memory_core import health
+from memory_core.consolidate.run import MODES, STEPS
+from memory_core.consolidate.run_log import IMPORT
 from memory_core.recall.rivals import NAME
 from memory_core.recall.signals import SIGNALS
 from memory_core.remember.capture import ECHO, NEAR_DUPLICATE
@@ -36,6 +39,17 @@ def test_every_reason_not_to_store_has_a_sentence_in_both_languages() -> None:
     for language in ("en", "de"):
         known = {key for key in words(language) if key.startswith("skip.")}
         assert known == {f"skip.{reason}" for reason in reasons}
+
+
+def test_steps_runs_and_checks_have_words_in_both_languages() -> None:
+    source = Path(health.__file__).read_text("utf-8")
+    checks = set(re.findall(r'(?:Check|_guarded)\("([^"]+)"', source))
+    assert len(checks) >= 15
+    wanted = {f"step.{name}" for name in (*STEPS, "undo")}
+    wanted |= {f"mode.{name}" for name in (*MODES, IMPORT)} | {f"check.{name}" for name in checks}
+    wanted |= {f"checked.{status}" for status in health._ORDER}
+    for language in ("en", "de"):
+        assert wanted <= words(language).keys()
 
 
 def gated() -> set[str]:

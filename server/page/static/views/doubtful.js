@@ -11,8 +11,8 @@ export default function Doubtful() {
   const decide = async (/** @type {any} */ pair, /** @type {string} */ decision) => {
     const ids = [pair.older.id, pair.newer.id];
     const before = await lastChanges(ids);
-    const { done } = await send('contradictions/decide', { older: ids[0], newer: ids[1], decision });
-    tell(done, async () => { await undoSince(before); pairs.again(); });
+    await send('contradictions/decide', { older: ids[0], newer: ids[1], decision });
+    tell(t('decided'), async () => { await undoSince(before); pairs.again(); });
     pairs.again();
   };
   return html`<p class="hint">${t('doubtfulHint')}</p><${Loaded} of=${pairs} none=${(/** @type {import('../answers.js').Answer<'contradictions'>} */ p) => !p.count} empty=${t('noDoubt')}>${(/** @type {import('../answers.js').Answer<'contradictions'>} */ p) => html`<ol class="pairs">${p.pairs.map((pair) => html`

@@ -3,9 +3,9 @@ import { get, send, session } from '../api.js';
 import { Act, Loaded, html, tell, useChanges, useLoad, useState } from '../ui.js';
 import { Fading } from '../fading.js';
 import { Card } from '../memorycard.js';
-import { has, t } from '../words.js';
+import { called, t } from '../words.js';
 
-const MONTHS = 12;
+const MONTHS = 12, HOT = 10;
 const MARKS = { ok: '✓', repaired: '✓', warning: '!', degraded: '!', failing: '✗', error: '✗' };
 
 export default function Health() {
@@ -23,16 +23,16 @@ export default function Health() {
 /** @param {{name: string, counts: Record<string, number>}} props */
 function Counts({ name, counts }) {
   const most = Math.max(1, ...Object.values(counts));
-  return html`<h3>${t('filter.' + name)}</h3><table class="counts"><tbody>${Object.entries(counts).map(([each, n]) => html`<tr><th scope="row">${has(`${name}.${each}`) ? t(`${name}.${each}`) : each}</th>
+  return html`<h3>${t('filter.' + name)}</h3><table class="counts"><tbody>${Object.entries(counts).map(([each, n]) => html`<tr><th scope="row">${called(name, each)}</th>
     <td><meter min="0" max=${most} value=${n} aria-label=${each}></meter></td><td class="figure">${n}</td></tr>`)}</tbody></table>`;
 }
 
 function Checks() {
   const [turn, set] = useState(0);
   const report = useLoad((signal) => get('health', {}, signal), [turn]);
-  const repair = async () => { const done = await send('health/repair', {}); tell(t('repaired', done.status)); set(turn + 1); };
+  const repair = async () => { const done = await send('health/repair', {}); tell(t('repaired', t('status.' + done.status))); set(turn + 1); };
   return html`<section><h2>${t('checks')}</h2><${Loaded} of=${report}>${(/** @type {import('../answers.js').Answer<'health'>} */ r) => html`<p class=${'status ' + r.status}><strong>${/** @type {any} */ (MARKS)[r.status] ?? ''} ${t('status.' + r.status)}</strong></p>
-    <ul class="checks">${r.checks.map((c) => html`<li><span class="badge">${/** @type {any} */ (MARKS)[c.status] ?? '?'} ${c.status}</span> <strong>${c.name}</strong> ${c.detail}${c.fix ? html`<p class="fix">${t('fix')} ${c.fix}</p>` : null}</li>`)}</ul>
+    <ul class="checks">${r.checks.map((c) => html`<li><span class="badge">${/** @type {any} */ (MARKS)[c.status] ?? '?'} ${called('checked', c.status)}</span> <strong>${called('check', c.name)}</strong> ${c.detail}${c.fix ? html`<p class="fix">${t('fix')} ${c.fix}</p>` : null}</li>`)}</ul>
     <div class="actions"><${Act} does=${() => report.again()}>${t('checkAgain')}<//>${session.can('admin') && r.status !== 'ok' ? html`<${Act} kind="main" does=${repair}>${t('repair')}<//>` : null}</div>
     ${['storage', 'model', 'encoder', 'last_run', 'versions', 'engine'].map((name) => [name, Object.entries(/** @type {any} */ (r)[name] ?? {})]).filter(([, known]) => known.length).map(([name, known]) => html`<details><summary>${t('part.' + name)}</summary><dl>${/** @type {any[]} */ (known).map(([key, value]) => html`<div><dt>${key}</dt><dd>${typeof value === 'object' ? JSON.stringify(value) : String(value)}</dd></div>`)}</dl></details>`)}`}<//></section>`;
 }
@@ -42,17 +42,23 @@ function Growth() {
   const spans = useLoad(async (signal) => (await get('stats/timeline', { step: 'month' }, signal)).spans, []);
   useChanges(() => spans.again());
   const tiers = ['active', 'recent', 'long_term'];
-  return html`<section><h2>${t('tiersOverTime')}</h2><${Loaded} of=${spans} none=${(/** @type {any[]} */ s) => !s.length} empty=${t('nothingYet')}>${(/** @type {any[]} */ s) => html`<table><thead><tr><th scope="col">${t('month')}</th>${tiers.map((each) => html`<th scope="col">${t('tier.' + each)}</th>`)}<th scope="col">${t('memories')}</th></tr></thead><tbody>
+  return html`<section><h2>${t('tiersOverTime')}</h2><${Loaded} of=${spans} none=${(/** @type {any[]} */ s) => !s.length} empty=${t('nothingYet')}>${(/** @type {any[]} */ s) => html`<table tabindex="0"><thead><tr><th scope="col">${t('month')}</th>${tiers.map((each) => html`<th scope="col">${t('tier.' + each)}</th>`)}<th scope="col">${t('memories')}</th></tr></thead><tbody>
     ${s.slice(-MONTHS).reverse().map((span) => html`<tr><th scope="row">${span.start.slice(0, 7)}</th>${tiers.map((each) => html`<td class="figure">${span.by_tier[each] ?? 0}</td>`)}<td><meter min="0" max=${Math.max(...s.map((other) => other.memories))} value=${span.memories} aria-label=${span.start.slice(0, 7)}></meter> <span class="figure">${span.memories}</span></td></tr>`)}</tbody></table>`}<//></section>`;
 }
 
-/** The newest of each tier, the first of them with how it fades. */
+/** What was recalled last, and the newest of each tier, the first of them with how it fades. */
 function State() {
   const state = useLoad(async (signal) => {
-    const { tiers } = await get(`agents/${encodeURIComponent(session.agent)}/state`, {}, signal);
-    const fading = (/** @type {any[]} */ memories) => memories.length ? get(`memories/${memories[0].id}`, {}, signal).then((m) => m.fading) : null;
-    return Promise.all(Object.entries(tiers).map(async ([tier, memories]) => ({ tier, memories, fading: await fading(memories) })));
+    const { tiers, hot } = await get(`agents/${encodeURIComponent(session.agent)}/state`, {}, signal);
+    const read = (/** @type {string} */ id) => get(`memories/${id}`, {}, signal).catch(() => null);
+    const fading = async (/** @type {any[]} */ memories) => memories.length ? (await read(memories[0].id))?.fading : null;
+    return {
+      hot: (await Promise.all(hot.slice(-HOT).reverse().map(read))).filter(Boolean),
+      tiers: await Promise.all(Object.entries(tiers).map(async ([tier, memories]) => ({ tier, memories, fading: await fading(memories) }))),
+    };
   }, []);
-  return html`<section><h2>${t('newestOfTiers')}</h2><p class="hint">${t('fadingHint')}</p><${Loaded} of=${state}>${(/** @type {any[]} */ tiers) => tiers.map(({ tier, memories, fading }) => html`<details open=${memories.length > 0}><summary>${t('tier.' + tier)} (${memories.length})</summary>
-    ${memories.slice(0, 5).map((/** @type {any} */ m, /** @type {number} */ n) => html`<${Card} key=${m.id} of=${m}>${n ? null : html`<${Fading} of=${fading} />`}<//>`)}</details>`)}<//></section>`;
+  return html`<${Loaded} of=${state}>${(/** @type {any} */ { hot, tiers }) => html`<section><h2>${t('hot')}</h2><p class="hint">${t('hotHint')}</p>
+    ${hot.length ? hot.map((/** @type {any} */ m) => html`<${Card} key=${m.id} of=${m} />`) : html`<p class="empty">${t('hotEmpty')}</p>`}</section>
+    <section><h2>${t('newestOfTiers')}</h2><p class="hint">${t('fadingHint')}</p>${tiers.map((/** @type {any} */ { tier, memories, fading }) => html`<details open=${memories.length > 0}><summary>${t('tier.' + tier)} (${memories.length})</summary>
+    ${memories.slice(0, 5).map((/** @type {any} */ m, /** @type {number} */ n) => html`<${Card} key=${m.id} of=${m}>${!n && fading ? html`<${Fading} of=${fading} />` : null}<//>`)}</details>`)}</section>`}<//>`;
 }

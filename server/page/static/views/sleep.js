@@ -2,7 +2,7 @@
 import { get, send, session } from '../api.js';
 import { Act, Loaded, html, tell, useChanges, useLoad, useState } from '../ui.js';
 import { Stored, when } from '../text.js';
-import { has, t } from '../words.js';
+import { called, has, t } from '../words.js';
 
 export default function Sleep() {
   const runs = useLoad((signal) => get('runs', { limit: 100 }, signal), []);
@@ -19,7 +19,7 @@ export default function Sleep() {
     ${session.can('write') ? html`<div class="actions"><${Act} does=${dry}>${t('dryRun')}<//><${Act} kind="main" does=${run}>${t('sleepNow')}<//></div>` : null}
     ${report ? html`<${Report} report=${report} />` : null}
     <section><h2>${t('runs')}</h2><${Loaded} of=${runs} none=${(/** @type {import('../answers.js').Answer<'runs'>} */ r) => !r.runs.length} empty=${t('noRuns')}>${(/** @type {import('../answers.js').Answer<'runs'>} */ r) => html`<ol class="runs">${r.runs.map((each) => html`<li key=${each.run}>
-      <p><strong>${when(each.at)}</strong> <span class="badge">${has('run.' + each.state) ? t('run.' + each.state) : each.state}</span> ${each.mode} ${each.scheduled ? t('scheduled') : ''} ${each.agent}</p>
+      <p><strong>${when(each.at)}</strong> <span class="badge">${called('run', each.state)}</span> ${called('mode', each.mode)} ${each.scheduled ? t('scheduled') : ''}</p>
       <${Effects} run=${each} />${each.why ? html`<p>${each.why}</p>` : null}
       ${session.can('write') && !['undone', 'preview', 'failed'].includes(each.state) ? html`<${Act} does=${async () => { await undo(each.run); tell(t('runUndone')); }}>${t('undoRun')}<//>` : null}</li>`)}</ol>`}<//></section>`;
 }
@@ -27,7 +27,7 @@ export default function Sleep() {
 /** What a run made and took away. @param {{run: any}} props */
 function Effects({ run }) {
   const [open, set] = useState(false);
-  const changed = run.steps.filter((/** @type {any} */ s) => s[1]).map((/** @type {any} */ s) => `${s[0]}: ${s[1]}`).join(', ');
+  const changed = run.steps.filter((/** @type {any} */ s) => s[1]).map((/** @type {any} */ s) => has('import.' + s[0]) ? t('import.' + s[0], s[1]) : `${s[1]} ${called('step', s[0])}`).join(', ');
   return html`<p>${changed || t('changedNothing')}</p>${run.summaries.length || run.retired.length ? html`<details onToggle=${(/** @type {any} */ e) => set(e.target.open)}><summary>${t('runDiff', run.summaries.length, run.retired.length)}</summary>
     ${open ? html`<${Ids} ids=${run.summaries} sign="+" /><${Ids} ids=${run.retired} sign="−" />` : null}</details>` : null}`;
 }
@@ -41,7 +41,7 @@ function Ids({ ids, sign }) {
 /** @param {{report: any}} props */
 function Report({ report }) {
   return html`<section role="status" aria-label=${t('report')}><h2>${t(report.status === 'preview' ? 'wouldDo' : 'report')}</h2>
-    <ul>${report.steps.map((/** @type {any} */ s) => html`<li>${s.name}: ${s.changed} ${s.detail}</li>`)}</ul>
+    <ul>${report.steps.map((/** @type {any} */ s) => html`<li>${s.changed} ${called('step', s.name)}${s.detail ? html` <span class="hint">${s.detail}</span>` : null}</li>`)}</ul>
     <ul class="diff">${report.summaries.map((/** @type {any} */ s) => html`<li><ins>+ <${Stored} text=${s.text} most=${400} /></ins> <span class="hint">${t('outOf', s.derived_from.length)}</span></li>`)}</ul>
     ${report.retired.length ? html`<${Ids} ids=${report.retired} sign="−" />` : null}${report.note ? html`<p>${report.note}</p>` : null}</section>`;
 }
