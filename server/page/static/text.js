@@ -36,8 +36,8 @@ export function when(iso, short) {
   if (!iso) return '';
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;
-  const lang = document.documentElement.lang || 'en';
-  return new Intl.DateTimeFormat(lang, short ? { dateStyle: 'medium' } : { dateStyle: 'medium', timeStyle: 'short' }).format(date);
+  const lang = document.documentElement.lang || 'en', own = navigator.languages.find((each) => each.startsWith(lang)) ?? lang;
+  return new Intl.DateTimeFormat(own, short ? { dateStyle: 'medium' } : { dateStyle: 'medium', timeStyle: 'short' }).format(date);
 }
 
 /** Pieces of *before* and *after* that are the same, gone and new, word by word.

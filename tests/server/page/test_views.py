@@ -98,6 +98,10 @@ def test_tags_are_changed_and_changed_back(server: Any, opened: Any) -> None:
     page.get_by_role("button", name="Save").click()
     page.get_by_text("opening hours").first.wait_for()
     assert set(tags(server, "observatory")) == {"sky", "opening hours"}
+    last = page.locator(".history li", has_text="opening hours")
+    last.locator("ins", has_text="opening hours").wait_for()
+    assert last.locator("del").count() == 0  # the tag that was there before stays
+    assert page.locator(".history li").count() == 2  # what the program did by itself is not told
     page.locator(".messages").get_by_role("button", name="Undo").click()
     page.get_by_text("Undone.").wait_for()
     assert tags(server, "observatory") == ["sky"]
@@ -136,6 +140,44 @@ def test_the_graph_shows_what_is_chosen_of_it(server: Any, opened: Any) -> None:
     assert 0 < forms.count() < everything
     page.locator("summary", has_text="As a table").click()
     assert page.locator("table tbody tr").count() == forms.count()
+
+
+def test_names_in_the_graph_can_be_read_on_a_telephone(
+    server: Any, opened: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "apart.jsonl"
+    lines = [
+        {"text": f"Shelf {n} holds jar {turn}.", "topic": f"shelf {n}"}
+        for n in range(40)
+        for turn in range(2)
+    ]
+    file.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    server.command("import", str(file))
+    page = opened(viewport={"width": 390, "height": 844}, reduced_motion="reduce").page
+    view(page, "topics")
+    page.wait_for_function(
+        """() => {
+        const names = [...document.querySelectorAll('svg[role=group] text')];
+        return names.length && names.every((name) => name.getBoundingClientRect().height >= 10);
+        }"""
+    )
+
+
+def test_words_in_a_table_stay_whole_on_a_telephone(server: Any, opened: Any) -> None:
+    page = opened(viewport={"width": 390, "height": 844}).page
+    view(page, "access")
+    token = page.locator("td, th").locator("code").first
+    assert token.bounding_box()["height"] < 30
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_what_was_recalled_last_is_in_the_hot_buffer(server: Any, opened: Any) -> None:
+    server.remember("The buoy off the pier is red.")
+    server.tool("recall", query="What colour is the buoy?", session="pier")
+    page = opened().page
+    view(page, "health")
+    hot = page.locator("section", has=page.get_by_role("heading", name="Hot buffer"))
+    hot.locator(".card", has_text="buoy").wait_for()
 
 
 def test_filters_act_on_a_list_and_on_a_search(server: Any, opened: Any) -> None:
@@ -332,3 +374,26 @@ def test_a_search_says_why_others_were_left_out(server: Any, opened: Any) -> Non
     left = page.locator("section:last-of-type .why")
     left.first.locator("summary").click()
     assert left.first.locator("p").first.inner_text().strip()
+
+
+def test_a_name_that_is_not_among_the_most_frequent_is_found(
+    server: Any, opened: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "names.jsonl"
+    often = [{"text": f"Ship {n}.", "entities": [f"Ship {n % 300:03}"]} for n in range(600)]
+    often += [{"text": f"Tag {n}.", "tags": [f"berth {n % 120:03}"]} for n in range(240)]
+    rare = {"text": "Zacharias rang the bell.", "entities": ["Zacharias"], "tags": ["bell"]}
+    file.write_text("".join(json.dumps(each) + "\n" for each in (*often, rare)))
+    server.command("import", str(file))
+    page = opened().page
+    view(page, "people")
+    page.get_by_role("link", name="Ship 000").wait_for()
+    assert page.get_by_role("link", name="Zacharias").count() == 0
+    page.get_by_label("Narrow the list").fill("zach")
+    page.get_by_role("link", name="Zacharias").click()
+    page.get_by_text("rang the bell").first.wait_for()
+    view(page, "memories")
+    page.locator("summary", has_text="Filters").click()
+    page.get_by_label("Tag", exact=True).fill("bell")
+    page.keyboard.press("Enter")
+    page.locator(".virtual li[aria-setsize='1']", has_text="rang the bell").wait_for()
