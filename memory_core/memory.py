@@ -478,10 +478,7 @@ class Memory:
     def tally(
         self, who: Identity, column: str, *, part: str = "", cursor: str = "", limit: int = 100
     ) -> tallies.Tallies:
-        """Names in *column*, one of tallies.TALLIED, with counts, the most frequent first.
-
-        Only those that hold *part*, in any case.
-        """
+        """Names in *column*, one of tallies.TALLIED, that hold *part*, the most frequent first."""
         return tallies.tally(self._store, who, column, part=part, cursor=cursor, limit=limit)
 
     def timeline(
