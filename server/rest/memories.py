@@ -57,9 +57,9 @@ def add_memories(router: APIRouter, calls: Calls) -> None:
         return answer(answers.receipt(await calls.run(lambda: memory.remember(who, request))))
 
     @router.post("/seed", response_model=answers.ReceiptList, tags=["memories"])
-    async def seed(body: bodies.Seed, who: Identity = writes) -> Response:
+    async def seed(body: bodies.Seed, key: Key = "", who: Identity = writes) -> Response:
         """Store many facts as they are, past the relevance gate."""
-        requests = [
+        facts = [
             RememberRequest(
                 text,
                 kind="fact",
@@ -70,6 +70,7 @@ def add_memories(router: APIRouter, calls: Calls) -> None:
             )
             for text in body.facts
         ]
+        requests = _keyed(facts, key)
         done = await calls.run(lambda: [memory.remember(who, each) for each in requests])
         return answer(_receipts(done))
 
@@ -251,9 +252,22 @@ def _request(body: bodies.NewMemory, key: str = "") -> RememberRequest:
         replaces=body.replaces,
         trust="agent",
         client=CLIENT,
-        key=key,
     )
-    return replace(request, asked=digest(request)) if key else request
+    return keyed(request, key)
+
+
+def keyed(request: RememberRequest, key: str) -> RememberRequest:
+    """*request* under an idempotency *key*; as it is under none."""
+    return replace(request, key=key, asked=digest(request)) if key else request
+
+
+def _keyed(facts: list[RememberRequest], key: str) -> list[RememberRequest]:
+    """*facts* under one idempotency *key*, each of which stands for all of them."""
+    if not key:
+        return facts
+    every = blake2s("".join(map(digest, facts)).encode(), digest_size=16).hexdigest()
+    own = [blake2s(f"{key} {place}".encode()).hexdigest() for place in range(len(facts))]
+    return [replace(fact, key=key, asked=every) for fact, key in zip(facts, own, strict=True)]
 
 
 def _receipts(done: list[Receipt]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from memory_core.remember.request import ConversationTurn, RememberRequest
 from server.protocol import patience
 from server.rest import answers, bodies
 from server.rest.calls import Calls, answer
-from server.rest.memories import CLIENT
+from server.rest.memories import CLIENT, Key, keyed
 
 EXTRACT_SECONDS = 15.0
 """That a language model has for one text; the call's own deadline is 20."""
@@ -54,7 +54,9 @@ def add_recall(router: APIRouter, calls: Calls) -> None:
         return answer({**answers.observation(seen, reader=True), "recalled": recalled})
 
     @router.post("/extract", response_model=answers.ExtractionOut, tags=["recall"])
-    async def extract(body: bodies.TextToExtract, who: Identity = writes) -> Response:
+    async def extract(
+        body: bodies.TextToExtract, key: Key = "", who: Identity = writes
+    ) -> Response:
         """Store a text, and the facts that the language model finds in it, now."""
         request = RememberRequest(
             body.text,
@@ -65,7 +67,8 @@ def add_recall(router: APIRouter, calls: Calls) -> None:
             source=body.source,
             client=CLIENT,
         )
-        return answer(await calls.run(lambda: extracted(calls, who, request)))
+        asked = keyed(request, key)
+        return answer(await calls.run(lambda: extracted(calls, who, asked)))
 
 
 def extracted(calls: Calls, who: Any, request: RememberRequest) -> dict[str, Any]:

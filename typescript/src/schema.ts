@@ -2661,7 +2661,10 @@ export interface operations {
     seed: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description the same key with the same body answers as before; another body is refused */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3124,7 +3127,10 @@ export interface operations {
     extract: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description the same key with the same body answers as before; another body is refused */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };

@@ -87,6 +87,26 @@ async def test_the_same_key_answers_as_before_and_refuses_another_body(ana: Any)
     assert len((await found(ana, "/memories"))["memories"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "body", "another"),
+    [
+        ("/seed", {"facts": ["Mara sails.", "Ben rows."]}, {"facts": ["Mara sails."]}),
+        ("/seed", {"facts": ["Mara sails."]}, {"facts": ["Mara sails.", "Ben rows."]}),
+        ("/extract", {"text": "Mara sails."}, {"text": "Mara rows."}),
+    ],
+)
+async def test_a_key_stands_for_all_that_one_call_stores(
+    ana: Any, path: str, body: dict[str, Any], another: dict[str, Any]
+) -> None:
+    key = {"Idempotency-Key": "k-1"}
+    first, again = [await ana.post(path, json=body, headers=key) for _ in range(2)]
+    assert first.json() == again.json()
+    stored = (await found(ana, "/memories"))["memories"]
+    other = await ana.post(path, json=another, headers=key)
+    assert (other.status_code, other.json()["code"]) == (422, "invalid_input")
+    assert (await found(ana, "/memories"))["memories"] == stored
+
+
 async def test_a_key_stands_for_one_memory_too(ana: Any) -> None:
     """With another one nothing was replaced, so the answer of the first would be a lie."""
     text, key = {"text": "It is in room 14."}, {"Idempotency-Key": "k-1"}
