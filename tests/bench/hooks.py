@@ -7,7 +7,8 @@ an engine takes its place; once model and table are loaded each event is called 
 would: POST /hook on a connection of its own, or the command that `install --hooks` writes, as a
 process of its own with the event on stdin. Each form takes turns with a bare `python -c pass` and
 with the least that Python can do, `python -I -S -c pass`; the ends of conversations, which set off
-summaries, come last. The program is compiled before, as pip does when it installs it.
+summaries, come last. The program is compiled before, as pip does when it installs it. Then
+`anamnesis recall` and `anamnesis stats`, by the engine and without one.
 Over HTTP consolidation does not begin by itself: among calls without a pause it would never end.
 Printed are percentiles and the best in milliseconds and, for the command, how many times the bare
 start it takes.
@@ -41,7 +42,7 @@ from material import Prepared, compiled, fill, machine, notes, questions, settle
 
 from memory_core.config import Settings
 from memory_core.memory import Memory
-from server.clients.clients import hook_program
+from server.clients.clients import hook_program, program
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 150.0
@@ -198,6 +199,32 @@ def report(taken: Taken) -> float:
     return worst
 
 
+def typed(folder: Path, count: int, seed: int) -> None:
+    """Print what commands that somebody types take: by the engine, and, a tenth of them, alone."""
+    asked = questions(count + WARM, seed)
+    command = program(sys.executable)
+    for shared, rounds in (("on", count), ("off", count // 10)):
+        for words in (["recall"], ["stats"]):
+            taken, before = list[float](), 0.0
+            for place in range(WARM + rounds):
+                before = _spent() if place == WARM else before
+                more = [f"{asked[place]} {place}"] if words == ["recall"] else []
+                started = time.perf_counter()
+                subprocess.run(
+                    [*command, *words, *more, "--data-dir", str(folder)],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    check=True,
+                    cwd=ROOT,
+                    env={**os.environ, "ANAMNESIS_SHARED": shared},
+                )
+                taken.append((time.perf_counter() - started) * 1e3)
+            p50, p95 = (float(np.percentile(taken[WARM:], share)) for share in (50, 95))
+            cpu = (_spent() - before) * 1e3 / max(1, rounds)
+            name = f"anamnesis {words[0]}, {'by the engine' if shared == 'on' else 'alone'}"
+            print(f"  {name:<32} p50 {p50:6.1f}  p95 {p95:6.1f} ms  processor {cpu:6.1f} ms")
+
+
 def run(folder: Path, memories: int, calls: int, seed: int) -> None:
     embedder = Prepared()
     with Memory(Settings(data_dir=folder), embedder=embedder) as memory:
@@ -215,6 +242,7 @@ def run(folder: Path, memories: int, calls: int, seed: int) -> None:
     try:
         forms = {"command": command, BARE: bare, LEAST: least}
         worst = max(worst, report(measure(forms, calls, seed + 10)))
+        typed(folder, calls, seed + 20)
     finally:
         engines.end(folder)
     ours, start, floor = (float(np.median(each.cpu)) for each in (command, bare, least))
