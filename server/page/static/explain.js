@@ -1,7 +1,7 @@
 // Why a memory was recalled or rejected: each signal of the score as a sentence and a bar.
 import { Bar, html } from './ui.js';
 import { Stored } from './text.js';
-import { called, has, t } from './words.js';
+import { has, t } from './words.js';
 
 /** @param {{why: Record<string, number|string>, score?: number}} props */
 export function Why({ why, score }) {
@@ -27,8 +27,13 @@ const ID = /^[0-9a-z]{20}$/;
 /** @param {string} id */
 const link = (id) => html`<a href=${'#/memory/' + id}>${t('thatMemory')}</a>`;
 
+/** A step by what both name: "shares Ines with", "same topic (chat) as". */
+const BY_NAME = /^(shares) (.+) with$|^(same topic) \((.+)\) as$/;
+
 /** One step to a memory: how, and from which other. @param {string} step */
 function way(step) {
   const words = step.split(' '), id = words.pop() ?? '', how = words.join(' ');
-  return html`${has('path.' + how) ? t('path.' + how) : called('link', how)}: ${ID.test(id) ? link(id) : id}`;
+  const [, shares, name, same, topic] = BY_NAME.exec(how) ?? [];
+  const said = shares || same ? html`${t('path.' + (shares ?? same))} <${Stored} text=${name ?? topic} most=${60} />` : t('path.' + how);
+  return html`${said}: ${ID.test(id) ? link(id) : id}`;
 }

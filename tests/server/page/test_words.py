@@ -11,6 +11,7 @@ import server.page
 from memory_core import health
 from memory_core.consolidate.run import MODES, STEPS
 from memory_core.consolidate.run_log import IMPORT
+from memory_core.recall import explanation, spreading
 from memory_core.recall.rivals import NAME
 from memory_core.recall.signals import SIGNALS
 from memory_core.remember.capture import ECHO, NEAR_DUPLICATE
@@ -29,6 +30,25 @@ def test_every_signal_of_recall_has_a_sentence() -> None:
     english = words("en")
     for name in (*(signal.name for signal in SIGNALS), "links", NAME):
         assert f"signal.{name}" in english, name
+
+
+def test_every_step_to_a_memory_has_words_in_both_languages() -> None:
+    """Those of spreading and of explanation, but for the names that they hold."""
+    tree = ast.parse(Path(spreading.__file__).read_text("utf-8"))
+    yields = [node.value.elts[2] for node in ast.walk(tree) if isinstance(node, ast.Yield)
+              if isinstance(node.value, ast.Tuple) and len(node.value.elts) == 3]  # fmt: skip
+    literal = {str(node.value) for node in yields if isinstance(node, ast.Constant)}
+    named = [
+        ast.unparse(node)[2:].partition("{")[0]
+        for node in yields
+        if isinstance(node, ast.JoinedStr)
+    ]
+    assert sorted(named) == ["same topic (", "shares "], "explain.js reads these"
+    steps = {*literal, *spreading._HOW.values(), "shares", "same topic"}
+    steps |= {*explanation._BY_OFFSET.values(), "answers"}
+    assert len(steps) >= 12
+    for language in ("en", "de"):
+        assert {f"path.{step}" for step in steps} <= words(language).keys()
 
 
 def test_every_reason_not_to_store_has_a_sentence_in_both_languages() -> None:
