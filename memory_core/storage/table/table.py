@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from memory_core.errors import IncompatibleStore, InvalidInput, StorageError
 from memory_core.records import MemoryRecord
-from memory_core.storage.table.lance import damaged, lance_errors, leave_out_rest_client
+from memory_core.storage.table.lance import damaged, lance_errors, light_import
 from memory_core.storage.table.rows import (
     DERIVED,
     FIELDS,
@@ -262,8 +262,8 @@ class Table:
 
 
 def _connect(folder: Path) -> Any:
-    leave_out_rest_client()
-    import lancedb
+    with light_import():
+        import lancedb
     from pyarrow import set_memory_pool, system_memory_pool
 
     set_memory_pool(system_memory_pool())  # Arrow's own never returns the 8 MiB of a merge
