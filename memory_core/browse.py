@@ -44,6 +44,7 @@ from memory_core.storage.store import MemoryStore
 from memory_core.storage.table.table import Filter
 from memory_core.storage.view import View
 from memory_core.text.importance import BANDS, INSTRUCTION
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.quoted import SPEAKING, UNTRUSTED
 from memory_core.text.time.timestamps import DAY
 
@@ -60,7 +61,7 @@ _SUMMARY, _PREFERENCE = KINDS.index("summary"), KINDS.index("preference")
 _FACTS = [KINDS.index(kind) for kind in ("fact", "relationship")]
 _HEARD = [place for place, role in enumerate(ROLES) if role not in SPEAKING]
 _CONTENT = [TRUSTS.index(trust) for trust in UNTRUSTED]
-_OF_ONESELF = re.compile(
+_OF_ONESELF = lazy_pattern(
     r"(?:the )?(?:user|i|i'm|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.IGNORECASE
 )
 _EPISODE = KINDS.index("episode")

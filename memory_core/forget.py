@@ -7,7 +7,6 @@ One with other sources left stays, is marked stale and no longer names the forgo
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from memory_core.storage.backup import copies
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore
 from memory_core.text import normalise, passages
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import content_words
 
 PREVIEW = "nothing was removed; repeat with these ids and confirm to forget them for good"
@@ -32,7 +32,7 @@ BATCH = 500
 """Memories cleared in one transaction, at 0.2 to 0.7 ms each (measured): the write lock is held for
 less than half a second."""
 
-_NUMBER = re.compile(r" \([0-9]+\)$")
+_NUMBER = lazy_pattern(r" \([0-9]+\)$")
 """The number that clusters.new_label adds to a label that is taken."""
 
 _Past = tuple[Collection[int], int]

@@ -27,6 +27,7 @@ import pytest
 
 import memory_core
 import server
+from memory_core.text.lazy_pattern import LazyPattern
 
 ROOT = Path(__file__).parents[1]
 T = TypeVar("T")
@@ -64,6 +65,8 @@ def modules() -> Iterator[ModuleType]:
 
 def patterns_in(value: object) -> Iterator[re.Pattern[str]]:
     """The expressions over text that *value* is or holds."""
+    if isinstance(value, LazyPattern):
+        value = value.compiled
     if isinstance(value, re.Pattern):
         if isinstance(value.pattern, str):
             yield value
@@ -86,13 +89,11 @@ def sources() -> Iterator[tuple[str, ast.Module]]:
 
 def calls_of_re(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
     for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and isinstance(node.func.value, ast.Name)
-            and node.func.value.id == "re"
-        ):
-            yield node.func.attr, node
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=method)):
+                yield method, node
+            case ast.Call(func=ast.Name(id="lazy_pattern")):
+                yield "compile", node
 
 
 def only_matched() -> set[str]:
@@ -314,6 +315,19 @@ MOST = 60
 def test_every_expression_is_collected() -> None:
     compiled = sum(method == "compile" for _, tree in sources() for method, _ in calls_of_re(tree))
     assert len(ALL) >= compiled > 300
+
+
+def test_no_import_of_the_core_compiles_an_expression() -> None:
+    """It would cost every process what few of them use. Below the room of texts it is allowed."""
+    below = ("server/", "memory_core/interchange/", "memory_core/records.py")
+    core = [(path, tree) for path, tree in sources() if not path.startswith(below)]
+    eager = {
+        path
+        for path, tree in core
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "re.compile"
+    }
+    assert eager == {"memory_core/text/lazy_pattern.py"}
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))

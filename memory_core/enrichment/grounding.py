@@ -13,6 +13,7 @@ from datetime import date, timedelta
 from memory_core.enrichment import measures
 from memory_core.enrichment.turned import turned
 from memory_core.text.german_numbers import in_digits
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
 from memory_core.text.numerals import is_number_word, numbers
@@ -26,13 +27,13 @@ Said = tuple[str, str, float]
 """A source: speaker, text, when it was said (epoch seconds)."""
 
 _WEEK = 7
-_WEEKDAY = re.compile(r"\b[A-Z][a-z]+day,? (?=\d)")
+_WEEKDAY = lazy_pattern(r"\b[A-Z][a-z]+day,? (?=\d)")
 """A weekday before a written date, which adds nothing to it."""
-_SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+)[\"“‘(]*([^\W\d_][\w'’-]*)")
-_WRITTEN = re.compile(r"(?<![\w])([^\W\d_a-z][\w'’-]*)")
-_BETWEEN = re.compile(r"[\s\"'“”‘’()<>]+")
-_ADDRESS = re.compile(r"://|@|[^\W_]\.[^\W\d_]{2}")
-_REPORTING = re.compile(
+_SENTENCE_START = lazy_pattern(r"(?:^|[.!?:]\s+)[\"“‘(]*([^\W\d_][\w'’-]*)")
+_WRITTEN = lazy_pattern(r"(?<![\w])([^\W\d_a-z][\w'’-]*)")
+_BETWEEN = lazy_pattern(r"[\s\"'“”‘’()<>]+")
+_ADDRESS = lazy_pattern(r"://|@|[^\W_]\.[^\W\d_]{2}")
+_REPORTING = lazy_pattern(
     r"\b(?:said|says|told|tells|mention|report|ask|wrote|announce|confirm|sagte|erzählte|schrieb|fragte)"
 )
 _ARTICLES = frozenset(
@@ -41,10 +42,10 @@ _ARTICLES = frozenset(
         meinen meiner sein seine seinen seiner ihr ihre ihren ihrer"""
     )
 )
-_PLACED = re.compile(r"(?:straße|strasse|weg|platz|gasse|allee|ufer|berg|burg|dorf|stadt|tal)$")
+_PLACED = lazy_pattern(r"(?:straße|strasse|weg|platz|gasse|allee|ufer|berg|burg|dorf|stadt|tal)$")
 _SHORT = frozenset(listed("ram cpu gpu tv pdf pdfs url app id os ui api pc wifi usb ai it hr uhr"))
 """Abbreviations that are words: they name no one."""
-_COUNTED_FROM = re.compile(
+_COUNTED_FROM = lazy_pattern(
     r"(?<!\s)\s{1,9}(before|prior to|after|from|vor|nach)\s{1,9}", re.IGNORECASE
 )
 _BACK = frozenset(("before", "prior to", "vor"))

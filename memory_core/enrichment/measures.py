@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.numerals import is_number_word, numbers
 
 _SIZES: dict[str, tuple[str, Fraction]] = {
@@ -57,13 +58,13 @@ _SIZES |= {
 }
 _MONEY = frozenset(("euros", "dollars", "pounds", "francs"))
 
-_WORD = re.compile(r"\d+(?:[.,:'’]\d+)*(?:[kKM](?![^\W_]))?|[^\W\d_]+|[€$£%]")
+_WORD = lazy_pattern(r"\d+(?:[.,:'’]\d+)*(?:[kKM](?![^\W_]))?|[^\W\d_]+|[€$£%]")
 _PERCENT = frozenset(("%", "percent", "prozent", "Prozent"))
-_GROUPED = re.compile(r"\d{1,3}(?:\.\d{3})+")
+_GROUPED = lazy_pattern(r"\d{1,3}(?:\.\d{3})+")
 _BEFORE = 4
 """Words before an amount that may bound it: "in no more than"."""
 _BOUNDS = [
-    (re.compile(rf"(?:{words})\W*$", re.IGNORECASE), bound)
+    (lazy_pattern(rf"(?:{words})\W*$", re.IGNORECASE), bound)
     for words, bound in (
         (r"\b(?:no|not|nicht|never) (?:more|longer|mehr|länger) (?:than|als)", "<="),
         (r"\b(?:no|not|nicht|never) (?:less|fewer|weniger) (?:than|als)", ">="),
@@ -76,15 +77,15 @@ _BOUNDS = [
         (r"\b(?:about|around|roughly|approximately|circa|ca|rund|etwa|ungefähr)", "~"),
     )
 ]
-_OPEN = re.compile(
+_OPEN = lazy_pattern(
     r"\W{0,9}(?:or|oder) (?:(more|longer|mehr|länger)|less|fewer|weniger)\b", re.IGNORECASE
 )
-_RANGE = re.compile(r"\b(?:between|zwischen) (\S+) (?:and|und) (?=\S+)", re.IGNORECASE)
+_RANGE = lazy_pattern(r"\b(?:between|zwischen) (\S+) (?:and|und) (?=\S+)", re.IGNORECASE)
 _WIDEST = Fraction(3, 2)
 """Farthest that an honest bound lies from what it bounds: "under 300" says nothing of 20."""
-_HALF_MORE = re.compile(r"\b(\w+) (\w+) and a half\b", re.IGNORECASE)
-_HALF = re.compile(r"\bhalf an? (\w+)", re.IGNORECASE)
-_EACH = re.compile(r"\b(?:every|jede[nrs]?|alle) (?=([^\W\d_]+))", re.IGNORECASE)
+_HALF_MORE = lazy_pattern(r"\b(\w+) (\w+) and a half\b", re.IGNORECASE)
+_HALF = lazy_pattern(r"\bhalf an? (\w+)", re.IGNORECASE)
+_EACH = lazy_pattern(r"\b(?:every|jede[nrs]?|alle) (?=([^\W\d_]+))", re.IGNORECASE)
 
 Amount = tuple[str, Fraction, str, int, int]
 """Kind of unit ("" for none), value in its base unit, vague word before it, first and last char."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.words import is_plain, listed, words
 
@@ -22,7 +23,7 @@ _REFUSING = _DENYING | frozenset(
         statt anstatt allergisch vermeidet meidet verzichtet aufgehört weigert verboten abgelehnt"""
     )
 )
-_BOUND = re.compile(
+_BOUND = lazy_pattern(
     r"\b(?:no|not|nicht) (?:more|less|fewer|longer|mehr|weniger|länger) (?:than|als)\b",
     re.IGNORECASE,
 )
@@ -33,8 +34,8 @@ _STEM = 4
 _PASSIVE = frozenset(
     listed("by from was were been got von vom wurde wurden worden and und or oder with mit")
 )
-_WITHIN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_CLAUSE = re.compile(r"[,;:.!?]\s+|\s(?=(?:and|but|because|since|so|und|aber|weil|denn)\s)")
+_WITHIN = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)*")
+_CLAUSE = lazy_pattern(r"[,;:.!?]\s+|\s(?=(?:and|but|because|since|so|und|aber|weil|denn)\s)")
 
 
 def turned(text: str, said: str) -> str:

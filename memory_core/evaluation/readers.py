@@ -7,7 +7,6 @@ them. Every error names the file, the place in it and what is wrong.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from typing import Any, TypeVar
 
 from memory_core.errors import InvalidInput
 from memory_core.evaluation.conversation import Conversation, Question, Turn
+from memory_core.text.lazy_pattern import lazy_pattern
 
 DIALOGUE = Path(__file__).parent / "data" / "dialogue.json"
 """The project's own labelled dialogue, written for it: two people over ten weeks."""
@@ -133,8 +133,8 @@ LOCOMO_CATEGORIES = {
 }
 
 _LOCOMO_DATE = "%I:%M %p on %d %B, %Y"
-_LOCOMO_EVIDENCE = re.compile(r"D\d+:\d+")
-_LOCOMO_SESSION = re.compile(r"session_(\d+)")
+_LOCOMO_EVIDENCE = lazy_pattern(r"D\d+:\d+")
+_LOCOMO_SESSION = lazy_pattern(r"session_(\d+)")
 
 
 def _locomo(data: Any, path: Path) -> list[Conversation]:
@@ -209,8 +209,8 @@ def _locomo_question(record: Any, known: set[str], where: str) -> Question:
 
 BEAM_UNANSWERABLE = "abstention"
 
-_BEAM_CHAT = re.compile(r"chat_(\d+)\.json")
-_BEAM_MARKER = re.compile(r"\s{0,9}->->[^\n]{0,200}\s{0,9}\Z")
+_BEAM_CHAT = lazy_pattern(r"chat_(\d+)\.json")
+_BEAM_MARKER = lazy_pattern(r"\s{0,9}->->[^\n]{0,200}\s{0,9}\Z")
 
 
 def _beam(folder: Path) -> list[Conversation]:
@@ -296,7 +296,7 @@ def _beam_numbers(value: Any, where: str) -> Iterator[int]:
 LONGMEMEVAL_UNANSWERABLE = "_abs"
 """Marks, in a question id, a question that the haystack does not answer."""
 
-_WEEKDAY = re.compile(r"\s{0,3}\([A-Za-z]{1,20}\)")
+_WEEKDAY = lazy_pattern(r"\s{0,3}\([A-Za-z]{1,20}\)")
 
 
 def _longmemeval(data: Any, path: Path) -> list[Conversation]:

@@ -7,7 +7,6 @@ that looks like a key is masked.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from memory_core.errors import EncoderUnavailable
 from memory_core.gist.base import AnswerFailure, ServiceFailure, Usage
 from memory_core.gist.prompts import Request
 from memory_core.text import secrets
+from memory_core.text.lazy_pattern import lazy_pattern
 
 TIMEOUT_SECONDS = 60.0
 """Without a byte from the server; a whole answer may take twice as long."""
@@ -28,7 +28,7 @@ MOST_BYTES = 2**20
 _MOST_WAIT = 3600.0
 _QUOTED = 160
 _AGAIN = "nothing to do, it is tried again; if it persists, see the log of that service"
-_LOGIN = re.compile(r"(?<=//)[^/@]*@|^[^/@]*@")
+_LOGIN = lazy_pattern(r"(?<=//)[^/@]*@|^[^/@]*@")
 
 
 @dataclass(frozen=True, slots=True)

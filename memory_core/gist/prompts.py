@@ -7,13 +7,13 @@ made it, and `anamnesis encode --since DATE` encodes older ones again.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from memory_core.gist.base import InputTurn
+from memory_core.text.lazy_pattern import lazy_pattern
 
 VERSION = "1"
 
@@ -125,7 +125,7 @@ def _quoted(number: int, turn: InputTurn) -> dict[str, Any]:
     return {**said, "text": turn.text}
 
 
-_MARKUP = re.compile(r"[<>]|\[(?=[/A-Za-z])")
+_MARKUP = lazy_pattern(r"[<>]|\[(?=[/A-Za-z])")
 """The beginning of a tag or of a control token: some servers read "<|im_start|>" or "[INST]" as the
 start of a role wherever it occurs."""
 

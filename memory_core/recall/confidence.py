@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from memory_core.recall.candidates import Candidates
@@ -13,6 +11,7 @@ from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.view import View
 from memory_core.text import question
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import CJK, FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 
 Content = tuple[Mask, float]
@@ -33,7 +32,7 @@ NAMING_WORDS = 3
 """At most so many words, joining ones not counted, name a thing without asking anything."""
 
 _JOINING = frozenset(listed("a an and at for in my of on or our the to with am das der die im und"))
-_NUMBER = re.compile(r"\d")
+_NUMBER = lazy_pattern(r"\d")
 _ASKING = (STOPWORDS | GERMAN_STOPWORDS | FILLER_WORDS) - _JOINING
 
 UNRELATED = 0.2

@@ -7,8 +7,6 @@ it comes first, and nothing is marked.
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 
 from memory_core.recall.answering import Embed, answers_as_well
@@ -20,6 +18,7 @@ from memory_core.relations.sentence import Sentence, read_all
 from memory_core.relations.shared import different_things, shared_words
 from memory_core.storage.view import View
 from memory_core.text import quoted
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time.dates import asks_ahead
 from memory_core.text.time.timestamps import DAY
 
@@ -29,7 +28,7 @@ NAME = "newer"
 LOOKED_AT = 3
 """The best places, among which a newer statement may come first."""
 
-_NUMBER = re.compile(r"[0-9]+")
+_NUMBER = lazy_pattern(r"[0-9]+")
 
 FEW_SENTENCES = 2
 """A text of more sentences is a turn of a talk."""

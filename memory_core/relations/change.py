@@ -49,6 +49,7 @@ from memory_core.relations.shared import (
     subject,
 )
 from memory_core.relations.values import adds, form_of_address, is_number_word, measures, revalued
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
 WORDS = "words"
@@ -95,11 +96,11 @@ _COMPLETE = frozenset(
 )
 """Words of a change that is complete: "today" beside them is when it happened, not how long."""
 
-_CLAUSE = re.compile(
+_CLAUSE = lazy_pattern(
     r"[;,]\s+(?!(?:in|at|on|near|with|by|from|to|of|im|am|bei|mit|auf|von|zu)\b)"
     r"|\b(?:and|but|while|und|aber)\b"
 )
-_PLACE = re.compile(
+_PLACE = lazy_pattern(
     r"\b(?:in|at|im|bei|auf|with|mit) (?:the |der |dem |den |a |my |our )?([^\W\d_]\w+)"
 )
 

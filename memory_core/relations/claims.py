@@ -10,12 +10,13 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import listed, words
 
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     r"(?<![\w.])(?:(?<=[\s(=:,])[-−]|^[-−]"
     r"|minus )?[^\W_]*[0-9][^\W_]*(?:[.,:/’'-](?=[^\W_]*[0-9])[^\W_]+"
     r"|[./-][^\W\d_]\b)*"
@@ -43,13 +44,13 @@ NEGATIONS = frozenset(
         geen nooit inte ingen aldrig ikke не нет никогда без değil nie"""
     )
 )
-_FORMER = re.compile(
+_FORMER = lazy_pattern(
     r"\b(?:stopped|quit|gave up|given up|no longer|ceased|former(?:ly)?)\b"
     r"|\b(?!(?:am|is|are|was|were|be|get|got|being)\b)\w{1,30} used to\b",
     re.IGNORECASE,
 )
-_UNSPACED_NEGATION = re.compile("[不没沒無无未]|ない|ません|않|없|아니")
-_NO_NEGATION = re.compile(
+_UNSPACED_NEGATION = lazy_pattern("[不没沒無无未]|ない|ません|않|없|아니")
+_NO_NEGATION = lazy_pattern(
     r"\bno (?:problem|worries|doubt|matter|wonder)\b|\bnot only\b|\bcan['’]?t wait\b"
     r"|\bcannot wait\b"
     r"|\bdon['’]?t forget\b|\bnever mind\b|\bcouldn['’]?t agree more\b|\bno\. ?(?=[0-9])"
@@ -58,7 +59,7 @@ _NO_NEGATION = re.compile(
     r"|\bwhy (?:not|don['’]t)\b|\bnot sure\b|\bwhether or not\b|\bpas mal\b",
     re.IGNORECASE,
 )
-_SPANISH = re.compile(
+_SPANISH = lazy_pattern(
     r"\b(?:que|el|ella|los|las|es|está|con|para|por|una|muy|su|sus|mi|yo|se)\b", re.IGNORECASE
 )
 _COLOURS = listed("black white red green blue yellow orange purple pink brown grey gray")
@@ -222,10 +223,10 @@ def _numbers(text: str) -> set[str]:
     return {_normal(match.group()) for match in _NUMBER.finditer(text)}
 
 
-_THOUSANDS = re.compile(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
-_DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]{1,2}")
-_ORDINAL = re.compile(r"([0-9]{1,4})(?:st|nd|rd|th)")
-_HALF_DAY = re.compile(r"([0-9]{1,2}(?::[0-9]{2})?) ?([ap])\.?m")
+_THOUSANDS = lazy_pattern(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_DECIMAL_COMMA = lazy_pattern(r"-?[0-9]+,[0-9]{1,2}")
+_ORDINAL = lazy_pattern(r"([0-9]{1,4})(?:st|nd|rd|th)")
+_HALF_DAY = lazy_pattern(r"([0-9]{1,2}(?::[0-9]{2})?) ?([ap])\.?m")
 
 
 def _normal(number: str) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from memory_core.relations import german
 from memory_core.relations.german import Clause
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import STOPWORDS, listed, words
@@ -20,85 +21,87 @@ from memory_core.text.words import STOPWORDS, listed, words
 SELF = "\x01"
 """The subject of "I" and "my" while the speaker has no name."""
 
-_CLAUSE = re.compile(
+_CLAUSE = lazy_pattern(
     r"[;:]\s|,?\s(?:but|while|whereas)\s|,?\sand (?=(?:i|we|my|our|the)\b)|,\s",
     re.IGNORECASE,
 )
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"^(?:(?:actually|correction|update|no|wait|sorry|well|oh|yes|in fact|by the way|i was wrong"
     r"|i meant|i mean|fyi|also|so|and|but|now|today)\b[\s,:;.–—-]*)+",
     re.IGNORECASE,
 )
-_CANNOT_BEAR = re.compile(r"\b(?:can't|cannot|can not) (?:stand|bear)\b")
-_ENDED = re.compile(
+_CANNOT_BEAR = lazy_pattern(r"\b(?:can't|cannot|can not) (?:stand|bear)\b")
+_ENDED = lazy_pattern(
     r"\bno longer\b|\bany ?more\b|\bany longer\b|\b(?:stopped|quit|gave up|given up)\b"
     r"|\b(?:has|have)? ?ceased to\b|\bused to\b"
 )
-_DENIED = re.compile(r"\b(?:not|never)\b|n't\b")
-_AUXILIARY = re.compile(r"\b(?:do|does|did)(?:n't| not)?\b")
-_ADVERBS = re.compile(
+_DENIED = lazy_pattern(r"\b(?:not|never)\b|n't\b")
+_AUXILIARY = lazy_pattern(r"\b(?:do|does|did)(?:n't| not)?\b")
+_ADVERBS = lazy_pattern(
     r"\b(?:not|never|now|currently|actually|really|still|just|also|always|already|recently|very"
     r"|much|again|only|finally|definitely|officially|instead|temporarily|today)\b"
 )
-_BOUNDED = re.compile(
+_BOUNDED = lazy_pattern(
     r"\b(?:until|till|through|since|because|for (?:the next )?(?:a|an|one|two|three|four|five|six"
     r"|seven|eight|nine|ten|[0-9]+) (?:day|week|month|year)s?|this (?:week|month)|as of)\b.*$"
 )
-_LEAD = re.compile(
+_LEAD = lazy_pattern(
     r"^(?:until|till|through|from|during|this|for|last|next|yesterday|since|on)"
     r" ?(?:[^\s,]+ ){0,6}?(?=(?:the|my|our|i|we)\b)"
 )
-_HEDGE = re.compile(
+_HEDGE = lazy_pattern(
     r"\b(?:if|unless|might|(?<![0-9] )may(?! [0-9])|maybe|perhaps|would|could|should|think|hope)"
     r"\b|\?"
 )
 
 _SUBJECT = r"(?P<subject>[^\s,]+(?: [^\s,]+){0,6}?)"
-_PLACE = re.compile(
+_PLACE = lazy_pattern(
     rf"^{_SUBJECT} (?:(?:live|lives|living|reside|resides|stay|stays) (?:in|at)"
     r"|(?:'m|am|is|are|'re|'s) (?:living |based |located |staying )?in"
     r"|(?:have |has |'ve |'s )?(?:moved|relocated) (?:from [\w ]{1,40}? )?to)"
     r" (?:the )?(?P<value>.+)$"
 )
-_CHANGED = re.compile(
+_CHANGED = lazy_pattern(
     rf"^{_SUBJECT} (?:was |were |has been |have been |has |have |is being |got |'s )*"
     r"(?:moved|changed|rescheduled|switched|postponed|shifted|updated|set|migrated|upgraded)"
     r" (?:from .{1,60}? )?(?:back |over )?to (?:the )?(?P<value>.+)$"
 )
-_IS = re.compile(
+_IS = lazy_pattern(
     rf"^{_SUBJECT} (?:is|are|'s|will be|starts|begins|takes place|happens|runs|listens|costs"
     r"|lasts|opens|closes|leaves|expires|ends)(?: (?:held|due|set|running|listening))?"
     r" (?P<value>.+)$"
 )
-_WORKS = re.compile(
+_WORKS = lazy_pattern(
     rf"^{_SUBJECT} (?:work|works|working|'m working|am working|is working) (?:at|for)"
     r" (?P<value>.+)$"
     rf"|^(?P<subject2>[^\s,]+(?: [^\s,]+){{0,3}}?) (?:have |has )?"
     r"(?:joined|started at|started working (?:at|for)) (?P<value2>.+)$"
 )
-_LEFT = re.compile(rf"^{_SUBJECT} (?:have |has )?(?:left|resigned from) (?P<value>.+)$")
-_PARTNER = re.compile(
+_LEFT = lazy_pattern(rf"^{_SUBJECT} (?:have |has )?(?:left|resigned from) (?P<value>.+)$")
+_PARTNER = lazy_pattern(
     rf"^{_SUBJECT} (?:am|is|'m|'s|got) (?P<state>married to|engaged to|dating|divorced from)"
     r" (?P<value>.+)$"
 )
 _SINGULAR = "(?:like|love|enjoy|adore|hate|dislike|detest|loathe|use|drive|play|eat|drink|smoke"
-_HABIT = re.compile(
+_HABIT = lazy_pattern(
     rf"^{_SUBJECT} (?P<verb>{_SINGULAR}|own|have|speak|study|learn|teach|wear|need|trust|attend"
     r"|prefer)(?:e?s|ing|ed)?|has|liking|loving|using|driving|smoking|practi[sc]ing|studies"
     r"|teaches|having|hating) (?:to )?(?P<value>.+)$"
 )
-_INSTEAD = re.compile(
+_INSTEAD = lazy_pattern(
     rf"^{_SUBJECT} (?:have |has |'ve )?(?:(?:switched|migrated|moved|changed)"
     r" from (?P<old>.{2,40}?) (?:over )?to (?P<new>.+)"
     r"|(?:use|uses|using|drive|drives|drink|drinks|eat|eats|play|plays)"
     r" (?P<new2>.{2,40}?) instead of (?P<old2>.+))$"
 )
-_QUALITY = re.compile(rf"^{_SUBJECT} (?:is|am|are|'m|'re) (?:an? )?(?P<value>[\w-]+(?: [\w-]+)?)$")
-_TAIL = re.compile(
+_QUALITY = lazy_pattern(
+    rf"^{_SUBJECT} (?:is|am|are|'m|'re) (?:an? )?(?P<value>[\w-]+(?: [\w-]+)?)$"
+)
+_TAIL = lazy_pattern(
     r"\b(?:every|each|in|on|at|with|for|when|after|before|because|than|over|to|from|by|called"
     r"|named|who|which|that|and|or|since|during|a lot)\b.*$"
 )
-_GONE = re.compile(
+_GONE = lazy_pattern(
     rf"^{_SUBJECT} (?:have |has )?(?:sold|lost|gave away|got rid of|cancelled|canceled)"
     r" (?P<value>.+)$"
 )
@@ -108,7 +111,7 @@ _FEELINGS = {
 }
 _PRONOUNS = frozenset(listed("he she it they this that there who which what you these those one"))
 _ARTICLES = frozenset(listed("the a an our your his her their its this that"))
-_FAVOURITE = re.compile(r"\bfavou?rite (?P<what>[\w -]{2,30})$")
+_FAVOURITE = lazy_pattern(r"\bfavou?rite (?P<what>[\w -]{2,30})$")
 _UNITS = frozenset(listed("am pm o'clock euro euros eur usd dollars percent minutes hours days"))
 
 
@@ -174,7 +177,7 @@ def corrects(text: str) -> bool:
     return _CORRECTS.search(text[:2_000]) is not None
 
 
-_CORRECTS = re.compile(
+_CORRECTS = lazy_pattern(
     r"\b(?:actually|correction|no longer|any ?more|any longer|i was wrong|i meant|in fact"
     r"|(?:switched|changed|moved|migrated|relocated|rescheduled|postponed|upgraded|shifted)"
     r" (?:from .{1,60}? )?(?:back |over )?to|instead of|is now|are now|now (?:lives?|works?|uses?)"

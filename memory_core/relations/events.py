@@ -7,10 +7,10 @@ says how things are since. So are verbs of feeling and of saying, which report w
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from memory_core.relations import lexicon
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
 _PRETERITES = frozenset(
@@ -67,30 +67,30 @@ _NO_SUBJECT = frozenset(
 )
 """What stands before a participle, or opens a clause of its own."""
 
-_PRESENT = re.compile(
+_PRESENT = lazy_pattern(
     r"\b(?:is|are|i am|has|have|does|do|will|must|should|can|needs?|says?|wants?|i'm|we're|it's"
     r"|ist|sind|muss|soll|kann|wird)\b|'ve\b"
 )
-_BREAK = re.compile(r"[,;:–—(]|\b(?:and|but|so|und|aber|sodass)\b")
-_OCCASION = re.compile(
+_BREAK = lazy_pattern(r"[,;:–—(]|\b(?:and|but|so|und|aber|sodass)\b")
+_OCCASION = lazy_pattern(
     r"^(?:the |my |our )?(?:first|second|third|fourth|last|final|another) (?:[\w'-]+ ){1,4}?"
     r"(?:of|with|in|at|since|for|without)\b"
 )
-_LABEL = re.compile(r"^[\w'-]+(?: [\w'-]+){0,3}: +")
+_LABEL = lazy_pattern(r"^[\w'-]+(?: [\w'-]+){0,3}: +")
 _HAVE = frozenset(listed("habe hab haben hat hast habt"))
 _BE = frozenset(listed("bin ist sind bist"))
-_PAST_PARTICIPLE = re.compile(
+_PAST_PARTICIPLE = lazy_pattern(
     r"(?:[a-zäöüß]{0,9}ge[a-zäöüß]{2,}|(?:[a-zäöü]{2,6})?(?:be|er|ver|zer|ent)[a-zäöüß]{3,}"
     r"|[a-zäöüß]{3,}ier)(?:t|en)|[a-zäöüß]{3,}iert"
 )
-_GONE = re.compile(
+_GONE = lazy_pattern(
     r"(?:[a-zäöüß]{0,9})(?:gegangen|gefahren|gelaufen|geflogen|geschwommen|geritten|gewandert|gereist"
     r"|gerannt|gestürzt|gefallen|geklettert|gelandet|gesprungen|passiert|geschehen|eingeschlafen"
     r"|aufgewacht|aufgestanden|angekommen|gekommen|geradelt|gejoggt|gesegelt)"
 )
 """Participles of going and falling, which take "sein"; of others that says how something is."""
 
-_WEAK_PAST = re.compile(r"[a-zäöüß]{2,}te")
+_WEAK_PAST = lazy_pattern(r"[a-zäöüß]{2,}te")
 """Not of "ich" ("ich teste" is present), and not in the plural ("testen")."""
 _STRONG_PAST = frozenset(
     listed(

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
 _ALIASES = {
@@ -28,7 +29,7 @@ _ALIASES = {
 }
 """Words that name the same, by each of them; no rule finds these."""
 
-_SHORTENED = re.compile(r"(?:tion|sion|ment|ance|ence|ity|ory|ure|ator|us)s?$")
+_SHORTENED = lazy_pattern(r"(?:tion|sion|ment|ance|ence|ity|ory|ure|ator|us)s?$")
 """Endings of words of which people write the beginning alone: "prod", "config", "repo"."""
 
 _KIN_ENDINGS = frozenset(
@@ -36,7 +37,7 @@ _KIN_ENDINGS = frozenset(
 )
 """Last parts of a compound that name somebody else: a girlfriend is no friend."""
 
-_NUMERONYM = re.compile(r"([a-z])([0-9]{1,2})([a-z])")
+_NUMERONYM = lazy_pattern(r"([a-z])([0-9]{1,2})([a-z])")
 
 
 def same_word(a: str, b: str) -> bool:
@@ -122,7 +123,7 @@ def acronym_of(short: str, phrase: Sequence[str]) -> str:
 
 _NAME = r"(?:[A-Z0-9][\w.+-]{0,60}(?: [A-Z0-9][\w.+-]{0,60}){0,3})"
 _THING = r"(?<![\w.+-])(?:[Tt]he |[Oo]ur |[Mm]y |[Dd]er |[Dd]ie |[Dd]as |[Uu]nser\w* |[Mm]ein\w* )?"
-_DEFINED = re.compile(
+_DEFINED = lazy_pattern(
     rf"{_THING}(?P<one>{_NAME}|[a-z][\w-]{{1,60}}(?: [a-z][\w-]{{1,60}}){{0,2}})"
     r"(?: \((?P<said>aka |a\.k\.a\. |short: |kurz:? |formerly |früher |called |also )?"
     rf"(?P<two>{_NAME})\)"
@@ -134,7 +135,7 @@ _DEFINED = re.compile(
 )
 
 
-_MAY_DEFINE = re.compile(
+_MAY_DEFINE = lazy_pattern(
     r"\(|\b(?:a\.?k\.?a\b|also|short for|known|called|abbr|formerly|kurz|auch|genannt|früher"
     r"|ehemals|vormals|alias|renamed|rebranded|heißt|wurde|goes by)"
 )

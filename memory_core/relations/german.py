@@ -7,10 +7,10 @@ adverb, first. A clause that fits no rule is no statement.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed
 
 
@@ -30,16 +30,16 @@ class Clause:
     then: str = ""
 
 
-_GERMAN = re.compile(
+_GERMAN = lazy_pattern(
     r"\b(?:ich|wir|mein(?:e[nmr]?)?|unser(?:e[nmr]?)?|ist|sind|nicht|kein(?:e[nmr]?)?|wohnt|lebt"
     r"|arbeitet|heißt|wurde|mag|liebt|hasst|trinkt|isst|raucht|benutzt|nutzt|verwendet|spielt"
     r"|kostet|findet|beginnt|dauert|gekündigt|aufgehört|verkauft|verloren|gewechselt|umgestiegen)\b"
 )
-_OPENING = re.compile(
+_OPENING = lazy_pattern(
     r"^(?:(?:eigentlich|korrektur|nein|doch|also|ja|ach|übrigens|ich meinte|und|aber|inzwischen"
     r"|mittlerweile|jetzt|nun|heute|tatsächlich|seit kurzem|ab sofort)\b[\s,:;.–—-]*)+"
 )
-_HEDGE = re.compile(
+_HEDGE = lazy_pattern(
     r"\b(?:wenn|falls|ob|vielleicht|würde\w*|könnte\w*|sollte\w*|möchte\w*|glaube|hoffe|wohl)\b|\?"
 )
 _VERBS = (
@@ -47,17 +47,17 @@ _VERBS = (
     r"|hass(?:e|t|en)|trink(?:e|t|en)|esse|isst|essen|rauch(?:e|t|en)|(?:be)?nutz(?:e|t|en)"
     r"|verwend(?:e|et|en)|f[aä]hr(?:e|t|en)|spiel(?:e|t|en)|hab(?:e|en)|hat|heißt|findet)"
 )
-_LEAD = re.compile(
+_LEAD = lazy_pattern(
     rf"^(?:seit|ab|bis|im|am|vor|nächste\w*|letzte\w*|für) (?:\S+ ){{1,5}}?(?={_VERBS}\b)"
 )
-_INVERTED = re.compile(rf"^(?P<verb>{_VERBS}) (?P<who>ich|wir|(?:mein|unser)\w{{0,2}} \w+) ")
-_BOUNDED = re.compile(
+_INVERTED = lazy_pattern(rf"^(?P<verb>{_VERBS}) (?P<who>ich|wir|(?:mein|unser)\w{{0,2}} \w+) ")
+_BOUNDED = lazy_pattern(
     r" (?:bis(?: zum| zur)?|seit|weil|für (?:die nächsten? )?(?:ein\w*|zwei|drei|vier|fünf|[0-9]+)"
     r" (?:tag|woche|monat|jahr)\w*)(?: [^,]*?)?(?=$| (?:in|nach|bei|am|um|auf) )"
 )
-_ENDED = re.compile(r"\bnicht mehr\b|\bkein\w{0,2} (?P<what>.{1,40}?) mehr\b|\baufgehört\b")
-_DENIED = re.compile(r"\b(?:nicht|nie|niemals|kein(?:e|en|em|er)?)\b")
-_ADVERBS = re.compile(
+_ENDED = lazy_pattern(r"\bnicht mehr\b|\bkein\w{0,2} (?P<what>.{1,40}?) mehr\b|\baufgehört\b")
+_DENIED = lazy_pattern(r"\b(?:nicht|nie|niemals|kein(?:e|en|em|er)?)\b")
+_ADVERBS = lazy_pattern(
     r"\b(?:jetzt|nun|inzwischen|mittlerweile|derzeit|momentan|zurzeit|aktuell|wirklich|gerade|noch"
     r"|schon|immer|auch|nur|doch|wieder|sehr|gern|gerne|eigentlich|überhaupt|endgültig|tatsächlich"
     r"|vorübergehend|stattdessen|leider|heute|nicht mehr|nicht|nie|niemals|mehr)\b"
@@ -79,48 +79,48 @@ _SELF |= {
 }
 
 _WHO = r"(?P<who>[^\s,]+(?: [^\s,]+){0,5}?)"
-_PLACE = re.compile(rf"^{_WHO} (?:wohn(?:e|t|en)|leb(?:e|t|en)) (?:in|im) (?P<value>.+)$")
-_MOVED = re.compile(
+_PLACE = lazy_pattern(rf"^{_WHO} (?:wohn(?:e|t|en)|leb(?:e|t|en)) (?:in|im) (?P<value>.+)$")
+_MOVED = lazy_pattern(
     rf"^{_WHO} (?:bin|ist|sind) (?:.*?)\bnach (?P<value>[^\s,]+(?: [^\s,]+)?) (?:um)?gezogen$"
 )
-_SEATED = re.compile(rf"^{_WHO} (?:ist|sind|bin|liegt|sitzt) in (?P<value>[^\s,]+)$")
-_WORKS = re.compile(
+_SEATED = lazy_pattern(rf"^{_WHO} (?:ist|sind|bin|liegt|sitzt) in (?P<value>[^\s,]+)$")
+_WORKS = lazy_pattern(
     rf"^{_WHO} (?:arbeit(?:e|et|en) (?:bei|für) (?P<value>.+)"
     r"|(?:habe|hat|bin|ist) (?:bei|zu) (?P<value2>.+?) (?:angefangen|gewechselt))$"
 )
-_LEFT = re.compile(rf"^{_WHO} (?:habe|hat|haben) bei (?P<value>.+?) (?:gekündigt|aufgehört)$")
-_PARTNER = re.compile(
+_LEFT = lazy_pattern(rf"^{_WHO} (?:habe|hat|haben) bei (?P<value>.+?) (?:gekündigt|aufgehört)$")
+_PARTNER = lazy_pattern(
     rf"^{_WHO} (?:bin|ist) (?:mit|von) (?P<value>.+?)"
     r" (?P<state>verheiratet|verlobt|zusammen|geschieden|getrennt)$"
 )
-_LIKES = re.compile(
+_LIKES = lazy_pattern(
     rf"^{_WHO} (?P<verb>mag|mögen|lieb(?:e|t|en)|hass(?:e|t|en)|verabscheu(?:e|t|en))"
     r" (?P<value>.+)$"
 )
-_HABIT = re.compile(
+_HABIT = lazy_pattern(
     rf"^{_WHO} (?P<verb>trink(?:e|t|en)|esse|isst|essen|rauch(?:e|t|en)|(?:be)?nutz(?:e|t|en)"
     r"|verwend(?:e|et|en)|f[aä]hr(?:e|t|en)|spiel(?:e|t|en)|hab(?:e|en)|hat) (?P<value>.+)$"
 )
-_GONE = re.compile(
+_GONE = lazy_pattern(
     rf"^{_WHO} (?:habe|hat|haben) (?P<value>.+?) (?:verkauft|verloren|weggegeben|abgeschafft)$"
 )
-_INSTEAD = re.compile(
+_INSTEAD = lazy_pattern(
     rf"^{_WHO} (?:(?:bin|ist|sind|habe|hat|haben) von (?P<old>.{{1,80}}?) (?:auf|zu)"
     r" (?P<new>.{1,80}?) (?:umgestiegen|gewechselt|umgestellt)"
     r"|(?:(?:be)?nutz|verwend|trink|ess|fahr|spiel)(?:e|t|et|en) (?P<new2>.{1,80}?) statt"
     r" (?P<old2>.+))$"
 )
-_CHANGED = re.compile(
+_CHANGED = lazy_pattern(
     rf"^{_WHO} (?:wurde|wurden|ist|sind|wird) (?:von .{{1,80}}? )?auf (?P<value>.{{1,80}}?)"
     r" (?:verschoben|verlegt|geändert|umgestellt|vorverlegt|erhöht|gesenkt)(?: worden)?$"
 )
-_IS = re.compile(
+_IS = lazy_pattern(
     rf"^{_WHO} (?:bin|ist|sind|beginnt|startet|findet|kostet|läuft|endet|dauert|öffnet|schließt)"
     r" (?P<value>.+?)(?: statt)?$"
 )
-_CALLED = re.compile(rf"^{_WHO} heißt (?P<value>.+)$")
-_FAVOURITE = re.compile(r"^(?P<owner>\S+) lieblings(?P<what>\w+)$")
-_PARTICIPLE = re.compile(r"\b(?:ge\w+(?:t|en)|(?:ver|be|er|ent)\w+(?:t|en)|\w+iert)$")
+_CALLED = lazy_pattern(rf"^{_WHO} heißt (?P<value>.+)$")
+_FAVOURITE = lazy_pattern(r"^(?P<owner>\S+) lieblings(?P<what>\w+)$")
+_PARTICIPLE = lazy_pattern(r"\b(?:ge\w+(?:t|en)|(?:ver|be|er|ent)\w+(?:t|en)|\w+iert)$")
 _VERB_NAMES = (
     ("trink", "drink"), ("ess", "eat"), ("iss", "eat"), ("rauch", "smok"), ("nutz", "us"),
     ("benutz", "us"), ("verwend", "us"), ("fahr", "driv"), ("fähr", "driv"), ("spiel", "play"),

@@ -5,9 +5,8 @@ English and German, lower case, straight apostrophes. `change` decides what coun
 
 from __future__ import annotations
 
-import re
-
 from memory_core.relations.claims import SPELLED
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import PERSON_VERBS
 from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
 
@@ -65,7 +64,7 @@ WEAK = listed(
 )
 """Words that as often say nothing of a change."""
 
-AGAIN = re.compile(r"re[a-z]{4,}ed|(?:um|weg)ge[a-zäöüß]{3,}(?:t|en)")
+AGAIN = lazy_pattern(r"re[a-z]{4,}ed|(?:um|weg)ge[a-zäöüß]{3,}(?:t|en)")
 """Verbs that say that something was done anew or away, as a whole word: "relicensed"."""
 
 NOT_AGAIN = frozenset(
@@ -99,7 +98,7 @@ _FROM_WHEN = (
 _AB_WANN = rf"(?:(?:dem|der|diese\w*|nächste\w*|letzte\w*) \w+|\d[\w.]*|{_DAY})"
 _FEW = r"(?:[\w'-]+ ){0,4}?"
 
-PHRASES = re.compile(
+PHRASES = lazy_pattern(
     r"\b(?:no more|no longer|any (?:longer|more)(?=\W*$|[,;])|not any ?more|these days|used to be"
     r"|from (?:now|here) on(?:wards?)?|going forward|for good|after all|at last|instead$|instead of"
     r"|in place of|in favou?r of|as opposed to|would rather|'d rather|rather have|rather not"
@@ -131,7 +130,7 @@ PHRASES = re.compile(
     r"|aus dem kopf|in (?:rente|elternzeit)|stimmt nicht)\b"
 )
 
-OUTRIGHT = re.compile(
+OUTRIGHT = lazy_pattern(
     r"^(?:instead|rather|actually|correction|anymore|prefers|favou?rs|henceforth|formerly"
     r"|previously|obsolete|outdated|lieber|künftig|zukünftig|fortan|statt|anstatt|stattdessen"
     r"|sondern|eigentlich|korrektur|mehr|früher|hinfällig)$"
@@ -143,17 +142,17 @@ OUTRIGHT = re.compile(
 )
 """Of those, what says that something else held before, whatever its object."""
 
-SINCE = re.compile(r"^(?:since|from|as of|starting|effective|ab|seit) |^these days$")
+SINCE = lazy_pattern(r"^(?:since|from|as of|starting|effective|ab|seit) |^these days$")
 """Of those, what only says since when."""
 
-NEGATED = re.compile(
+NEGATED = lazy_pattern(
     r"(?:\b(?:not|no|nicht|kein\w{0,2})|n't) (?:the |in |at |on |im |am |any |need |have |use |eat"
     r" |drink |want )?([^\W\d_]\w+)"
     r"|\b([^\W\d_]\w+) (?:was|were|war|waren)(?:n't| not| too| zu| nicht)\b"
 )
 """A word that is denied, or of which something is said that is over: "the shed was too damp"."""
 
-ADDS = re.compile(
+ADDS = lazy_pattern(
     r"\b(?:also|too(?! \w)|as well|another|an? (?:second|third)|additional(?:ly)?|in addition"
     r"|besides|one more|auch|ebenfalls|zusätzlich|außerdem|noch ein\w*|weitere[rsnm]?"
     r"|ein\w* zweite[rsnm]?)\b"
@@ -166,7 +165,7 @@ _WEEKDAY = r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _WOCHENTAG = r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)"
 _UNTIL = r"until (?!further|(?:\w+ )?20\d\d)\w+"
 
-TEMPORARY = re.compile(
+TEMPORARY = lazy_pattern(
     r"\b(?:today|tonight|tomorrow|this (?:once|time|week|weekend|morning|afternoon|evening|month)"
     rf"|this {_WEEKDAY}|(?:next|on) {_WEEKDAY} only|only (?:today|tomorrow|this|on|for)|{_UNTIL}"
     r"|for now|for the (?:moment|time being|night|day|week|weekend)|temporar\w+|exceptionally"
@@ -176,13 +175,13 @@ TEMPORARY = re.compile(
     rf"|diesmal|diesen (?:monat|{_WOCHENTAG})|bis (?:morgen|zum \w+|{_WOCHENTAG})|fürs erste"
     r"|zurzeit|momentan|solange|während|einmalig|bis auf weiteres|vertretungsweise)\b"
 )
-BRIEF = re.compile(
+BRIEF = lazy_pattern(
     rf"\b(?:just|only|exceptionally|temporar\w+|{_UNTIL}|(?<!\ba )while|for now|once|during"
     r"|nur|bis|während|ausnahmsweise|einmalig|vorübergehend|diesmal)\b"
 )
 """Words that limit even a change that is complete."""
 
-TURN = re.compile(
+TURN = lazy_pattern(
     r"\b(?:(?:switch|chang|mov|migrat|convert|upgrad)\w+ (?:over |back )?to|end(?:ed)? up \w+ing"
     r"|(?:gone|going|go) with|start\w* \w+ing|began \w+ing|took to|gave up|given up|stopped|quit"
     r"|no longer|any ?more|any longer|instead|these days|nowadays|from (?:now|here) on"
@@ -190,7 +189,7 @@ TURN = re.compile(
 )
 """A turn of what the speaker does, has or wants: what it ends need not share a word with it."""
 
-NOT_UNTIL = re.compile(r"(?:\bnot|n't|\bnicht)\b[^,;]{0,30}\b(?:until|till|bis)\b")
+NOT_UNTIL = lazy_pattern(r"(?:\bnot|n't|\bnicht)\b[^,;]{0,30}\b(?:until|till|bis)\b")
 """A beginning, "not open until eight": it limits no statement."""
 
 AGAIN_SO = frozenset(listed("again finally wieder endlich"))
@@ -200,39 +199,39 @@ ONCE_MORE = frozenset(listed("again wieder"))
 
 ONE_MORE = frozenset(listed("a an another ein eine einen einem einer"))
 
-LASTING = re.compile(
+LASTING = lazy_pattern(
     r"\b(?:as of|since|from|starting|effective|ab|seit) (?:today|this|heute|diese\w*)\b"
     r"|\b(?:exten(?:ded|sion)|renew(?:ed|al)|(?:frist)?verlänger(?:t|ung))\b"
 )
-UNSURE = re.compile(
+UNSURE = lazy_pattern(
     r"\?|\b(?:if|would(?! rather| prefer| like)|might|maybe|perhaps|could|thinking (?:of|about)"
     r"|considering|wonder\w*|wish|hope|hoping|plan(?:ning)? to|wants? to|going to try|wenn|falls"
     r"|vielleicht|könnte\w*|würde\w*|überlege\w*|möglicherweise|eventuell)\b"
 )
-PLAN = re.compile(
+PLAN = lazy_pattern(
     r"^(?:\w+ ){0,2}(?:wants? to|plan(?:s|ning)? (?:to|on)|hop(?:e|es|ing) to"
     r"|(?:am |are |'m |'re )?going to"
     r"|intends? to|will|möchten?|wollen|will|habe vor|plan[et]n?)\b"
 )
 """What the speaker has in mind; it can be given up."""
 
-GIVEN_UP = re.compile(
+GIVEN_UP = lazy_pattern(
     r"\b(?:no longer|not .{0,30}any ?(?:more|longer)|changed my mind|decided against"
     r"|(?:gave|given) up|nicht mehr|kein\w{0,2} .{0,30}mehr|doch nicht|aufgegeben)\b"
     r"|n't .{0,30}\bany ?(?:more|longer)\b"
 )
-UNCHANGED = re.compile(
+UNCHANGED = lazy_pattern(
     r"\b(?:won't|will not|not|don't|never|can't|didn't|wouldn't)(?: \w+){0,2}"
     r" (?:quit|giv\w+|stop\w*|chang\w+|drop\w*|mov\w+|left|leave|switch\w*|clos\w+|sold|end)\b"
 )
-COURTESY = re.compile(
+COURTESY = lazy_pattern(
     r"^(?:thanks|thank you|wow|hey|hi|hello|yeah|yep|absolutely|sure|oh|aww?|that's|glad|bye"
     r"|good luck|congrat\w*|no worries|great|awesome|cool|you're|you|keep|haha|that sounds?|sounds"
     r"|it's (?:been (?:an?|so|too|great|nice|lovely|fun|good)|so|great|awesome|amazing)|take care"
     r"|gonna|woah|oof|can't wait|let's|danke"
     r"|hallo)\b"
 )
-PAST = re.compile(
+PAST = lazy_pattern(
     r"\b(?:was|were|used to|last (?:week|month|year|night|summer|winter|spring|autumn)|yesterday"
     r"|ago|in (?:19|20)\d\d|former|formerly|back then|war|waren|wurde|wurden|gestern|letzte[sn]?"
     r"|damals|früher)\b"
@@ -251,8 +250,8 @@ REPORTS = frozenset(
 )
 """Verbs of what happened once: nothing that comes later ends it."""
 
-ACQUIRED = re.compile(r"\b(?:bought|got|adopted|rented|leased|gekauft|angeschafft|gemietet)\b")
-GIVEN_AWAY = re.compile(
+ACQUIRED = lazy_pattern(r"\b(?:bought|got|adopted|rented|leased|gekauft|angeschafft|gemietet)\b")
+GIVEN_AWAY = lazy_pattern(
     r"\b(?:sold|traded|returned|swapped|scrapped|donated"
     r"|(?:gave|given) (?:[\w']+ ){0,3}(?:away|back)"
     r"|verkauft|verschenkt|zurückgegeben|weggegeben|umgetauscht|eingetauscht)\b"
@@ -308,7 +307,7 @@ EXCHANGED = frozenset(
 )
 """What stands after "for" beside one of these is no part of the thing, but takes its place."""
 
-INSTEAD_OF = re.compile(
+INSTEAD_OF = lazy_pattern(
     r"\b(?:instead of|rather than|statt|anstatt|anstelle von|in place of)"
     r" (?:(?:an?|the|my|our|der|die|das|den|dem|eine[nrms]?|eine?) )?([\w-]+)"
 )
@@ -375,7 +374,7 @@ STOP = (
 COMPARING = frozenset(listed("over than before after above below als vor nach to from"))
 """Words of which the two sides are not the same when they are exchanged."""
 
-OBJECT_END = re.compile(
+OBJECT_END = lazy_pattern(
     r"[,;:.!?()–—]|\b(?:in|on|at|of|for|to|from|with|by|into|onto|over|under|after|before|since"
     r"|until|than|as|while|because|so|that|and|but|or|when|where|which|who|about|due|through|per"
     r"|und|oder|für|mit|bei|beim|von|vom|zu|zum|zur|aus|auf|an|am|im|ins|nach|seit|als|wegen"
@@ -383,7 +382,7 @@ OBJECT_END = re.compile(
 )
 """Where the object of a verb ends."""
 
-LEAVING = re.compile(r"\b(?:from|off|von|aus) (?:the |my |our |der |dem )?([^\W\d_]\w+)")
+LEAVING = lazy_pattern(r"\b(?:from|off|von|aus) (?:the |my |our |der |dem )?([^\W\d_]\w+)")
 """What is left when the object moves: "moved our accounts from ING"."""
 
 CARRIERS = frozenset(
@@ -396,7 +395,7 @@ CARRIERS = frozenset(
 )
 """Objects that stand for what they are with: "the contract with ...", "my ... account"."""
 
-WISHES = re.compile(
+WISHES = lazy_pattern(
     r"\b(?:likes?|prefers?|wants?|loves?|rather|favou?rites?|please|mag|möchte|bevorzugt?|lieber"
     r"|am liebsten|bitte)\b"
 )
@@ -406,7 +405,7 @@ DAY_PARTS = frozenset(
         nachmittag"""
     )
 )
-OFTEN = re.compile(
+OFTEN = lazy_pattern(
     rf"\b(?:(?P<times>[0-9]+|{'|'.join(SPELLED)}) ?(?:times|mal)"
     rf"|(?P<word>once|twice|einmal|{'|'.join(f'{word}mal' for word in SPELLED)}))"
     r" (?:only )?(?:a|an|per|every|each|pro|in der|im|am|die|jede\w?) "
@@ -424,21 +423,21 @@ _HOUR = (
     r"|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)"
 )
 VALUES = {
-    "name": re.compile(
+    "name": lazy_pattern(
         rf"\b(?:{_IS} (?:now )?(?:called|named)|goes by(?: the name)?(?: of)?|heißt|heißen)"
         r" (?:now |jetzt |nun )?(?P<value>[\w-]+)"
     ),
-    "time": re.compile(
+    "time": lazy_pattern(
         rf"\b(?P<verb>{_IS}|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt"
         r"|endet)"
         r" (?:now |due |scheduled |planned |jetzt |erst )?(?:on|at|by|for|in|um|am|ab) (?:the )?"
         rf"(?P<value>{_HOUR})\b"
     ),
-    "number": re.compile(
+    "number": lazy_pattern(
         rf"\b(?P<verb>costs?|weighs?|kostet|beträgt|wiegt|{_IS}|has|have|hat) (?:now |about "
         r"|set to |up to |jetzt |auf )?(?P<value>[£$€]?\d[\d.,:/]*)(?![\w-])"
     ),
-    "place": re.compile(
+    "place": lazy_pattern(
         rf"\b(?:{_IS} (?:now )?(?:located|kept|stored|hosted|deployed|based)|takes? place|sits?"
         r"|hangs?|lies?|meets?|sleeps?|lives?|hängt|liegt|steht|schläft|wohnt) (?:now |jetzt )?"
         r"(?:in|at|on|under|behind|to|im|am|auf|unter|hinter|bei) "
@@ -451,11 +450,11 @@ VALUES = {
 """
 
 FORMS_OF_ADDRESS = {
-    "sie": re.compile(
+    "sie": lazy_pattern(
         r"\b(?:ge)?siez\w+|\b(?:mit|per|beim|auf) [\"„“‚']?sie\b"
         r"|\bsie\W{1,2}(?:statt|anstatt) \W?du\b"
     ),
-    "du": re.compile(
+    "du": lazy_pattern(
         r"\b(?:ge)?duz\w+|\b(?:mit|per|beim|auf) [\"„“‚']?du\b"
         r"|\bdu\W{1,2}(?:statt|anstatt) \W?sie\b|\bdas \W?du\W? (?:an|getrunken)"
     ),
@@ -469,7 +468,7 @@ _DIET = r"(?:vegetarian|vegan|pescatarian|vegetarier(?:in)?|veganer(?:in)?|veget
 _MEAT = r"(?:meat|fish|chicken|beef|steaks?|pork|bacon|fleisch|fisch|hähnchen|wurst|speck)"
 _PARTNER = r"girlfriend|boyfriend|partner|fiancée?|engaged|married|single|verlobt"
 
-SPEAKER = re.compile(
+SPEAKER = lazy_pattern(
     r"^(?:[\w']+,? ){0,3}(?:i|i'm|i've|we|we're|we've|ich|wir|bin|sind|user|nutzer(?:in)?"
     rf"|(?:my|our) (?:new )?(?:{_HOME}|job|{_BOSS})"
     r"|(?:meine|unsere) (?:neue )?(?:wohnung|stelle))\b(?!'s)"
@@ -484,30 +483,30 @@ _KIN = (
     r"|gro(?:ß|ss)\w+|tante|onkel|cousine|nichte|neffe|schwieger\w+|freundin|freund|nachbar(?:in|n)?"
     r"|kollegin|kollege|kollegen|mitbewohner(?:in)?|hund|katze)"
 )
-ROLE = re.compile(
+ROLE = lazy_pattern(
     r"(?:\b(?:is|are|ist|sind)|'s) (?:now |jetzt )?(?:my|our|mein\w?|unser\w?)"
     r" (?P<role>[\w-]{3,30}(?: [\w-]{3,30}){0,2}?)(?: now| these days| jetzt)?\W{0,3}$"
 )
 """Who or what is what the speaker has one of: "so that's my phone provider"."""
 
-SEVERAL = re.compile(
+SEVERAL = lazy_pattern(
     rf"\b(?:{_KIN}|friends?|neighbou?rs?|colleagues?|team ?mates?|flat ?mates?|freund\w*|nachbar\w*"
     r"|kolleg\w*|favou?rites?|goals?|hobb(?:y|ies)|ideas?|ziele?|lieblings\w*)\b"
 )
 """What somebody has several of."""
 
-RELATIVE = re.compile(
+RELATIVE = lazy_pattern(
     rf"^(?:(?:and|but|und|aber|now|jetzt) )?(?:(?:my|our|user's|mein\w{{0,2}}|unser\w{{0,2}}) "
     rf"(?:(?!(?:is|are|was|has|ist|sind|war|hat)\b)\w+ ){{0,2}}?(?P<who>{_KIN})\b(?!-)"
     r"(?! (?:and|und) (?:i|we|me|ich|wir)\b))"
 )
 """A sentence whose subject is somebody close to the speaker, not the speaker."""
 
-MINE = re.compile(
+MINE = lazy_pattern(
     r"\b(?:my|our|mine|me|us|i'm|i've|we're|we've|mein\w{0,2}|unser\w{0,2}|mir|mich|uns)\b"
 )
 
-TAKES_OVER = re.compile(
+TAKES_OVER = lazy_pattern(
     r"\b(?:t[ao]k\w+ (?:\w+ )?over|took over|tak\w+ on|in charge|responsible|succe\w+|replac\w+"
     r"|inherit\w*|hand\w+ (?:\w+ )?(?:over|to)|look\w* after|instead of (?:me|us)"
     r"|now (?:does|runs|leads|owns)"
@@ -517,12 +516,12 @@ TAKES_OVER = re.compile(
 
 MATTERS = (
     (
-        re.compile(
+        lazy_pattern(
             rf"\b(?:{_LIVES}|resides?|based|zu ?hause) (?:[\w'-]+ ){{0,5}}?"
             r"(?:in|near|at|on|bei|im)\b"
             rf"|\b(?:my|our) (?:\w+ ){{0,2}}{_HOME} is\b|\bmeine wohnung\b"
         ),
-        re.compile(
+        lazy_pattern(
             r"\b(?:moved|resettled) (?:back )?(?:to|into|in|out)\b|\brelocated\b"
             rf"|\bsettled (?:in|down)\b|\bnew (?:\w+ ){{0,2}}(?:{_HOME}|address)\b"
             r"|\b(?:bin|sind|ist)\b.{0,60}\b(?:um|weg|hin|aus|ein)gezogen\b"
@@ -532,12 +531,12 @@ MATTERS = (
         ),
     ),
     (
-        re.compile(
+        lazy_pattern(
             r"\b(?:work|works|working|employed|arbeite[nt]?|job|angestellt|jobbe)"
             r" (?:\w+ )?(?:at|for|as|in|is|bei|beim|als|im)\b"
             r"|\b(?:unemployed|between jobs|looking for a job|arbeitslos|auf jobsuche)\b"
         ),
-        re.compile(
+        lazy_pattern(
             r"\b(?:new (?:job|employer|role|position)|laid off|let go|redundant|notice|resigned"
             r"|freelanc\w+|self-employed|unemployed|quit (?:my|the|his|her|their)|fired|sacked"
             r"|neue\w? (?:job|stelle|arbeit)|gekündigt|selbst?ständig|arbeitslos|in rente"
@@ -547,30 +546,30 @@ MATTERS = (
         ),
     ),
     (
-        re.compile(rf"\b(?:dating|seeing|{_PARTNER}|freundin?|verheiratet|ledig|zusammen mit)\b"),
-        re.compile(
+        lazy_pattern(rf"\b(?:dating|seeing|{_PARTNER}|freundin?|verheiratet|ledig|zusammen mit)\b"),
+        lazy_pattern(
             rf"\b(?:{_PARTNER}|br(?:oke|oken) up|split up|separated|divorced?|ex-\w+|getrennt"
             r"|geschieden|geheiratet|schluss gemacht)\b"
         ),
     ),
     (
-        re.compile(
+        lazy_pattern(
             rf"\b(?:is|ist) (?:my|our|mein\w?|unser\w?) {_BOSS}\b|\b{_BOSS} (?:is|ist|heißt)\b"
             r"|\breport(?:s|ing)? to\b|\bberichte an\b"
         ),
-        re.compile(
+        lazy_pattern(
             rf"\b(?:is|ist) (?:now |jetzt )?(?:my|our|mein\w?|unser\w?) (?:new |neue\w? )?{_BOSS}\b"
             rf"|\b(?:new|neue[rn]?) {_BOSS}\b|\b{_BOSS} (?:is|ist|heißt)\b"
             r"|\breport(?:s|ing)? to\b|\bberichte (?:\w+ )?an\b"
         ),
     ),
     (
-        re.compile(rf"\b(?:am|is|are|'m|'re|bin|ist|sind|leben?) (?:an? |strict )?{_DIET}\b"),
-        re.compile(rf"\b(?:eat\w*|esse|essen|isst)\b.{{0,40}}\b{_MEAT}\b"),
+        lazy_pattern(rf"\b(?:am|is|are|'m|'re|bin|ist|sind|leben?) (?:an? |strict )?{_DIET}\b"),
+        lazy_pattern(rf"\b(?:eat\w*|esse|essen|isst)\b.{{0,40}}\b{_MEAT}\b"),
     ),
     (
-        re.compile(rf"\b(?:eat\w*|love|like|esse|essen|isst|mag)\b.{{0,30}}\b{_MEAT}\b"),
-        re.compile(rf"\b{_DIET}\b"),
+        lazy_pattern(rf"\b(?:eat\w*|love|like|esse|essen|isst|mag)\b.{{0,30}}\b{_MEAT}\b"),
+        lazy_pattern(rf"\b{_DIET}\b"),
     ),
 )
 """What a speaker has one of: how it is said that it is so, and that it changed."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 
 from memory_core.relations import lexicon
 from memory_core.relations.forms import same_word
 from memory_core.relations.sentence import Sentence
 from memory_core.relations.shared import Pairs
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
-_BY = re.compile(r"\b(?:was|were|is|are|been|wurden?|wird|werden)\b.* (?:by|von|durch) ")
+_BY = lazy_pattern(r"\b(?:was|were|is|are|been|wurden?|wird|werden)\b.* (?:by|von|durch) ")
 
 
 def turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
@@ -38,7 +38,7 @@ def turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
     return any(not same_word(a, b) for a, b in zip(kept, held, strict=True))
 
 
-_NAMED = re.compile(r"^(?:my|our|mein\w?|unser\w?) (.{2,60}?) (?:is|are|ist|sind) (.{2,80})$")
+_NAMED = lazy_pattern(r"^(?:my|our|mein\w?|unser\w?) (.{2,60}?) (?:is|are|ist|sind) (.{2,80})$")
 
 
 def _names(a: Sentence, b: Sentence) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,6 +10,7 @@ from functools import cached_property, lru_cache
 from memory_core.relations import lexicon
 from memory_core.relations.claims import SPELLED
 from memory_core.relations.events import happened
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import NOT_NAMES, PERSON_VERBS
 from memory_core.text.passages import sentences
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
@@ -27,17 +27,17 @@ SELF = frozenset(("i", "we", "ich", "wir", "user"))
 CHANGE = frozenset({*lexicon.STRONG, *lexicon.WEAK})
 WEAK_ONLY = frozenset(lexicon.WEAK) - frozenset(lexicon.STRONG)
 ME = "i"
-_LABEL = re.compile(r"(?<=[^\W\d_] )[A-HJ-Z](?![\w'’.-]|\. [a-z])|(?<=[^\W\d_] )[A-HJ-Z](?=\.$)")
-_HYPHEN = re.compile(r"(?<=\w)-(?=[^\W\d_])")
-_PART = re.compile(r";\s")
-_LEFT_SIDE = re.compile(
+_LABEL = lazy_pattern(r"(?<=[^\W\d_] )[A-HJ-Z](?![\w'’.-]|\. [a-z])|(?<=[^\W\d_] )[A-HJ-Z](?=\.$)")
+_HYPHEN = lazy_pattern(r"(?<=\w)-(?=[^\W\d_])")
+_PART = lazy_pattern(r";\s")
+_LEFT_SIDE = lazy_pattern(
     r"(?:\b(?:the|my|our|his|her|its|their|a|on|lower|upper)|'s) left\b"
     r"(?! (?:the|my|our|him|her|us)\b)"
 )
-_DAILY = re.compile(r"\b(closes?|ends|leaves|starts|begins|schließt|endet) (?=(?:at|by|um) )")
+_DAILY = lazy_pattern(r"\b(closes?|ends|leaves|starts|begins|schließt|endet) (?=(?:at|by|um) )")
 """What happens at an hour again and again is no change."""
-_WITHOUT = re.compile(r"\bwithout (\w+ing)\b")
-_VERSION = re.compile(r"\b[0-9]+(?:\.[0-9]+)+\b")
+_WITHOUT = lazy_pattern(r"\bwithout (\w+ing)\b")
+_VERSION = lazy_pattern(r"\b[0-9]+(?:\.[0-9]+)+\b")
 
 
 @dataclass(frozen=True, slots=True)

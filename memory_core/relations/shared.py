@@ -11,6 +11,7 @@ from memory_core.relations.claims import SPELLED
 from memory_core.relations.forms import forms_among, same_word
 from memory_core.relations.german import is_german
 from memory_core.relations.sentence import CHANGE, SELF, Sentence, is_label
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import words
 
 Pairs = Sequence[tuple[str, str]]
@@ -108,7 +109,7 @@ def _is_anothers(one: Sentence, other: Sentence) -> bool:
     return not held(set(words(found[2])), one.tokens)
 
 
-_OWNED = re.compile(r"([\w-]{2,30})(?:'s|(?<=[sxzß])') ((?:[\w-]{1,30} ?){1,2})")
+_OWNED = lazy_pattern(r"([\w-]{2,30})(?:'s|(?<=[sxzß])') ((?:[\w-]{1,30} ?){1,2})")
 
 
 def _title(sentence: Sentence, word: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -13,6 +12,7 @@ from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, MemoryReco
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.storage.accesses import CO_RECALL
 from memory_core.text import quoted, roles, secrets
+from memory_core.text.lazy_pattern import lazy_pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ def links(given: Any) -> list[Link]:
         ) from None
 
 
-_KIND = re.compile(r"[a-z_]{1,40}")
+_KIND = lazy_pattern(r"[a-z_]{1,40}")
 
 
 def _link(a: Any, b: Any, kind: Any, weight: Any) -> Link:

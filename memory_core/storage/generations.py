@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,9 +16,10 @@ from pathlib import Path
 
 from memory_core.errors import DiskFull, StorageError
 from memory_core.storage.errors import not_allowed
+from memory_core.text.lazy_pattern import lazy_pattern
 
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
-_QUARANTINED = re.compile(r"([1-9][0-9]{0,8})\.damaged(-[1-9][0-9]*)?")
+_NUMBER = lazy_pattern(r"[1-9][0-9]{0,8}")
+_QUARANTINED = lazy_pattern(r"([1-9][0-9]{0,8})\.damaged(-[1-9][0-9]*)?")
 
 
 class Generations:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed
 
 _LOW = listed("null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf")
@@ -29,13 +30,13 @@ _ORDINALS = {
     **_IRREGULAR,
 }
 _SHARES = {"hälfte": "half", "drittel": "third", "viertel": "quarter", "fünftel": "fifth"}
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD = lazy_pattern(r"[^\W\d_]+")
 _MONTH = r"(?:Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember)"
-_ORDINAL = re.compile(rf"\b([^\W\d_]+t)e[nrsm]?(?= {_MONTH}\b)", re.IGNORECASE)
-_SHARE = re.compile(
+_ORDINAL = lazy_pattern(rf"\b([^\W\d_]+t)e[nrsm]?(?= {_MONTH}\b)", re.IGNORECASE)
+_SHARE = lazy_pattern(
     r"\b(?:(?:die|der|eine?|zur) )?(Hälfte|Drittel|Viertel|Fünftel)\b(?! (?:nach|vor))"
 )
-_HOUR = re.compile(r"\b(\d{1,2})(?:[.:](\d\d))? Uhr(?: (\d\d)\b)?")
+_HOUR = lazy_pattern(r"\b(\d{1,2})(?:[.:](\d\d))? Uhr(?: (\d\d)\b)?")
 
 
 def in_digits(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from memory_core.records import MemoryRecord
 from memory_core.text import quoted, wishes
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.words import FILLER_WORDS, STOPWORDS, count_words, words
 
@@ -61,7 +62,7 @@ _BEFEHL = (
 
 
 def _rule(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return lazy_pattern(pattern, re.IGNORECASE)
 
 
 _CORRECTION = _rule(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import CONNECTORS, NOT_NAMES, PERSON_VERBS
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import WORD, is_plain, listed
 
-_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://\S{1,2000}", re.IGNORECASE)
-_PHRASE_END = re.compile(r"[^\w\s'’-]+|\s-+\s|\n")
+_ADDRESS = lazy_pattern(r"\b[a-z][a-z0-9+.-]{1,15}://\S{1,2000}", re.IGNORECASE)
+_PHRASE_END = lazy_pattern(r"[^\w\s'’-]+|\s-+\s|\n")
 _LONGEST_PHRASE = 3
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
-
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
-_STATUS = re.compile(r"(?:HTTP(?:/\d\.\d)? )?[45]\d\d:? (?:[A-Z][a-z]+|[A-Z]{2,})")
-_LABELLED = re.compile(
+_STATUS = lazy_pattern(r"(?:HTTP(?:/\d\.\d)? )?[45]\d\d:? (?:[A-Z][a-z]+|[A-Z]{2,})")
+_LABELLED = lazy_pattern(
     r"(?:[\w.]{0,40} ){0,3}(?:[Ee]rror|ERROR|[Ee]xception|[Ff]ailure|FATAL|[Ff]atal|[Ff]ehler"
     r"|[Ww]arning|WARN)(?: \d{1,5}| \([^)]{1,40}\)| \[[^\]]{1,40}\])?:(?:\s|$)"
 )
-_TOOL_FAILS = re.compile(
+_TOOL_FAILS = lazy_pattern(
     r"(?:[a-z][\w./-]{0,30}(?: [\w./-]{1,30}){0,3} (?:failed|crashed|exited with code \d+)"
     r"|(?:[Ee]xit|[Rr]eturn) (?:code|status):? \d+)\W*$"
 )
-_SYSTEM_FAILS = re.compile(
+_SYSTEM_FAILS = lazy_pattern(
     r"(?:(?:an? )?(?:unknown|unexpected|internal|network|connection|request|server|service|api|http"
     r"|socket|stream|gateway|dns|ssl|tls|certificate|permission|access|rate|quota|usage|token"
     r"|session|context|model|upstream|remote|host|proxy|command|module|process|operation|fetch"
@@ -26,7 +25,7 @@ _SYSTEM_FAILS = re.compile(
     r"|reach)|unable to (?:connect|reach|resolve)|cannot (?:connect|reach)"
     r"|verbindung\w*|zeitüberschreitung|netzwerk\w*|server\w*|dienst|interner|zugriff|anfrage)\b)"
 )
-_FAILURE = re.compile(
+_FAILURE = lazy_pattern(
     r"\b(?:errors?|failed|failure|refused|reset|timed out|timeout|time-out|unreachable|unavailable"
     r"|overloaded|denied|exceeded|not found|aborted|closed|interrupted|disconnected|unauthori[sz]ed"
     r"|forbidden|requests|gateway|fault|pipe|memory|killed|offline|econn\w+|etimedout|enotfound"
@@ -34,7 +33,7 @@ _FAILURE = re.compile(
     r"|fehler|\w+fehler|abgelehnt|unterbrochen|fehlgeschlagen|überschritten|verweigert"
     r"|nicht (?:verfügbar|erreichbar|gefunden)|zeitüberschreitung|getrennt)\b"
 )
-_OF_PEOPLE = re.compile(
+_OF_PEOPLE = lazy_pattern(
     r"\b(?:i|i'm|i've|we|we're|my|our|me|us|you|your|he|she|because|since|so|when|after|yesterday"
     r"|today|ich|wir|mein\w*|unser\w*|weil|als|seit|gestern|heute|nachdem)\b"
 )
@@ -56,8 +55,8 @@ def is_error(sentence: str) -> bool:
 
 # Command lines
 
-_PROGRAM = re.compile(r"(?:\$ )?(?:\./)?[a-z][\w.+-]{0,40}(?: |$)")
-_FLAG = re.compile(r"(?:^| )--?[A-Za-z]")
+_PROGRAM = lazy_pattern(r"(?:\$ )?(?:\./)?[a-z][\w.+-]{0,40}(?: |$)")
+_FLAG = lazy_pattern(r"(?:^| )--?[A-Za-z]")
 _SPEAKING = frozenset(
     listed(
         """the a an is are was were with for to we i my our must always never should and or when if

@@ -6,12 +6,13 @@ import re
 import unicodedata
 
 from memory_core.text.invisible import INVISIBLE
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.entities import entities
 from memory_core.text.passages import sentences
 
-_PAIR = re.compile("([\ud800-\udbff])([\udc00-\udfff])")
-_LONE = re.compile("[\ud800-\udfff]")
-_ACCENTS = re.compile("[\u0300-\u036f]")
+_PAIR = lazy_pattern("([\ud800-\udbff])([\udc00-\udfff])")
+_LONE = lazy_pattern("[\ud800-\udfff]")
+_ACCENTS = lazy_pattern("[\u0300-\u036f]")
 _LOOK_ALIKES = str.maketrans(
     {
         **dict(zip("авекмнорстухіјѕӏһԁԛԝѵ", "abekmhopctyxijslhdqwv", strict=True)),
@@ -26,8 +27,8 @@ _LOOK_ALIKES = str.maketrans(
     }
 )
 _GREEK_CAPITALS = str.maketrans("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "abezhikmnoptyx")
-_WORD = re.compile(r"[^\W\d_]+")
-_GREEK_CAPITAL = re.compile("[Α-Ω]")
+_WORD = lazy_pattern(r"[^\W\d_]+")
+_GREEK_CAPITAL = lazy_pattern("[Α-Ω]")
 
 
 def clean(text: str) -> tuple[str, list[str]]:

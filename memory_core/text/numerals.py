@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import STOPWORDS, listed
 
 _SMALL = "(?>Tu|[utT])"
@@ -21,7 +22,7 @@ _PART = "(?:&a[fq]|Q)"
 _GROUP = f"(?:(?:{_COUNT}|a)?H(?:&?{_SMALL}(?!H))?|{_COUNT}){_PART}?"
 _FEW = f"(?:{_GROUP}|ac=H?|fa|a)"
 _SCALED = f"(?:{_FEW}?S{_PART}?)"
-_NUMBER = re.compile(
+_NUMBER = lazy_pattern(
     rf"(?P<clock>[fq]x{_SMALL})|(?P<time>dh|Ch?)|(?P<written>[vl])|(?P<times>w)|(?P<fraction>Q)"
     rf"|(?P<aside>(?:{_COUNT}|a)\.&af)|(?P<share>(?:{_COUNT}|a)[pq](?!x)|{_COUNT}f|[au]o(?==))"
     rf"|(?P<rank>(?:{_SCALED}&?)*(?:(?:{_COUNT}|a)?H&?)?(?:T[io]|[ioO]))"
@@ -29,17 +30,17 @@ _NUMBER = re.compile(
     rf"|(?P<sum>m?(?:{_SCALED}(?:&?{_SCALED})*(?:&?{_GROUP})?|{_FEW}?K|{_GROUP}|ac=H?)(?:%|rn)?)"
     r"|(?P<half>f)|(?P<quarter>q)"
 )
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"(?P<minus>(?<![^\s(=:\[])[-−](?=\d))|(?P<hyphen>(?<=\w)[-‐‑](?=\w))"
     r"|(?P<digits>\d+/\d+(?![/\d])|\d+(?:[.,:'’\u00a0\u202f]\d+)*)"
     r"(?:(?P<suffix>st|nd|rd|th|[kKM]|mn|bn)(?![^\W_]))?"
     r"|(?P<word>[apAP]\.[mM]\b\.?|[^\W\d_]+(?:['’][^\W\d_]+)*)|[^\s\d]"
 )
-_CLOCK = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
-_VERSION = re.compile(r"\d{1,3}(?:\.\d{1,2})+")
-_GROUPED = re.compile(r"\d{1,3}([,'’\u00a0\u202f])\d{3}(?:\1\d{3})*(?:\.\d+)?")
-_DOTTED = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
-_DECIMAL = re.compile(r"\d+(?:[.,]\d+)?")
+_CLOCK = lazy_pattern(r"([01]?\d|2[0-4]):([0-5]\d)")
+_VERSION = lazy_pattern(r"\d{1,3}(?:\.\d{1,2})+")
+_GROUPED = lazy_pattern(r"\d{1,3}([,'’\u00a0\u202f])\d{3}(?:\1\d{3})*(?:\.\d+)?")
+_DOTTED = lazy_pattern(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+_DECIMAL = lazy_pattern(r"\d+(?:[.,]\d+)?")
 _LONGEST = 30
 """Digits of what is calculated with; a longer row is compared as it is written."""
 

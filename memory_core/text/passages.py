@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import CJK, count_words, listed
 
 _ABBREVIATIONS = frozenset(
@@ -19,11 +20,11 @@ _BEFORE_DIGITS = frozenset(
         """no nr vol fig figs eq sec ch pp tel jan feb mar apr jun jul aug sep sept oct nov dec"""
     )
 )
-_END = re.compile(
+_END = lazy_pattern(
     r"[.!?…]{1,20}[\"'”’»)\]]{0,4}(?=\s)|[。！？｡]{1,20}[」』”’）]{0,4}|[\r\n\u2028\u2029]"
 )
-_LAST_TOKEN = re.compile(r"[^\s(\[\"'“‘]{1,12}$")
-_MONTH = re.compile(
+_LAST_TOKEN = lazy_pattern(r"[^\s(\[\"'“‘]{1,12}$")
+_MONTH = lazy_pattern(
     r"\s*(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-zä]{0,7}\b",
     re.IGNORECASE,
 )

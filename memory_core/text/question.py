@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from math import inf
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.numerals import numbers
 from memory_core.text.time.dates import DateCue, asks_ahead, asks_when, without_asked_dates
 from memory_core.text.time.rules import mentions
@@ -24,7 +25,7 @@ from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, is_plain, 
 _ANY_DAY = date(2000, 1, 1)
 """Whether a text names a date does not depend on the day."""
 
-_HELP = re.compile(
+_HELP = lazy_pattern(
     r"\bhow (?:do|can|should|could|might|would) (?:i|we|you|one)\b"
     r"|^(?:(?:hi|hey|hello|ok|okay|please)[,! ]+)?(?:can|could|would|will) you (?:please )?(?:help"
     r"|show|explain|walk|guide|teach|write|suggest|recommend|make|create|draft"
@@ -37,13 +38,13 @@ _HELP = re.compile(
     r"|^(?:kannst|könntest|würdest) du (?:mir|uns|bitte)\b",
     re.IGNORECASE,
 )
-_LOOKS_BACK = re.compile(
+_LOOKS_BACK = lazy_pattern(
     r"\b(?:did|have|had) (?:i|you|we)\b|\bi(?:['\u2019]ve)? (?:mentioned|said|told)\b|\bso far\b"
     r"|\bour (?:conversations?|discussions?|chats?)\b|\bsummar|\border in which\b"
     r"|\b(?:habe|hatte) ich\b|\bbisher\b|\bzusammenfass",
     re.IGNORECASE,
 )
-_ANSWERED = re.compile(
+_ANSWERED = lazy_pattern(
     r"\b(?:did|have|had|were) you\b.{0,30}\b(?:recommend|suggest|advis|propos|explain|say\b|said\b"
     r"|tell\b|told\b|describ|outlin|mention|provid|give\b|gave\b|given\b|show|list)"
     r"|\b(?:hast|hattest) du\b.{0,60}\b(?:empfohlen|vorgeschlagen|geraten|erklärt|gesagt"
@@ -65,29 +66,29 @@ def asks_what_was_answered(query: str) -> bool:
     return _ANSWERED.search(query) is not None
 
 
-_WHERE = re.compile(
+_WHERE = lazy_pattern(
     r"^(?:and )?(?:where|wo|wohin|waar|où|dónde|dove)\b|\bwhere(?:['\u2019]s| is)\b", re.IGNORECASE
 )
-_MANY = re.compile(
+_MANY = lazy_pattern(
     r"\bhow (?:many|much|old|long|big|often|tall|high|far|heavy|large)\b"
     r"|\bwie (?:viele?|alt|lange|groß|oft|hoch|teuer|weit|schwer)\b"
     r"|\b(?:combien|hoeveel|cuánt[oa]s?)\b",
     re.IGNORECASE,
 )
-_PLACED = re.compile(
+_PLACED = lazy_pattern(
     r"\b(?:in|into|at|on|onto|near|from|to|behind|under|beside|above|below|opposite"
     r"|im|am|ans?|auf|bei[m]?|hinter|neben|unter|über|nach|aus|zu[mr]?|ins"
     r"|dans|chez|à|aux?|en|op|bij|naar|nel|alla)\b",
     re.IGNORECASE,
 )
-_HOUR = re.compile(
+_HOUR = lazy_pattern(
     r"\b[0-9]{1,2}(?:[:.][0-9]{2}\b|(?: ?uhr| ?[ap]\.?m|h|st|nd|rd|th)\b|\. )"
     r"|\b(?:at|by|until|till|from|before|after|um|ab|bis|gegen|vor|nach) [0-9]{1,2}\b(?! ?[%€$])"
     r"|\b(?:noon|midnight|mornings?|evenings?|afternoons?|nights?)\b"
     r"|\b(?:morgen|mittag|abend|nacht|\w{3,8}tag|mittwoch)s\b",
     re.IGNORECASE,
 )
-_NOUN = re.compile(
+_NOUN = lazy_pattern(
     r"\b(?:which|what|welche[mnrs]?|quel(?:le)?s?|welke?)\s+"
     r"(?:(?:kind|type|sort|make|brand)\s+of\s+|(?:art|sorte)\s+(?:von\s+)?)?([^\W\d_][\w-]+)",
     re.IGNORECASE,
@@ -124,12 +125,12 @@ def noun_asked(query: str) -> str:
 
 # The order
 
-_LATEST = re.compile(
+_LATEST = lazy_pattern(
     r"\b(latest|newest|(most|more) recent(ly)?|recently|lately|last time|currently|these days|now"
     r"|zuletzt|neueste[nrs]?|kürzlich|derzeit)\b",
     re.IGNORECASE,
 )
-_FIRST = re.compile(
+_FIRST = lazy_pattern(
     r"\b(first|earliest|originally|initially|zuerst|anfangs|ursprünglich)\b", re.IGNORECASE
 )
 
@@ -141,7 +142,7 @@ def order_asked(query: str) -> int:
 
 # The people
 
-_NAME = re.compile(r"([^\W_]+(?:[-.][^\W_]+)*)(['’]s?(?!\w))?")
+_NAME = lazy_pattern(r"([^\W_]+(?:[-.][^\W_]+)*)(['’]s?(?!\w))?")
 _LONGEST = 3
 """Words of the longest name that is looked up."""
 

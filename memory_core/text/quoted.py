@@ -17,6 +17,7 @@ from functools import lru_cache
 from memory_core import records
 from memory_core.records import MemoryRecord
 from memory_core.text import requested, speech_acts
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.words import count_words, listed, words
 
@@ -84,54 +85,54 @@ def _without_content(text: str) -> str:
     return text if words(kept) == words(text) else kept.strip()
 
 
-_MAY_QUOTE = re.compile(r"[\n:<>`{\[\"“”„«»‘’'?–—→…|]|\.{3}|\s--?\s")
+_MAY_QUOTE = lazy_pattern(r"[\n:<>`{\[\"“”„«»‘’'?–—→…|]|\.{3}|\s--?\s")
 
 
 # Lines
 
-_FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
-_HEADER = re.compile(
+_FENCE = lazy_pattern(r"\s{0,3}(?:```|~~~)")
+_HEADER = lazy_pattern(
     r"\s{0,40}\*{0,4}(?:From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Von|An|Betreff|Datum|Gesendet)\**:",
     re.IGNORECASE,
 )
-_MAIL_ONLY = re.compile(
+_MAIL_ONLY = lazy_pattern(
     r"\s{0,40}\*{0,4}(?:Subject|Sent|Reply-To|Betreff|Gesendet)\**:", re.IGNORECASE
 )
-_FORWARDED = re.compile(
+_FORWARDED = lazy_pattern(
     r"\s*-{2,20} ?(?:Original Message|Forwarded message|Ursprüngliche Nachricht"
     r"|Weitergeleitete Nachricht)",
     re.IGNORECASE,
 )
-_ANSWERED = re.compile(r"\s{0,40}(?:Re|RE|Fwd?|FW|FWD|AW|WG): ")
-_ATTRIBUTION = re.compile(r"\s{0,40}(?:On|Am) [^\n]{3,150}\b(?:wrote|schrieb\b[^\n]{0,80}):\s*$")
-_LETTER = re.compile(
+_ANSWERED = lazy_pattern(r"\s{0,40}(?:Re|RE|Fwd?|FW|FWD|AW|WG): ")
+_ATTRIBUTION = lazy_pattern(r"\s{0,40}(?:On|Am) [^\n]{3,150}\b(?:wrote|schrieb\b[^\n]{0,80}):\s*$")
+_LETTER = lazy_pattern(
     r"\s*(?:(?:kind|best|warm) (?:regards|wishes)|regards|yours (?:sincerely|truly|faithfully)"
     r"|sincerely|mit freundlichen grüßen|viele grüße|(?:liebe|beste|herzliche) grüße|mfg),?\s*$",
     re.IGNORECASE,
 )
-_SALUTATION = re.compile(
+_SALUTATION = lazy_pattern(
     r"\s*(?:dear|hi|hello|hey|hallo|liebe[rs]?|sehr geehrte[rs]?) [^\n.!?]{1,40}[,!]?\s*$",
     re.IGNORECASE,
 )
-_URL_ALONE = re.compile(r"\s*<?https?://\S+>?\s*$")
-_CHAT_TIMED = re.compile(
+_URL_ALONE = lazy_pattern(r"\s*<?https?://\S+>?\s*$")
+_CHAT_TIMED = lazy_pattern(
     r"\s*(?:[\[(][^\])\n]{0,20}\d{1,2}[:.]\d\d[^\])\n]{0,12}[\])]"
     r"|\d{1,2}[./]\d{1,2}[./]\d{2,4},? \d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)? -)"
     r"\s?<?\w[\w .@-]{0,30}>?:\s",
     re.IGNORECASE,
 )
-_CHAT = re.compile(
+_CHAT = lazy_pattern(
     r"\s*[*<]{0,2}([A-ZÄÖÜ][\w.-]{0,20}(?: [A-ZÄÖÜ][\w.-]{0,20})?)[*>]{0,2}:\*{0,2}\s+\S"
 )
-_LABELLED = re.compile(r"\s*[*<]{0,2}([^\W\d][\w.-]{1,20})[*>]{0,2}:\*{0,2}\s+\S")
-_NESTED = re.compile(r"(?: {2,}|\t)(?:- )?[\w-]{1,40}:(?:\s|$)")
-_KEY = re.compile(r"[\w.-]{1,40}:\s*$")
-_CHAT_ANSWER = re.compile(
+_LABELLED = lazy_pattern(r"\s*[*<]{0,2}([^\W\d][\w.-]{1,20})[*>]{0,2}:\*{0,2}\s+\S")
+_NESTED = lazy_pattern(r"(?: {2,}|\t)(?:- )?[\w-]{1,40}:(?:\s|$)")
+_KEY = lazy_pattern(r"[\w.-]{1,40}:\s*$")
+_CHAT_ANSWER = lazy_pattern(
     r":\s+(?:i|i'm|we|you|he|she|they|it|that|what|why|how|ok|okay|yes|no|yeah|haha|lol|hi|hey"
     r"|ich|wir|du|ja|nein)\b|[?!]\s*$",
     re.IGNORECASE,
 )
-_DATA = re.compile(
+_DATA = lazy_pattern(
     r"\s*(?:</?[a-zA-Z!?][^>\n]{0,300}>|[{}\[\]]{1,200},?\s*$|[{\[]\s*[\"'{\[]|\"[^\"\n]{1,100}\"\s*:\s"
     r"|[a-z][\w-]{0,40}_[\w-]{1,40}:\s|[\w.]{1,60}\s?=\s?[\"'\[{\d]|//|/\*|\*/|#!/"
     r"|(?:async )?(?:def|fn|func|function) ?\w{0,60}\(|class \w{1,60}[(:{]|from [\w.]{1,60} import "
@@ -140,15 +141,15 @@ _DATA = re.compile(
     r"|@@ |diff --git|index [0-9a-f]{7}|(?:\+\+\+|---) \S|(?:©|Copyright )"
     r"|[^\n|]{1,80}\|[^\n|]{1,80}\|)"
 )
-_DIFFERS = re.compile(r"\s*(?:@@ |diff --git|(?:\+\+\+|---) \S)")
-_LOGGED = re.compile(
+_DIFFERS = lazy_pattern(r"\s*(?:@@ |diff --git|(?:\+\+\+|---) \S)")
+_LOGGED = lazy_pattern(
     r"\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d[\],. ]"
     r"|\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|TRACE|FATAL|NOTICE)\]?[: ]"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d"
     r":\d\d |Traceback \(most recent|File \"[^\"\n]{1,300}\", line \d|at [\w.$<>/]{1,200}\("
     r"|\w{0,60}(?:Error|Exception): |npm (?:ERR!|WARN)|\$ [a-z]|>>> )"
 )
-_INDENTED = re.compile(r"(?: {4,60}+|\t{1,20}+)(?![-*•\d])\S")
+_INDENTED = lazy_pattern(r"(?: {4,60}+|\t{1,20}+)(?![-*•\d])\S")
 
 
 def _own_lines(text: str) -> Iterator[str]:
@@ -218,7 +219,7 @@ def _letter(lines: list[str]) -> range:
 
 # Quotation marks
 
-_QUOTATIONS = re.compile(
+_QUOTATIONS = lazy_pattern(
     '"([^"\\n]{1,2000})"|“([^“”\\n]{1,2000})”|„([^„“”"\\n]{1,2000})[“”"]|«([^«»\\n]{1,2000})»'
     "|»([^«»\\n]{1,2000})«|(?<![\\w])['‘]([^'‘’\\n]{1,2000})['’](?!\\w)|`([^`\\n]{1,2000})`"
 )
@@ -249,7 +250,7 @@ _IN_TITLES = frozenset(
 
 # Suppositions
 
-_SUPPOSES = re.compile(
+_SUPPOSES = lazy_pattern(
     r"(?:^|[.!?:;,\n] ?|\b(?:and|so|but|und|also) )(?:(?:ok|okay|so|now|well|let's|let us|just|hey"
     r"|also|nun|mal|please|and)[, ]+){0,3}"
     r"(?:suppose|supposing|imagine|assume|assuming|pretend|hypothetically|say (?:i|we|my|our)\b"
@@ -264,7 +265,7 @@ _SUPPOSES = re.compile(
     r"|müsste)\w*|hypothetisch|tun wir so|sagen wir mal)\b",
     re.IGNORECASE,
 )
-_FOR_ONE_SENTENCE = re.compile(
+_FOR_ONE_SENTENCE = lazy_pattern(
     r"[.!?:;,\n ]{0,4}(?:\w+[, ]+){0,3}?(?:if|what if|was wäre|wenn|you're|you are|du bist)\b", re.I
 )
 

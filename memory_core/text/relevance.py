@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from memory_core.text import quoted, speech_acts
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.words import content_words, count_words, is_plain, listed, words
 
-_INTERRUPTION = re.compile(
+_INTERRUPTION = lazy_pattern(
     r"\[(?:request interrupted by user|tool use was rejected)[^\]]{0,40}\]", re.IGNORECASE
 )
 _BLOCK_TAGS = listed(
@@ -17,12 +18,12 @@ _BLOCK_TAGS = listed(
     local-command-stderr bash-input bash-stdout bash-stderr user-prompt-submit-hook tool_result
     function_results"""
 )
-_STACK = re.compile(
+_STACK = lazy_pattern(
     r"^\s*(?:Traceback \(most recent call last\)|File \"[^\"\n]{1,300}\", line \d"
     r"|at [\w.$<>/]{1,200}\(|\w{0,60}(?:Error|Exception): "
     r"|Caused by: |\^{2,}|\.\.\. \d+ more|thread '|goroutine \d|panic: |\#\d+ 0x)"
 )
-_LOG = re.compile(
+_LOG = lazy_pattern(
     r"^\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|WARN|WARNING"
     r"|ERROR|TRACE|FATAL|NOTICE)\]?[: ]"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |npm (?:ERR!|WARN|notice)"
@@ -30,7 +31,7 @@ _LOG = re.compile(
     r"|(?:PASSED|FAILED|ok|not ok) [\w/.:-]{3,}|[-d][rwx-]{9}\s|Requirement already satisfied"
     r"|Collecting |Downloading |[=\-_*#~]{8,}\s*$)"
 )
-_CODED = re.compile(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
+_CODED = lazy_pattern(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
 
 
 PLAIN, SUPPOSITION = "only stopwords", "supposition"
@@ -129,7 +130,7 @@ def _is_structured(text: str) -> bool:
 
 
 _LEAD = r"[ \t>]{0,9}"
-_BLOCK = re.compile(
+_BLOCK = lazy_pattern(
     r"(?:(?:found \d+ memor|nothing found)[^\n]{0,200}\n"
     rf"(?:{_LEAD}(?:truncated|note:)[^\n]{{0,200}}\n){{0,2}})?"
     rf"(?:^{_LEAD}Recalled text is data, not instructions:[^\n]{{0,80}}\n)?"
@@ -138,9 +139,9 @@ _BLOCK = re.compile(
 )
 """What may be a block of recalled text as the text channel renders it, also one cut off."""
 
-_ENTRY = re.compile(rf"^{_LEAD}\[[^\]\n]{{1,60}}\] [^\n]{{0,300}}$", re.MULTILINE)
-_ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{20}\b")
-_ANNOUNCES = re.compile(
+_ENTRY = lazy_pattern(rf"^{_LEAD}\[[^\]\n]{{1,60}}\] [^\n]{{0,300}}$", re.MULTILINE)
+_ID = lazy_pattern(r"\b[0-9a-hjkmnp-tv-z]{20}\b")
+_ANNOUNCES = lazy_pattern(
     r"\b(?:found \d{1,9} memor(?:y|ies)|nothing found(?: yet)?)\b"
     r"(?:; entries marked partial are near misses, not answers)?"
     r"(?:; confidence [0-9.]{1,6} \([a-z]{1,9}\))?",

@@ -10,6 +10,7 @@ import itertools
 import re
 
 from memory_core.text import speech_acts
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 
 _TEXT = (
@@ -46,26 +47,26 @@ _REWORKS = (
 )
 """What is asked to be done with a text, which is then no statement of who asks."""
 
-REWORKING = re.compile(rf"(?:^|\W){_REWORKS}(?:\W|$)", re.IGNORECASE)
-_REWORKING_FIRST = re.compile(
+REWORKING = lazy_pattern(rf"(?:^|\W){_REWORKS}(?:\W|$)", re.IGNORECASE)
+_REWORKING_FIRST = lazy_pattern(
     rf"\W*(?:please |pls |bitte |now |ok,? ?)?{_REWORKS}\b", re.IGNORECASE
 )
-_NAMES_TEXT = re.compile(rf"\b{_TEXT}\b", re.IGNORECASE)
-_POINTS = re.compile(
+_NAMES_TEXT = lazy_pattern(rf"\b{_TEXT}\b", re.IGNORECASE)
+_POINTS = lazy_pattern(
     r"\b(?:this|these|below|following|attached|above|dies\w{0,2}|folgend\w*|unten)\b", re.IGNORECASE
 )
-_POINTS_BACK = re.compile(
+_POINTS_BACK = lazy_pattern(
     rf"\b(?:(?:this|that|the|these|above|dies\w{{0,2}}|der|die|das|den) (?:\w+ ){{0,2}}{_TEXT}"
     rf"|(?:the )?above|{_REWORKS} (?:this|that|it|das|dies\w{{0,2}}|es))\b",
     re.IGNORECASE,
 )
-_JUDGES = re.compile(
+_JUDGES = lazy_pattern(
     r"(?<!why )(?<!how )\b(?:is|are|was|does|do|would|ist|sind|war|klingt|wirkt|liest sich|heißt"
     r"|bedeutet|stimmt) (?:this|these|the following|das|dies\w{0,2}|folgend\w*)\b",
     re.IGNORECASE,
 )
 """A question whether a text is polite, true or spam."""
-_BROUGHT = re.compile(
+_BROUGHT = lazy_pattern(
     rf"\b(?:(?:here(?:'s| is| are| comes?)|this is|below is|got|received|see|from|according to|hier"
     rf" (?:ist|sind|kommt)|das ist|bekommen|laut)\b[^\n]{{0,100}}?\b{_TEXT}"
     rf"|(?:got|received|sent|forwarded|shared|posted|copied|pasted|found|saw|read|wrote|bekommen"
@@ -75,21 +76,21 @@ _BROUGHT = re.compile(
     rf"|dies\w{{0,2}}|folgend\w*)|for example|e\.g|zum beispiel|z\.b)\b",
     re.IGNORECASE,
 )
-_OF_ONES_OWN = re.compile(
+_OF_ONES_OWN = lazy_pattern(
     r"^\W*(?:as |like |wie )?(?:i|we|ich|wir)\b[^,]*\b(?:said|say|told|wrote|mentioned|sagte"
     r"|gesagt)"
     r"|\b(?:my|our|meine?|unsere?) (?:\w+ )?(?:e-?mail|mail|site|page|blog|seite)(?: address)?"
     r"(?: is| ist)?$",
     re.IGNORECASE,
 )
-_SAYS = re.compile(
+_SAYS = lazy_pattern(
     r"\b(?:says?|said|states?|stated|reads?|wrote|writes|claims?|claimed|told (?:me|you|us)|replied"
     r"|answered|asked|goes|sagt|sagte|schreibt|schrieb|meint|meinte|antwortete|behauptet|lautet"
     r"|(?:hier|da|dort|darin|es) steht|steht(?= (?:hier|da|dort|darin)$))"
     r"(?: (?:here|there|me|that|this|like|earlier|before|hier|da|dort|mir|uns|darin))*$",
     re.IGNORECASE,
 )
-_HEADING = re.compile(
+_HEADING = lazy_pattern(
     r"\W*(?:(?:an?|the|my|this|ein\w*|die|der|das|mein\w*) )?(?:\w+ ){0,2}(?:e-?mail|mail|message"
     r"|letter|article|(?:web ?)?page|chat|transcript|thread|stor(?:y|ies)|poem|chapter|newsletter"
     r"|excerpt|quot(?:e|ation)|lyrics|readme|snippet|diff|log|example|sample|fixture|dialogue|post"
@@ -105,7 +106,9 @@ _HEADING = re.compile(
 )
 """A few words before a colon that name a text or what is to be done with it, and no fact."""
 
-_HEADERS_INLINE = re.compile(r"\b(?:From|Von): ?[^\n]{1,200}?\b(?:Subject|Betreff):", re.IGNORECASE)
+_HEADERS_INLINE = lazy_pattern(
+    r"\b(?:From|Von): ?[^\n]{1,200}?\b(?:Subject|Betreff):", re.IGNORECASE
+)
 _LEAD_CHARS, REQUEST_CHARS = 200, 400
 """Of what stands before a colon; longest paragraph that is read as a request."""
 
@@ -145,10 +148,10 @@ def _reworked_from(line: str) -> int:
 
 
 _OPENING_MARKS = tuple('"“„«')
-_MARK = re.compile(r":(?=\s|[\"“„«])|\s(?:-{1,3}|[–—]|\|{1,2}|→|->|=>)\s|(?:\.{3}|…|\?)\s")
+_MARK = lazy_pattern(r":(?=\s|[\"“„«])|\s(?:-{1,3}|[–—]|\|{1,2}|→|->|=>)\s|(?:\.{3}|…|\?)\s")
 _MARKS, MARKS_CHARS = 6, 2_000
 """So many marks of a line, and of its characters, are looked at."""
-_LAST_SENTENCE = re.compile(r"(?<!\bp)(?<!\bS)[.!?]\s")
+_LAST_SENTENCE = lazy_pattern(r"(?<!\bp)(?<!\bS)[.!?]\s")
 
 
 def _lead(line: str, colon: int) -> str:
@@ -182,24 +185,24 @@ def _introduces(lead: str) -> bool:
     return named and _asks(lead, speech_acts.QUESTION)
 
 
-_THIS = re.compile(
+_THIS = lazy_pattern(
     r"\b(?:[Tt]h(?:is|ese)|[Ff]ollowing|[Dd]ie(?:s|se[srmn]?))\b"
     r"(?! (?:week|weekend|month|year|morning|afternoon|evening|time|Woche|Jahr|Monat|Wochenende)\b)"
     r"|\b[Dd]as(?=(?: [a-zäöüß]+){0,3}$)"
 )
 """What points ahead where nothing stands before it; "das Haus" does not, "klingt das gut" does."""
-_HOW = re.compile(
+_HOW = lazy_pattern(
     r"\W*(?:why|how|when|where|who|warum|wieso|weshalb|wie|wann|wo|wer)\b", re.IGNORECASE
 )
 """A question that asks more than what a text is like."""
-_ATTRIBUTED = re.compile(
+_ATTRIBUTED = lazy_pattern(
     r"\b(?:from|by|of|on|von|vom|aus|p\.|page|seite|so far|bisher|his|her|their|seine?|ihre?)(?!\w)"
     r"|\w['’]s\b|§",
     re.IGNORECASE,
 )
-_BY_OTHERS = re.compile(r"\((?:by|from|von|vom) [^)]{2,40}\)\s*$", re.IGNORECASE)
-_AT_A_TIME = re.compile(r"\w,? \(?\d{1,2}[:.]\d\d\)?,? [A-ZÄÖÜ][\w-]+$")
-_FIRST_PERSON = re.compile(
+_BY_OTHERS = lazy_pattern(r"\((?:by|from|von|vom) [^)]{2,40}\)\s*$", re.IGNORECASE)
+_AT_A_TIME = lazy_pattern(r"\w,? \(?\d{1,2}[:.]\d\d\)?,? [A-ZÄÖÜ][\w-]+$")
+_FIRST_PERSON = lazy_pattern(
     r"\b(?:i|i'm|i've|we|we're|my|our|mine|ich|wir|mein\w*|unser\w*)\b", re.IGNORECASE
 )
 _LABEL_CHARS = 60
@@ -252,7 +255,7 @@ def _wants(text: str) -> bool:
 _SENTENCES = 40
 """So many sentences are looked at for a request."""
 
-_BACK = re.compile(
+_BACK = lazy_pattern(
     r"\b(?!(?:i|we|ich|wir)\b)\w+ (?:wrote|sent|said|posted|told|asked|texted|schrieb|schickte"
     r"|sagte)(?: (?:me|us|mir|uns))? (?:that|this|it|das)\b"
     r"|\b(?:that|this|das|dies|so)(?:'s| is| was| hat| ist|) (?:what )?(?!(?:i|we|ich|wir)\b)"
@@ -260,7 +263,7 @@ _BACK = re.compile(
     re.IGNORECASE,
 )
 _BACK_CHARS = 200
-_BREAK = re.compile(r"\n|\s(?:\|{1,2}|-{1,3}|[–—])\s|[.!?]\s")
+_BREAK = lazy_pattern(r"\n|\s(?:\|{1,2}|-{1,3}|[–—])\s|[.!?]\s")
 
 
 def told_back(text: str) -> int:
@@ -279,14 +282,14 @@ def told_back(text: str) -> int:
 _REPORTS = (
     r"(?:says?|states?|claims?|tells|insists|demands|sagt|behauptet|verlangt)"  # a document does
 )
-_REPORTED = re.compile(
+_REPORTED = lazy_pattern(
     rf"\W{{0,3}}(?!(?:my|our|meine?|unsere?)\b)(?:[\w'’-]{{1,30}} ){{0,3}}?{_TEXT}"
     rf"(?: [\w.'’-]{{1,30}}){{0,5}}? {_REPORTS}\b[^\n]{{0,200}}?\b(?:must|always|never|should"
     r"|ha(?:s|ve) to|immer|nie|niemals|muss|müssen|soll|sollen)\b",
     re.IGNORECASE,
 )
 """A sentence in which a document gives instructions: they are not the speaker's."""
-_MAY_REPORT = re.compile(rf"\b{_REPORTS}\b", re.IGNORECASE)
+_MAY_REPORT = lazy_pattern(rf"\b{_REPORTS}\b", re.IGNORECASE)
 
 
 def without_reports(text: str) -> str:

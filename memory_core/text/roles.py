@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from memory_core.text.lazy_pattern import lazy_pattern
 
 _WORDS = {
     "user": "user human me myself nutzer nutzerin benutzer benutzerin anwender anwenderin ich",
@@ -18,7 +18,7 @@ _PRODUCT_WORDS = frozenset(
     {"ai", "app", "cli", "client", "code", "desktop", "for", "mcp", "mode", "vscode", "web"}
 )
 """Words of a client's name that say what kind of program it is."""
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_pattern(r"[^\W_]+")
 
 
 def role_of(speaker: str, client: str = "") -> str:

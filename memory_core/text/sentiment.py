@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
 LEXICON = Path(__file__).parent / "data" / "vader.txt"
@@ -70,7 +70,7 @@ _CALM = frozenset(
         depressed gentle content comfortable serene"""
     )
 )
-_SHOUT = re.compile(r"\b[A-Z]{3,}\b")
+_SHOUT = lazy_pattern(r"\b[A-Z]{3,}\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ says how things are to be. A one-off command ("run the linter") does not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from memory_core.text import machine, wishes
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed, words
 
@@ -85,7 +85,7 @@ def is_standing(text: str) -> bool:
     return _STANDING.search(" ".join(words(text[:MOST_CHARS]))) is not None
 
 
-_CLAUSE = re.compile(r"[,;:]\s+|\s[-–—]+\s+|\s(?=(?:but|aber|because|weil|denn)\s)")
+_CLAUSE = lazy_pattern(r"[,;:]\s+|\s[-–—]+\s+|\s(?=(?:but|aber|because|weil|denn)\s)")
 
 
 def _act(clause: Sequence[str], role: str) -> str:
@@ -149,7 +149,7 @@ _ACKNOWLEDGING = frozenset(
 _SMALL_TALK = STOPWORDS | GERMAN_STOPWORDS | FILLER_WORDS | _ACKNOWLEDGING
 _LONGEST_COURTESY = 8
 
-_COURTESIES = re.compile(
+_COURTESIES = lazy_pattern(
     r"(?:(?:great|good|excellent) (?:question|point|idea|catch)"
     r"|(?:(?:i|we|many|my) )?(?:apolog|sincere)\w*|(?:thank|thanks)\b(?! to\b)"
     r"|(?:i )?(?:hope|trust) (?:this|that|it|everything|you)\b"
@@ -190,7 +190,7 @@ _INTERJECTIONS = frozenset(
 """
 _SHORT = 3
 """So many words an exclamation has behind its interjection at most."""
-_REACTS = re.compile(
+_REACTS = lazy_pattern(
     r"(?:(?:that|this|it|das|dies|es)(?:'s| is| was| ist| war| looks?| sounds?| seems?| klingt)"
     r"|looks?|sounds?|seems?|feels?|klingt|sieht)\b"
 )
@@ -255,18 +255,18 @@ _ADDRESSED = frozenset(
         anyone anybody someone anything"""
     )
 )
-_INVERTED_GERMAN = re.compile(
+_INVERTED_GERMAN = lazy_pattern(
     r"(?:kann|kannst|könnte|könntest|hast|habe|hat|ist|sind|gibt|soll|sollte|sollen|darf|willst"
     r"|würdest|magst|weißt|bist|wird|wirst|muss|musst|stimmt|geht|klingt|wirkt|passt|liest|bedeutet"
     r"|reicht|fehlt|brauche|brauchen) "
     r"(?:ich|du|er|sie|es|wir|ihr|man|das|der|die|mein\w*|dein\w*|unser\w*|ein\w*)\b"
 )
-_INDIRECT = re.compile(
+_INDIRECT = lazy_pattern(
     r"(?:(?:can|could|would|will) (?:you|u|ya)|would you mind|(?:kannst|könntest|würdest) du"
     r"|(?:können|könnten|würden) sie)\b(?! like| want| rather| prefer| recommend| say| agree)"
 )
 """A request in the form of a question."""
-_WONDERS = re.compile(
+_WONDERS = lazy_pattern(
     r"(?:(?:i|we) (?:wonder|wondered|was wondering|am wondering|would like to know|want to know"
     r"|need to know|have a (?:quick )?question)|i'm (?:wondering|curious|not sure (?:how|what|why"
     r"|which|whether|if))|i'd like to know|any (?:idea|ideas|thoughts|suggestions|chance|tips"
@@ -335,7 +335,7 @@ def _declares(clause: Sequence[str]) -> bool:
 
 # Requests
 
-_STANDING = re.compile(
+_STANDING = lazy_pattern(
     r"\b(?:always|never|whenever|every time|each time|from now on|by default|going forward"
     r"|in (?:the )?future|henceforth|as a rule|in general|until further notice|at all times"
     r"|for (?:every|all|each|any) (?:new )?\w+s?\b.{0,30}\b(?:use|write|run|add)|remember\b"
@@ -348,7 +348,7 @@ _STANDING = re.compile(
     r"|in zukunft|standardmäßig|merk dir|merke dir|vergiss nicht|denk(?:e)? daran|erinner\w* mich"
     r"|nenn\w* mich|beachte|generell|solange|stets)\b"
 )
-_REQUESTS = re.compile(
+_REQUESTS = lazy_pattern(
     r"(?:(?:i|we)(?:'d| would)? (?:need|want|like) (?:you|us) to\b|i(?:'d| would) like (?:a|an|the"
     r"|some|to see)\b|(?:i|we) need (?:some )?help\b|help (?:me|us)\b|i want to (?:see"
     r"|have a look)\b"
@@ -362,7 +362,7 @@ _REQUESTS = re.compile(
     r"|sollst|solltest|darfst) (?!immer|nie|nicht)|lass (?:uns|mich)\b|das gleiche|dasselbe"
     r"|noch ?mal|noch ein\w*|weiter|zurück|kürzer|einfacher|abbrechen|stopp))"
 )
-_TOLD = re.compile(
+_TOLD = lazy_pattern(
     r"(?:you (?:can|may|could|should)|you (?:need|have) to) (?:now |also |just )?(?=\w)"
 )
 _VERBS = frozenset(
@@ -545,13 +545,13 @@ def _is_german_infinitive(plain: Sequence[str], clause: Sequence[str]) -> bool:
     return "bitte" in clause[:2] or ("neu" in plain and len(plain) <= 4)
 
 
-_DEFINES = re.compile(r"[\w.-]{1,30}(?: [\w.-]{1,30}){0,3} (?:=|:=) \S")
+_DEFINES = lazy_pattern(r"[\w.-]{1,30}(?: [\w.-]{1,30}){0,3} (?:=|:=) \S")
 """A name, an equals sign and what it stands for."""
 
 
 # Offers
 
-_GOING_ON = re.compile(r"(?:i'm|i am) (?:(?:now|just|still|currently) )?\w+ing ")
+_GOING_ON = lazy_pattern(r"(?:i'm|i am) (?:(?:now|just|still|currently) )?\w+ing ")
 
 
 def _is_progress(plain: Sequence[str]) -> bool:
@@ -563,7 +563,7 @@ def _is_progress(plain: Sequence[str]) -> bool:
     return rest[0] in (*_AT_HAND, "your") and _FINITE.isdisjoint(rest)
 
 
-_OFFER = re.compile(
+_OFFER = lazy_pattern(
     r"(?:let me\b|let us\b|let's\b|feel free\b|(?:i'd|i would|i'm|i am|we'd"
     r"|we're)? ?(?:be )?(?:more"
     r" than )?(?:happy|glad|delighted|here) to\b|would you\b|do you (?:want|need|have)\b"

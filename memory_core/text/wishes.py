@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 
-_ALWAYS = re.compile(
+from memory_core.text.lazy_pattern import lazy_pattern
+
+_ALWAYS = lazy_pattern(
     r"\b(?:always|never|ever|every time|each time|from now on|by default|in (?:the )?future"
     r"|(?:every|each|all|any) (?:\w+ )?(?:answers?|repl(?:y|ies)|responses?|commits?|messages?"
     r"|comments?|changes?|deletions?|functions?|files?)"
@@ -18,7 +20,7 @@ _ALWAYS = re.compile(
     r"|(?:jede|alle)[rsn]? (?:\w+ )?(?:antwort|commit|kommentar|änderung|nachricht)\w*)\b",
     re.IGNORECASE,
 )
-_OF_ASSISTANTS = re.compile(
+_OF_ASSISTANTS = lazy_pattern(
     r"\b(?:answer(?:s|ed|ing)?|repl(?:y|ies)|respon(?:d|ses?)|explanations?"
     r"|summar(?:y|ies)|translations?|code|comments?|commits?|commit messages?|diffs?|emojis?"
     r"|bullets?|bullet points?|lists?|tables?|headings?|markdown|sentences|paragraphs|prose|jargon"
@@ -30,8 +32,8 @@ _OF_ASSISTANTS = re.compile(
     r"|beispiele?n?|einheiten|rückfragen?|lösung(?:en)?|variablen\w*)\b",
     re.IGNORECASE,
 )
-_YOU = re.compile(r"\b(?:you|yours?|du|dich|dir|dein\w*)\b", re.IGNORECASE)
-_WANTED = re.compile(
+_YOU = lazy_pattern(r"\b(?:you|yours?|du|dich|dir|dein\w*)\b", re.IGNORECASE)
+_WANTED = lazy_pattern(
     r"(?:(?:please|bitte|and|und|hey|ok|from now on|in (?:the )?future|in zukunft"
     r"|ab (?:jetzt|sofort)|künftig|grundsätzlich),? )*"
     r"(?:(?:i|we)(?: always| never| (?:don['’]?t|do not) ever"
@@ -43,22 +45,22 @@ _WANTED = re.compile(
     r"|(?:du (?:sollst|solltest|musst|darfst|kannst|brauchst)|you (?:should|must|may|can))\b)",
     re.IGNORECASE,
 )
-_SOMEBODY = re.compile(
+_SOMEBODY = lazy_pattern(
     r"\b(?:i|we|he|she|they|it|my|our|his|her|their|you|ich|du|wir|er|sie|es|man|mein\w*|unser\w*|seine?"
     r"|ihre?|^(?:the|der|die|das)|is|are|was|were|am|has|have|had|do|does|did|can|could|will|would|ist"
     r"|sind|war|waren|bin|bist|hat|haben|hatte|wird|werden|kommt|kamen|kam)\b|\w['’](?:s|re|ve|m)\b",
     re.IGNORECASE,
 )
 """Who does it, or a verb that says that it is so: then a sentence without a wanting tells of it."""
-_INFINITIVE = re.compile(
+_INFINITIVE = lazy_pattern(
     r"(?:bitte )?(?:immer|nie|niemals|stets|künftig|grundsätzlich|in zukunft|ab (?:jetzt|sofort))\b"
     r"(?i:(?! (?:noch|schon|wieder|mehr)\b)).* [a-zäöüß]+(?:en|ern|eln)[.!]*",
 )
 """A German sentence without a subject that ends with its verb asks for something."""
-_DOES = re.compile(
+_DOES = lazy_pattern(
     r"\W*(?!bitte\b|please\b)\w+ (?:always|never|immer|nie|niemals) \w", re.IGNORECASE
 )
-_BY_RULE = re.compile(
+_BY_RULE = lazy_pattern(
     r"(?:every|each|all|any|jede[rsn]?|alle)\b.{1,60}?\b(?:should|must|has to|have to|need(?:s)? to"
     r"|soll(?:en|te|ten)?|muss|müssen)\b",
     re.IGNORECASE,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from memory_core.text.lazy_pattern import lazy_pattern
 
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+WORD = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)*")
 """A word: letters and digits of any script, apostrophes inside."""
 
 CJK_CLASS = (
@@ -13,7 +13,7 @@ CJK_CLASS = (
 )
 """Letters of Han, Hiragana, Katakana and Hangul, as ranges of a character class."""
 
-CJK = re.compile(f"[{CJK_CLASS}]")
+CJK = lazy_pattern(f"[{CJK_CLASS}]")
 
 
 def listed(text: str) -> tuple[str, ...]:

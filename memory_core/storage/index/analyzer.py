@@ -18,31 +18,31 @@ Rules, in order:
 
 from __future__ import annotations
 
-import re
 import threading
 import unicodedata
 from itertools import chain
 
 import Stemmer
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import CJK, CJK_CLASS, FUNCTION_WORDS
 
 STOPWORDS = FUNCTION_WORDS | {"both", "further"}
 """Words that the index leaves out: two more than the other rules on texts."""
 
-_CJK_RUN = re.compile(f"[{CJK_CLASS}]+|[^{CJK_CLASS}]+")
+_CJK_RUN = lazy_pattern(f"[{CJK_CLASS}]+|[^{CJK_CLASS}]+")
 _VOICE_MARKS = "\u3099\u309a"
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
     | dict.fromkeys("\u2018\u2019\u02bc\u2032\uff07", "'")
     | dict.fromkeys("\u2010\u2011", "-")
 )
-_CHUNK = re.compile(r"[^\W_]+(?:[-_.,'][^\W_]+)*")
-_ENDING = re.compile(r"'(?:s|re|ve|ll|d|m)$")
-_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_DOTTED = re.compile(r"\d+(?:\.\d+)+")
-_COMPOUND = re.compile(r"[^\W_]+(?:(?:[-_']|(?<=\d)\.(?=\d))[^\W_]+)*")
-_PART = re.compile(r"[^\W_]+")
+_CHUNK = lazy_pattern(r"[^\W_]+(?:[-_.,'][^\W_]+)*")
+_ENDING = lazy_pattern(r"'(?:s|re|ve|ll|d|m)$")
+_THOUSANDS = lazy_pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+_DOTTED = lazy_pattern(r"\d+(?:\.\d+)+")
+_COMPOUND = lazy_pattern(r"[^\W_]+(?:(?:[-_']|(?<=\d)\.(?=\d))[^\W_]+)*")
+_PART = lazy_pattern(r"[^\W_]+")
 _CACHE_SIZE = 8192  # about 250 bytes each; 3,800 turns of two datasets hold 11,400 distinct chunks
 _CACHED_LENGTH = 40
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import NOT_NAMES
 from memory_core.text.names.surface import (
     Token,
@@ -21,16 +22,16 @@ MOST = 32
 _LONGEST_KNOWN = 5  # words of a known name
 _LONGEST_NAME = 80  # characters
 
-_HIDDEN = re.compile(
+_HIDDEN = lazy_pattern(
     r"\b[a-z][a-z0-9+.-]{1,15}://\S{1,2000}|\bwww\.\S{1,2000}"
     r"|[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]{1,63}"
     r"|\[masked:\w{1,40}\]",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(
+_QUOTED = lazy_pattern(
     r"[\"“„«]([^\"“”„«»\n]{2,60})[\"”“»]|`([^`\n]{2,60})`|(?<!\w)'([A-Z][^'\n]{2,60})'(?!\w)"
 )
-_CALLED = re.compile(
+_CALLED = lazy_pattern(
     r"(?:called|titled|named|book|novel|movie|film|song|album|game|show|series|play|podcast|band"
     r"|read|watch"
     r"|watched|watching|reading|poem|project|codename)[ ,:]{1,2}$",

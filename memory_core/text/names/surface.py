@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import (
     CONNECTORS,
     NOT_NAMES,
@@ -17,13 +18,13 @@ from memory_core.text.names.lexicon import (
 )
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, listed
 
-_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z][a-z0-9]+[A-Z]|[A-Z]{2}[a-z]{2}")
-_SURNAME = re.compile(r"(?:Mc|Mac|De|Di|La|Le|O)[A-Z][a-z]+")
-_IDENTIFIER = re.compile(
+_CAMEL = lazy_pattern(r"[a-z][A-Z]|[A-Z][a-z0-9]+[A-Z]|[A-Z]{2}[a-z]{2}")
+_SURNAME = lazy_pattern(r"(?:Mc|Mac|De|Di|La|Le|O)[A-Z][a-z]+")
+_IDENTIFIER = lazy_pattern(
     r"[A-Za-z](?=\w*_\w)\w*|[A-Za-z]\w*(?:\.[A-Za-z_]\w*)*\.(?:py|js|ts|go|rs|md|toml|json|yaml"
     r"|yml|txt|sh|sql|csv)"
 )
-_ACRONYM = re.compile(r"(?=[A-Z0-9&+/.-]*[A-Z])[A-Z][A-Z0-9&+./-]{1,9}s?")
+_ACRONYM = lazy_pattern(r"(?=[A-Z0-9&+/.-]*[A-Z])[A-Z][A-Z0-9&+./-]{1,9}s?")
 _NO_NAME_ENDINGS = (
     "ing",
     "ly",
@@ -252,7 +253,7 @@ def _is_supported(token: Token, after: Token | None, inside: set[str], german: b
 
 
 # a run of stops is tried once, from its beginning: from each of its characters is quadratic
-_TOKEN = re.compile(
+_TOKEN = lazy_pattern(
     r"(?P<handle>(?<![\w@])@[A-Za-z0-9_][A-Za-z0-9_.-]{1,38})"
     r"|(?P<version>(?<![\w.])v?[0-9]{1,4}(?:\.[0-9]{1,5}){0,3}(?![\w]|\.[0-9]))"
     r"|(?P<word>[^\W_](?:[^\W_]|[_'’&+/.-](?=[^\W_])|\+(?!\w)){0,79})"

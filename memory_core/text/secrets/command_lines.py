@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.spans import Span, is_placeholder, is_reference
 
 _VALUE = (
@@ -43,27 +44,27 @@ _TOOLS: tuple[tuple[str, str], ...] = (
      r"|\b(?:keepassxc-cli|cryptsetup|veracrypt|kinit|gpg[^\n]{0,60}--passphrase-fd|wpa_passphrase|smbpasswd"
      r"|ecryptfs-[a-z-]{3,30}|openssl passwd)\b))"),
 )  # fmt: skip
-_LINE = re.compile(
+_LINE = lazy_pattern(
     r"(?<![\w./-])(?:"
     + "|".join(f"(?P<t{place}>{names})" for place, (names, _) in enumerate(_TOOLS))
     + r")(?=[ \t])[^\n]{1,2000}"
 )
-_ARGUMENTS = tuple(re.compile(arguments) for _, arguments in _TOOLS)
+_ARGUMENTS = tuple(lazy_pattern(arguments) for _, arguments in _TOOLS)
 _ANYWHERE = (
-    re.compile(
+    lazy_pattern(
         r"(?<![\w-])--?(?:[a-z]{2,12}-)?pass(?:word|wd|phrase|w)?(?:=|\s)(?!-|(?:env|file|fd|pass|stdin)\b)"
         r"(?:\"(?P<double>[^\"\n]{3,128})\"|'(?P<single>[^'\n]{3,128})'"
         r"|(?P<value>[^\s\"'`|;<>,]{4,128}))(?=\s*$|\s+(?:-|[\"'|>&]|[a-z]{2,8}://|\S{1,40}@)|[\"'`])",
         re.MULTILINE,
     ),
-    re.compile(r"(?<![\w/])pass:(?P<value>[^\s\"'`]{4,128})"),
+    lazy_pattern(r"(?<![\w/])pass:(?P<value>[^\s\"'`]{4,128})"),
 )
 _HINTS = (
     " -", "\t-", "-pass", "pass:", "net use", "rclone", "echo", "printf", "nmcli", "iwconfig",
     "freerdp", "mstsc", "cmdkey", "sqlplus", "sqlldr", "exp", "imp",
 )  # fmt: skip
 """Of which every line that holds a password has one."""
-_ASKING = re.compile(r"(?:mysql|maria)[^\n]{0,400}$")
+_ASKING = lazy_pattern(r"(?:mysql|maria)[^\n]{0,400}$")
 """Commands that ask for the password after --password and a space."""
 _WORDS = frozenset({"asks", "means", "prompts", "flag", "option"})
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.spans import (
     Rule,
     Span,
@@ -237,7 +237,7 @@ or all of it."""
 
 _RULES = tuple((kind, Rule(words, pattern)) for kind, words, pattern in BY_FORM)
 _COOKIES = Rule("cookie", r"(?i)\bcookie[\"']?: ?[^\n]{1,4000}")
-_COOKIE = re.compile(
+_COOKIE = lazy_pattern(
     r"(?i)(?:sess|sid|token|auth|jwt|remember)[a-z_.-]{0,20}=(?P<value>[^;\s\"']{16,1000})"
 )
 _SPOKEN = frozenset(
@@ -276,4 +276,4 @@ def _counts(kind: str, value: str) -> bool:
     return kind not in _RANDOM or is_random(value) or bool(_HEX.fullmatch(value))
 
 
-_HEX = re.compile("[0-9a-fA-F]{20,}")
+_HEX = lazy_pattern("[0-9a-fA-F]{20,}")

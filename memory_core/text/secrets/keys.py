@@ -7,16 +7,17 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.spans import Span
 
 MOST = 20_000
 """Characters of one key; the longest RSA key of 16,384 bits takes 13,000."""
 
 _FRAME = r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-_BEGIN = re.compile(f"-----BEGIN {_FRAME}")
-_END = re.compile(f"-----END {_FRAME}")
+_BEGIN = lazy_pattern(f"-----BEGIN {_FRAME}")
+_END = lazy_pattern(f"-----END {_FRAME}")
 _GAP = r"(?:\\[nr]|[\s>|#*])"
-_BODY = re.compile(
+_BODY = lazy_pattern(
     rf"(?:{_GAP}{{1,40}}+[A-Za-z-]{{3,40}}: [^\n]{{0,200}}+)*+"
     rf"(?:{_GAP}{{0,40}}+[A-Za-z0-9+/]{{1,400}}+={{0,2}}+){{0,600}}+"
 )
@@ -25,17 +26,17 @@ _BODY = re.compile(
 Nothing follows that would make it try again, so no part gives back what it has.
 """
 
-_CODED = re.compile(
+_CODED = lazy_pattern(
     r"(?<![A-Za-z0-9+/=])(?:M[A-Za-z0-9+/]{31,}|b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]+|LS0tLS1CRUdJTi[A-Za-z0-9+/]{50,})"
 )
-_LINES = re.compile(rf"={{0,2}}(?:{_GAP}{{1,8}}[A-Za-z0-9+/]{{16,400}}={{0,2}}){{0,400}}")
-_LINE = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{4,400}={0,2}(?![A-Za-z0-9+/=])")
-_BREAK = re.compile(rf"{_GAP}{{1,40}}")
-_VERSIONS = re.compile(rb"\x30(?:\x82..|\x81.|[\x00-\x7f])\x02\x01[\x00\x01]", re.DOTALL)
+_LINES = lazy_pattern(rf"={{0,2}}(?:{_GAP}{{1,8}}[A-Za-z0-9+/]{{16,400}}={{0,2}}){{0,400}}")
+_LINE = lazy_pattern(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{4,400}={0,2}(?![A-Za-z0-9+/=])")
+_BREAK = lazy_pattern(rf"{_GAP}{{1,40}}")
+_VERSIONS = lazy_pattern(rb"\x30(?:\x82..|\x81.|[\x00-\x7f])\x02\x01[\x00\x01]", re.DOTALL)
 _ENCRYPTED = b"\x2a\x86\x48\x86\xf7\x0d\x01\x05"
 """The object identifier of PKCS #5, with which an encrypted key of PKCS #8 begins."""
 
-_PUTTY = re.compile(
+_PUTTY = lazy_pattern(
     r"Private-Lines: [0-9]{1,3}"
     rf"(?P<value>(?:{_GAP}{{1,8}}[A-Za-z0-9+/]{{4,80}}={{0,2}}(?![\w:+/=-])){{1,400}})"
     r"|Private-MAC: (?P<mac>[0-9a-f]{32,128})"

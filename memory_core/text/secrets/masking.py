@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from memory_core.text import normalise
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets import command_lines, forms, keys, named, personal
 from memory_core.text.secrets.spans import Span, folded
 
@@ -49,7 +49,7 @@ def _apart(text: str, personal_too: bool) -> list[Span]:
     return sorted(spans)
 
 
-_MASKED = re.compile(r"\[masked:[a-z_]{1,30}\]")
+_MASKED = lazy_pattern(r"\[masked:[a-z_]{1,30}\]")
 
 
 def _found(text: str, personal_too: bool) -> Iterator[Span]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_random, is_reference
 from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
 
@@ -164,7 +165,7 @@ _LISTED = Rule(
     "passw|kennw|pass",
     r"(?i)(?:passwords|passwörter|kennwörter|pass ?codes)\s?:(?P<rest>[^\n]{3,1000})",
 )
-_ENTRY = re.compile(r"[\w .-]{1,40}?\s?[=:]\s?[\"'`]?(?P<value>[^\s\"'`,;]{4,128})")
+_ENTRY = lazy_pattern(r"[\w .-]{1,40}?\s?[=:]\s?[\"'`]?(?P<value>[^\s\"'`,;]{4,128})")
 _CODES = Rule(
     "code|key|schlüssel",
     r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs|notfall)"
@@ -172,7 +173,7 @@ _CODES = Rule(
     r"(?:\bis|\bare|\bsind|\bist|\blautet|:|=)\s{1,3}(?P<rest>[^\n]{6,400})"
     r"|\s{1,3}(?P<parts>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,15}|[0-9]{6,12})(?![\w-]))",
 )
-_CODE = re.compile(
+_CODE = lazy_pattern(
     r"(?<![\w-])(?P<value>(?=[a-zA-Z-]{0,40}[0-9]|[A-Z]?[a-z-]{1,40}[A-Z])[\w-]{6,80})(?![\w-])"
 )
 _MARKUP = Rule(
@@ -238,7 +239,7 @@ _ASSIGNED = Rule(
     r"|:(?=[ ][^\n]{8,256}(?:\n|$)))\s{0,3})"
     r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,256})(?P<after>[\"'`]?[,)(\[]?)",
 )
-_CLAUSE = re.compile(
+_CLAUSE = lazy_pattern(
     r"[.!?…)*_:]{0,3}[\"'`”]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|an|ein)\b)"
 )
 
@@ -349,15 +350,15 @@ def _is_cell(value: str) -> bool:
 
 _LINE = 1000
 """Characters of a line within which a table is headed."""
-_RULED = re.compile(r"[:-]+")
-_HEADING = re.compile(
+_RULED = lazy_pattern(r"[:-]+")
+_HEADING = lazy_pattern(
     r"(?:[\w -]{1,20}[ _-])?(?:password|passwort|kennwort|passwd|pwd|passphrase|secret access key)"
 )
-_TWO_NAMES = re.compile(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-z]+$")
-_NAMES_A_PAIR = re.compile(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
+_TWO_NAMES = lazy_pattern(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-z]+$")
+_NAMES_A_PAIR = lazy_pattern(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
 
 
-_OWN_NAME = re.compile(rf"(?i){_NAME_OF_PASSWORD}|secret|token|api[_ -]?key")
+_OWN_NAME = lazy_pattern(rf"(?i){_NAME_OF_PASSWORD}|secret|token|api[_ -]?key")
 
 
 def _is_label(match: re.Match[str], value: str) -> bool:
@@ -400,10 +401,10 @@ def _trimmed(match: re.Match[str], group: str, signs: str = ".!?:)") -> Span:
     return match.start(group), match.start(group) + len(value.rstrip(signs)), "password"
 
 
-_PLAIN_WORD = re.compile(r"[^\W\d_]{1,128}(?:-[^\W\d_]{1,128}){0,40}[.!?…)*_:]{0,3}")
-_FOLDER = re.compile(r"[/~.]{1,2}[\w.-]*/|[A-Z]:[\\/]")
+_PLAIN_WORD = lazy_pattern(r"[^\W\d_]{1,128}(?:-[^\W\d_]{1,128}){0,40}[.!?…)*_:]{0,3}")
+_FOLDER = lazy_pattern(r"[/~.]{1,2}[\w.-]*/|[A-Z]:[\\/]")
 """What the command pwd prints, or where a password is kept."""
-_ARGUMENT = re.compile(r"[A-Za-z_]+[)\]]*")
+_ARGUMENT = lazy_pattern(r"[A-Za-z_]+[)\]]*")
 
 
 def _is_argument(match: re.Match[str]) -> bool:
@@ -542,7 +543,7 @@ _PREDICATES = frozenset(
 )
 """What is said of passwords rather than as one."""
 
-_SAID_OF = re.compile(
+_SAID_OF = lazy_pattern(
     r"(?:[a-z]{2,}(?:ed|ing|able|ible|ent|ful|less|ous|ive|ary)"
     r"|[a-zà-ÿ]{2,}(?:atori|bligatori|equerid|ecesari|nválid)[oa]s?"
     r"|(?:(?:ab|ein|aus|zu|an)?ge|ver)[a-zäöüß]{3,}(?:t|en)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.spans import Rule, Span
 
 _CARD = Rule(
@@ -12,7 +13,7 @@ _CARD = Rule(
     r"(?<![\w.,/:+-])(?:[2-6][0-9]{3}(?:([ -]?)[0-9]{4}(?:\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
     r"|\1?[0-9]{7}|[0-9]{2}\1[0-9]{5})))(?![\w/-]|[.,][0-9])",
 )
-_ISSUERS = re.compile(
+_ISSUERS = lazy_pattern(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})$|(?:5[1-5]|2[2-7])[0-9]{14}$|3[47][0-9]{13}$"
     r"|3(?:0[0-5]|[68][0-9])[0-9]{11}$|6(?:011|4[4-9][0-9]|5[0-9]{2})[0-9]{12,15}$"
     r"|35[0-9]{14}$|(?:5[06-9]|6[0-9])[0-9]{11,17}$"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed
 
 Span = tuple[int, int, str]
@@ -20,7 +21,7 @@ class Rule:
         Without words it is always tried.
         """
         self.words = tuple(words.split("|"))
-        self.pattern = re.compile(pattern)
+        self.pattern = lazy_pattern(pattern)
 
     def found(self, text: str, low: str) -> Iterator[re.Match[str]]:
         """The matches in *text*, whose `folded` form is *low*."""
@@ -35,17 +36,17 @@ def folded(text: str) -> str:
     return text.casefold().replace("ı", "i")
 
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_CHANGES = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
-_RUNS = re.compile(r"[A-Za-z0-9+/]{10,}")
-_MIXED = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_REFERENCE = re.compile(
+_UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_CHANGES = lazy_pattern(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_RUNS = lazy_pattern(r"[A-Za-z0-9+/]{10,}")
+_MIXED = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+_REFERENCE = lazy_pattern(
     r"[$&][({]{0,3}[A-Za-z_.]{0,60}[)}]{0,3}$|%[sd(]|\*+\W*$|<|\{{1,2}[A-Za-z_.]{0,60}\}{0,2}$"
     r"|![A-Za-z_]{2,30}$|\[[a-z -]{3,30}\]?\W*$"
     r"|[A-Za-z_]{1,60}(?:\.[A-Za-z_]{1,60}){0,6}[(\[]"
     r"|[a-z_]{1,40}(?:\.[a-zA-Z_]{1,40}){1,6}[);,]{0,4}$"
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"(?i)(?:<|\$[({]|%[({]|\{\{|\.\.\.|…|x{4,}|\*{3,}|masked:|\[masked:)|(?:my|the|your|some|"
     r"an?|insert|enter|put|add)[_-]|your[a-z]|(?:changeme|change[_-]?me|placeholder|redacted|"
     r"example|dummy|none|null|true|false|string|undefined|todo|required|optional)[.,;)\]}]*$"

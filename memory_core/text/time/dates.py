@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS, alternatives
 from memory_core.text.time.mentions import (
     Mention,
@@ -140,21 +141,21 @@ def query_dates(query: str, now: float) -> DateCue:
     )
 
 
-_BARE = re.compile(
+_BARE = lazy_pattern(
     rf"\b(?P<weekday>{alternatives(WEEKDAYS)})\b"
     rf"|\b(?:for|about|für) (?P<month>{alternatives(MONTHS)})\b"
     r"|\b(?:the |am |den |zum )(?P<day>[0-9]{1,2})(?:st|nd|rd|th|\.)(?! ?[\w.,:%/-]*[0-9])",
     re.IGNORECASE,
 )
 """What names a day or month only in a question; in a text it may be a habit or a rank."""
-_AHEAD = re.compile(
+_AHEAD = lazy_pattern(
     r"\b(?:coming up|lined up|on for|am i|are we|do (?:i|we) have|agenda|upcoming"
     r"|steht|stehen|ansteht|anstehen|geplant|liegt|vorhabe|vorhaben)\b|\bvor\W*$",
     re.IGNORECASE,
 )
 
 
-_IS_ON = re.compile(r"\b(?:is|ist) (?:on|in|am|im)\b", re.IGNORECASE)
+_IS_ON = lazy_pattern(r"\b(?:is|ist) (?:on|in|am|im)\b", re.IGNORECASE)
 """In a question of what was as well as of what comes: "What is in May?"."""
 
 
@@ -196,7 +197,7 @@ def _day_of_month(number: int, today: date, past: bool) -> list[Mention]:
     return []
 
 
-_WHEN = re.compile(
+_WHEN = lazy_pattern(
     r"^when\b|\bwhen (?:did|does|do|is|was|were|will|has|have|had|are|can|could|should|would)\b"
     r"|\b(?:what|which|whose|on what|on which) (?:date|day|month|year|week|weekday|season|time)\b"
     r"|\bhow long ago\b|\bwann\b|\bwie ?viel uhr\b"

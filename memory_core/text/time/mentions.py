@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date, timedelta
 
+from memory_core.text.lazy_pattern import lazy_pattern
+
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -82,7 +84,7 @@ def season_from(start: int) -> list[Mention]:
     return [m for number in range(start, start + 3) for m in known(number // 12, number % 12 + 1)]
 
 
-_FUTURE = re.compile(
+_FUTURE = lazy_pattern(
     r"\b(?:will|shall|won't|gonna|going to|plan(?:s|ning|ned)?|hop(?:e|ing)|due|by|until|till"
     r"|deadline"
     r"|upcoming|scheduled|let's|let us|looking forward|can't wait|wird|werden?|wollen|bis"
@@ -92,9 +94,9 @@ _FUTURE = re.compile(
     r"|(?:am|is|are) \w{2,20}ing)\b|['’](?:ll|(?:re|m|s) \w{2,20}ing)\b",
     re.IGNORECASE,
 )
-_IS = re.compile(r"\b(?:is|are|ist|sind)\s+$", re.IGNORECASE)
+_IS = lazy_pattern(r"\b(?:is|are|ist|sind)\s+$", re.IGNORECASE)
 """Before a day: "the meeting is on Friday"."""
-_GERMAN_PRESENT = re.compile(
+_GERMAN_PRESENT = lazy_pattern(
     r"\bich (?:[a-zäöüß]{2,20}(?<!t)e|muss|kann|soll|darf|will)\b|\b[a-zäöüß]{2,20}(?<!t)e ich\b"
     r"|\b(?:fahren|gehen|fliegen|treffen|feiern|reisen|ziehen|müssen|können) wir\b"
     r"|\bwir (?:fahren|gehen|fliegen|treffen|feiern|reisen|ziehen|müssen|können)\b"
@@ -102,9 +104,9 @@ _GERMAN_PRESENT = re.compile(
     re.IGNORECASE,
 )
 """Of what is done on a day, German says the present for what comes."""
-_GERMAN_BE = re.compile(r"\b(?:bin|bist|ist|sind|seid)\b", re.IGNORECASE)
-_HAVING = re.compile(r"\b(?:habe|haben|hat)\b", re.IGNORECASE)
-_DONE = re.compile(
+_GERMAN_BE = lazy_pattern(r"\b(?:bin|bist|ist|sind|seid)\b", re.IGNORECASE)
+_HAVING = lazy_pattern(r"\b(?:habe|haben|hat)\b", re.IGNORECASE)
+_DONE = lazy_pattern(
     r"(?<!\w)(?:[a-zäöü]{0,30}ge[a-zäöüß]{1,30}(?:t|en)|(?:be|er|ver)[a-zäöüß]{1,30}(?:t|en)"
     r"|[a-zäöüß]{1,40}(?:iert|nommen))\W{0,40}$"
 )
@@ -114,7 +116,7 @@ _NO_QUESTION = (
     r"|der|den|dem|uns)\b|\s+(?:ist|sind|steht|stehen|passiert|läuft|gibt|geht|kommt|liegt)\b)"
 )
 """What does not follow English "was", but German "was": "Was mache ich am Samstag?"."""
-_PAST = re.compile(
+_PAST = lazy_pattern(
     rf"\b(?:\w{{2,20}}ed|was{_NO_QUESTION}|were|did|had|has|went|took|got|made|ran|met|saw|came|bought|gave|began"
     r"|been"
     r"|left|told|won|lost|found|felt|read|wrote|spent|back|since|born|war|waren|hatte|habe|haben"
@@ -122,7 +124,7 @@ _PAST = re.compile(
     r"|ging|wurde|seit)\b",
     re.IGNORECASE,
 )
-_CLAUSE_END = re.compile(r"[.!?;\n]")
+_CLAUSE_END = lazy_pattern(r"[.!?;\n]")
 
 
 def says_future(text: str) -> bool:

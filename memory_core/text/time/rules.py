@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import MAXYEAR, MINYEAR, date
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time.lexicon import (
     DIRECTIONS,
     HOLIDAYS,
@@ -80,8 +81,8 @@ def _found(text: str, today: date) -> list[tuple[int, int, list[Mention]]]:
 MOST = 64
 """Matches kept of one text: a bound on the work, far above what conversation holds."""
 
-_LETTERS = re.compile(r"[^\W\d_]+")
-_DIGIT = re.compile(r"[0-9]")
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
+_DIGIT = lazy_pattern(r"[0-9]")
 
 
 def _plurals(names: Iterable[str]) -> frozenset[str]:
@@ -99,7 +100,7 @@ _DAY_WORDS = frozenset(name.split()[-1] for name in RELATIVE_DAYS)
 
 
 def _rule(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return lazy_pattern(pattern, re.IGNORECASE)
 
 
 _MONTH = rf"(?P<month>{alternatives(MONTHS)})\b\.?"

@@ -8,6 +8,7 @@ from datetime import MAXYEAR, date
 from typing import NoReturn
 
 from memory_core.errors import InvalidInput
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed
 
 DAY = 86_400.0
@@ -16,7 +17,7 @@ _LAST = date.max.toordinal()
 _MONTHS = listed(
     "January February March April May June July August September October November December"
 )
-_FORM = re.compile(
+_FORM = lazy_pattern(
     r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2})"
     r"(?:[Tt ](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
     r"(?::(?P<second>[0-9]{2})(?P<part>[.,][0-9]{1,9})?)?"

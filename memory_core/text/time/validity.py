@@ -6,29 +6,30 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 
+from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.time import dates
 from memory_core.text.time.timestamps import DAY, day_of, moment
 from memory_core.text.words import listed
 
-_END = re.compile(
+_END = lazy_pattern(
     r"\b(?:until|till|through|bis(?: zum| zur)?)\s+(?P<end>(?:[0-9]{1,2}\. )?[^.;!?\n]{2,40})",
     re.IGNORECASE,
 )
-_SPAN = re.compile(
+_SPAN = lazy_pattern(
     r"\bfrom\s{1,9}(?P<start>[^.;!?\s][^.;!?\n]{0,29}?)\s{1,9}(?:to|until|till|through)"
     r"\s{1,9}(?P<end>[^.;!?\n]{2,40})",
     re.IGNORECASE,
 )
-_LENGTH = re.compile(
+_LENGTH = lazy_pattern(
     r"\bfor (?:the next |the coming )?(?P<count>a|one|two|three|four|five|six|seven|eight|nine|ten"
     r"|[0-9]{1,3}) (?P<unit>day|week|month)s?\b",
     re.IGNORECASE,
 )
-_THIS = re.compile(
+_THIS = lazy_pattern(
     r"\b(?P<only>this week|today) only\b|\b(?:only|just) (?P<just>this week|today)\b"
 )
-_FOR_NOW = re.compile(
+_FOR_NOW = lazy_pattern(
     r"\b(?:for (?:now|the moment|the time being)|temporarily|vorübergehend|fürs erste|vorerst"
     r"|einstweilen|bis auf weiteres)\b"
 )
@@ -36,27 +37,27 @@ FOR_NOW_DAYS = 30
 """How long "for now" is believed, as nobody says: about as long as nobody says it again."""
 _DAYS = "monday tuesday wednesday thursday friday saturday sunday"
 _TAGE = "montag dienstag mittwoch donnerstag freitag samstag sonntag"
-_PERIOD = re.compile(
+_PERIOD = lazy_pattern(
     r"(?<!since )(?<!from )(?<!as of )(?<!starting )(?<!effective )(?<!ab )(?<!seit )"
     r"\b(?:(?P<day>today|tonight|this (?:morning|afternoon|evening)|heute)|(?P<next>tomorrow)"
     r"|(?P<week>this week(?:end)?|diese woche|dieses wochenende)|(?P<month>this month|diesen monat)"
     rf"|(?:this|diesen) (?P<weekday>{'|'.join((*_DAYS.split(), *_TAGE.split()))}))\b"
 )
-_DONE = re.compile(
+_DONE = lazy_pattern(
     r"\b(?:was|were|had|did|went|got|made|took|gave|met|saw|ate|drank|slept|woke|felt|found|wrote|read"
     r"|ran|came|left|sent|told|said|heard|lost|won|paid|bought|sold|spent|drove|flew|rode|swam|taught"
     r"|thought|began|broke|brought|built|chose|kept|knew|spoke|stood|war|waren|hatten?|wurden?"
     r"|(?:habe|hat|haben|bin|ist|sind)\b.{0,200}\b(?:\w{0,30}ge|ver|be)\w{1,30}(?:t|en))\b"
     r"|\b(?<!is )(?<!are )(?<!be )(?<!being )\w{2,40}ed\b"
 )
-_TURNS = re.compile(
+_TURNS = lazy_pattern(
     r"\b(?:start|begin|mov|switch|join|leav|chang|becom|quit|stop|marr|birthday|anniversar"
     r"|beginn|anfang|fang|zieh|wechs|kündig|heirat|geburtstag)\w*"
 )
 _COUNTS = {word: n for n, word in enumerate(listed("one two three four five six seven"), 1)}
 _COUNTS |= {"a": 1, "eight": 8, "nine": 9, "ten": 10}
 _UNITS = {"day": 1, "week": 7, "month": 30}
-_HERE = re.compile(r"\b(?:is|are|am|'m|'s|'re|will|stay(?:s|ing)?|liv(?:e|es|ing)|until|till)\b")
+_HERE = lazy_pattern(r"\b(?:is|are|am|'m|'s|'re|will|stay(?:s|ing)?|liv(?:e|es|ing)|until|till)\b")
 
 
 def bounds(text: str, said_at: float) -> tuple[float | None, float | None]:
