@@ -380,8 +380,10 @@ def test_a_name_that_is_not_among_the_most_frequent_is_found(
     server: Any, opened: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "names.jsonl"
-    often = [{"text": f"Ship {n}.", "entities": [f"Ship {n % 300:03}"]} for n in range(600)]
-    often += [{"text": f"Tag {n}.", "tags": [f"berth {n % 120:03}"]} for n in range(240)]
+    ships = [[f"Ship {n:03}" for n in range(fleet, fleet + 30)] for fleet in range(0, 300, 30)]
+    berths = [[f"berth {n:03}" for n in range(quay, quay + 15)] for quay in range(0, 120, 15)]
+    often = [{"text": f"Fleet {n}.", "entities": each} for n, each in enumerate(ships * 2)]
+    often += [{"text": f"Quay {n}.", "tags": each} for n, each in enumerate(berths * 2)]
     rare = {"text": "Zacharias rang the bell.", "entities": ["Zacharias"], "tags": ["bell"]}
     file.write_text("".join(json.dumps(each) + "\n" for each in (*often, rare)))
     server.command("import", str(file))
