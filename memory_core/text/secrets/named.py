@@ -467,9 +467,10 @@ def _is_told(match: re.Match[str], group: str) -> bool:
         return False
     if not _PLAIN_WORD.fullmatch(value):
         return True
-    if match.re in (_PAIR.pattern, _USED_PAIR.pattern):
-        return not _is_listed(value) and (match.re is _USED_PAIR.pattern or _ends(match, group))
-    delimited = match.re in (_TO_USE.pattern, _CHOSEN.pattern, _PUT_TO.pattern) or group == "old"
+    if _PAIR.made(match) or _USED_PAIR.made(match):
+        return not _is_listed(value) and (_USED_PAIR.made(match) or _ends(match, group))
+    alone = any(rule.made(match) for rule in (_TO_USE, _CHOSEN, _PUT_TO))
+    delimited = alone or group == "old"
     return not _is_predicate(value) and (delimited or _ends(match, group))
 
 

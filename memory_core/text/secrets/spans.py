@@ -30,6 +30,10 @@ class Rule:
                 return self.pattern.finditer(text)
         return iter(())
 
+    def made(self, match: re.Match[str]) -> bool:
+        """Whether *match* is one of this rule."""
+        return match.re.pattern == self.pattern.pattern
+
 
 def folded(text: str) -> str:
     """*text* without differences of case, as far as patterns ignore them; for `Rule.found`."""
