@@ -430,7 +430,7 @@ def _collected() -> list[str]:
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ResourceWarning)
-        for _ in range(5):
+        for _ in range(2):  # what a finaliser let go is found by the second
             gc.collect()
     return [
         "\n".join([str(each.message), *_origin(each.source)])

@@ -17,6 +17,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 from re import _constants, _parser  # type: ignore[attr-defined]
@@ -306,7 +307,11 @@ def _some(drawn: random.Random, all: Iterable[T], most: int) -> list[T]:
     return found if len(found) <= most else drawn.sample(found, most)
 
 
-ALL = sorted(cases().values(), key=lambda case: (case.name, case.pattern.pattern))
+@cache
+def every() -> list[Case]:
+    return sorted(cases().values(), key=lambda case: (case.name, case.pattern.pattern))
+
+
 SHARDS = 8
 MOST = 60
 """Units of an expression, and units after a beginning, that the suite tries."""
@@ -314,7 +319,7 @@ MOST = 60
 
 def test_every_expression_is_collected() -> None:
     compiled = sum(method == "compile" for _, tree in sources() for method, _ in calls_of_re(tree))
-    assert len(ALL) >= compiled > 300
+    assert len(every()) >= compiled > 300
 
 
 def test_no_import_of_the_core_compiles_an_expression() -> None:
@@ -335,7 +340,7 @@ def test_time_grows_no_faster_than_the_text(shard: int) -> None:
     """With texts of 2,000 and 20,000 characters; `tests/campaigns/patterns.py` has longer ones."""
     found = {
         f"{case.name} {case.pattern.pattern[:60]}": superlinear(case, SHORT // 10, SHORT, MOST)
-        for case in ALL[shard::SHARDS]
+        for case in every()[shard::SHARDS]
     }
     assert {name: unit for name, unit in found.items() if unit} == {}
 

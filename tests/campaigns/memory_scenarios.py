@@ -14,9 +14,6 @@ from unittest import mock
 
 # Imported before the fork and not used there; LanceDB makes itself new threads in the child.
 import faiss  # noqa: F401
-import lancedb.expr
-import lancedb.index
-import lancedb.query  # noqa: F401
 import pyarrow  # noqa: F401
 
 from memory_core.config import Settings
@@ -27,6 +24,12 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.runtime import Tuning
+from memory_core.storage.table.lance import light_import
+
+with light_import():
+    import lancedb.expr
+    import lancedb.index
+    import lancedb.query  # noqa: F401
 
 Say = Callable[..., None]
 ME = Identity("me")

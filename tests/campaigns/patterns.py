@@ -36,12 +36,12 @@ def main() -> int:
     args = parser.parse_args()
     patterns = tested()
     found = 0
-    cases = patterns.ALL[: args.expressions or None]
+    cases = patterns.every()[: args.expressions or None]
     for case in cases:
         if unit := patterns.superlinear(case):
             found += 1
             print(f"{case.name} {case.pattern.pattern[:60]}: on {unit!r}", flush=True)
-    print(f"{len(cases)} expressions of {len(patterns.ALL)}, {found} superlinear")
+    print(f"{len(cases)} expressions of {len(patterns.every())}, {found} superlinear")
     return 1 if found else 0
 
 

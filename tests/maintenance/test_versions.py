@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import lancedb
 import pytest
 
 from memory_core.maintenance.loop import MaintenanceTuning
@@ -18,7 +17,11 @@ from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 from memory_core.runtime import Tuning
+from memory_core.storage.table.lance import light_import
 from memory_core.storage.table.table import NAME
+
+with light_import():
+    import lancedb
 
 pytestmark = pytest.mark.usefixtures("processes")
 
