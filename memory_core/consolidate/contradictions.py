@@ -21,7 +21,6 @@ from memory_core.relations.corrections import (
     Correction,
     Said,
     correction,
-    extends,
     may_change,
     requests,
     said,
@@ -104,7 +103,7 @@ def _by_closeness(
             _doubt(work, older, newer, found.relation, found.detail, resolved)
         elif (
             _same_speaker(older, newer)
-            and extends(older, newer)
+            and work.extends(older, newer)
             and not _differ(work, older, newer)
         ):
             _link(work, older, newer, duplicates.EXTENDS)
@@ -362,15 +361,13 @@ def near_duplicates(work: Workspace) -> None:
         pairs = clusters.near_pairs(work.matrix(members), work.profile.near_duplicate)
         for i, j, cosine in sorted(pairs, key=lambda pair: -pair[2]):
             a, b = work.plan.memories[members[i].id], work.plan.memories[members[j].id]
-            both = a.retired_at is None and b.retired_at is None and not work.excludes(a, b)
-            known = frozenset((a.id, b.id)) in work.related or extends(a, b) or extends(b, a)
-            alike = (
-                not known
-                and a.dates == b.dates
-                and not opposed(work.claims_of(a), work.claims_of(b))
-                and repeats(a.text, b.text)
-            )
-            if both and alike:
+            if a.retired_at is not None or b.retired_at is not None or work.excludes(a, b):
+                continue
+            known = frozenset((a.id, b.id)) in work.related
+            if known or work.extends(a, b) or work.extends(b, a):
+                continue
+            alike = a.dates == b.dates and not opposed(work.claims_of(a), work.claims_of(b))
+            if alike and repeats(a.text, b.text):
                 _merge(work.plan, a, b, cosine)
 
 

@@ -23,10 +23,12 @@ from memory_core.lifecycle.tiers import still_applies
 from memory_core.lifecycle.topics import label_from, subjects
 from memory_core.records import DERIVED, MemoryRecord, scope
 from memory_core.relations.claims import Claims, claims
+from memory_core.relations.corrections import extends
 from memory_core.scoring import clusters, tiers
 from memory_core.scoring.arrays import Scores
 from memory_core.scoring.decay import DAY
 from memory_core.text.time import dates
+from memory_core.text.words import content_words
 
 K = TypeVar("K", bound=Hashable)
 
@@ -110,12 +112,20 @@ class Workspace:
     relate: Relate
     classify: Relate | None
     claims: dict[str, Claims] = field(default_factory=dict)
+    content: dict[str, frozenset[str]] = field(default_factory=dict)
 
     def claims_of(self, memory: MemoryRecord) -> Claims:
         """The claims of a memory's text, extracted once a run."""
         if memory.id not in self.claims:
             self.claims[memory.id] = claims(memory.text)
         return self.claims[memory.id]
+
+    def extends(self, older: MemoryRecord, newer: MemoryRecord) -> bool:
+        """Whether *newer* says all of *older* and more; the words are taken once a run."""
+        for memory in (older, newer):
+            if memory.id not in self.content:
+                self.content[memory.id] = frozenset(content_words(memory.text))
+        return extends(self.content[older.id], self.content[newer.id])
 
     def matrix(self, memories: Sequence[MemoryRecord]) -> NDArray[np.float32]:
         """The vectors of *memories*, all of which have one, (n, d)."""

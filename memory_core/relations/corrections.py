@@ -7,6 +7,7 @@ in a text, consolidation for all memories.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,7 +19,6 @@ from memory_core.text import quoted
 from memory_core.text.speech_acts import REQUEST, acts
 from memory_core.text.time import validity
 from memory_core.text.time.timestamps import iso
-from memory_core.text.words import content_words
 
 __all__ = [
     "Correction",
@@ -133,10 +133,9 @@ def correction(older: Said, newer: Said) -> Correction | None:
     return Correction(relation, detail, partial, until, clear)
 
 
-def extends(older: MemoryRecord, newer: MemoryRecord) -> bool:
-    """True when *newer* holds every content word of *older* and at least two more."""
-    less, more = set(content_words(older.text)), set(content_words(newer.text))
-    return bool(less) and less < more and len(more - less) >= 2
+def extends(less: Collection[str], more: Collection[str]) -> bool:
+    """True when the content words *more* hold every one of *less*, and at least two others."""
+    return bool(less) and set(less) < set(more) and len(set(more) - set(less)) >= 2
 
 
 def _until(memory: MemoryRecord) -> float | None:

@@ -25,7 +25,7 @@ def turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
     two = [word for word in now.tokens if word in now.content | codes]
     kept = [word for word in one if word in mine | codes]
     held = [word for word in two if word in theirs | codes]
-    if len(kept) < 2 or len(kept) != len(held):
+    if len(kept) < 2 or len(kept) != len(held) or kept == held:
         return False
     if len(one) + len(two) - 2 * len(kept) > max(1, len(kept) // 2):
         return False

@@ -38,6 +38,7 @@ from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 from memory_core.text import quoted
 from memory_core.text.importance import ImportanceScorer
+from memory_core.text.words import content_words
 
 SIMILAR_MOST = 5
 """Near memories compared, and named in a receipt."""
@@ -173,7 +174,9 @@ def _relation(memory: MemoryRecord, mine: claims.Claims, other: MemoryRecord) ->
     if (memory.speaker, memory.visibility) != (other.speaker, other.visibility):
         return duplicates.SIMILAR
     found = duplicates.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))
-    longer = found == duplicates.DUPLICATE and corrections.extends(other, memory)
+    longer = found == duplicates.DUPLICATE and corrections.extends(
+        content_words(other.text), content_words(memory.text)
+    )
     return duplicates.EXTENDS if longer else found
 
 
