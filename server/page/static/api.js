@@ -4,11 +4,12 @@ const KEY = 'anamnesis-session';
 
 /** A refusal of the server, with what to do next. */
 export class Refused extends Error {
-  /** @param {number} status @param {string} detail @param {string} next */
-  constructor(status, detail, next) {
+  /** @param {number} status @param {string} detail @param {string} next @param {string} [code] of memory_core.errors */
+  constructor(status, detail, next, code = '') {
     super(detail);
     this.status = status;
     this.next = next;
+    this.code = code;
   }
 }
 
@@ -45,7 +46,7 @@ export async function login() {
 /** @param {Response} answer */
 async function refusal(answer) {
   const said = await answer.json().catch(() => ({}));
-  return new Refused(answer.status, said.detail ?? answer.statusText, said.next_step ?? '');
+  return new Refused(answer.status, said.detail ?? answer.statusText, said.next_step ?? '', said.code ?? '');
 }
 
 /** @param {string} path @param {RequestInit} [more] */
@@ -58,7 +59,7 @@ export async function ask(path, more = {}) {
       answer = await fetch(address, { cache: 'no-store', credentials: 'omit', ...more, headers });
     } catch (problem) {
       if (more.signal?.aborted) throw problem;
-      throw new Refused(0, 'offline', '');
+      throw new Refused(0, 'offline', '', 'offline');
     }
     if (answer.status !== 503 || tries === 3) break;
     await new Promise((go) => setTimeout(go, 1000));  // busy: nothing was done

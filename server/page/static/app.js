@@ -1,6 +1,6 @@
 // The page: signs in, keeps the stream of changes open, shows one view under a navigation.
 import { ended, follow, login, session } from './api.js';
-import { Act, Problem, h, html, listeners, messages, render, tell, useEffect, useErrorBoundary, useRef, useState } from './ui.js';
+import { Act, Problem, Refusal, h, html, listeners, messages, render, tell, useEffect, useErrorBoundary, useRef, useState } from './ui.js';
 import { LANGUAGES, language, setLanguage, t } from './words.js';
 
 /** @type {Array<[string, string]>} name, needed right */
@@ -44,7 +44,7 @@ function Messages() {
   messages.show = (message) => set((all) => [...all.slice(-2), { ...message, key: Math.random() }]);
   const drop = (/** @type {number} */ key) => set((all) => all.filter((each) => each.key !== key));
   return html`<div class="messages" role="status" aria-live="polite">${said.map((each) => html`
-    <div key=${each.key} class=${each.problem ? 'message problem' : 'message'}><span>${each.text}</span>
+    <div key=${each.key} class=${each.problem ? 'message problem' : 'message'}><span>${each.text}${each.problem ? html` <${Refusal} of=${each.problem} />` : null}</span>
     ${each.undo ? html`<${Act} does=${async () => { await each.undo(); drop(each.key); tell(t('undone')); }}>${t('undo')}<//>` : null}
     <button type="button" class="quiet" aria-label=${t('close')} onClick=${() => drop(each.key)}>×</button></div>`)}</div>`;
 }

@@ -1,5 +1,6 @@
 // Text as people see it: characters that hide or reorder others are named.
 import { html } from './ui.js';
+import { tongue } from './words.js';
 
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
@@ -36,8 +37,7 @@ export function when(iso, short) {
   if (!iso) return '';
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return iso;
-  const lang = document.documentElement.lang || 'en', own = navigator.languages.find((each) => each.startsWith(lang)) ?? lang;
-  return new Intl.DateTimeFormat(own, short ? { dateStyle: 'medium' } : { dateStyle: 'medium', timeStyle: 'short' }).format(date);
+  return new Intl.DateTimeFormat(tongue(), short ? { dateStyle: 'medium' } : { dateStyle: 'medium', timeStyle: 'short' }).format(date);
 }
 
 /** Pieces of *before* and *after* that are the same, gone and new, word by word.
@@ -63,3 +63,6 @@ export function difference(before, after) {
   }
   return out;
 }
+
+/** @param {{before: string, after: string}} props */
+export const Diff = ({ before, after }) => html`<span class="diff">${difference(before, after).map(([how, part]) => how === '-' ? html`<del><${Stored} text=${part} /></del>` : how === '+' ? html`<ins><${Stored} text=${part} /></ins>` : html`<${Stored} text=${part} />`)}</span>`;

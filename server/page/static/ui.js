@@ -2,8 +2,9 @@
 import { h, render } from './vendor/preact.js';
 import { useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.js';
 import htm from './vendor/htm.js';
-import { Refused, get, send, session } from './api.js';
-import { t } from './words.js';
+import { get, send, session } from './api.js';
+import { plain } from './text.js';
+import { figure, has, t } from './words.js';
 
 export const html = htm.bind(h);
 export { h, render, useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState };
@@ -44,12 +45,19 @@ export function useLoad(make, on) {
   return { ...state, again, stop };
 }
 
+/** What the program says in English, marked as such: it has no code by which the page could say it itself.
+ * @param {{text: string|undefined}} props */
+export const Said = ({ text }) => text ? html`<bdi lang="en">${plain(text)}</bdi>` : null;
+
+/** Why something failed: by its code in the words of the page, then in those of the program. @param {{of: any}} props */
+export function Refusal({ of }) {
+  const { code = '', next = '', message } = of ?? {};
+  return html`<span>${has('code.' + code) ? t('code.' + code) + ' ' : null}${code === 'offline' ? null : html`<${Said} text=${message} />`}${next ? html`<br /><${Said} text=${next} />` : null}</span>`;
+}
+
 /** @param {{problem: any, again?: () => void}} props */
 export function Problem({ problem, again }) {
-  const refused = problem instanceof Refused;
-  const said = refused && problem.status === 0 ? t('offline') : problem.message;
-  return html`<div class="problem" role="alert"><strong>${t('failed')}</strong> <span>${said}</span>
-    ${refused && problem.next ? html`<p>${problem.next}</p>` : null}
+  return html`<div class="problem" role="alert"><strong>${t('failed')}</strong> <${Refusal} of=${problem} />
     ${again ? html`<button type="button" onClick=${again}>${t('again')}</button>` : null}</div>`;
 }
 
@@ -62,7 +70,7 @@ export function Loaded({ of, empty = '', none = () => false, children }) {
   return children(of.value);
 }
 
-/** @typedef {{text: string, undo?: () => Promise<any>, problem?: boolean}} Message */
+/** @typedef {{text: string, undo?: () => Promise<any>, problem?: unknown}} Message */
 export const messages = { show: (/** @type {Message} */ m) => { void m; } };
 
 /** Say what was done, with a way back. @param {string} text @param {() => Promise<any>} [undo] */
@@ -71,9 +79,7 @@ export const tell = (text, undo) => messages.show(undo ? { text, undo } : { text
 /** Do *work*; a failure is shown. @param {() => Promise<any>} work */
 export async function attempt(work) {
   try { return await work(); } catch (problem) {
-    const said = problem instanceof Refused && problem.status === 0 ? t('offline') : String(/** @type {any} */ (problem).message);
-    const next = problem instanceof Refused && problem.next ? ` ${problem.next}` : '';
-    messages.show({ text: `${t('failed')} ${said}.${next}`, problem: true });
+    messages.show({ text: t('failed'), problem });
     return null;
   }
 }
@@ -132,4 +138,4 @@ export const Choice = ({ label, value, options, set }) => html`<${Field} label=$
   ${options.map(([id, name]) => html`<option value=${id} selected=${id === value}>${name}</option>`)}</select><//>`;
 
 /** A number from 0 to *most* as a bar with its figure. @param {{name: string, value: number, most: number}} props */
-export const Bar = ({ name, value, most }) => html`<span class="bar"><meter min="0" max=${most} value=${Math.max(0, value)} aria-label=${name}></meter><span class="figure">${value.toFixed(2)}</span></span>`;
+export const Bar = ({ name, value, most }) => html`<span class="bar"><meter min="0" max=${most} value=${Math.max(0, value)} aria-label=${name}></meter><span class="figure">${figure(value)}</span></span>`;

@@ -12,6 +12,28 @@ let spoken = sessionStorage.getItem(KEY) ?? (navigator.languages.map((l) => l.sl
 
 export const language = () => spoken;
 
+/** The reader's own kind of the language of the page, as en-GB. */
+export const tongue = () => navigator.languages.find((each) => each.startsWith(spoken)) ?? spoken;
+
+/** *value* as the language writes it. @param {number} value @param {number} [digits] behind the point */
+export const figure = (value, digits = 2) => value.toLocaleString(tongue(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+/** A date in the language of the page: the day or month that *iso* names is that of no time zone.
+ * @param {string} iso @param {Intl.DateTimeFormatOptions} style */
+const dated = (iso, style) => new Intl.DateTimeFormat(tongue(), { ...style, timeZone: 'UTC' }).format(new Date(iso.slice(0, 10)));
+
+/** @param {string} iso */
+export const day = (iso) => dated(iso, { dateStyle: 'medium' });
+
+/** @param {string} iso */
+export const month = (iso) => dated(iso, { month: 'long', year: 'numeric' });
+
+/** What stands at a tick of an axis of time, of which two are *days* apart. @param {number} second @param {number} days */
+export function ticked(second, days) {
+  /** @type {Intl.DateTimeFormatOptions} */ const style = days >= 365 ? { year: 'numeric' } : days >= 28 ? { month: 'short', year: 'numeric' } : { day: 'numeric', month: 'short' };
+  return new Intl.DateTimeFormat(tongue(), style).format(new Date(second * 1000));
+}
+
 /** @param {string} id */
 export function setLanguage(id) {
   spoken = id in TABLES ? id : 'en';
@@ -25,6 +47,12 @@ export const has = (key) => key in TABLES.en;
 /** What *name* of *group* is called; *name* itself where there are no words for it.
  * @param {string} group @param {string} name */
 export const called = (group, name) => has(`${group}.${name}`) ? t(`${group}.${name}`) : name;
+
+/** What wrote a change: the program by its own name for it, a client by the name that it gave. @param {string} source */
+export function through(source) {
+  const [name] = source.split(/[: ]/);
+  return has('through.' + name) ? t('through.' + name) : source;
+}
 
 /** The words of *key* with {0}, {1} filled in. @param {string} key @param {...(string|number)} values */
 export function t(key, ...values) {

@@ -2,7 +2,7 @@
 import { send } from '../api.js';
 import { Why } from '../explain.js';
 import { Card } from '../memorycard.js';
-import { Act, Field, attempt, html, useLayoutEffect, useState } from '../ui.js';
+import { Act, Field, Said, attempt, html, useLayoutEffect, useState } from '../ui.js';
 import { Stored } from '../text.js';
 import { has, t } from '../words.js';
 
@@ -46,7 +46,7 @@ export default function Chat() {
 /** What became of a turn, and what the model says to it. @param {{said: Said}} props */
 const Answer = ({ said }) => html`<p class="hint">${stored(said)}</p>
   ${said.reply ? html`<p class="reply"><strong><${Stored} text=${said.model} /></strong> <${Stored} text=${said.reply} /></p>` : null}
-  ${said.note ? html`<p class="problem">${t('noReply')} <${Stored} text=${said.note} /></p>` : null}`;
+  ${said.note ? html`<p class="problem">${t('noReply')} <${Said} text=${said.note} /></p>` : null}`;
 
 /** What became of the turn itself. @param {Said} said */
 function stored(said) {

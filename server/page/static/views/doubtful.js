@@ -1,7 +1,7 @@
 // Pairs of which the later memory may put the earlier one out of date: side by side, to be decided.
 import { get, send, session } from '../api.js';
 import { Card } from '../memorycard.js';
-import { Act, Loaded, html, lastChanges, tell, undoSince, useChanges, useLoad } from '../ui.js';
+import { Act, Loaded, Said, html, lastChanges, tell, undoSince, useChanges, useLoad } from '../ui.js';
 import { Stored, when } from '../text.js';
 import { t } from '../words.js';
 
@@ -18,6 +18,6 @@ export default function Doubtful() {
   return html`<p class="hint">${t('doubtfulHint')}</p><${Loaded} of=${pairs} none=${(/** @type {import('../answers.js').Answer<'contradictions'>} */ p) => !p.count} empty=${t('noDoubt')}>${(/** @type {import('../answers.js').Answer<'contradictions'>} */ p) => html`<ol class="pairs">${p.pairs.map((pair) => html`
     <li key=${pair.older.id + pair.newer.id}><div class="two"><div role="group" aria-label=${t('earlier')}><h2>${t('earlier')} · <time>${when(pair.older.occurred_at, true)}</time></h2><${Card} of=${pair.older} most=${1200} /></div>
     <div role="group" aria-label=${t('later')}><h2>${t('later')} · <time>${when(pair.newer.occurred_at, true)}</time></h2><${Card} of=${pair.newer} most=${1200} /></div></div>
-    <p>${t('because')} <${Stored} text=${pair.reason} />${pair.part ? html` – <${Stored} text=${pair.part} />` : null}</p>
+    <p>${t('because')} <${Said} text=${pair.reason} />${pair.part ? html` – <${Stored} text=${pair.part} />` : null}</p>
     ${session.can('write') ? html`<div class="actions">${['newer-holds', ...(pair.part ? ['newer-holds-in-part'] : []), 'older-holds', 'keep-both', 'merge'].map((d) => html`<${Act} does=${() => decide(pair, d)}>${t('decision.' + d)}<//>`)}</div>` : null}</li>`)}</ol>`}<//>`;
 }

@@ -1,9 +1,9 @@
 // Tiers and health: counts, the working memory, what is checked, and repairs.
 import { get, send, session } from '../api.js';
-import { Act, Loaded, html, tell, useChanges, useLoad, useState } from '../ui.js';
+import { Act, Loaded, Said, html, tell, useChanges, useLoad, useState } from '../ui.js';
 import { Fading } from '../fading.js';
 import { Card } from '../memorycard.js';
-import { called, t } from '../words.js';
+import { called, month, t } from '../words.js';
 
 const MONTHS = 12, HOT = 10;
 const MARKS = { ok: '✓', repaired: '✓', warning: '!', degraded: '!', failing: '✗', error: '✗' };
@@ -32,9 +32,9 @@ function Checks() {
   const report = useLoad((signal) => get('health', {}, signal), [turn]);
   const repair = async () => { const done = await send('health/repair', {}); tell(t('repaired', t('status.' + done.status))); set(turn + 1); };
   return html`<section><h2>${t('checks')}</h2><${Loaded} of=${report}>${(/** @type {import('../answers.js').Answer<'health'>} */ r) => html`<p class=${'status ' + r.status}><strong>${/** @type {any} */ (MARKS)[r.status] ?? ''} ${t('status.' + r.status)}</strong></p>
-    <ul class="checks">${r.checks.map((c) => html`<li><span class="badge">${/** @type {any} */ (MARKS)[c.status] ?? '?'} ${called('checked', c.status)}</span> <strong>${called('check', c.name)}</strong> ${c.detail}${c.fix ? html`<p class="fix">${t('fix')} ${c.fix}</p>` : null}</li>`)}</ul>
+    <ul class="checks">${r.checks.map((c) => html`<li><span class="badge">${/** @type {any} */ (MARKS)[c.status] ?? '?'} ${called('checked', c.status)}</span> <strong>${called('check', c.name)}</strong> <${Said} text=${c.detail} />${c.fix ? html`<p class="fix">${t('fix')} <${Said} text=${c.fix} /></p>` : null}</li>`)}</ul>
     <div class="actions"><${Act} does=${() => report.again()}>${t('checkAgain')}<//>${session.can('admin') && r.status !== 'ok' ? html`<${Act} kind="main" does=${repair}>${t('repair')}<//>` : null}</div>
-    ${['storage', 'model', 'encoder', 'last_run', 'versions', 'engine'].map((name) => [name, Object.entries(/** @type {any} */ (r)[name] ?? {})]).filter(([, known]) => known.length).map(([name, known]) => html`<details><summary>${t('part.' + name)}</summary><dl>${/** @type {any[]} */ (known).map(([key, value]) => html`<div><dt>${key}</dt><dd>${typeof value === 'object' ? JSON.stringify(value) : String(value)}</dd></div>`)}</dl></details>`)}`}<//></section>`;
+    ${['storage', 'model', 'encoder', 'last_run', 'versions', 'engine'].map((name) => [name, Object.entries(/** @type {any} */ (r)[name] ?? {})]).filter(([, known]) => known.length).map(([name, known]) => html`<details><summary>${t('part.' + name)}</summary><dl lang="en">${/** @type {any[]} */ (known).map(([key, value]) => html`<div><dt>${key}</dt><dd>${typeof value === 'object' ? JSON.stringify(value) : String(value)}</dd></div>`)}</dl></details>`)}`}<//></section>`;
 }
 
 /** How many memories of each month are in which tier now. */
@@ -43,7 +43,7 @@ function Growth() {
   useChanges(() => spans.again());
   const tiers = ['active', 'recent', 'long_term'];
   return html`<section><h2>${t('tiersOverTime')}</h2><${Loaded} of=${spans} none=${(/** @type {any[]} */ s) => !s.length} empty=${t('nothingYet')}>${(/** @type {any[]} */ s) => html`<table tabindex="0"><thead><tr><th scope="col">${t('month')}</th>${tiers.map((each) => html`<th scope="col">${t('tier.' + each)}</th>`)}<th scope="col">${t('memories')}</th></tr></thead><tbody>
-    ${s.slice(-MONTHS).reverse().map((span) => html`<tr><th scope="row">${span.start.slice(0, 7)}</th>${tiers.map((each) => html`<td class="figure">${span.by_tier[each] ?? 0}</td>`)}<td><meter min="0" max=${Math.max(...s.map((other) => other.memories))} value=${span.memories} aria-label=${span.start.slice(0, 7)}></meter> <span class="figure">${span.memories}</span></td></tr>`)}</tbody></table>`}<//></section>`;
+    ${s.slice(-MONTHS).reverse().map((span) => html`<tr><th scope="row">${month(span.start)}</th>${tiers.map((each) => html`<td class="figure">${span.by_tier[each] ?? 0}</td>`)}<td><meter min="0" max=${Math.max(...s.map((other) => other.memories))} value=${span.memories} aria-label=${month(span.start)}></meter> <span class="figure">${span.memories}</span></td></tr>`)}</tbody></table>`}<//></section>`;
 }
 
 /** What was recalled last, and the newest of each tier, the first of them with how it fades. */

@@ -1,7 +1,7 @@
 // Import: a file is read by the server, what would come is shown, and what came can be taken out again.
 import { ask, query, send } from '../api.js';
-import { Act, Field, html, tell, useState } from '../ui.js';
-import { Stored, when } from '../text.js';
+import { Act, Field, Refusal, Said, html, tell, useState } from '../ui.js';
+import { Stored, clipped, when } from '../text.js';
 import { has, t } from '../words.js';
 
 const SHOWN = 20;
@@ -46,7 +46,7 @@ export default function Import() {
     <div class=${over ? 'drop over' : 'drop'} onDragOver=${(/** @type {Event} */ e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${(/** @type {any} */ e) => { e.preventDefault(); drag(false); take(e.dataTransfer.files[0]); }}>
     <${Field} label=${t('dropFile')}><input type="file" disabled=${waiting} onChange=${(/** @type {any} */ e) => take(e.target.files[0])} /><//></div>
     ${waiting ? html`<p role="status">${t('importReads', read)}</p>` : null}
-    ${problem ? html`<p class="problem" role="alert">${problem.message}${problem.next ? html`<br />${problem.next}` : null}</p>` : null}
+    ${problem ? html`<p class="problem" role="alert"><${Refusal} of=${problem} /></p>` : null}
     ${report ? html`<section role="status"><h2>${t(report.status === 'preview' ? 'importPreview' : 'importDone')}</h2>
       ${file ? html`<p><bdi>${file.name}</bdi></p>` : null}<${Told} report=${report} />
       <div class="actions">${report.status === 'preview' && file ? html`<${Act} kind="main" does=${() => run(file, false)} disabled=${!report.counts.new && !report.counts.changed}>${t('importNow')}<//>` : null}
@@ -56,7 +56,7 @@ export default function Import() {
 /** What came, or would, and what not and why. @param {{report: any}} props */
 function Told({ report }) {
   const counts = Object.entries(report.counts).filter(([, count]) => count);
-  const named = [...report.problems, ...report.unknown.map((/** @type {string} */ name) => t('importUnknown', name))];
+  const named = [...report.problems.map((/** @type {string} */ said) => html`<${Said} text=${clipped(said, 300)} />`), ...report.unknown.map((/** @type {string} */ name) => html`<${Stored} text=${t('importUnknown', name)} most=${300} />`)];
   const more = report.problem_count + report.unknown_count - Math.min(named.length, SHOWN);
   return html`<ul>${counts.map(([status, count]) => html`<li>${t('import.' + status, count)}</li>`)}
       ${report.first ? html`<li>${t('between', when(report.first), when(report.last))}${report.dated.file ? ' ' + t('importFileDates', report.dated.file) : ''}</li>` : null}
@@ -64,6 +64,6 @@ function Told({ report }) {
       ${report.doubts ? html`<li><a href="#/doubtful">${t('importDoubts', report.doubts)}</a></li>` : null}
       ${report.gone ? html`<li>${t('importGone', report.gone)}</li>` : null}</ul>
     ${report.samples.length ? html`<h3>${t('importSamples')}</h3><ol>${report.samples.map((/** @type {string} */ text) => html`<li><${Stored} text=${text} most=${200} /></li>`)}</ol>` : null}
-    ${named.slice(0, SHOWN).map((said) => html`<p class="problem"><${Stored} text=${said} most=${300} /></p>`)}
+    ${named.slice(0, SHOWN).map((said) => html`<p class="problem">${said}</p>`)}
     ${more > 0 ? html`<p class="problem">${t('moreProblems', more)}</p>` : null}`;
 }

@@ -1,6 +1,6 @@
 // Sleep: what consolidation did, would do, and how it is undone.
 import { get, send, session } from '../api.js';
-import { Act, Loaded, html, tell, useChanges, useLoad, useState } from '../ui.js';
+import { Act, Loaded, Said, html, tell, useChanges, useLoad, useState } from '../ui.js';
 import { Stored, when } from '../text.js';
 import { called, has, t } from '../words.js';
 
@@ -20,7 +20,7 @@ export default function Sleep() {
     ${report ? html`<${Report} report=${report} />` : null}
     <section><h2>${t('runs')}</h2><${Loaded} of=${runs} none=${(/** @type {import('../answers.js').Answer<'runs'>} */ r) => !r.runs.length} empty=${t('noRuns')}>${(/** @type {import('../answers.js').Answer<'runs'>} */ r) => html`<ol class="runs">${r.runs.map((each) => html`<li key=${each.run}>
       <p><strong>${when(each.at)}</strong> <span class="badge">${called('run', each.state)}</span> ${called('mode', each.mode)} ${each.scheduled ? t('scheduled') : ''}</p>
-      <${Effects} run=${each} />${each.why ? html`<p>${each.why}</p>` : null}
+      <${Effects} run=${each} />${each.why ? html`<p><${Said} text=${each.why} /></p>` : null}
       ${session.can('write') && !['undone', 'preview', 'failed'].includes(each.state) ? html`<${Act} does=${async () => { await undo(each.run); tell(t('runUndone')); }}>${t('undoRun')}<//>` : null}</li>`)}</ol>`}<//></section>`;
 }
 
@@ -41,7 +41,7 @@ function Ids({ ids, sign }) {
 /** @param {{report: any}} props */
 function Report({ report }) {
   return html`<section role="status" aria-label=${t('report')}><h2>${t(report.status === 'preview' ? 'wouldDo' : 'report')}</h2>
-    <ul>${report.steps.map((/** @type {any} */ s) => html`<li>${s.changed} ${called('step', s.name)}${s.detail ? html` <span class="hint">${s.detail}</span>` : null}</li>`)}</ul>
+    <ul>${report.steps.map((/** @type {any} */ s) => html`<li>${s.changed} ${called('step', s.name)}${s.detail ? html` <span class="hint"><${Said} text=${s.detail} /></span>` : null}</li>`)}</ul>
     <ul class="diff">${report.summaries.map((/** @type {any} */ s) => html`<li><ins>+ <${Stored} text=${s.text} most=${400} /></ins> <span class="hint">${t('outOf', s.derived_from.length)}</span></li>`)}</ul>
-    ${report.retired.length ? html`<${Ids} ids=${report.retired} sign="−" />` : null}${report.note ? html`<p>${report.note}</p>` : null}</section>`;
+    ${report.retired.length ? html`<${Ids} ids=${report.retired} sign="−" />` : null}${report.note ? html`<p><${Said} text=${report.note} /></p>` : null}</section>`;
 }
