@@ -1,5 +1,6 @@
 // The page: signs in, keeps the stream of changes open, shows one view under a navigation.
 import { ended, follow, login, session } from './api.js';
+import { arrive, lost, restore, watch } from './kept.js';
 import { Act, Problem, Refusal, h, html, listeners, messages, render, tell, useEffect, useErrorBoundary, useRef, useState } from './ui.js';
 import { LANGUAGES, language, setLanguage, t } from './words.js';
 
@@ -11,11 +12,12 @@ const VIEWS = [
 
 let visits = 0;
 
-/** The view and its parameters that the address names; each visit is a new one. */
+/** The view and its parameters that the address names; each visit is a new one, also *back* to one. */
 function place() {
+  const back = arrive();
   const [path, search = ''] = location.hash.replace(/^#\/?/, '').split('?');
   const [name = 'now', id = ''] = path.split('/');
-  return { name: name || 'now', id: decodeURIComponent(id), given: Object.fromEntries(new URLSearchParams(search)), visit: visits++ };
+  return { name: name || 'now', id: decodeURIComponent(id), given: Object.fromEntries(new URLSearchParams(search)), visit: visits++, back };
 }
 
 /** The view of *name*, if there is one and the rights allow it. @param {string} name */
@@ -62,9 +64,15 @@ function Page() {
   useEffect(() => {
     const stop = new AbortController();
     ended.call = () => { stop.abort(); end(true); };
-    const moved = () => { go(place()); main.current?.focus(); window.scrollTo(0, 0); };
+    const moved = (/** @type {HashChangeEvent} */ e) => {
+      const at = place();
+      go(at);
+      main.current?.focus({ preventScroll: true });
+      if (at.back && main.current) restore(main.current, new URL(e.oldURL).hash); else window.scrollTo(0, 0);
+    };
+    watch();
     addEventListener('hashchange', moved);
-    follow((changed) => { for (const each of [...listeners]) each(changed); }, setLive, stop.signal);
+    follow((changed) => { for (const id of changed.gone) lost.add(id); for (const each of [...listeners]) each(changed); }, setLive, stop.signal);
     return () => { stop.abort(); removeEventListener('hashchange', moved); };
   }, []);
   const name = known(at.name), title = t(name);

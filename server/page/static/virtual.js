@@ -1,5 +1,6 @@
 // A list that draws only the rows in sight and asks for more near its end.
-import { html, useEffect, useRef, useState } from './ui.js';
+import { useKept } from './kept.js';
+import { html, useEffect, useLayoutEffect, useRef, useState } from './ui.js';
 import { t } from './words.js';
 
 const ROW = 104;  // pixels of one row, also in style.css
@@ -7,8 +8,9 @@ const ROW = 104;  // pixels of one row, also in style.css
 /** @param {{items: any[], row: (item: any) => any, more: (() => void)|null, label: string}} props */
 export function Virtual({ items, row, more, label }) {
   const box = useRef(/** @type {HTMLElement|null} */ (null));
-  const [top, move] = useState(0);
+  const [top, move] = useKept('top', 0);
   const [height, size] = useState(600);
+  useLayoutEffect(() => { if (box.current) box.current.scrollTop = top; }, []);
   useEffect(() => {
     const watched = new ResizeObserver(() => size(box.current?.clientHeight ?? 600));
     if (box.current) watched.observe(box.current);

@@ -24,6 +24,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from processes import keep
 
+from server.engine import client, wanted
+from server.engine.launch import NoEngine
 from tests.conformance import runner
 
 FIX = "apt-get install -y chromium; pip install -e '.[page]'; or set CHROMIUM_PATH"
@@ -55,15 +57,19 @@ class Server:
         return ran.stdout
 
     def address(self, *flags: str) -> str:
-        """A fresh address of the page."""
-        return self.command("ui", "--no-browser", *flags).strip()
+        """A fresh address of the page, of the running engine or of one that is started."""
+        try:
+            asked = wanted.find({}, self.environment)
+            return client.page(asked, read_only="--read-only" in flags, start=False)
+        except NoEngine:
+            return self.command("ui", "--no-browser", *flags).strip()
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Ask the operations over HTTP with the first token, as another client does."""
+        """Ask an operation, or another /path, with the first token, as another client does."""
         url = json.loads((self.folder / "http.json").read_text("utf-8"))["url"]
         token = (self.folder / "token").read_text("ascii").strip()
         asked = urllib.request.Request(
-            f"{url}/api/v1/{path}",
+            url + (path if path.startswith("/") else f"/api/v1/{path}"),
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},

@@ -88,4 +88,34 @@ def test_a_long_list_stays_where_it_is_read_when_another_client_stores(
     page.locator(f".virtual li[aria-setsize='{count + 1}']").first.wait_for()
     assert box.evaluate("each => each.scrollTop") == top
     box.evaluate("each => each.scrollTo(0, each.scrollHeight)")
-    assert page.locator(f".virtual li[aria-posinset='{count + 1}'] .text").inner_text() == text
+    last = page.locator(f".virtual li[aria-posinset='{count + 1}'] .text")
+    assert last.inner_text() == text
+    top = box.evaluate("each => each.scrollTop")
+    last.get_by_role("link").click()
+    page.get_by_role("heading", name="History").wait_for()
+    page.go_back()
+    last.wait_for()
+    assert box.evaluate("each => each.scrollTop") == top
+
+
+def test_now_is_as_it_was_left(server: Any, opened: Any) -> None:
+    for number in range(12):
+        server.remember(f"Berth {number} holds boat {number * 3}.")
+    page = opened(viewport={"width": 390, "height": 600}).page
+    prompt = page.get_by_role("textbox", name="Prompt")
+    prompt.fill("Which boat is at berth 4?")
+    page.get_by_role("button", name="Show it").click()
+    page.locator(".block", has_text="Berth 4").wait_for()
+    link = page.locator(".feed a", has_text="Berth 3 ")
+    link.scroll_into_view_if_needed()
+    page.evaluate("scrollBy(0, 7)")
+    top = page.evaluate("scrollY")
+    assert top > 0
+    link.click()
+    page.get_by_role("heading", name="History").wait_for()
+    assert page.evaluate("scrollY") == 0
+    page.go_back()
+    page.wait_for_function("top => scrollY === top", arg=top)
+    page.wait_for_function("document.activeElement.textContent.startsWith('Berth 3 ')")
+    assert prompt.input_value() == "Which boat is at berth 4?"
+    page.locator(".block", has_text="Berth 4").wait_for()

@@ -1,5 +1,6 @@
 // Import: a file is read by the server, what would come is shown, and what came can be taken out again.
 import { ask, query, send } from '../api.js';
+import { useKept } from '../kept.js';
 import { Act, Field, Refusal, Said, html, tell, useState } from '../ui.js';
 import { Stored, clipped, when } from '../text.js';
 import { has, t } from '../words.js';
@@ -25,12 +26,12 @@ async function upload(file, preview, moved) {
 }
 
 export default function Import() {
-  const [file, choose] = useState(/** @type {File|null} */ (null));
+  const [file, choose] = useKept('file', /** @type {File|null} */ (null), true);
   const [over, drag] = useState(false);
-  const [read, move] = useState(0);
-  const [waiting, wait] = useState(false);
-  const [report, show] = useState(/** @type {any} */ (null));
-  const [problem, fail] = useState(/** @type {any} */ (null));
+  const [read, move] = useKept('read', 0, true);
+  const [waiting, wait] = useKept('waiting', false, true);
+  const [report, show] = useKept('report', /** @type {any} */ (null), true);
+  const [problem, fail] = useKept('problem', /** @type {any} */ (null), true);
   const run = async (/** @type {File} */ given, /** @type {boolean} */ preview) => {
     fail(null); show(null); move(0); wait(true);
     try { show(await upload(given, preview, move)); }
