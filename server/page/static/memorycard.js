@@ -10,8 +10,11 @@ const SIGNS = { current: '✓', doubtful: '?', superseded: '↷', retired: '⏸'
 /** The state of a memory: a sign and a word, not a colour alone. @param {{state: string}} props */
 export const State = ({ state }) => html`<span class=${'state ' + state}><span aria-hidden="true">${/** @type {any} */ (SIGNS)[state]}</span> ${t('state.' + state)}</span>`;
 
+/** The importance that keeps a memory for good. */
+export const PINNED = 1;
+
 /** A summary is as important as its sources, so that alone pins none. @param {Memory} memory */
-export const isPinned = ({ importance, derived_from }) => importance >= 1 && !derived_from.length;
+export const isPinned = ({ importance, derived_from }) => importance >= PINNED && !derived_from.length;
 
 /** @param {{of: Memory, most?: number, children?: any}} props */
 export const Card = ({ of, most = 280, children }) => html`<article class=${'card ' + of.state}>

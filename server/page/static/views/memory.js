@@ -1,18 +1,25 @@
 // One memory: its text, when, who, source and validity, its history as a diff, its links, and what can be changed.
 import { get, send, session } from '../api.js';
 import { Fading } from '../fading.js';
-import { Card, State, isPinned } from '../memorycard.js';
-import { Act, Dialog, Field, Loaded, html, tell, undoing, useChanges, useLoad, useRef, useState } from '../ui.js';
-import { Stored, difference, when } from '../text.js';
-import { called, has, t } from '../words.js';
+import { Card, PINNED, State, isPinned } from '../memorycard.js';
+import { Act, Dialog, Field, Loaded, Said, html, tell, undoing, useChanges, useLoad, useRef, useState } from '../ui.js';
+import { Diff, Stored, when } from '../text.js';
+import { called, figure, has, t, through } from '../words.js';
+
+/** How many other memories are read to be named. */
+const OTHERS = 60;
+
+/** A link of this kind leads from what was derived to its source. */
+const DERIVED = 'derived_from';
 
 /** @param {{id: string}} props */
 export default function MemoryView({ id }) {
   const all = useLoad(async (signal) => {
     const memory = await get(`memories/${id}`, {}, signal);
     const [{ changes }, { links }] = await Promise.all([get(`memories/${id}/history`, {}, signal), get(`memories/${id}/links`, {}, signal)]);
-    const others = [...new Set([...links.flatMap((l) => [l.a, l.b]), ...memory.derived_from, memory.superseded_by, memory.doubted_by, memory.version.parent, memory.version.latest])]
-      .filter((each) => each && each !== memory.id).slice(0, 40);
+    const ends = (/** @type {boolean} */ derived) => links.filter((l) => (l.kind === DERIVED) === derived).flatMap((l) => [l.a, l.b]);
+    const others = [...new Set([memory.superseded_by, memory.doubted_by, memory.version.parent, memory.version.latest, ...memory.derived_from.slice(0, OTHERS / 3), ...ends(true).slice(0, OTHERS), ...ends(false)])]
+      .filter((each) => each && each !== memory.id).slice(0, OTHERS);
     const found = await Promise.all(others.map((each) => get(`memories/${each}`, {}, signal).catch(() => null)));
     return { memory, changes, links, others: new Map(found.flatMap((m) => m ? [[m.id, m]] : [])) };
   }, [id]);
@@ -35,7 +42,7 @@ export default function MemoryView({ id }) {
 }
 
 /** Kinds of links that say something of their first memory about their second. */
-const DIRECTED = new Set(['derived_from', 'duplicate_of', 'updates', 'updates_part', 'extends', 'doubts', 'doubts_part', 'suspends', 'answers']);
+const DIRECTED = new Set(['duplicate_of', 'updates', 'updates_part', 'extends', 'doubts', 'doubts_part', 'suspends', 'answers']);
 
 /** A link of the memory *id* to *other*, in its direction. @param {any} link @param {string} id @param {any} other */
 function tie({ a, kind }, id, other) {
@@ -45,20 +52,26 @@ function tie({ a, kind }, id, other) {
 
 /** @param {{memory: any, changes: any[], links: any[], others: Map<string, any>, again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
 function Whole({ memory, changes, links, others, again, forget }) {
-  const rows = [['occurred', when(memory.occurred_at)], ['recorded', when(memory.recorded_at)], ['who', memory.speaker || memory.role], ['agent', memory.agent], ['scope', t('scope.' + memory.visibility)],
+  const rows = [['occurred', when(memory.occurred_at)], ['recorded', when(memory.recorded_at)], ['who', memory.speaker || called('role', memory.role)], ['agent', memory.agent], ['scope', t('scope.' + memory.visibility)],
     ['kind', t('kind.' + memory.kind)], ['tier', t('tier.' + memory.tier)], ['source', memory.source], ['client', memory.client], ['trust', has('trust.' + memory.trust) ? t('trust.' + memory.trust) : memory.trust],
-    ['session', memory.session], ['lead', memory.lead.join(' · ')], ['topic', memory.topic], ['entities', memory.entities.join(', ')], ['importance', memory.importance.toFixed(2)], ['validFrom', when(memory.valid_from)], ['validUntil', when(memory.valid_until)],
+    ['session', memory.session], ['lead', memory.lead.join(' · ')], ['topic', memory.topic], ['entities', memory.entities.join(', ')], ['importance', figure(memory.importance)], ['validFrom', when(memory.valid_from)], ['validUntil', when(memory.valid_until)],
     ['used', t('times', memory.access_count)], ['lastUsed', when(memory.last_accessed)], ['retiredAt', when(memory.retired_at)]].filter(([, value]) => value);
-  const ties = links.map((l) => ({ ...l, other: l.a === memory.id ? l.b : l.a })).filter((l) => others.has(l.other));
-  const list = (/** @type {string[]} */ ids) => ids.filter((each) => others.has(each)).map((each) => html`<${Card} key=${each} of=${others.get(each)} most=${160} />`);
+  const ties = links.filter((l) => l.kind !== DERIVED).map((l) => ({ ...l, other: l.a === memory.id ? l.b : l.a })).filter((l) => others.has(l.other));
+  const resting = links.filter((l) => l.kind === DERIVED && l.b === memory.id).map((l) => l.a);
+  const list = (/** @type {string[]} */ ids) => {
+    const known = ids.filter((each) => others.has(each)), more = ids.length - known.length;
+    return html`${known.map((each) => html`<${Card} key=${each} of=${others.get(each)} most=${160} />`)}${more ? html`<p class="hint">${t('andMore', more)}</p>` : null}`;
+  };
   return html`<p><${State} state=${memory.state} />${isPinned(memory) ? html` <span class="badge">${t('pinned')}</span>` : null}</p>
     <blockquote class="whole" tabindex="0"><${Stored} text=${memory.text} /></blockquote>
     ${memory.superseded_by ? html`<section><h2>${t('replacedBy')}</h2>${list([memory.superseded_by])}</section>` : null}
     ${memory.doubted_by ? html`<section><h2>${t('doubtedBy')}</h2>${list([memory.doubted_by])}<a href="#/doubtful">${t('decide')}</a></section>` : null}
-    <${Changing} memory=${memory} again=${again} forget=${forget} />
+    <${Changing} memory=${memory} changes=${changes} again=${again} forget=${forget} />
     <section><h2>${t('about')}</h2><dl>${rows.map(([name, value]) => html`<div><dt>${t('about.' + name)}</dt><dd><${Stored} text=${value} most=${600} /></dd></div>`)}</dl>
       <p>${memory.tags.map((/** @type {string} */ tag) => html`<a class="tag" href=${'#/memories?tag=' + encodeURIComponent(tag)}><${Stored} text=${tag} most=${60} /></a> `)}</p>${memory.state === 'retired' ? null : html`<${Fading} of=${memory.fading} />`}</section>
     ${memory.derived_from.length ? html`<section><h2>${t('restsOn')}</h2>${list(memory.derived_from)}</section>` : null}
+    <section><h2>${t('restOnIt')}</h2>${memory.topic ? html`<p>${t('about.topic')}: <a href=${'#/memories?topic=' + encodeURIComponent(memory.topic)}><${Stored} text=${memory.topic} most=${80} /></a></p>` : null}
+      ${resting.length ? list(resting) : html`<p class="empty">${t('nothingRests')}</p>`}</section>
     <section><h2>${t('links')}</h2>${ties.length ? html`<ul>${ties.map((l) => tie(l, memory.id, others.get(l.other)))}</ul>` : html`<p class="empty">${t('noLinks')}</p>`}</section>
     <section><h2>${t('history')}</h2><ol class="history">${told(changes).map((each, n) => html`<li key=${each.seq}><${Change} change=${each} number=${n} again=${again} others=${others} previous=${each.kind === 'put' && !n && memory.version.parent ? others.get(memory.version.parent)?.text : undefined} text=${memory.text} /></li>`)}</ol></section>`;
 }
@@ -83,7 +96,7 @@ function Change({ change, number, again, previous, text, others }) {
   const kind = change.kind === 'put' && number ? 'changed' : has('change.' + change.kind) ? change.kind : 'changed';
   const fields = number && !linked ? Object.keys(FIELDS).filter((name) => name in after && shown(name, before[name]) !== shown(name, after[name])) : [];
   const undo = async () => { await send(`memories/${change.target ?? location.hash.split('/')[2]}/undo`, { change: change.seq }); tell(t('undone')); again(); };
-  return html`<strong>${t('change.' + kind)}</strong> <time datetime=${change.at}>${when(change.at)}</time> <span>${t('by', change.actor || '–', change.source || '–')}</span> ${number && session.can('write') ? html`<${Act} does=${undo}>${t('undoThis')}<//>` : null}
+  return html`<strong>${t('change.' + kind)}</strong> <time datetime=${change.at}>${when(change.at)}</time> <span>${change.source ? t('by', change.actor || '–', through(change.source)) : t('byAgent', change.actor || '–')}</span> ${number && session.can('write') ? html`<${Act} does=${undo}>${t('undoThis')}<//>` : null}
     ${change.body === null ? html`<p class="empty">${t('erased')}</p>` : null}
     ${previous !== undefined ? html`<p><${Diff} before=${previous} after=${text} /></p>` : null}
     ${linked && others.has(after.b) ? html`<p><span class="badge">${called('link', after.kind)}</span> <a href=${'#/memory/' + after.b}><${Stored} text=${others.get(after.b).text} most=${120} /></a></p>` : null}
@@ -95,23 +108,26 @@ function shown(name, value) {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.join(' · ');
   if (typeof value === 'number' && name !== 'importance') return when(new Date(value * 1000).toISOString());
+  if (typeof value === 'number') return figure(value);
   return has(`${name}.${value}`) ? called(name, value) : name === 'visibility' ? called('scope', value) : String(value);
 }
 
-/** @param {{before: string, after: string}} props */
-export const Diff = ({ before, after }) => html`<span class="diff">${difference(before, after).map(([how, part]) => how === '-' ? html`<del><${Stored} text=${part} /></del>` : how === '+' ? html`<ins><${Stored} text=${part} /></ins>` : html`<${Stored} text=${part} />`)}</span>`;
+/** The importance of what was never less important and is unpinned: that of a decision (memory_core/text/importance.py). */
+const UNPINNED = 0.85;
 
-/** @param {{memory: any, again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
-function Changing({ memory, again, forget }) {
+/** @param {{memory: any, changes: any[], again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
+function Changing({ memory, changes, again, forget }) {
   const [open, set] = useState('');
   if (!session.can('write')) return null;
-  const pinned = isPinned(memory), retired = memory.state === 'retired';
+  const most = memory.importance >= PINNED, was = changes.some(({ kind, body }) => kind === 'put' && body?.importance < PINNED), retired = memory.state === 'retired';
   const done = (/** @type {any} */ answer, /** @type {string} */ said) => { tell(t(answer.status === 'unchanged' ? 'unchanged' : said), undoing(answer.undo)); again(); };
+  const unpin = async () => done(was ? await send(`memories/${memory.id}/pin`, { pinned: false }) : await send(`memories/${memory.id}`, { importance: UNPINNED }, 'PATCH'), 'unpinned');
   const close = () => set('');
   return html`<div class="actions" role="group" aria-label=${t('changeIt')}>
     <button type="button" onClick=${() => set('correct')}>${t('correct')}</button>
     <button type="button" onClick=${() => set('tags')}>${t('retag')}</button>
-    <${Act} does=${async () => done(await send(`memories/${memory.id}/pin`, { pinned: !pinned }), pinned ? 'unpinned' : 'pinnedNow')}>${t(pinned ? 'unpin' : 'pin')}<//>
+    ${!most ? html`<${Act} key="pin" does=${async () => done(await send(`memories/${memory.id}/pin`, {}), 'pinnedNow')}>${t('pin')}<//>`
+      : was || isPinned(memory) ? html`<${Act} key="unpin" does=${unpin}>${t('unpin')}<//>` : null}
     <${Act} does=${async () => done(await send(`memories/${memory.id}/retire`, { retired: !retired }), retired ? 'revived' : 'retiredNow')}>${t(retired ? 'revive' : 'retire')}<//>
     <button type="button" class="danger" onClick=${() => set('forget')}>${t('forget')}</button></div>
     ${open === 'correct' ? html`<${Correct} memory=${memory} close=${close} done=${done} />` : null}
@@ -157,7 +173,7 @@ function Forget({ memory, close, forget }) {
   return html`<${Dialog} title=${t('forgetTitle')} close=${close}><p>${t('forgetHint')}</p>
     <${Loaded} of=${preview}>${(/** @type {any} */ p) => html`<h3>${t('goes', p.removed.length)}</h3><ul>${p.removed.map((/** @type {any} */ m) => html`<li><${Stored} text=${m.text} most=${200} /></li>`)}</ul>
       ${p.derived.length ? html`<h3>${t('goesToo', p.derived.length)}</h3><ul>${p.derived.map((/** @type {any} */ m) => html`<li><${Stored} text=${m.text} most=${200} /></li>`)}</ul>` : null}
-      ${p.note ? html`<p class="hint">${p.note}</p>` : null}
+      ${p.note ? html`<p class="hint"><${Said} text=${p.note} /></p>` : null}
       <label><input type="checkbox" checked=${never} onChange=${(/** @type {any} */ e) => set(e.target.checked)} /> ${t('neverAgain')}</label>
       <div class="actions"><${Act} kind="danger" does=${go}>${t('forgetNow')}<//><button type="button" onClick=${close}>${t('cancel')}</button></div>`}<//><//>`;
 }
