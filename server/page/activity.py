@@ -1,4 +1,4 @@
-"""What clients of this process just recalled, and what was not stored and why.
+"""What clients of this process just recalled or were told, and what was not stored and why.
 
 The journal holds only what changed, so this is kept in memory alone: the last acts, shown to the
 identity that did them and gone with the process.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from memory_core.recall.request import RecallRequest
@@ -36,7 +36,7 @@ class Activity:
         self._number = 0
 
     def note(self, who: Identity, kind: str, text: str, reason: str, ids: list[str]) -> None:
-        """Keep one act of *who*: recalled or skipped."""
+        """Keep one act of *who*: recalled, briefed or skipped."""
         act = {
             "kind": kind,
             "at": rendering.iso(self._clock()),
@@ -57,7 +57,7 @@ class Activity:
 
 
 class WatchedMemory:
-    """A memory whose recalls and captures are noted; all else passes through."""
+    """A memory whose recalls, briefings and captures are noted; all else passes through."""
 
     def __init__(self, memory: Any, activity: Activity) -> None:
         """*memory* has the methods of Memory."""
@@ -89,6 +89,12 @@ class WatchedMemory:
         self._skipped(who, seen)
         self._recalled(who, turn.content, found)
         return seen, found
+
+    def shown(self, who: Identity, ids: Sequence[str]) -> None:
+        """Memory.shown: what a conversation was told when it began."""
+        self._memory.shown(who, ids)
+        if ids:
+            self._activity.note(who, "briefed", "", "", list(ids))
 
     def _recalled(self, who: Identity, query: str, found: Recollection) -> None:
         self._activity.note(who, "recalled", query, "", [hit.memory.id for hit in found.hits])

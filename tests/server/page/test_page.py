@@ -7,10 +7,20 @@ from typing import Any
 
 import pytest
 
+from tests.server.page.test_words import words
+
 pytestmark = pytest.mark.slow
 
 CONTROLS = "pay \u202eevil\u202c \x07bell"
 MARKUP = '<img src=x onerror="document.title=1"><svg onload=alert(1)><style>*{display:none}</style>'
+LEFT = """words => {
+    const english = new Set(words), found = [];
+    const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node; (node = all.nextNode());)
+        if (english.has(node.data.trim()) && node.parentElement.closest('[lang]').lang === 'de')
+            found.push(node.data.trim());
+    return found; }"""
+"""The texts of the page that are English ones of its dictionary, where nothing says so."""
 VIEWS = (
     "now",
     "memories",
@@ -42,11 +52,26 @@ def test_an_address_opens_once_and_leaves_no_code_behind(server: Any, opened: An
     third.get_by_text("is not signed in").wait_for()
 
 
-def test_another_clients_memory_appears_by_itself(server: Any, opened: Any) -> None:
+def test_what_other_clients_store_correct_and_are_told_appears_by_itself(
+    server: Any, opened: Any
+) -> None:
     shown = opened()
-    shown.page.locator(".live.on").wait_for()
-    server.remember("The tide turns at six.")
-    shown.page.get_by_text("The tide turns at six.").first.wait_for()
+    page = shown.page
+    page.locator(".live.on").wait_for()
+    first = server.remember("Always name the tide: it turns at six.", kind="preference")
+    page.locator(".feed .card", has_text="turns at six").get_by_text("through rest").wait_for()
+    server.tool("remember", text="Always name the tide: it turns at five.", replaces=first)
+    corrected = page.locator(".feed .card", has=page.locator("ins", has_text="five"))
+    corrected.get_by_text("Corrected by me, through mcp").wait_for()
+    assert corrected.locator("del").inner_text() == "six."
+    told = page.locator("section[aria-labelledby=brief]")
+    told.locator(".card", has_text="turns at five").wait_for()
+    told.locator("summary").click()
+    assert "[wish]" in told.locator("pre").inner_text()
+    server.call("POST", "/hook", {"hook_event_name": "SessionStart", "session_id": "tide"})
+    act = page.locator(".feed .event", has_text="Told at the start of a conversation")
+    act.locator("summary").first.click()
+    act.locator(".card", has_text="turns at five").first.wait_for()
     assert shown.said == []
 
 
@@ -151,7 +176,10 @@ def test_a_pages_session_ends_with_the_engine(server: Any, opened: Any) -> None:
 
 
 def test_every_view_opens_without_an_error_in_german_too(server: Any, opened: Any) -> None:
-    server.remember("Priya prefers tea over coffee in the morning.")
+    server.remember("Priya prefers tea over coffee in the morning.", when="2024-03-05")
+    german = words("de")
+    other = [each for key, each in words("en").items() if each != german[key]]
+    other = [each for each in other if each not in german.values() and "{" not in each]
     shown = opened(locale="de-DE", color_scheme="dark", viewport={"width": 360, "height": 740})
     for name in VIEWS:
         view(shown.page, name)
@@ -159,6 +187,14 @@ def test_every_view_opens_without_an_error_in_german_too(server: Any, opened: An
         shown.page.locator(".loading").first.wait_for(state="detached")
         wide = shown.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 360, f"{name} is {wide} pixels wide"
+        left = shown.page.evaluate(LEFT, other)
+        assert left == [], f"{name} says it in English"
+        if name == "health":
+            shown.page.get_by_role("row", name="März 2024").wait_for()
+    shown.page.evaluate("location.hash = '#/memory/00000000000000000000'")
+    refused = shown.page.locator("main .problem", has_text="Es ist nicht da oder nicht lesbar.")
+    refused.locator("[lang=en]").first.wait_for()
+    shown.said = [each for each in shown.said if "404" not in each]
     assert shown.page.get_by_role("link", name="Erinnerungen").count() == 1
     assert shown.said == []
 

@@ -1,10 +1,11 @@
 // What happens at this moment, what a conversation would be told, and what a prompt would bring up.
 import { get, send } from '../api.js';
 import { Why } from '../explain.js';
+import { useKept } from '../kept.js';
 import { Card } from '../memorycard.js';
 import { Act, Field, Loaded, html, useChanges, useEffect, useLoad, useState } from '../ui.js';
-import { Stored, when } from '../text.js';
-import { has, t } from '../words.js';
+import { Diff, Stored, when } from '../text.js';
+import { has, t, through } from '../words.js';
 
 const MOST = 60, LOOK = 2500;
 
@@ -20,10 +21,11 @@ function Feed() {
   const [news, add] = useState(/** @type {any[]} */ ([]));
   const [acts, setActs] = useState(/** @type {any[]} */ ([]));
   useChanges(async ({ memories, gone }) => {
-    const found = await Promise.all(memories.slice(-20).map(described));
-    /** @type {any[]} */ const fresh = found.filter(Boolean).reverse();
+    const found = (await Promise.all(memories.slice(-20).map(described))).filter((each) => each !== null);
+    /** @type {any[]} */ const fresh = found.map((each) => ({ ...each, told: found.some((other) => other.before?.id === each.memory.id) })).reverse();
+    const now = new Map(found.map(({ memory }) => [memory.id, memory]));
     if (gone.length) fresh.unshift({ key: 'gone' + gone.join(), gone: gone.length, at: new Date().toISOString() });
-    add((old) => [...fresh, ...old.filter((each) => !fresh.some((f) => f.key === each.key))].slice(0, MOST));
+    add((old) => [...fresh, ...old.filter((each) => !fresh.some((f) => f.key === each.key)).map((each) => now.has(each.memory?.id) ? { ...each, memory: now.get(each.memory.id) } : each)].slice(0, MOST));
   });
   useEffect(() => {
     let stop = false, timer = 0;
@@ -36,8 +38,8 @@ function Feed() {
   }, []);
   return html`<${Loaded} of=${before}>${(/** @type {import('../answers.js').Answer<'memories'>} */ { memories }) => {
     const seen = new Set(news.map((each) => each.memory?.id));
-    const shown = [...news, ...acts.map((act) => ({ ...act, key: 'act' + act.number, act: true }))]
-      .sort((a, b) => (a.at < b.at ? 1 : -1)).slice(0, MOST);
+    const shown = [...news.filter((each) => !each.told), ...acts.map((act) => ({ ...act, key: 'act' + act.number, act: true }))]
+      .sort((a, b) => a.at < b.at ? 1 : a.at > b.at ? -1 : 0).slice(0, MOST);
     const earlier = memories.filter((m) => !seen.has(m.id));
     if (!shown.length && !earlier.length) return html`<p class="empty">${t('nothingYet')}</p>`;
     return html`<ol class="feed">${shown.map((each) => html`<li key=${each.key}>${item(each)}</li>`)}
@@ -52,33 +54,50 @@ function item(each) {
     return html`<div class="event"><strong>${t('act.' + each.kind)}</strong> <time>${when(each.at)}</time> <bdi>${each.client}</bdi>
       <p><${Stored} text=${each.text} most=${240} /></p>
       ${each.reason ? html`<p>${has('skip.' + each.reason) ? t('skip.' + each.reason) : each.reason}</p>` : null}
-      ${each.ids.length ? html`<p>${each.ids.map((/** @type {string} */ id, /** @type {number} */ n) => html`<a href=${'#/memory/' + id}>${t('hit', n + 1)}</a> `)}</p>` : each.kind === 'recalled' ? html`<p>${t('foundNothing')}</p>` : null}</div>`;
+      ${each.ids.length ? html`<${Which} ids=${each.ids} />` : each.kind === 'recalled' ? html`<p>${t('foundNothing')}</p>` : null}</div>`;
   }
-  return html`<${Card} of=${each.memory}><p class="event"><strong>${t('change.' + each.kind)}</strong> ${t('by', each.actor || '–', each.memory.client || each.source || '–')}</p><//>`;
+  return html`<${Card} of=${each.memory}>${each.before ? html`<p><${Diff} before=${each.before.text} after=${each.memory.text} /></p>` : null}
+    <p class="event"><strong>${t('change.' + each.kind)}</strong> ${each.through ? t('by', each.actor || '–', each.through) : t('byAgent', each.actor || '–')} <time>${when(each.at)}</time></p><//>`;
 }
+
+/** The memories of *ids*, read once they are asked for. @param {{ids: string[]}} props */
+function Which({ ids }) {
+  const [open, set] = useState(false);
+  return html`<details onToggle=${(/** @type {any} */ e) => set(e.target.open)}><summary>${t('hits', ids.length)}</summary>${open ? html`<${These} ids=${ids} />` : null}</details>`;
+}
+
+/** @param {{ids: string[]}} props */
+function These({ ids }) {
+  const found = useLoad(async (signal) => (await Promise.all(ids.map((id) => get(`memories/${id}`, {}, signal).catch(() => null)))).filter((each) => each !== null), [ids.join()]);
+  return html`<${Loaded} of=${found} none=${(/** @type {any[]} */ f) => !f.length} empty=${t('forgotten')}>${(/** @type {any[]} */ list) => list.map((m) => html`<${Card} key=${m.id} of=${m} most=${200} />`)}<//>`;
+}
+
+/** What kind of change a later one is. @param {{source: string, body: Record<string, any>|null}} change */
+const how = ({ source, body }) => source.startsWith('undo') ? 'undo' : source.startsWith('review') ? 'resolve' : body?.retired_at ? 'retire' : 'changed';
 
 /** @param {string} id */
 async function described(id) {
   try {
     const [memory, { changes }] = await Promise.all([get(`memories/${id}`), get(`memories/${id}/history`)]);
-    const last = changes[changes.length - 1];
-    const kind = changes.length === 1 ? 'put' : last.kind === 'put' ? 'changed' : last.kind;
-    return { key: `${id}:${last.seq}`, memory, at: last.at, kind: has('change.' + kind) ? kind : 'changed', actor: last.actor, source: last.source };
+    const puts = changes.filter((each) => each.kind === 'put'), last = puts[puts.length - 1], fresh = puts.length === 1;
+    const parent = fresh ? /** @type {string} */ (memory.version.parent) : '', before = parent ? await get(`memories/${parent}`).catch(() => null) : null;
+    return { key: `${id}:${last.seq}`, memory, before, at: last.at, kind: before ? 'amend' : fresh ? 'put' : how(last), actor: last.actor, through: fresh ? memory.client || through(last.source) : through(last.source) };
   } catch { return null; }
 }
 
 function Brief() {
   const brief = useLoad((signal) => get('/page/brief', {}, signal), []);
   useChanges(() => brief.again());
-  return html`<p class="hint">${t('briefHint')}</p><${Loaded} of=${brief} none=${(/** @type {any} */ b) => !b.text} empty=${t('briefEmpty')}>${(/** @type {any} */ b) => html`<pre tabindex="0"><${Stored} text=${b.text} /></pre>`}<//>`;
+  return html`<p class="hint">${t('briefHint')}</p><${Loaded} of=${brief} none=${(/** @type {any} */ b) => !b.text} empty=${t('briefEmpty')}>${(/** @type {any} */ b) => html`<${These} ids=${b.ids} />
+    <details><summary>${t('briefText')}</summary><pre tabindex="0" lang="en"><${Stored} text=${b.text} /></pre></details>`}<//>`;
 }
 
 function Injected() {
-  const [prompt, set] = useState('');
-  const [found, show] = useState(/** @type {any} */ (null));
+  const [prompt, set] = useKept('prompt', '', true);
+  const [found, show] = useKept('injected', /** @type {any} */ (null), true);
   const go = async () => { if (prompt.trim()) show(await send('explain', { query: prompt, k: 5, max_tokens: 1500 })); };
   return html`<p class="hint">${t('injectedHint')}</p>
     <${Field} label=${t('prompt')}><textarea rows="3" maxlength="2000" value=${prompt} onInput=${(/** @type {any} */ e) => set(e.target.value)}></textarea><//>
     <${Act} does=${go} kind="main" disabled=${!prompt.trim()}>${t('showInjected')}<//>
-    ${found ? html`<div role="status">${found.found ? html`<pre tabindex="0" class="block"><${Stored} text=${found.block} /></pre>${found.memories.map((/** @type {any} */ m) => html`<${Card} of=${m} key=${m.id}><${Why} why=${m.why} score=${m.score} /><//>`)}` : html`<p class="empty">${t('injectNothing')}</p>`}</div>` : null}`;
+    ${found ? html`<div role="status">${found.found ? html`<pre tabindex="0" class="block" lang="en"><${Stored} text=${found.block} /></pre>${found.memories.map((/** @type {any} */ m) => html`<${Card} of=${m} key=${m.id}><${Why} why=${m.why} score=${m.score} /><//>`)}` : html`<p class="empty">${t('injectNothing')}</p>`}</div>` : null}`;
 }
