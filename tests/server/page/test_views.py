@@ -45,6 +45,8 @@ def server(served: Callable[[], Any]) -> Iterator[Any]:
     made = served()
     for number, text in enumerate(SAID):
         made.remember(text, tags=[f"tag{number}"], speaker="Ann", session="harbour")
+    for number, day in enumerate(("2026-07-13", "2026-07-22", "2026-07-31")):
+        made.remember(f"Note {number} is about the harbour crane number {number}.", when=day)
     made.remember("Mara Lind's phone number is 5432.", kind="fact")
     made.remember("Mara Lind's phone number is 5433.", kind="fact", when="2031-02-03")
     made.call("POST", "consolidate", {"mode": "sleep"})
@@ -89,7 +91,7 @@ def violations(page: Any) -> list[Any]:
     return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
 
 
-def test_tags_are_changed_and_changed_back(server: Any, opened: Any) -> None:
+def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -> None:
     id = server.remember("The observatory opens on Fridays.", tags=["sky"])
     page = opened().page
     view(page, f"memory/{id}")
@@ -102,9 +104,66 @@ def test_tags_are_changed_and_changed_back(server: Any, opened: Any) -> None:
     last.locator("ins", has_text="opening hours").wait_for()
     assert last.locator("del").count() == 0  # the tag that was there before stays
     assert page.locator(".history li").count() == 2  # what the program did by itself is not told
-    page.locator(".messages").get_by_role("button", name="Undo").click()
-    page.get_by_text("Undone.").wait_for()
+    undone(page)
     assert tags(server, "observatory") == ["sky"]
+    before = importance(server, id)
+    act(page, "Pin", "Pinned.")
+    page.locator("main .badge", has_text="pinned").first.wait_for()
+    assert importance(server, id) == 1.0 > before
+    undone(page)
+    assert importance(server, id) == before
+    act(page, "Pin", "Pinned.")
+    act(page, "Unpin", "No longer pinned.")
+    assert importance(server, id) == before
+    wish = server.remember("Always answer in Norwegian.", kind="preference")
+    assert importance(server, wish) == 1.0  # though nobody pinned it
+    view(page, f"memory/{wish}")
+    act(page, "Unpin", "No longer pinned.")
+    page.get_by_role("button", name="Pin", exact=True).wait_for()
+    assert importance(server, wish) < 1.0
+    undone(page)
+    assert importance(server, wish) == 1.0
+    server.call("POST", "forget", {"ids": [wish], "confirm": True})
+
+
+def test_what_was_drawn_from_a_memory_and_the_memory_lead_to_each_other(
+    server: Any, opened: Any
+) -> None:
+    summaries = server.call("GET", "memories?kind=summary")["memories"]
+    summary = next(each for each in summaries if each["topic"])
+    page = opened().page
+    view(page, f"memory/{summary['derived_from'][0]}")
+    rests = section(page, "What rests on it")
+    rests.locator("a[href^='#/memories?topic=']").wait_for()
+    assert section(page, "Links").get_by_text("derived from").count() == 0
+    rests.locator(f".card a[href='#/memory/{summary['id']}']").click()
+    source = section(page, "Rests on").locator(".card a").first
+    source.wait_for()
+    section(page, "What rests on it").get_by_text("nothing else").wait_for()
+    source.click()
+    rests.locator(".card a").first.wait_for()
+
+
+def section(page: Any, name: str) -> Any:
+    return page.locator("section", has=page.get_by_role("heading", name=name, exact=True))
+
+
+def act(page: Any, button: str, said: str) -> None:
+    page.get_by_role("button", name=button, exact=True).click()
+    page.locator(".messages").get_by_text(said, exact=True).last.wait_for()
+
+
+def undone(page: Any) -> None:
+    """Take back what was done last, and close the messages."""
+    messages = page.locator(".messages")
+    messages.get_by_role("button", name="Undo").last.click()
+    messages.get_by_text("Undone.").last.wait_for()
+    while messages.get_by_role("button", name="Close").count():
+        messages.get_by_role("button", name="Close").first.click()
+
+
+def importance(server: Any, id: str) -> float:
+    return float(server.call("GET", f"memories/{id}")["importance"])
 
 
 def tags(server: Any, word: str) -> list[str]:
@@ -140,6 +199,18 @@ def test_the_graph_shows_what_is_chosen_of_it(server: Any, opened: Any) -> None:
     assert 0 < forms.count() < everything
     page.locator("summary", has_text="As a table").click()
     assert page.locator("table tbody tr").count() == forms.count()
+    page.locator("svg[data-settled=true]").wait_for()
+    assert page.locator("svg[role=group] a[tabindex='0']").count() == 1  # one stop of Tab for all
+    page.get_by_role("checkbox", name="People and things").focus()
+    page.keyboard.press("Tab")
+    seen = [page.evaluate("document.activeElement.getAttribute('href')")]
+    for key in ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "End"):
+        page.keyboard.press(key)
+        seen.append(page.evaluate("document.activeElement.getAttribute('href')"))
+    assert None not in seen
+    assert len(set(seen)) >= 3
+    page.keyboard.press("Enter")
+    page.wait_for_function("href => location.hash === href", arg=seen[-1])
 
 
 def test_names_in_the_graph_can_be_read_on_a_telephone(
@@ -183,8 +254,13 @@ def test_what_was_recalled_last_is_in_the_hot_buffer(server: Any, opened: Any) -
 def test_filters_act_on_a_list_and_on_a_search(server: Any, opened: Any) -> None:
     server.remember("The lighthouse is white.", tags=["project:beacon"], source="https://a.example")
     server.remember("The lighthouse is tall.", tags=["project:tower"])
+    old = [
+        server.remember("The lamp of the lighthouse broke.", when="2019-05-06"),
+        server.remember("The lamp of the lighthouse is new.", when="2019-08-05"),
+    ]
     page = opened().page
     view(page, "memories")
+    brushed(page)
     page.locator("summary", has_text="Filters").click()
     page.get_by_label(re.compile("^Project")).select_option("project:beacon")
     page.locator(".virtual .card", has_text="tall").wait_for(state="detached")
@@ -197,6 +273,50 @@ def test_filters_act_on_a_list_and_on_a_search(server: Any, opened: Any) -> None
     page.get_by_label(re.compile("^Origin")).select_option("web")
     hits.filter(has_text="tall").wait_for(state="detached")
     assert hits.all_inner_texts() == ["The lighthouse is white."]
+    page.get_by_label(re.compile("^Origin")).select_option("")
+    hits.filter(has_text="tall").wait_for()
+    tier = server.call("GET", f"memories/{old[0]}")["tier"]
+    page.get_by_label(re.compile("^Tier")).select_option("recent" if tier == "active" else "active")
+    hits.filter(has_text="lamp").first.wait_for(state="detached")
+    page.locator("summary", has_text="Filters (1)").wait_for()
+    page.get_by_label(re.compile("^Tier")).select_option(tier)
+    hits.filter(has_text="lamp").first.wait_for()
+    server.call("POST", "forget", {"ids": old, "confirm": True})
+
+
+def brushed(page: Any) -> None:
+    """Choose a stretch of time by the keyboard, and by the mouse, and the whole again."""
+    shown = page.locator(".virtual .card .text")
+    shown.filter(has_text="tall").wait_for()
+    begin, end = (page.get_by_role("slider", name=name) for name in ("From", "To"))
+    assert page.get_by_role("group", name="Stretch of time").get_by_role("slider").count() == 2
+    end.focus()
+    page.keyboard.press("Home")
+    shown.filter(has_text="tall").wait_for(state="detached")
+    assert shown.all_inner_texts() == ["The lamp of the lighthouse broke."]
+    assert end.get_attribute("aria-valuetext") == "12 May 2019"
+    page.get_by_text("From … to 12 May 2019").wait_for()
+    page.keyboard.press("ArrowRight")
+    shown.filter(has_text="is new").wait_for()
+    begin.focus()
+    page.keyboard.press("ArrowRight")
+    shown.filter(has_text="broke").wait_for(state="detached")
+    assert shown.all_inner_texts() == ["The lamp of the lighthouse is new."]
+    page.get_by_role("button", name="Whole time").click()
+    shown.filter(has_text="tall").wait_for()
+    area = page.locator(".chart .u-over").bounding_box()
+    page.mouse.move(area["x"] + 1, area["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(area["x"] + 60, area["y"] + 40, steps=4)
+    page.mouse.up()
+    shown.filter(has_text="tall").wait_for(state="detached")
+    assert shown.all_inner_texts() == [
+        "The lamp of the lighthouse is new.",
+        "The lamp of the lighthouse broke.",
+    ]
+    assert page.locator(".chart .u-select").bounding_box()["width"] > 10
+    page.get_by_role("button", name="Whole time").click()
+    shown.filter(has_text="tall").wait_for()
 
 
 def test_a_memory_shows_how_it_fades(server: Any, opened: Any) -> None:
@@ -281,6 +401,9 @@ def test_a_file_is_imported_and_taken_out(server: Any, opened: Any, tmp_path: Pa
     page = opened().page
     view(page, "import")
     page.locator("input[type=file]").set_input_files(file)
+    page.get_by_text("The kestrel nests in the silo.").wait_for()
+    view(page, "memories")
+    page.go_back()  # the report is there again, and what can be done with it
     page.get_by_text("The kestrel nests in the silo.").wait_for()
     assert "line 2" in page.locator("p.problem").inner_text()
     assert "kestrel" not in texts(server.tool("recall", query="kestrel in the silo"))
@@ -390,6 +513,12 @@ def test_a_name_that_is_not_among_the_most_frequent_is_found(
     page = opened().page
     view(page, "people")
     page.get_by_role("link", name="Ship 000").wait_for()
+    view(page, "topics")
+    part = page.locator(".part")
+    part.wait_for()
+    assert re.search(r"200 of \d{3} memories", part.inner_text())
+    assert page.locator("svg[role=group] a").count() <= 500
+    view(page, "people")
     assert page.get_by_role("link", name="Zacharias").count() == 0
     page.get_by_label("Narrow the list").fill("zach")
     page.get_by_role("link", name="Zacharias").click()

@@ -11,11 +11,13 @@ import server.page
 from memory_core import health
 from memory_core.consolidate.run import MODES, STEPS
 from memory_core.consolidate.run_log import IMPORT
+from memory_core.overview import memory_graph
 from memory_core.recall import explanation, spreading
 from memory_core.recall.rivals import NAME
 from memory_core.recall.signals import SIGNALS
 from memory_core.remember.capture import ECHO, NEAR_DUPLICATE
 from memory_core.text import relevance
+from server.http import problems
 
 WORDS = Path(server.page.__file__).parent / "static" / "words"
 _LINE = re.compile(r'^  ("[^"]+"): ("(?:[^"\\]|\\.)*"),?$', re.MULTILINE)
@@ -70,6 +72,22 @@ def test_steps_runs_and_checks_have_words_in_both_languages() -> None:
     wanted |= {f"checked.{status}" for status in health._ORDER}
     for language in ("en", "de"):
         assert wanted <= words(language).keys()
+
+
+def test_the_page_knows_how_much_its_graph_holds_and_every_word_has_a_language() -> None:
+    topics = (WORDS.parent / "views/topics.js").read_text("utf-8")
+    said = dict(re.findall(r"(\w+): (\d+)", topics.partition("LIMITS = {")[2].partition("}")[0]))
+    held = (memory_graph.TOPICS, memory_graph.SUMMARIES, memory_graph.EPISODES)
+    held += (memory_graph.ENTITIES,)
+    assert said == {name: str(most) for name, most in zip(memory_graph.TYPES, held, strict=True)}
+    assert sum(held) == 500
+    assert words("en").keys() == words("de").keys()
+
+
+def test_every_code_of_a_refusal_has_a_sentence() -> None:
+    codes = {*problems.STATUS, *problems.CODES.values()}
+    programs = {"method_not_allowed", "unsupported_media_type", "unknown_host"}  # never a reader's
+    assert {f"code.{code}" for code in codes - programs} <= words("de").keys()
 
 
 def gated() -> set[str]:
