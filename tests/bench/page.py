@@ -1,15 +1,18 @@
 """What the page costs: bytes, first paint, the list and a search, and what axe finds in its views.
 
-    python tests/bench/page.py [--memories 10000] [--loads 5] [--seed 7]
+    python tests/bench/page.py [--memories 10000] [--loads 5] [--seed 7] [--graph]
 
 A store is filled with notes made from the seed, a real engine serves it, and Chromium opens the
 page with an empty cache each time. Printed are medians. The violations of axe need Node's packages
-of tests/server/page (`npm ci` there).
+of tests/server/page (`npm ci` there). First comes the graph of topics with 500 made nodes: how long
+until it is drawn and until it stands still, and whether the keyboard reaches every node. With
+--graph nothing else is measured.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import sys
 import tempfile
@@ -26,6 +29,7 @@ from playwright.sync_api import sync_playwright  # noqa: E402
 
 from memory_core.config import Settings  # noqa: E402
 from memory_core.memory import Memory  # noqa: E402
+from memory_core.overview import memory_graph  # noqa: E402
 from tests.server.page.conftest import Server, chromium  # noqa: E402
 from tests.server.page.test_views import VIEWS, view  # noqa: E402
 
@@ -69,6 +73,60 @@ def loads(browser: Any, server: Server, count: int, asked: list[str]) -> dict[st
     return taken
 
 
+def made(seed: int) -> dict[str, Any]:
+    """An answer with a graph as large as it can be, with long labels, from *seed*."""
+    chance = random.Random(seed)
+    names = [memory_graph.TOPICS, memory_graph.SUMMARIES, memory_graph.EPISODES]
+    counts = dict(zip(memory_graph.TYPES, [*names, memory_graph.ENTITIES], strict=True))
+    nodes = [
+        {
+            "key": f"{type}:{number}",
+            "type": type,
+            "label": f"{type} {number} " + "of many words " * chance.randrange(1, 20),
+            "size": chance.randrange(1, 40),
+        }
+        for type, count in counts.items()
+        for number in range(count)
+    ]
+    keys = [str(node["key"]) for node in nodes]
+    ends = [chance.sample(keys, 2) for _ in range(2_000)]
+    ties = [{"a": a, "b": b, "relation": "names", "weight": 1.0} for a, b in ends]
+    return {"nodes": nodes, "ties": ties, "notice": ""}
+
+
+def graph(browser: Any, server: Server, seed: int) -> bool:
+    """Print what the largest graph costs; False when the keyboard does not reach all of it."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    page.goto(server.address())
+    page.wait_for_selector("main h1")
+    whole = made(seed)
+    page.route("**/api/v1/graph", lambda route: route.fulfill(json=whole))
+    started = time.perf_counter()
+    page.evaluate("location.hash = '#/topics'")
+    nodes = page.locator("svg[role=group] a")
+    nodes.first.wait_for()
+    drawn = time.perf_counter()
+    page.locator("svg[data-settled=true]").wait_for()
+    still = time.perf_counter()
+    count, longest = nodes.count(), max(map(len, page.locator("svg text").all_text_contents()))
+    page.keyboard.press("Tab")
+    nodes.first.focus()
+    seen = set()
+    walked = time.perf_counter()
+    for _ in range(count):
+        seen.add(page.evaluate("document.activeElement.getAttribute('href')"))
+        page.keyboard.press("PageDown")
+    each = (time.perf_counter() - walked) / count
+    print(f"{'graph: nodes':32}{count:12,}")
+    print(f"{'graph: first drawn, ms':32}{1000 * (drawn - started):12,.0f}")
+    print(f"{'graph: stands still, ms':32}{1000 * (still - started):12,.0f}")
+    print(f"{'graph: a step by keyboard, ms':32}{1000 * each:12,.0f}")
+    print(f"{'graph: longest label, letters':32}{longest:12,}")
+    print(f"{'graph: reached by keyboard':32}{len(seen):12,}")
+    page.context.close()
+    return len(seen) == count
+
+
 def violations(browser: Any, server: Server) -> tuple[int, list[str]]:
     """How many views were looked at in all schemes and widths, and what axe found."""
     axe = ROOT / "tests/server/page/node_modules/axe-core/axe.min.js"
@@ -95,14 +153,19 @@ def main() -> int:
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--loads", type=int, default=5)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--graph", action="store_true")
     args = parser.parse_args()
     print(machine(args.seed))
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driving:
-        filled(Path(folder), args.memories, args.seed)
+        if not args.graph:
+            filled(Path(folder), args.memories, args.seed)
         server = Server(Path(folder))
         browser = driving.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         try:
             server.address()
+            reached = graph(browser, server, args.seed)
+            if args.graph:
+                return 0 if reached else 1
             print(f"Chromium {browser.version}, {args.memories} memories, {args.loads} openings")
             for name, values in loads(
                 browser, server, args.loads, questions(args.loads, args.seed)
@@ -114,7 +177,7 @@ def main() -> int:
         finally:
             engines.end(server.folder)
             browser.close()
-    return 1 if found else 0
+    return 1 if found or not reached else 0
 
 
 if __name__ == "__main__":

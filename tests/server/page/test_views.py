@@ -209,8 +209,14 @@ def test_the_graph_shows_what_is_chosen_of_it(server: Any, opened: Any) -> None:
         seen.append(page.evaluate("document.activeElement.getAttribute('href')"))
     assert None not in seen
     assert len(set(seen)) >= 3
+    page.keyboard.press("Home")
+    order = [page.evaluate("document.activeElement.getAttribute('href')")]
+    for _ in range(forms.count() - 1):
+        page.keyboard.press("PageDown")
+        order.append(page.evaluate("document.activeElement.getAttribute('href')"))
+    assert order == forms.evaluate_all("all => all.map(each => each.getAttribute('href'))")
     page.keyboard.press("Enter")
-    page.wait_for_function("href => location.hash === href", arg=seen[-1])
+    page.wait_for_function("href => location.hash === href", arg=order[-1])
 
 
 def test_names_in_the_graph_can_be_read_on_a_telephone(
@@ -503,10 +509,9 @@ def test_a_name_that_is_not_among_the_most_frequent_is_found(
     server: Any, opened: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "names.jsonl"
-    ships = [[f"Ship {n:03}" for n in range(fleet, fleet + 30)] for fleet in range(0, 300, 30)]
-    berths = [[f"berth {n:03}" for n in range(quay, quay + 15)] for quay in range(0, 120, 15)]
-    often = [{"text": f"Fleet {n}.", "entities": each} for n, each in enumerate(ships * 2)]
-    often += [{"text": f"Quay {n}.", "tags": each} for n, each in enumerate(berths * 2)]
+    ships, berths = [f"Ship {n:03}" for n in range(210)], [f"berth {n:03}" for n in range(110)]
+    often = [{"text": f"Sail {n}.", "entities": [ships[n], ships[n - 1]]} for n in range(210)]
+    often += [{"text": f"Tag {n}.", "tags": berths[10 * (n // 2) :][:10]} for n in range(22)]
     rare = {"text": "Zacharias rang the bell.", "entities": ["Zacharias"], "tags": ["bell"]}
     file.write_text("".join(json.dumps(each) + "\n" for each in (*often, rare)))
     server.command("import", str(file))

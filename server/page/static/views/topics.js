@@ -6,7 +6,7 @@ import { Loaded, html, useChanges, useEffect, useLoad, useMemo, useRef, useState
 import { clipped, plain } from '../text.js';
 import { t } from '../words.js';
 
-const NAMED = 60, LETTERS = 12, TIES = 1500, WIDTH = 900, HEIGHT = 600, TICKS = 220, SLICE = 8, NAMES = 200;
+const NAMED = 60, LETTERS = 12, TIES = 1500, WIDTH = 900, HEIGHT = 600, TICKS = 220, SLICE = 10, PAUSE = 400, NAMES = 200;
 const TYPES = ['topic', 'summary', 'episode', 'entity'];
 /** The outline of each type around (0, 0): told apart by form. @type {Record<string, string>} */
 const FORMS = { topic: 'M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0', summary: 'M-1,-1H1V1H-1Z', episode: 'M0,-1.3L1.3,0L0,1.3L-1.3,0Z', entity: 'M0,-1.2L1.2,1L-1.2,1Z' };
@@ -55,7 +55,7 @@ const named = ({ type, label, size }) => type === 'topic' ? t('topicLabel', shor
 
 /** @param {{graph: Whole}} props */
 function Graph({ graph }) {
-  const [, draw] = useState(0);
+  const [turn, draw] = useState(0);
   const key = graph.nodes.map((n) => n.key).join('\n');
   const { nodes, ties, moving } = useMemo(() => {
     const nodes = graph.nodes.map((n, i) => ({ ...n, r: (n.type === 'episode' ? 4 : 5) + 3 * Math.sqrt(n.type === 'topic' || n.type === 'entity' ? n.size : 0), x: WIDTH / 2 + 12 * Math.sqrt(i) * Math.cos(i * 2.4), y: HEIGHT / 2 + 12 * Math.sqrt(i) * Math.sin(i * 2.4) }));
@@ -67,12 +67,12 @@ function Graph({ graph }) {
   const [settled, settle] = useState(false);
   useEffect(() => {
     settle(false);
-    let left = TICKS, frame = 0;
+    let left = TICKS, frame = 0, drawn = 0;  // drawing takes far longer than a tick
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     const slice = () => {
       const until = performance.now() + SLICE;
       while (left > 0 && performance.now() < until) { moving.tick(); left--; }
-      if (!still || left <= 0) draw((n) => n + 1);
+      if (left <= 0 || (!still && performance.now() - drawn > PAUSE)) { draw((n) => n + 1); drawn = performance.now(); }
       if (left > 0) frame = requestAnimationFrame(slice); else settle(true);
     };
     slice();
@@ -81,7 +81,8 @@ function Graph({ graph }) {
   const xs = nodes.map((n) => n.x), ys = nodes.map((n) => n.y);
   const box = [Math.min(...xs) - 60, Math.min(...ys) - 40, Math.max(200, Math.max(...xs) - Math.min(...xs) + 120), Math.max(150, Math.max(...ys) - Math.min(...ys) + 80)];
   const at = useRef(/** @type {any} */ (null)), pixel = at.current ? Math.max(box[2] / at.current.clientWidth, box[3] / at.current.clientHeight) : 1;
-  const labelled = placed(nodes, LETTERS * pixel);
+  const labelled = useMemo(() => placed(nodes, LETTERS * pixel), [nodes, turn, pixel]);
+  const edges = useMemo(() => html`<g class="edges" aria-hidden="true">${ties.map((each) => html`<line x1=${each.source.x} y1=${each.source.y} x2=${each.target.x} y2=${each.target.y} class=${each.relation} />`)}</g>`, [ties, turn]);
   const [chosen, choose] = useKept('node', '');
   const first = nodes.some((n) => n.key === chosen) ? chosen : nodes[0]?.key;
   const walk = (/** @type {KeyboardEvent} */ e) => {
@@ -91,7 +92,7 @@ function Graph({ graph }) {
     /** @type {SVGElement|undefined} */ (at.current?.querySelectorAll('a')[nodes.indexOf(next)])?.focus();
   };
   return html`<svg class="graph" ref=${at} viewBox=${box.map(Math.round).join(' ')} role="group" aria-label=${t('graphLabel')} data-settled=${settled} onKeyDown=${walk}>
-    <g class="edges" aria-hidden="true">${ties.map((each) => html`<line x1=${each.source.x} y1=${each.source.y} x2=${each.target.x} y2=${each.target.y} class=${each.relation} />`)}</g>
+    ${edges}
     ${nodes.map((n) => html`<a key=${n.key} href=${address(n)} aria-label=${named(n)} tabindex=${n.key === first ? 0 : -1} onFocus=${() => choose(n.key)}>
       <title>${plain(clipped(n.label, 200))}</title><path class=${n.type} d=${FORMS[n.type]} transform=${`translate(${n.x} ${n.y}) scale(${n.r})`} />${labelled.has(n.key) ? html`<text x=${n.x} y=${n.y + n.r + LETTERS * pixel} font-size=${LETTERS * pixel} text-anchor="middle" aria-hidden="true">${short(n.label)}</text>` : null}</a>`)}</svg>`;
 }
@@ -99,10 +100,12 @@ function Graph({ graph }) {
 /** The directions of the arrow keys. @type {Record<string, [number, number]>} */
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** The nearest of *nodes* in the direction of an arrow *key*; Home and End are the first and the last.
+/** The nearest of *nodes* in the direction of an arrow *key*; the other keys go through all, the weightiest of a type first.
  * @template {{x: number, y: number}} N @param {N} here @param {N[]} nodes @param {string} key @returns {N|undefined} */
 function toward(here, nodes, key) {
+  const at = nodes.indexOf(here);
   if (key === 'Home' || key === 'End') return nodes.at(key === 'Home' ? 0 : -1);
+  if (key === 'PageDown' || key === 'PageUp') return nodes[at + (key === 'PageDown' ? 1 : -1)];
   const [dx, dy] = ARROWS[key] ?? [0, 0];
   const far = (/** @type {N} */ n) => {
     const along = (n.x - here.x) * dx + (n.y - here.y) * dy, aside = Math.abs((n.x - here.x) * dy) + Math.abs((n.y - here.y) * dx);

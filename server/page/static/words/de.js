@@ -459,7 +459,7 @@ export const WORDS = {
   "code.storage": "Eine Datei ließ sich nicht lesen oder schreiben.",
   "code.disk_full": "Der Datenträger ist voll.",
   "code.read_only": "Die Daten lassen sich nicht schreiben.",
-  "graphKeys": "Die Pfeiltasten führen von Form zu Form, Enter öffnet sie.",
+  "graphKeys": "Die Pfeiltasten führen von Form zu Form, Bild ab und Bild auf durch alle, und Enter öffnet eine.",
   "graphPart": "Gezeigt ist das Gewichtigste: {0}.",
   "graphOf.topic": "{0} von {1} Themen",
   "graphOf.summary": "{0} von {1} Zusammenfassungen",

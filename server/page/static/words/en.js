@@ -459,7 +459,7 @@ export const WORDS = {
   "code.storage": "A file could not be read or written.",
   "code.disk_full": "The disk is full.",
   "code.read_only": "The data cannot be written.",
-  "graphKeys": "The arrow keys go from form to form, Enter opens one.",
+  "graphKeys": "The arrow keys go from form to form, Page Down and Page Up through all of them, and Enter opens one.",
   "graphPart": "Shown is the weightiest: {0}.",
   "graphOf.topic": "{0} of {1} topics",
   "graphOf.summary": "{0} of {1} summaries",
