@@ -27,6 +27,12 @@ def test_a_recall_is_noted_with_what_it_found_and_a_look_is_not(memory: Memory) 
     )
     assert act["at"].startswith("2024-06-01T00:00:00")
     assert act["client"] == "me"
+    watched.shown(ME, [stored.id])  # at the start of a conversation
+    watched.shown(ME, [])
+    assert [(each["kind"], each["ids"]) for each in activity.of(ME)] == [
+        ("briefed", [stored.id]),
+        ("recalled", [stored.id]),
+    ]
 
 
 def test_a_turn_that_is_not_stored_is_noted_with_its_reason(memory: Memory) -> None:
