@@ -117,6 +117,30 @@ def test_a_question_with_content_takes_the_time_as_a_cue(open_memory: Any, minil
     assert found.hits[0].memory.id == ids["2024-05-22"]
 
 
+def test_what_comes_is_given_in_the_order_of_time(memory: Memory, weeks: dict[str, str]) -> None:
+    due = {
+        "the ferry leaves on 20 June": "2024-03-01",
+        "Parking permit ends 12 June": "2024-05-29",
+        "lunch with Ole on Thursday": "2024-05-31",
+        "Die Kaution ist bis 14. Juni fällig": "2024-04-02",
+    }
+    for text, day in due.items():
+        memory.remember(ME, RememberRequest(text, when=day))
+    for query in ("What is due in the next three weeks?", "Was steht im Juni an?"):
+        found = memory.recall(ME, RecallRequest(query))
+        assert [hit.memory.text for hit in found.hits] == [list(due)[n] for n in (2, 1, 3, 0)]
+
+
+def test_what_changed_since_gives_what_was_superseded_with_what_holds(
+    memory: Memory, weeks: dict[str, str], clock: Any
+) -> None:
+    old = memory.remember(ME, RememberRequest("The allotment is plot 14", when="2023-02-01")).id
+    new = memory.remember(ME, RememberRequest("The allotment is now plot 31", when="2024-03-20")).id
+    for query in ("What changed since March?", "Was hat sich seit März geändert?"):
+        found = memory.recall(ME, RecallRequest(query, k=5))
+        assert [hit.memory.id for hit in found.hits][:2] == [new, old], query
+
+
 def test_since_and_until_alone_are_a_question(memory: Memory, weeks: dict[str, str]) -> None:
     found = memory.recall(
         ME, RecallRequest("what did I say?", since="2024-05-19", until="2024-05-20")

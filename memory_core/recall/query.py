@@ -14,7 +14,7 @@ from memory_core.embedding.base import Profile
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.recall.request import EVIDENCE, RecallRequest, Weights
 from memory_core.records import FACT_KINDS, KINDS, VISIBILITIES, Identity
-from memory_core.scoring.arrays import Mask
+from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.bm25 import Match
 from memory_core.storage.index.columns import Columns
@@ -238,9 +238,7 @@ def _period(
     names = {name.casefold() for name in view.columns.names("speaker", readable)}
     asked = question.periods_asked(query.text, days, now, names)
     for period in asked:
-        said = _said_in(view.columns, period)
-        named = None if period.said and (said & passing).any() else _naming(view.columns, period)
-        within = said if named is None else said | named
+        within = _within(view.columns, period, passing)
         if (within & passing).any():
             return period, within
     return (asked[0] if asked else None), None
@@ -272,6 +270,47 @@ def _filters(view: View, query: Query) -> dict[str, Mask]:
         besides[[row for row in map(columns.row, query.besides) if row is not None]] = False
         passing["besides"] = besides
     return passing
+
+
+def _within(columns: Columns, period: question.Period, passing: Mask) -> Mask:
+    """True for what was said in *period*, or names a date of it.
+
+    Asked what was said then, the dates count only where nothing of *passing* was said; asked what
+    comes, what was said counts only where nothing names a date. Asked what changed, what was
+    superseded then counts as well.
+    """
+    said, named = _said_in(columns, period), _naming(columns, period)
+    if period.said and (said & passing).any():
+        return said
+    if period.ahead and (named & passing).any():
+        return named
+    ended = superseded_in(columns, period) if period.changed else np.zeros_like(said)
+    return said | named | ended
+
+
+def superseded_in(columns: Columns, period: question.Period) -> Mask:
+    """True for what ceased to hold in *period*, as far as something superseded it."""
+    ended = np.fmin(columns.valid_until, columns.superseded_at)
+    within: Mask = columns.superseded & (ended >= period.first) & (ended <= period.last)
+    return within
+
+
+def moments(columns: Columns, rows: Rows, period: question.Period) -> NDArray[np.float64]:
+    """When in *period* each of *rows* belongs, in epoch seconds; NaN for none.
+
+    By the first date of it that a row names; else by the day on which it was said or ceased to
+    hold.
+    """
+    found = np.full(len(rows), np.nan)
+    for place, row in enumerate(rows.tolist()):
+        named = [question.moment_inside(each, period) for each in columns.dates(row)]
+        if known := [moment for moment in named if moment is not None]:
+            found[place] = min(known)
+            continue
+        times = (columns.occurred_at[row], columns.valid_until[row], columns.superseded_at[row])
+        inside = [float(at) for at in times if period.first <= at <= period.last]
+        found[place] = inside[0] if inside else np.nan
+    return found
 
 
 def _said_in(columns: Columns, period: question.Period) -> Mask:

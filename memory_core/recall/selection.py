@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.recall.candidates import Candidates, newer
 from memory_core.recall.confidence import FEW, has_evidence, nearness
-from memory_core.recall.query import Cues, Query
+from memory_core.recall.query import Cues, Query, moments, superseded_in
 from memory_core.records import KINDS, normalised
 from memory_core.relations import claims, duplicates
 from memory_core.relations.change import repeats
@@ -23,6 +23,7 @@ from memory_core.scoring.arrays import Mask, Rows, cosines
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.view import View
 from memory_core.text import quoted
+from memory_core.text.question import Period
 
 SURE, BREADTH = 10, 0.3
 """So many places go by the score alone; behind them each turn of the same conversation that is
@@ -73,6 +74,7 @@ def choose(view: View, cues: Cues, found: Candidates, embed: Embed) -> Selection
     """
     order = _ranked(view, cues, found)
     order = _broadened(view, found, order, cues.query.k)
+    order = _in_time(view, cues, found.rows, order)
     order = _newest_first(view, cues, found.rows, order, embed)
     evident = has_evidence(cues, found)[order]
     order, unsupported = order[evident], order[~evident]
@@ -88,6 +90,35 @@ def choose(view: View, cues: Cues, found: Candidates, embed: Embed) -> Selection
         unsupported,
         floor,
     )
+
+
+def _in_time(view: View, cues: Cues, rows: Rows, order: Rows) -> Rows:
+    """*order* by time, where a time is the whole question; the best k, or the next that come.
+
+    Asked what changed, what corrects or was superseded then stands before what was only said.
+    """
+    period = cues.period
+    if period is None or "period" not in cues.filters:
+        return order
+    chosen = order if period.ahead else order[: cues.query.k]
+    at, changed = moments(view.columns, rows[order], period), np.zeros(len(order), np.bool_)
+    if period.changed:
+        changed = _changes(view, cues, rows[order], period)
+        most = np.argsort(~changed, kind="stable")
+        order, at, changed = order[most], at[most], changed[most]
+    count = len(chosen)
+    first = np.lexsort((at[:count], ~changed[:count]))
+    return np.concatenate([order[:count][first], order[count:]])
+
+
+def _changes(view: View, cues: Cues, rows: Rows, period: Period) -> Mask:
+    """True for those of *rows* that were superseded in *period*, and for what was said in it and
+    supersedes, updates or doubts another one."""
+    ended = superseded_in(view.columns, period)
+    news = {origin for kind in duplicates.NEWER for origin, _ in view.graph.of_kind(kind)}
+    memories = view.memories(np.flatnonzero(ended & cues.readable))
+    successors = {view.columns.row(memory.superseded_by) for memory in memories.values()}
+    return ended[rows] | np.isin(rows, [row for row in news | successors if row is not None])
 
 
 def _floor(cues: Cues, found: Candidates, order: Rows) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from math import inf
 
@@ -189,6 +189,7 @@ _ANYTHING = frozenset(
         geplant plane planen planst vorhaben vorhast mache machen machst macht gemacht tue tun
         getan unternommen läuft lief gibt gab geht ging wieder
         termin termine terminen kalender verabredet verabredung verabredungen ansteht anstand
+        deadline deadlines frist fristen fällig erledigen muss müssen next nächsten
         welche welcher welches eigentlich zeig zeige bitte denn"""
     )
 )
@@ -196,7 +197,13 @@ DAY = 86_400.0
 _EPOCH = date(1970, 1, 1).toordinal()
 _SINCE = frozenset(("since", "seit"))
 _UNTIL = frozenset(("until", "till", "bis"))
-_WITHOUT_TOPIC = _SINCE | STOPWORDS | GERMAN_STOPWORDS | _SAYING | _ANYTHING
+_BEFORE = lazy_pattern(r"\b(?:before|vor) (?: |$|\W)", re.IGNORECASE)
+_BY = lazy_pattern(r"\b(?:by)(?: the)? (?: |$|\W)", re.IGNORECASE)
+"""Right before the place of a date, which `without_asked_dates` leaves blank."""
+_CHANGE = frozenset(
+    listed("change changed changes changing verändert ändert geändert änderte veränderte")
+)
+_WITHOUT_TOPIC = _SINCE | STOPWORDS | GERMAN_STOPWORDS | _SAYING | _ANYTHING | _CHANGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +211,16 @@ class Period:
     """The first and last epoch second that a query asks about; infinite where it is open.
 
     *said* is True when the query asks what was said then: a date named in a later text is a match
-    only where nothing was said then.
+    only where nothing was said then. *ahead* is True when it asks what comes: there what was said
+    then is a match only where nothing names a date of it. *changed* is True when it asks what
+    became different.
     """
 
     first: float
     last: float
     said: bool
+    ahead: bool = False
+    changed: bool = False
 
 
 def periods_asked(
@@ -224,46 +235,66 @@ def periods_asked(
     """
     if not cue:
         return ()
-    left = [word.casefold() for word in WORD.findall(without_asked_dates(query, now))]
+    undated = without_asked_dates(query, now)
+    left = [word.casefold() for word in WORD.findall(undated)]
     left = [word.removesuffix("'s").removesuffix("’s") for word in left]
     if any(word not in _WITHOUT_TOPIC and word not in names for word in left):
         return ()
     tense = asks_ahead(query) if _SAYING.isdisjoint(left) else -1
     orders = {1: (True,), -1: (False,), 0: (True, False)}[tense]
-    found = [_period(cue, left, now, ahead) for ahead in orders]
-    return tuple(dict.fromkeys(period for period in found if period))
+    found = [_period(cue, undated, left, now, ahead) for ahead in orders]
+    changed = not _CHANGE.isdisjoint(left)
+    return tuple(
+        dict.fromkeys(
+            replace(period, ahead=tense > 0, changed=changed) for period in found if period
+        )
+    )
 
 
-def _period(cue: DateCue, left: Collection[str], now: float, ahead: bool) -> Period | None:
-    """The period of *cue* with the words *left* of its question."""
+def _period(
+    cue: DateCue, undated: str, left: Collection[str], now: float, ahead: bool
+) -> Period | None:
+    """The period of *cue* with the words *left* of its question, which *undated* is in full.
+
+    When it lies *ahead* and has no beginning, it begins today.
+    """
     days = [day for each in _days(cue, day_of(now), ahead) for day in each]
     if not days:
         return None
     said = not _SAYING.isdisjoint(left)
     first, last = (DAY * (day.toordinal() - _EPOCH) for day in (min(days), max(days)))
     end = last + DAY - 1e-3
-    if "before" in left:
+    if _BEFORE.search(undated):
         first, end = -inf, first - 1e-3
     elif "after" in left:
         first, end = last + DAY, inf
-    elif not _UNTIL.isdisjoint(left):
+    elif not _UNTIL.isdisjoint(left) or _BY.search(undated):
         first = -inf
     elif first <= now and not _SINCE.isdisjoint(left):
         end = now
-    return Period(first, end, said)
+    today = now // DAY * DAY
+    return Period(today if ahead and first == -inf and end > today else first, end, said)
 
 
 def date_is_inside(written: str, period: Period) -> bool:
     """True when all of *written*, a date as dates.resolve returns it, lies inside *period*."""
+    return moment_inside(written, period) is not None
+
+
+def moment_inside(written: str, period: Period) -> float | None:
+    """The beginning of the last day of *written*, where all of it lies inside *period*, else None.
+
+    In epoch seconds.
+    """
     try:
         year, month, day = (*map(int, written.split("-")), 0, 0)[:3]
         first, last = date(year, month or 1, day or 1), date(year, month or 12, day or 1)
     except ValueError:  # an entry of another version
-        return False
+        return None
     if not day:
         last = last.replace(day=monthrange(last.year, last.month)[1])
     start, end = (DAY * (each.toordinal() - _EPOCH) for each in (first, last))
-    return period.first <= start and end <= period.last
+    return end if period.first <= start and end <= period.last else None
 
 
 def names_no_topic(query: str) -> bool:

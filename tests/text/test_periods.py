@@ -48,6 +48,12 @@ def period_asked(query: str, now: float, names: Collection[str] = ()) -> questio
         ("What did I do on 29 February?", "2024-02-29", "2024-02-29", False),
         ("Was habe ich gestern gesagt?", "2024-06-04", "2024-06-04", True),
         ("what happened in February 2023", "2023-02-01", "2023-02-28", False),
+        ("What is due in the next weeks?", "2024-06-05", "2024-06-26", False),
+        ("Was steht in den nächsten zwei Wochen an?", "2024-06-05", "2024-06-19", False),
+        ("what happened in the last two months?", "2024-04-04", "2024-06-05", False),
+        ("what is planned for the summer?", "2024-06-01", "2024-08-31", False),
+        ("which deadlines do I have before August?", "2024-06-05", "2024-07-31", False),
+        ("what must be done by the end of July?", "2024-06-05", "2024-07-31", False),
     ],
 )
 def test_a_time_alone_is_a_period(query: str, first: str, last: str, said: bool) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from memory_core.recall.candidates import Candidates, Signal
-from memory_core.recall.query import Cues
-from memory_core.scoring.arrays import Scores
+from memory_core.recall.candidates import CANDIDATES, Allowed, Candidates, Signal
+from memory_core.recall.query import Cues, moments
+from memory_core.scoring.arrays import Rows, Scores
 from memory_core.scoring.decay import DAY
 from memory_core.storage.view import View
 from memory_core.text.time import dates
@@ -25,6 +25,17 @@ class Temporal(Signal):
 
     name = "temporal"
     is_evidence = True
+
+    def candidates(self, view: View, cues: Cues, allowed: Allowed) -> Rows | None:
+        """The first of what comes, or the latest of what was, where a time is the whole question.
+
+        Neither words nor meaning find them there.
+        """
+        if cues.period is None or "period" not in cues.filters:
+            return None
+        rows = np.flatnonzero(allowed.searched)
+        in_time = rows[np.argsort(moments(view.columns, rows, cues.period), kind="stable")]
+        return in_time[:CANDIDATES] if cues.period.ahead else in_time[-CANDIDATES:]
 
     def score(self, view: View, cues: Cues, found: Candidates) -> Scores:
         """The temporal match of each candidate, weighted; see dates.temporal_match."""

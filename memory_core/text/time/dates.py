@@ -18,12 +18,23 @@ from datetime import date
 from functools import lru_cache
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.time.lexicon import MONTHS, WEEKDAYS, alternatives
+from memory_core.text.time.lexicon import (
+    DIRECTIONS,
+    MONTHS,
+    NUMBERS,
+    SEASONS,
+    UNITS,
+    WEEKDAYS,
+    alternatives,
+)
 from memory_core.text.time.mentions import (
     Mention,
+    on_day,
     real_day,
     says_future,
     says_past,
+    season_from,
+    shifted,
     tense,
     weekday_near,
 )
@@ -99,7 +110,8 @@ class DateCue:
     """The dates that a question names; falsy when there are none.
 
     *days* are (year, month, day), *months* (year, month), with year 0 where none is named; *years*
-    stand alone; *spans* are first and last day of a week or weekend as proleptic ordinals.
+    stand alone; *spans* are first and last day of a week, a weekend or of "the next three weeks" as
+    proleptic ordinals.
     """
 
     days: tuple[tuple[int, int, int], ...] = ()
@@ -120,7 +132,9 @@ def query_dates(query: str, now: float) -> DateCue:
     the past, else the next.
     """
     today = day_of(now)
-    found = [mention for _, mention in mentions(query, today)]
+    found = _stretches(query, today)
+    query = _STRETCH.sub(" ", query)
+    found += [mention for _, mention in mentions(query, today)]
     found += _bare(query, today)
     spans = [
         (mention.since.toordinal(), mention.through.toordinal())
@@ -141,13 +155,35 @@ def query_dates(query: str, now: float) -> DateCue:
     )
 
 
+_PLURALS = [
+    word
+    for word, unit in UNITS.items()
+    if any(word != one and word.startswith(one) and unit == UNITS[one] for one in UNITS)
+]
+"""The German ones: each longer than its singular."""
+_AFTER_LIMIT = "|".join(
+    rf"(?<=\b{word} )" for word in ("before", "after", "by", "vor", "nach", "bis", "ab")
+)
+"""The word is left to the question: it says on which side of the date its period lies."""
 _BARE = lazy_pattern(
     rf"\b(?P<weekday>{alternatives(WEEKDAYS)})\b"
-    rf"|\b(?:for|about|für) (?P<month>{alternatives(MONTHS)})\b"
+    rf"|(?:\b(?:for|about|für) |{_AFTER_LIMIT})(?P<month>{alternatives(MONTHS)})\b"
+    rf"|(?:\b(?:in|for|over|during|im|für) |{_AFTER_LIMIT})(?:the |den |dem )?"
+    rf"(?P<season>{alternatives(SEASONS)})\b"
     r"|\b(?:the |am |den |zum )(?P<day>[0-9]{1,2})(?:st|nd|rd|th|\.)(?! ?[\w.,:%/-]*[0-9])",
     re.IGNORECASE,
 )
-"""What names a day or month only in a question; in a text it may be a habit or a rank."""
+"""What names a day, month or season only in a question; in a text it may be a habit or a rank."""
+
+_STRETCH = lazy_pattern(
+    rf"\b(?P<direction>{alternatives(DIRECTIONS)}|coming|upcoming) "
+    rf"(?:(?P<count>[0-9]{{1,3}}|{alternatives(NUMBERS)}) "
+    rf"(?P<counted>(?:{alternatives(UNITS)}))s?|(?P<many>(?:{alternatives(UNITS)})s"
+    rf"|{'|'.join(sorted(_PLURALS, reverse=True))}))\b",
+    re.IGNORECASE,
+)
+"""Several days, weeks, months or years before or after today: "the next weeks"."""
+_UNIT_DAYS = {"day": 1, "weekend": 7, "week": 7, "fortnight": 14, "month": 31, "year": 366}
 _AHEAD = lazy_pattern(
     r"\b(?:coming up|lined up|on for|am i|are we|do (?:i|we) have|agenda|upcoming"
     r"|steht|stehen|ansteht|anstehen|geplant|liegt|vorhabe|vorhaben)\b|\bvor\W*$",
@@ -168,7 +204,21 @@ def asks_ahead(query: str) -> int:
 
 def without_asked_dates(query: str, now: float) -> str:
     """*query* with a space for each date that query_dates finds in it."""
-    return _BARE.sub(" ", undated(query, day_of(now)))
+    return _BARE.sub(" ", undated(_STRETCH.sub(" ", query), day_of(now)))
+
+
+def _stretches(query: str, today: date) -> list[Mention]:
+    """The spans that begin or end *today* in *query*; without a number they are of three units."""
+    found: list[Mention] = []
+    for match in _STRETCH.finditer(query):
+        direction = DIRECTIONS.get(" ".join(match["direction"].lower().split()), 1)
+        count, unit = (match["count"] or "few").lower(), (match["counted"] or match["many"]).lower()
+        unit = UNITS.get(unit) or UNITS[unit.removesuffix("s")]
+        days = (int(count) if count.isdigit() else NUMBERS[count]) * _UNIT_DAYS[unit]
+        since = today if direction > 0 else shifted(today, -days)
+        if direction and since is not None:
+            found += on_day(today, since, days + 1)
+    return found
 
 
 def _bare(query: str, today: date) -> list[Mention]:
@@ -181,9 +231,21 @@ def _bare(query: str, today: date) -> list[Mention]:
             found += weekday_near(weekday, today, -1 if past else 0)
         elif match["month"]:
             found.append(Mention(0, MONTHS[match["month"].lower()]))
+        elif match["season"]:
+            found += _season(SEASONS[match["season"].lower()], today, past)
         elif number := int(match["day"]):
             found += _day_of_month(number, today, past)
     return found
+
+
+def _season(month: int, today: date, past: bool) -> list[Mention]:
+    """The season from *month* on: the latest that has begun when *past*, else the next not over."""
+    now, start = today.year * 12 + today.month - 1, today.year * 12 + month - 1
+    if past:
+        return season_from(start if start <= now else start - 12)
+    return season_from(
+        start - 12 if start - 10 >= now else start if start + 2 >= now else start + 12
+    )
 
 
 def _day_of_month(number: int, today: date, past: bool) -> list[Mention]:

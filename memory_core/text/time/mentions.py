@@ -119,7 +119,8 @@ _NO_QUESTION = (
 _PAST = lazy_pattern(
     rf"\b(?:\w{{2,20}}ed|was{_NO_QUESTION}|were|did|had|has|went|took|got|made|ran|met|saw|came|bought|gave|began"
     r"|been"
-    r"|left|told|won|lost|found|felt|read|wrote|spent|back|since|born|war|waren|hatte|habe|haben"
+    r"|left|told|won|lost|found|felt|read|wrote|spent|back (?:in|then|when)|since|born"
+    r"|war|waren|hatte|habe|haben"
     r"|hat"
     r"|ging|wurde|seit)\b",
     re.IGNORECASE,

@@ -231,8 +231,9 @@ def _weekdays_ago(match: re.Match[str], today: date) -> list[Mention]:
 
 
 def _weekday_by_tense(match: re.Match[str], today: date) -> list[Mention]:
+    """ "Lunch with Tom on Friday": a day without a verb, as notes have it, is one that comes."""
     direction = tense(match.string, match.start())
-    return weekday_near(WEEKDAYS[match["weekday"].lower()], today, direction) if direction else []
+    return weekday_near(WEEKDAYS[match["weekday"].lower()], today, direction)
 
 
 def _directed_season(match: re.Match[str], today: date) -> list[Mention]:
@@ -290,9 +291,8 @@ _NOT_A_YEAR_AFTER = (
     r"|pages?|lines?|points?|bytes?|pixels?|px|watts?|feet|times|memories|records|files)\b)"
 )
 _IN_MONTH = (
-    r"\b(?:in|during|since|until|till|early|late|mid|(?:end|beginning|start|middle|month"
-    r"|rest) of|im|seit"
-    r"|anfang|mitte|ende|every)[ -]"
+    r"(?:\b(?:in|during|early|late|mid|(?:end|beginning|start|middle|month|rest) of|im"
+    r"|anfang|mitte|ende|every)[ -]|(?<=\bsince )|(?<=\buntil )|(?<=\btill )|(?<=\bseit ))"
 )
 
 _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
