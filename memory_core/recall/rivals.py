@@ -2,7 +2,8 @@
 
 No rule tells all corrections from their words ("the council waved it through"). Where somebody asks
 how something is, and two statements of one speaker about one thing fit, the newer one is asked for:
-it comes first, and nothing is marked.
+it comes first, and nothing is marked. What held for a day or a week that is over stands behind what
+held before, which holds again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from memory_core.relations.shared import different_things, shared_words
 from memory_core.storage.view import View
 from memory_core.text import quoted
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.time import dates, validity
 from memory_core.text.time.dates import asks_ahead
 from memory_core.text.time.timestamps import DAY
 
@@ -29,6 +31,9 @@ LOOKED_AT = 3
 """The best places, among which a newer statement may come first."""
 
 _NUMBER = lazy_pattern(r"[0-9]+")
+
+WEEK = 7 * DAY
+"""After it is over what holds for today or this week alone."""
 
 FEW_SENTENCES = 2
 """A text of more sentences is a turn of a talk."""
@@ -54,19 +59,46 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
     near = [
         place
         for place in next_ones
-        if found.score[place] >= least > 0 and said[place] >= said[best] + DAY
+        if found.score[place] >= least > 0 and abs(said[place] - said[best]) >= DAY
     ]
     if not near:
         return found
     memories = view.memories(found.rows[[best, *near]])
-    older = memories.get(int(found.rows[best]))
+    first = memories.get(int(found.rows[best]))
     for place in sorted(near, key=lambda place: -said[place]):
-        newer = memories.get(int(found.rows[place]))
-        if older and newer and _rivals(cues, older, newer, embed):
+        other = memories.get(int(found.rows[place]))
+        if first is None or other is None:
+            continue
+        if said[place] > said[best]:
+            lasts = other.valid_until is None and not passes(other.text)
+            ahead = lasts and not _is_over(other, cues) and _rivals(cues, first, other, embed)
+        else:
+            ahead = _holds_again(cues, other, first, embed)
+        if ahead:
             column = np.zeros_like(found.score)
             column[place] = found.score[best] - found.score[place] + AHEAD
             return found.plus(NAME, column)
     return found
+
+
+def _holds_again(cues: Cues, rule: MemoryRecord, exception: MemoryRecord, embed: Embed) -> bool:
+    """True when *exception* is over and says of another time what *rule* says of every time."""
+    if not _is_over(exception, cues) or rule.dates or rule.valid_until is not None:
+        return False
+    return _rivals(cues, rule, exception, embed)
+
+
+def _is_over(memory: MemoryRecord, cues: Cues) -> bool:
+    """True when *memory* holds for single days, or until a day, and all of them are over."""
+    if memory.superseded_by or cues.dates:
+        return False
+    if memory.valid_until is not None:
+        return memory.valid_until < cues.now
+    if dates.reach_to(memory.dates, cues.now):
+        return False
+    if passes(memory.text):
+        return memory.occurred_at + WEEK < cues.now
+    return validity.of_days(memory.text, memory.dates)
 
 
 def _rivals(cues: Cues, older: MemoryRecord, newer: MemoryRecord, embed: Embed) -> bool:
@@ -80,10 +112,10 @@ def _rivals(cues: Cues, older: MemoryRecord, newer: MemoryRecord, embed: Embed) 
         return False
     if normalised(older.text) == normalised(query):
         return False  # asked for word for word
-    if _whose(older) != _whose(newer) or newer.valid_until is not None:
+    if _whose(older) != _whose(newer):
         return False
     then, now = read_all(quoted.claimed(older)), read_all(quoted.claimed(newer))
-    if not then or not now or passes(newer.text):
+    if not then or not now:
         return False
     if len(then) > FEW_SENTENCES or len(now) > FEW_SENTENCES:
         return False

@@ -142,6 +142,11 @@ def test_the_newer_statement_comes_first_and_nothing_is_marked(
             "The printer squeaks when it is cold.",
             "What paper does the printer need?",
         ),
+        (
+            "The pool is open from 7 to 21.",
+            "The pool opens at 10 on 24 June because of the holiday",
+            "When does the pool open?",
+        ),
     ],
     ids=[
         "asked for the past",
@@ -156,6 +161,7 @@ def test_the_newer_statement_comes_first_and_nothing_is_marked(
         "another noun",
         "another sense",
         "nothing of what is asked",
+        "one day that is over",
     ],
 )
 def test_the_older_statement_stays_first(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Sequence
 
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
@@ -54,6 +55,7 @@ _TURNS = lazy_pattern(
     r"\b(?:start|begin|mov|switch|join|leav|chang|becom|quit|stop|marr|birthday|anniversar"
     r"|beginn|anfang|fang|zieh|wechs|kündig|heirat|geburtstag)\w*"
 )
+_FROM_THEN_ON = lazy_pattern(r"\b(?:since|from|as of|starting|effective|ab|seit)\b")
 _COUNTS = {word: n for n, word in enumerate(listed("one two three four five six seven"), 1)}
 _COUNTS |= {"a": 1, "eight": 8, "nine": 9, "ten": 10}
 _UNITS = {"day": 1, "week": 7, "month": 30}
@@ -73,6 +75,20 @@ def bounds(text: str, said_at: float) -> tuple[float | None, float | None]:
     if end is None or end <= said_at or (start is not None and start > end):
         return None, None
     return start, end
+
+
+def of_days(text: str, named: Sequence[str]) -> bool:
+    """True when *text*, one sentence about the present, speaks of single days, which it *named*.
+
+    ISO 8601, as from dates.resolve. What was done on a day, and what holds from it on, is more.
+    """
+    lowered = text.lower()
+    return (
+        bool(named)
+        and all(len(each) == len("2024-05-07") for each in named)
+        and len(sentences(text)) == 1
+        and not any(each.search(lowered) for each in (_DONE, _TURNS, _FROM_THEN_ON))
+    )
 
 
 def _span(text: str, said_at: float) -> tuple[float | None, float | None]:
