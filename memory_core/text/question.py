@@ -189,7 +189,7 @@ _ANYTHING = frozenset(
         geplant plane planen planst vorhaben vorhast mache machen machst macht gemacht tue tun
         getan unternommen läuft lief gibt gab geht ging wieder
         termin termine terminen kalender verabredet verabredung verabredungen ansteht anstand
-        deadline deadlines frist fristen fällig erledigen muss müssen next nächsten
+        deadline deadlines frist fristen fällig erledigen muss müssen come comes kommt kommen
         welche welcher welches eigentlich zeig zeige bitte denn"""
     )
 )
@@ -200,6 +200,8 @@ _UNTIL = frozenset(("until", "till", "bis"))
 _BEFORE = lazy_pattern(r"\b(?:before|vor) (?: |$|\W)", re.IGNORECASE)
 _BY = lazy_pattern(r"\b(?:by)(?: the)? (?: |$|\W)", re.IGNORECASE)
 """Right before the place of a date, which `without_asked_dates` leaves blank."""
+_TELL_ME = lazy_pattern(r"^(?:please |bitte )?(?:tell|remind|show) (?:me|us)\b", re.IGNORECASE)
+"""It asks whoever remembers, not for what was told."""
 _CHANGE = frozenset(
     listed("change changed changes changing verändert ändert geändert änderte veränderte")
 )
@@ -235,6 +237,7 @@ def periods_asked(
     """
     if not cue:
         return ()
+    query = _TELL_ME.sub("", query)
     undated = without_asked_dates(query, now)
     left = [word.casefold() for word in WORD.findall(undated)]
     left = [word.removesuffix("'s").removesuffix("’s") for word in left]

@@ -125,7 +125,7 @@ _PAST = lazy_pattern(
     r"|ging|wurde|seit)\b",
     re.IGNORECASE,
 )
-_CLAUSE_END = lazy_pattern(r"[.!?;\n]")
+_CLAUSE_END = lazy_pattern(r"[.!?;\n]|:(?= )")
 
 
 def says_future(text: str) -> bool:

@@ -233,7 +233,7 @@ def _weekdays_ago(match: re.Match[str], today: date) -> list[Mention]:
 def _weekday_by_tense(match: re.Match[str], today: date) -> list[Mention]:
     """ "Lunch with Tom on Friday": a day without a verb, as notes have it, is one that comes."""
     direction = tense(match.string, match.start())
-    return weekday_near(WEEKDAYS[match["weekday"].lower()], today, direction)
+    return weekday_near(WEEKDAYS[match["weekday"].lower()], today, direction or 1)
 
 
 def _directed_season(match: re.Match[str], today: date) -> list[Mention]:
