@@ -162,6 +162,21 @@ class Workspace:
             and (newer not in known or not known[newer].superseded_by)
         }
 
+    def newer(self) -> dict[str, MemoryRecord]:
+        """The ids of memories that are superseded or in doubt -> the last one that says better."""
+        known, after = self.plan.memories, dict(self.doubtful)
+        after = {older: after[older] for older in self._doubted()}
+        after |= {id: memory.superseded_by for id, memory in known.items() if memory.superseded_by}
+        found: dict[str, MemoryRecord] = {}
+        for id in after:
+            seen, last = {id}, after[id]
+            while last in after and last not in seen:
+                seen.add(last)
+                last = after[last]
+            if id in known and last in known:
+                found[id] = known[last]
+        return found
+
     def is_stale(self, memory: MemoryRecord) -> bool:
         """True when *memory* was marked stale, or has a source that does not hold."""
         sources = self.sources(memory)
@@ -212,22 +227,61 @@ def topics(work: Workspace) -> None:
         work.plan.details["topics"] = NO_MODEL
         return
     tuning = work.tuning
+    newer = work.newer()
     for members in grouped(work.embedded(work.originals()), scope):
+        named = _named_anew(work, members, newer)
         labels = clusters.topics(
             work.matrix(members),
-            [memory.topic for memory in members],
-            [label_from(memory) for memory in members],
+            [named.get(memory.topic, memory.topic) for memory in members],
+            [label_from(newer.get(memory.id, memory)) for memory in members],
             threshold=work.profile.topic,
             most=tuning.topic_members,
             merge_at=tuning.topic_merge,
             subjects=[subjects(memory.entities) for memory in members],
         )
+        labels = _by_what_is_shared(members, labels)
         alone = {label for label, count in Counter(labels).items() if count == 1}
         for memory, label in zip(members, labels, strict=True):
             if memory.topic == label or work.excludes(memory):
                 continue
             if memory.topic or label not in alone:
                 work.plan.put(work.plan.begin("topics"), memory.id, topic=label)
+
+
+def _by_what_is_shared(members: Sequence[MemoryRecord], labels: Sequence[str]) -> list[str]:
+    """*labels* of *members*, the new ones without the terms that one member alone holds.
+
+    What one text says of a topic may be out of date tomorrow. A label stays where nothing is
+    shared, or where another topic has what is left of it.
+    """
+    known = {memory.topic for memory in members} | set(labels)
+    renamed: dict[str, str] = {}
+    for label in dict.fromkeys(labels):
+        if not label or any(memory.topic == label for memory in members):
+            continue
+        texts = [m.text.casefold() for m, own in zip(members, labels, strict=True) if own == label]
+        terms = [
+            term for term in label.split(", ") if sum(term.casefold() in text for text in texts) > 1
+        ]
+        short = ", ".join(terms)
+        if terms and short not in known:
+            known.add(short)
+            renamed[label] = short
+    return [renamed.get(label, label) for label in labels]
+
+
+def _named_anew(
+    work: Workspace, members: Sequence[MemoryRecord], newer: Mapping[str, MemoryRecord]
+) -> dict[str, str]:
+    """The labels of *members* made of a memory that no longer holds -> the one of what does."""
+    labels = {memory.topic for memory in members} - {""}
+    holds = {label_from(memory) for memory in members if memory.id not in newer}
+    return {
+        label: label_from(successor)
+        for id, successor in newer.items()
+        if scope(successor) == scope(members[0])
+        and (label := label_from(work.plan.memories[id])) in labels - holds
+    }
 
 
 # Prune

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, combinations
 
 from memory_core.consolidate.plan import Action
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
@@ -24,6 +25,9 @@ from memory_core.records import (
     scope,
 )
 from memory_core.relations import duplicates
+from memory_core.relations.sentence import read_all
+from memory_core.relations.shared import different_things, shared_words
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.text.passages import sentences
 from memory_core.text.time.timestamps import day_words
 from memory_core.text.words import content_words, count_words, is_plain, words
@@ -45,6 +49,10 @@ SUMMARY_FACTOR, SOURCE_FACTOR = 2.0, 0.5
 SENTENCE_WORDS = 4, 45
 """Fewest and most words of a quoted sentence, unless there are no others."""
 
+
+VALUE_TERMS = 2
+"""At most so many terms of a sentence, the value, are missing in a later one that says it anew."""
+_SELF = frozenset(("i", "we", "my", "our", "ich", "wir", "mein", "unser"))
 
 # Stale derived memories
 
@@ -316,10 +324,12 @@ def _summary_text(
 def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
     """At most *most* of the most central sentences of *sources*, verbatim, in order.
 
-    The speaker precedes a sentence where it changes; when *dated*, so does the day.
+    Of two that say of one thing different things, the later one. The speaker precedes a sentence
+    where it changes; when *dated*, so does the day.
     """
     said = [(memory, sentence) for memory in sources for sentence in sentences(memory.text)]
     said = [pair for pair in said if _is_quotable(pair[1])] or said
+    said = _newest(said)
     said = list({sentence: (memory, sentence) for memory, sentence in reversed(said)}.values())[
         ::-1
     ]
@@ -334,6 +344,45 @@ def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
         parts.append(head + _terminated(sentence))
         speaker, day = memory.speaker, today
     return " ".join(parts)
+
+
+def _newest(said: Sequence[tuple[MemoryRecord, str]]) -> list[tuple[MemoryRecord, str]]:
+    """*said*, oldest first, without the sentences that one later one of the same mouth says anew.
+
+    Where more than two differ in their values only, they are a series. It need not hold that a
+    sentence is out of date: a summary says nothing that may be, and its sources stay.
+    """
+    terms = [frozenset(index_terms(sentence)) - _SELF for _, sentence in said]
+    pairs = [
+        (older, newer)
+        for older, newer in combinations(range(len(said)), 2)
+        if said[older][0].id != said[newer][0].id
+        and _whose(said[older][0]) == _whose(said[newer][0])
+        and _says_anew(terms[older], terms[newer])
+        and _about_one(said[older][1], said[newer][1])
+    ]
+    times = Counter(chain.from_iterable(pairs))
+    outdated = {older for older, newer in pairs if times[older] == times[newer] == 1}
+    return [pair for place, pair in enumerate(said) if place not in outdated]
+
+
+def _whose(memory: MemoryRecord) -> tuple[str, str]:
+    return memory.speaker, memory.role
+
+
+def _says_anew(older: frozenset[str], newer: frozenset[str]) -> bool:
+    """True when the terms of *newer* are those of *older* but for a value of VALUE_TERMS."""
+    shared, left = len(older & newer), len(older - newer)
+    return 0 < left <= VALUE_TERMS and shared > max(1, left) and shared >= len(newer - older)
+
+
+def _about_one(older: str, newer: str) -> bool:
+    """True when no number, name or modifier tells two things apart."""
+    return not any(
+        different_things(then, now, shared_words(then, now))
+        for then in read_all(older)
+        for now in read_all(newer)
+    )
 
 
 def _is_quotable(sentence: str) -> bool:

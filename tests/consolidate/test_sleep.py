@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import NotFound
+from memory_core.lifecycle.topics import label_from
 from memory_core.records import Change, Identity
 from memory_core.relations.duplicates import DOUBTS, KEPT_BOTH
 from memory_core.text.names.entities import entities
@@ -468,3 +469,37 @@ def test_nothing_is_retired_in_the_run_that_summarises_it(world: Any) -> None:
     report = world.run()
     assert [set(summary.derived_from) for summary in report.summaries] == [set(ids)]
     assert report.retired == ()
+
+
+def test_a_topic_is_named_by_what_its_members_share_and_not_by_what_is_outdated(world: Any) -> None:
+    world.tell("Tomas bakes dark rye bread in the oven of the Mill.")
+    later = world.tell("Tomas bakes dark rye bread in the oven of the Castle.")
+    world.tell("Tomas bakes dark rye bread in the oven before noon.")
+    world.run("topics")
+    assert world[later].topic == "bread, oven"
+    old = world.tell("The choir of Nora sings in the chapel.", entities=("Nora", "Abbey"))
+    new = world.tell("The choir of Nora sings in the hall.", entities=("Nora",))
+    for id in (old, new):
+        world.put(id, topic=label_from(world[old]))
+    assert "Abbey" in world[new].topic
+    world.put(old, superseded_by=new)
+    world.run("topics")
+    assert world[new].topic == label_from(world[new])
+
+
+def test_a_summary_quotes_the_later_of_two_values_and_all_of_a_series(world: Any) -> None:
+    texts = (
+        "The lease of the allotment costs 90 euros a year.",
+        "The allotment has a well and a shed.",
+        "The lease of the allotment costs plenty of euros a year.",
+    )
+    for text in texts:
+        world.tell(text, session="lease", role="user")
+    for number in ("Monday", "Tuesday", "Friday"):
+        world.tell(f"The harbour ferry leaves late on {number}.", session="ferry", role="user")
+    world.now += DAY
+    made = [summary.text for summary in world.run().summaries]
+    lease = next(text for text in made if "well" in text)
+    assert "plenty" in lease
+    assert "90" not in lease
+    assert any("Monday" in text and "Tuesday" in text for text in made)
