@@ -210,8 +210,7 @@ def _earlier(
         return []
     columns = view.columns
     own = columns.agent == columns.code(who.agent, "agent")
-    said = own & (columns.speaker == columns.code(memory.speaker, "speaker"))
-    said &= ~columns.superseded
+    said = own & _same_voice(view, memory, ("user",)) & ~columns.superseded
     if elapsed(memory.occurred_at, now) >= LIVE_SECONDS:  # else all was said before it
         said &= columns.occurred_at <= memory.occurred_at
     near = [row for id in related if (row := columns.row(id)) is not None]
@@ -251,8 +250,15 @@ def said_before(view: View, memory: MemoryRecord) -> Mask:
 
 
 def may_doubt(older: MemoryRecord, newer: MemoryRecord) -> bool:
-    """True when *newer* is trusted as much as *older*, or imported: that changes nothing itself."""
+    """True when *newer* is trusted as much as *older*, imported, or passed on by an assistant.
+
+    An import changes nothing itself. What an assistant was told, without a source, is the owner's
+    word at second hand: it supersedes nothing that the owner said to another one.
+    """
+    passed_on = newer.trust == "agent" and not newer.source
     trusted = replace(newer, trust=older.trust) if newer.trust == "import" else newer
+    if passed_on and older.trust == "user":
+        trusted = replace(newer, trust="user")
     return corrections.may_change(older, trusted)
 
 
@@ -388,13 +394,38 @@ def of_speaker(view: View, memory: MemoryRecord) -> Mask:
     """The mask of what the speaker of *memory* said in its scope, nothing derived."""
     columns = view.columns
     own: Mask = columns.agent == columns.code(memory.agent, "agent")
-    own &= columns.speaker == columns.code(memory.speaker, "speaker")
+    own &= _same_voice(view, memory, ("user",), quoted.SPEAKING)
     own &= columns.visibility == VISIBILITIES.index(memory.visibility)
     roles = quoted.SPEAKING if memory.role in quoted.SPEAKING else (memory.role,)
     own &= columns.live & _among(ROLES, roles)[columns.role] & ~_among(KINDS, DERIVED)[columns.kind]
     if memory.visibility == "team":
         own &= columns.team == columns.code(memory.team, "team")
     return own
+
+
+def _same_voice(view: View, memory: MemoryRecord, *known_by: tuple[str, ...]) -> Mask:
+    """The mask of what was said under the name of *memory*, or under none, where both are the
+    owner.
+
+    The owner is the only named speaker in the first roles of *known_by* in which one has a name.
+    """
+    columns = view.columns
+    given = columns.code(memory.speaker, "speaker")
+    named: Mask = columns.speaker == given
+    if memory.role not in quoted.SPEAKING:
+        return named
+    own = columns.live & (columns.agent == columns.code(memory.agent, "agent"))
+    for roles in known_by:
+        said = own & _among(ROLES, roles)[columns.role]
+        names = {columns.name(code, "speaker") for code in np.unique(columns.speaker[said])}
+        names |= {memory.speaker} if memory.role in roles else set()
+        if names := names - {""}:
+            if names == {memory.speaker} or (len(names) == 1 and not memory.speaker):
+                owner = columns.code(names.pop(), "speaker")
+                one: Mask = named | (columns.speaker == owner) | (columns.speaker == 0)
+                return one
+            return named
+    return named
 
 
 @cache

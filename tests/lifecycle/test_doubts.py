@@ -369,3 +369,51 @@ def test_a_thing_is_known_by_both_of_its_names(memory: Memory, clock: Any) -> No
     assert set(found) == {new}
     assert hosted in [pair.older.text for pair in found[new]]
     assert old not in [pair.older.id for pair in found[new]]
+
+
+HOOK = {"role": "user", "trust": "user", "session": "s"}
+WAYS: dict[str, dict[str, str]] = {
+    "hook": HOOK,
+    "hook, speaker named": {**HOOK, "speaker": "Nora"},
+    "remember": {"client": "codex"},
+    "remember, speaker named": {"client": "codex", "speaker": "Nora"},
+    "command line": {"trust": "user", "client": "cli"},
+}
+
+
+@pytest.mark.parametrize("later", WAYS)
+@pytest.mark.parametrize("earlier", WAYS)
+def test_the_owner_is_one_whichever_client_heard_it(
+    memory: Memory, clock: Any, earlier: str, later: str
+) -> None:
+    old = tell(memory, clock, OLD, **WAYS[earlier])
+    new = tell(memory, clock, NEW, **WAYS[later])
+    found = hit(memory, old)
+    assert new in (found.doubted_by, found.memory.superseded_by)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"speaker": "Tom"},
+        {"client": "codex", "source": "notes/standup.md"},
+        {"client": "codex", "source": "https://example.com/standup"},
+        {"role": "assistant", "session": "s"},
+    ],
+)
+def test_the_owner_is_not_corrected_in_another_voice(
+    memory: Memory, clock: Any, later: dict[str, str]
+) -> None:
+    old = tell(memory, clock, OLD, **WAYS["hook, speaker named"])
+    tell(memory, clock, NEW, **later)
+    found = hit(memory, old)
+    assert (found.doubted_by, found.memory.superseded_by) == ("", "")
+
+
+def test_among_several_named_speakers_nobody_without_a_name_is_the_owner(
+    memory: Memory, clock: Any
+) -> None:
+    old = tell(memory, clock, OLD, speaker="Nora", **HOOK)
+    tell(memory, clock, "Good morning from the quay.", speaker="Tom", **HOOK)
+    tell(memory, clock, NEW)
+    assert hit(memory, old).doubted_by == ""
