@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from memory_core import browse
-from memory_core.records import Identity, MemoryRecord
+from memory_core.records import Identity, MemoryRecord, content_hash
 from memory_core.storage.store import MemoryStore
 
 ALIKE = 0.6
@@ -28,34 +28,42 @@ class Holding:
 
 
 class Slots:
-    """The memories of one caller by their source, without those that were replaced."""
+    """The memories of one caller by their source, without those that were replaced; their texts."""
 
     def __init__(self, store: MemoryStore, who: Identity) -> None:
         """Read *store* once, at the first question."""
         self._store = store
         self._who = who
         self._held: dict[str, dict[str, Holding]] | None = None
+        self._texts: set[str] = set()
 
     def held(self, slot: str) -> dict[str, Holding]:
         """What *slot* holds, by id."""
-        if self._held is None:
-            self._held = {}
-            for memory in browse.readable(self._store, self._who):
-                if memory.agent == self._who.agent and not memory.replaced and memory.source:
-                    self._add(memory.source, memory)
-        return self._held.get(slot, {})
+        return self._read().get(slot, {})
+
+    def says(self, text: str) -> bool:
+        """True when a memory of the caller, replaced or not, says *text* word for word."""
+        self._read()
+        return content_hash(text) in self._texts
 
     def put(self, slot: str, id: str, memory: MemoryRecord, replaces: str) -> None:
         """Note that the *memory* under *id* is in *slot* now, in the place of *replaces*."""
-        held = self.held(slot)
-        held.pop(replaces, None)
-        if self._held is not None:
-            self._held.setdefault(slot, held)[id] = Holding(id, memory.text, memory.occurred_at)
+        self._read().setdefault(slot, {}).pop(replaces, None)
+        self._add(slot, id, memory)
 
-    def _add(self, slot: str, memory: MemoryRecord) -> None:
-        assert self._held is not None
-        new = Holding(memory.id, memory.text, memory.occurred_at)
-        self._held.setdefault(slot, {})[memory.id] = new
+    def _read(self) -> dict[str, dict[str, Holding]]:
+        if self._held is None:
+            self._held = {}
+            for memory in browse.readable(self._store, self._who):
+                if memory.agent == self._who.agent:
+                    self._texts.add(memory.content_hash)
+                    if memory.source and not memory.replaced:
+                        self._add(memory.source, memory.id, memory)
+        return self._held
+
+    def _add(self, slot: str, id: str, memory: MemoryRecord) -> None:
+        new = Holding(id, memory.text, memory.occurred_at)
+        self._read().setdefault(slot, {})[id] = new
 
 
 def matched(new: Sequence[str], old: Sequence[Holding]) -> dict[int, Holding]:

@@ -20,6 +20,7 @@ from typing import Any
 from memory_core.config import Settings
 from memory_core.consolidate.run_log import IMPORT, RunLog, RunRequest
 from memory_core.errors import InvalidInput, TooLarge
+from memory_core.importing.copies import without_copies
 from memory_core.importing.request import SAMPLE_CHARS, SAMPLES, ImportReport, ImportRequest
 from memory_core.importing.slots import Holding, Slots, matched
 from memory_core.interchange import jsonl
@@ -220,7 +221,8 @@ class _Import:
 
         Raises InvalidInput when no file has a known form.
         """
-        found = (each for each in self._found() if self._taken(each))
+        found = without_copies(self._found(), self.report.left_out)
+        found = (each for each in found if self._taken(each))
         for (slot, many), group in groupby(found, lambda each: (each.slot, each.many)):
             if slot and many:
                 yield from self._changed(list(group))
@@ -326,7 +328,7 @@ class _Import:
             return self._own(found)
         held = self.slots.held(self._source(found)) if found.slot and not found.replaces else {}
         id = self._id(found)
-        if self._known(id, found):
+        if self._known(id, found) or (found.ours and self.slots.says(found.text)):
             self.report.counts["reinforced"] += 1
             return None
         current = max(held.values(), key=lambda each: each.when, default=None)

@@ -19,10 +19,12 @@ class Incoming:
     `key` is the source's own name of it, the same in every export. `when` is in epoch seconds and
     `dated` says where it is from. `turn` True: what somebody said in a conversation. `gated` True:
     in one with an agent at work, from which the gate of passive capture leaves out what states
-    nothing. `slot` names the place of a text that may change, such as a note: at the next import
-    what is said there replaces what was; `many` True: it holds several texts, and only those that
-    are alike replace one another. `replaces` is the id of the memory of ours that it is an edited
-    form of. `record` is a record of our own form, of which the other fields say nothing.
+    nothing. `forked` True: of a client that may begin a conversation with a copy of another one.
+    `slot` names the place of a text that may change, such as a note: at the next import what is
+    said there replaces what was; `many` True: it holds several texts, and only those that are alike
+    replace one another. `ours` True: of an export of ours that holds no ids. `replaces` is the id
+    of the memory of ours that it is an edited form of. `record` is a record of our own form, of
+    which the other fields say nothing.
     """
 
     text: str
@@ -42,6 +44,8 @@ class Incoming:
     many: bool = False
     turn: bool = False
     gated: bool = False
+    forked: bool = False
+    ours: bool = False
     record: Mapping[str, Any] | None = None
 
 

@@ -13,8 +13,10 @@ import pytest
 from conftest import Clock
 
 from memory_core.importing.request import ImportReport, ImportRequest
+from memory_core.interchange.other_forms import FORMS
 from memory_core.memory import Memory
 from memory_core.records import Identity, MemoryRecord
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 
@@ -378,3 +380,98 @@ def test_what_the_system_does_not_give_is_named_and_the_rest_is_read(
         "c: it cannot be read (Permission denied)",
     ]
     assert report.counts == {"stored": 2}
+
+
+# What a client copied
+
+
+def rollout(id: str, *said: str, hour: int = 9, **about: object) -> str:
+    """A transcript of Codex, with what the user and the assistant said in turn.
+
+    All of *said* that is copied has the time of the copy.
+    """
+    metas = about.pop("metas", ())
+    times = f"2024-05-07T{hour:02}:30:00Z"
+    lines: list[dict[str, object]] = [{"type": "session_meta", "payload": {"id": id, **about}}]
+    lines += [{"type": "session_meta", "payload": {"id": each}} for each in metas]  # type: ignore[attr-defined]
+    for number, text in enumerate(said):
+        role = ("user", "assistant")[number % 2]
+        kind = ("input_text", "output_text")[number % 2]
+        payload = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+        lines.append({"type": "response_item", "payload": payload})
+    return "".join(json.dumps({"timestamp": times, **line}) + "\n" for line in lines)
+
+
+ASKED = "My sister Ann works at the harbour in Husum."
+ANSWERED = "The harbour of Husum is tidal, so her shifts follow the tide tables."
+
+
+def test_a_conversation_that_was_forked_is_told_once(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    later, other = "My brother Ben lives in Bonn since May.", "My uncle Carl sails from Kiel."
+    parent = rollout("p", ASKED, ANSWERED, later)
+    fork = rollout("f", ASKED, ANSWERED, other, hour=11, forked_from_id="p", metas=["p"])
+    (folder / "rollout-1.jsonl").write_text(parent)
+    (folder / "rollout-2.jsonl").write_text(fork)
+    for dry_run in (True, False):
+        report = memory.import_files(ME, ImportRequest(str(folder), dry_run=dry_run))
+        assert report.left_out["copy of an earlier conversation"] == 2
+        assert sum(report.counts.values()) == 4
+    assert {(each.text, each.session) for each in stored(memory)} == {
+        (ASKED, "codex:p"),
+        (ANSWERED, "codex:p"),
+        (later, "codex:p"),
+        (other, "codex:f"),
+    }
+    assert memory.import_files(ME, ImportRequest(str(folder))).counts == {"reinforced": 4}
+
+
+def test_two_talks_that_open_with_the_same_request_are_two(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    (folder / "rollout-1.jsonl").write_text(rollout("a", ASKED, ANSWERED))
+    (folder / "rollout-2.jsonl").write_text(rollout("b", ASKED, "I will keep that in mind: Husum."))
+    (folder / "rollout-3.jsonl").write_text(rollout("c", ASKED))
+    report = memory.import_files(ME, ImportRequest(str(folder)))
+    assert "copy of an earlier conversation" not in report.left_out
+    asked = [each.session for each in stored(memory) if each.text == ASKED]
+    assert sorted(asked) == ["codex:a", "codex:b", "codex:c"]
+
+
+def test_what_an_agent_told_its_subagent_is_not_the_users(memory: Memory, bring: Bring) -> None:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "p"}}}
+    report = bring("rollout-1.jsonl", rollout("s", ASKED, ANSWERED, source=source))
+    assert report.left_out["message of a subagent"] == 2
+    assert texts(memory) == []
+
+
+def test_a_checkpoint_of_a_recorded_chat_is_told_once(memory: Memory, tmp_path: Path) -> None:
+    folder = tmp_path / "tmp" / "0a1b"
+    (folder / "chats").mkdir(parents=True)
+    later = "My brother Ben lives in Bonn since May."
+    chat = [
+        {"id": "1", "timestamp": "2024-05-07T09:30:00Z", "type": "user", "content": ASKED},
+        {"id": "2", "timestamp": "2024-05-07T09:31:00Z", "type": "gemini", "content": ANSWERED},
+    ]
+    setup = "This is the Gemini CLI. We are setting up the context for our chat. It is Tuesday."
+    told = [("user", setup), ("model", "Got it. Thanks for the context!")]
+    told += [("user", ASKED), ("model", ANSWERED), ("user", later)]
+    saved = [{"role": role, "parts": [{"text": text}]} for role, text in told]
+    recorded = {"sessionId": "s", "projectHash": "0a1b", "messages": chat}
+    (folder / "chats" / "session-1.json").write_text(json.dumps(recorded))
+    (folder / "checkpoint-birds.json").write_text(json.dumps(saved))
+    report = memory.import_files(ME, ImportRequest(str(tmp_path / "tmp")))
+    assert report.left_out["copy of an earlier conversation"] == 2
+    assert report.left_out["message of the program"] == 2
+    assert sorted(texts(memory)) == sorted([ASKED, ANSWERED, later])
+
+
+def test_an_export_of_ours_in_another_form_is_known(memory: Memory, tmp_path: Path) -> None:
+    memory.remember(ME, RememberRequest(ASKED, session="s", speaker="Ann"))
+    memory.remember(ME, RememberRequest("The ferry to Föhr leaves at nine.", session="t"))
+    for form in ("server-memory", "mem0", "csv"):
+        path = tmp_path / f"ours-{form}{'.csv' if form == 'csv' else '.json'}"
+        path.write_text("".join(FORMS[form][0](memory.export(ME))), encoding="utf-8")
+        assert memory.import_files(ME, ImportRequest(str(path))).counts == {"reinforced": 2}
+    assert len(texts(memory)) == 2

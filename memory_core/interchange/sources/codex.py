@@ -42,7 +42,7 @@ def _reads(file: File) -> bool:
 
 
 def _read(file: File) -> Iterator[Entry]:
-    session, project, number = PurePath(file.name).stem, "", 0
+    session, project, number, is_named, is_subagent = PurePath(file.name).stem, "", 0, False, False
     last: float | None = None
     for entry in json_lines(file):
         if isinstance(entry, Problem):
@@ -53,12 +53,17 @@ def _read(file: File) -> Iterator[Entry]:
         if not isinstance(payload, dict):
             yield Problem(place, "its payload is no object")
             continue
-        if line.get("type") == "session_meta" or "instructions" in line:
+        is_meta = line.get("type") == "session_meta" or "instructions" in line
+        if is_meta and not is_named:  # what it was forked from names itself after it
+            is_named, is_subagent = True, _is_subagent(payload)
             session = string(payload.get("id")) or session
         folder = string(payload.get("cwd")).replace("\\", "/")
         project = PurePath(folder).name or project
         if payload.get("type") != "message":
             yield LeftOut("event that is no message", place)
+            continue
+        if is_subagent:
+            yield LeftOut("message of a subagent", place)
             continue
         number += 1
         own = moment(line.get("timestamp"))
@@ -66,6 +71,13 @@ def _read(file: File) -> Iterator[Entry]:
         dated = FILE if last is None else CONVERSATION if own is None else OWN
         when = (file.modified if last is None else last, dated)
         yield _message(place, (session, project, number), payload, when)
+
+
+def _is_subagent(payload: dict[str, Any]) -> bool:
+    source = payload.get("source")
+    return payload.get("thread_source") == "subagent" or (
+        isinstance(source, dict) and "subagent" in source
+    )
 
 
 def _message(
@@ -90,6 +102,7 @@ def _message(
         source="codex",
         turn=True,
         gated=True,
+        forked=True,
     )
 
 

@@ -22,6 +22,13 @@ from memory_core.interchange.parsing import blocks, elements, json_lines, moment
 
 _ROLES = {"user": "user", "gemini": "assistant", "model": "assistant"}
 
+_GIVEN = (
+    "This is the Gemini CLI. We are setting up",
+    "Got it. Thanks for the context",
+    "<session_",
+)
+"""How a message begins that the program wrote in the name of either side."""
+
 
 def _reads(file: File) -> bool:
     start = file.beginning
@@ -84,6 +91,9 @@ def _messages(
         if not role or not text:
             yield LeftOut("no text" if role else "event that is no message", place)
             continue
+        if text.startswith(_GIVEN):
+            yield LeftOut("message of the program", place)
+            continue
         id = string(each.get("id")) or each.get("messageId", number)
         yield Incoming(
             text,
@@ -96,6 +106,7 @@ def _messages(
             source="gemini cli",
             turn=True,
             gated=True,
+            forked=True,
         )
 
 

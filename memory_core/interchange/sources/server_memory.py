@@ -64,6 +64,7 @@ def _observations(file: File, place: str, record: dict[str, object]) -> Iterator
             tags=() if ours else kind,
             entities=() if ours and name == NAMELESS else (name,),
             source=f"server-memory: {name}",
+            ours=ours,
         )
 
 
