@@ -129,6 +129,16 @@ def test_the_table_to_keep_says_how_it_was_made(settings: Settings, chats: Path)
     assert all(line.count("|") == header.count("|") for line in (dashes, *rows))
 
 
+def test_the_seed_draws_the_interval(settings: Settings, chats: Path) -> None:
+    (one, _) = json.loads(chats.read_text("utf-8"))
+    found, missed = one["qa"]
+    chats.write_text(json.dumps([one | {"qa": [found, missed, missed] * 8}]), encoding="utf-8")
+    words = (str(chats), "--no-baselines", "--seed")
+    first, again, other = [measured(*words, seed).data["rankings"]["recall"] for seed in "001"]
+    assert first == again
+    assert first != other
+
+
 def test_the_own_store_answers_and_keeps_nothing(settings: Settings, tmp_path: Path) -> None:
     me = Identity(settings.agent, settings.team)
     with Memory(settings) as memory:

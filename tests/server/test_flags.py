@@ -96,7 +96,7 @@ ELSEWHERE = {
     "evaluate --no-baselines": "test_evaluate.py::test_the_table_to_keep_says_how_it_was_made",
     "evaluate --own-store": "test_evaluate.py::test_the_own_store_answers_and_keeps_nothing",
     "evaluate --pooled": "test_evaluate.py::test_the_table_to_keep_says_how_it_was_made",
-    "evaluate --seed": "test_evaluate.py::test_the_table_to_keep_says_how_it_was_made",
+    "evaluate --seed": "test_evaluate.py::test_the_seed_draws_the_interval",
     **{
         f"proxy --{flag}": "proxy/test_proxy.py::test_the_command_serves_until_it_is_stopped"
         for flag in ("upstream", "host", "port")
