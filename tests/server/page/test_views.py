@@ -152,7 +152,10 @@ def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -
 def test_what_was_drawn_from_a_memory_and_the_memory_lead_to_each_other(
     server: Any, opened: Any
 ) -> None:
-    summary = server.call("GET", "memories?kind=summary")["memories"][0]
+    kiln = ("The kiln was rebuilt.", "The potter fires it on Fridays.", "The glaze is green.")
+    ids = [server.remember(text, session="kiln") for text in kiln]
+    run = server.call("POST", "consolidate", {"mode": "session", "session": "kiln"})
+    (summary,) = run["summaries"]
     page = opened().page
     view(page, f"memory/{summary['derived_from'][0]}")
     rests = section(page, "What rests on it")
@@ -163,6 +166,7 @@ def test_what_was_drawn_from_a_memory_and_the_memory_lead_to_each_other(
     section(page, "What rests on it").get_by_text("nothing else").wait_for()
     source.click()
     rests.locator(".card a").first.wait_for()
+    server.call("POST", "forget", {"ids": [summary["id"], *ids], "confirm": True})
 
 
 def section(page: Any, name: str) -> Any:
