@@ -352,7 +352,10 @@ def _newest(said: Sequence[tuple[MemoryRecord, str]]) -> list[tuple[MemoryRecord
     Where more than two differ in their values only, they are a series. It need not hold that a
     sentence is out of date: a summary says nothing that may be, and its sources stay.
     """
-    terms = [frozenset(index_terms(sentence)) - _SELF for _, sentence in said]
+    terms = [
+        tuple(dict.fromkeys(term for term in index_terms(sentence) if term not in _SELF))
+        for _, sentence in said
+    ]
     pairs = [
         (older, newer)
         for older, newer in combinations(range(len(said)), 2)
@@ -370,10 +373,19 @@ def _whose(memory: MemoryRecord) -> tuple[str, str]:
     return memory.speaker, memory.role
 
 
-def _says_anew(older: frozenset[str], newer: frozenset[str]) -> bool:
-    """True when the terms of *newer* are those of *older* but for a value of VALUE_TERMS."""
-    shared, left = len(older & newer), len(older - newer)
-    return 0 < left <= VALUE_TERMS and shared > max(1, left) and shared >= len(newer - older)
+def _says_anew(older: Sequence[str], newer: Sequence[str]) -> bool:
+    """True when the terms of *newer* are those of *older* but for a value of VALUE_TERMS.
+
+    What both share comes in one order: "needs water" is no value of whoever waters.
+    """
+    shared = [term for term in older if term in newer]
+    left, gained = len(older) - len(shared), len(newer) - len(shared)
+    return (
+        0 < left <= VALUE_TERMS
+        and len(shared) > max(1, left)
+        and len(shared) >= gained
+        and shared == [term for term in newer if term in shared]
+    )
 
 
 def _about_one(older: str, newer: str) -> bool:
