@@ -71,6 +71,7 @@ LISTS = [
         ("secrets_unseen.txt", "harmless_unseen.txt"),
         ("secrets_fourth.txt", "harmless_fourth.txt"),
         ("secrets_fifth.txt", "harmless_fifth.txt"),
+        ("secrets_sixth.txt", "harmless_sixth.txt"),
     )
     for seed in ("first", "second", "third")
 ]

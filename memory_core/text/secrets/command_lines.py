@@ -6,13 +6,16 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets.spans import Span, is_placeholder, is_reference
+from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_reference
 
 _VALUE = (
     r"(?:\"(?P<double>[^\"\n]{3,128})\"|'(?P<single>[^'\n]{3,128})'"
     r"|(?P<value>[^\s\"'`|;<>,]{3,128}))"
 )
-_USER = r"\s?[\"']?[^\s:\"'$<>/]{1,80}:(?P<value>[^\s\"'@/$<>][^\s\"'@<>]{2,200})[\"']?(?=\s|$|`)"
+_USER = (
+    r"\s?(?:'[^\s:\"'$<>/]{1,80}:(?P<phrase>[^\"'$<>\n]{3,200})'"
+    r"|[\"']?[^\s:\"'$<>/]{1,80}:(?P<value>[^\s\"'@/$<>][^\s\"'@<>]{2,200})[\"']?(?=\s|$|`))"
+)
 _ATTACHED = rf"(?<=\s)-p(?!\s|=){_VALUE}"
 _SEPARATE = rf"(?<=\s)(?:-p|--password)[ =]{{1,2}}(?!-){_VALUE}"
 
@@ -25,7 +28,10 @@ _TOOLS: tuple[tuple[str, str], ...] = (
     ("redis-cli", rf"(?<=\s)-a\s{_VALUE}"),
     ("ldapsearch|ldapmodify|ldapadd|ldappasswd|ldapwhoami", rf"(?<=\s)-[wsa]\s{_VALUE}"),
     ("smbclient|rpcclient|smbget", rf"(?<=\s)-U\s?[\"']?[^\s%\"']{{1,80}}%{_VALUE}"),
-    ("net use", rf"\\\\\S{{3,200}}\s+{_VALUE}\s+/user"),
+    (
+        "net use",
+        r"\\\\\S{3,200}\s+(?:/user:\S{1,80}\s+)?(?P<value>[^\s/\"']{3,128})(?=\s+/user|\s*$)",
+    ),
     ("rclone", rf"\b(?:pass|obscure)\s{_VALUE}"),
     ("openssl", rf"(?<=\s)-[kK]\s{_VALUE}"),
     ("nmcli|iwconfig", rf"\b(?:password|(?:wifi-sec\.|802-11-wireless-security\.)psk)\s{_VALUE}"),
@@ -64,6 +70,14 @@ _HINTS = (
     "freerdp", "mstsc", "cmdkey", "sqlplus", "sqlldr", "exp", "imp",
 )  # fmt: skip
 """Of which every line that holds a password has one."""
+_PRINTED = Rule(
+    "genkey|genpsk|openssl rand|pwgen|urandom|base64 -|kv get|secrets versions access"
+    "|get-secret-value|op read|pass show|get secret",
+    r"(?m)^[^\n]{0,80}?(?:\bwg (?:genkey|genpsk)|\bopenssl rand|\bpwgen\b|/dev/urandom"
+    r"|\bvault kv get|\bsecrets versions access|\bget-secret-value|\bop read|\bg?o?pass show"
+    r"|\bget secret[^\n]{0,200}\|\s?base64 -)[^\n]{0,200}\n(?P<value>[^\s\"']{8,200})[ \t]*$",
+)
+"""What a command that makes or shows a secret printed."""
 _ASKING = lazy_pattern(r"(?:mysql|maria)[^\n]{0,400}$")
 """Commands that ask for the password after --password and a space."""
 _WORDS = frozenset({"asks", "means", "prompts", "flag", "option"})
@@ -71,6 +85,8 @@ _WORDS = frozenset({"asks", "means", "prompts", "flag", "option"})
 
 def found(text: str, low: str) -> Iterator[Span]:
     """The places of passwords in the command lines that *text* holds; *low* is `folded` of it."""
+    for match in _PRINTED.found(text, low):
+        yield from _value(match)
     if not any(hint in low for hint in _HINTS):
         return
     for line in _LINE.finditer(text):

@@ -82,6 +82,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     ("huggingface_token", "hf_|api_org_", rf"{_B}(?:hf|api_org)_[A-Za-z0-9]{{30,100}}{_E}"),
     ("facebook_token", "eaa", rf"{_B}EAA(?=[A-Za-z]{{0,300}}[0-9])[A-Za-z0-9]{{80,300}}{_E}"),
     ("sendgrid_key", "sg.", rf"{_B}SG\.{_URL_SAFE}{{16,32}}\.{_URL_SAFE}{{32,64}}"),
+    ("twilio_key", "ac", rf"{_B}AC[0-9a-f]{{32}}[\"']?[,:;] ?[\"']?(?P<value>[0-9a-f]{{32}}){_E}"),
     ("twilio_key", "sk|ac", rf"{_B}(?:SK|AC)[0-9a-f]{{32}}{_E}"),
     ("telegram_token", ":aa", rf"(?:{_B}|(?<=/bot))[0-9]{{8,10}}:AA{_URL_SAFE}{{32,34}}{_E}"),
     (
@@ -92,7 +93,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "service_token",
         _SERVICES,
-        rf"{_B}(?:{'|'.join(_HEX_TOKENS.split())})[0-9a-f]{{32,64}}(?:-[0-9])?{_E}"
+        rf"{_B}sntrys_[A-Za-z0-9_.=+/-]{{24,600}}"
+        rf"|{_B}(?:{'|'.join(_HEX_TOKENS.split())})[0-9a-f]{{32,64}}(?:-[0-9])?{_E}"
         rf"|{_B}(?:{'|'.join(_MIXED_TOKENS.split())})(?=[A-Za-z_.=-]{{0,60}}[0-9])"
         rf"[A-Za-z0-9_.=-]{{24,400}}|{_B}secret_[A-Za-z0-9]{{43}}{_E}",
     ),
@@ -175,6 +177,19 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         r"|https://[a-z0-9.-]{1,60}\.office\.com/webhook(?:b2)?/(?P<path>[\w@/-]{40,400})",
     ),
     (
+        "webhook",
+        "hook",
+        r"(?i)https?://(?:hooks?\.[a-z0-9.-]{3,60}/|[a-z0-9.:-]{3,80}/(?:[\w-]{1,40}/){0,4}(?:web)?hooks?/)"
+        r"(?:[\w-]{1,40}/){0,4}(?P<value>(?=[a-z_-]{0,80}[0-9])(?=[0-9_-]{0,80}[a-z])[\w-]{6,120})"
+        r"(?![\w.-])",
+    ),
+    (
+        "url_token",
+        "/key/|/token/|/secret/",
+        r"(?i)://[^\s\"'<>]{3,200}?/(?:key|token|secret)/(?P<value>[\w-]{16,400})(?![\w.-])",
+    ),
+    ("registry_login", "eyjhdxrocyi", rf"{_B}eyJhdXRocyI[A-Za-z0-9+/]{{20,8000}}={{0,2}}"),
+    (
         "signed_url",
         "signature=|sig=|token=",
         r"(?i)[?&](?:x-(?:amz|goog)-(?:signature|security-token)|signature|sig)="
@@ -211,7 +226,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         "reset_link",
         "reset|recover|confirm|verify|activate|magic|invite|unlock|set",
         r"(?i)/(?:[a-z]{1,20}[_-])?(?:reset|recover|confirm|verify|activate|magic|invite|unlock"
-        r"|set)(?:[_-][a-z]{1,20}){0,2}(?:/(?:password|account|email|token|link)){0,2}/"
+        r"|set)(?:[_-][a-z]{1,20}){0,2}(?:/(?:password|account|email|token|link|[a-z0-9]{2,6})){0,2}/"
         r"(?P<value>[a-z0-9_-]{20,400})(?![a-z0-9_.-])",
     ),
     (
@@ -228,7 +243,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "aws_secret",
         "akia|asia",
-        r"\b(?:AKIA|ASIA)[A-Z2-7]{16}[\"']?\s{0,3}(?:[,;/|:\t ]|\\t)\s{0,3}[\"']?"
+        r"\b(?:AKIA|ASIA)[A-Z2-7]{16}(?:[\"']?\s{0,3}(?:[,;/|:\t ]|\\t)\s{0,3}[\"']?"
+        r"|[ ,;][^\n/+=]{1,60}?[ :=\"'])"
         r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),
 )
@@ -236,7 +252,11 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
 or all of it."""
 
 _RULES = tuple((kind, Rule(words, pattern)) for kind, words, pattern in BY_FORM)
-_COOKIES = Rule("cookie", r"(?i)\bcookie[\"']?: ?[^\n]{1,4000}")
+_COOKIES = Rule(
+    "cookie|sess|connect.sid",
+    r"(?i)\bcookie[\"']?[:=]? ?[^\n]{1,4000}"
+    r"|\b(?:[a-z]{1,10}sess(?:ion)?id|connect\.sid)=[^\n]{16,4000}",
+)
 _COOKIE = lazy_pattern(
     r"(?i)(?:sess|sid|token|auth|jwt|remember)[a-z_.-]{0,20}=(?P<value>[^;\s\"']{16,1000})"
 )

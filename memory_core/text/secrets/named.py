@@ -20,7 +20,8 @@ _NAME_OF_PASSWORD = (
     r"(?:pass_?words?|passwd|pwd|passw(?:or|ör)t(?:er)?|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
     r"|p[a4@][s5$]{2}w[o0]rd|p[ .]a[ .]s[ .]s[ .]w[ .]o[ .]r[ .]d|(?:wpa_|wifi_)?(?<![a-z])psk"
     r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code|geheimwort"
-    r"|(?:access|unlock|door|entry|gate|alarm) code"
+    r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
+    r"|(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|netzwerk)[ _-]?(?:schlüssel|key|code)"
     r"|(?<![a-z])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord"
     r"|hasło|heslo|salasana|adgangskode|şifre|парол[ья]|пароль|パスワード|密码|密碼|비밀번호)"
 )
@@ -30,8 +31,9 @@ _KEYS = (
     "|shared key|symmetric key|host key|dkey|ckey"
 )
 _WORDS = (
-    "pass|p4ss|p@ss|pa$$|pa55|p a s|p.a.s|psk|masterauth|code|geheim|pwd|pw|kennw|mot de passe"
-    "|contraseña|wachtwoord|senha|lösenord|hasło|heslo|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
+    "pass|key content|wlan|wifi|wi-fi|wpa|netzwerk|p4ss|p@ss|pa$$|pa55|p a s|p.a.s|psk|masterauth"
+    "|code|geheim|pwd|pw|kennw|mot de passe|contraseña|wachtwoord|senha|lösenord|hasło|heslo"
+    "|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
 )
 _IS = (
     r"(?:(?:(?:was|is|has been|have been|got|gets|been|wurde|wird|werden)\s)?"
@@ -46,7 +48,7 @@ _PASSWORD = Rule(
     _WORDS,
     rf"(?i){_NAME_OF_PASSWORD}"
     rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{_TOPIC})"
-    r"(?P<set>\s{0,3}(?::?=(?![=>])|[:：](?!:)|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3})"
+    r"(?P<set>(?:\s{0,3}|[ ]{4,20})(?::?=(?![=>])|[:：](?!:)|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3})"
     rf"|(?P<said>{_TOPIC}(?:\s{{1,3}}|(?=[は是'’]))(?P<verb>{_IS}))"
     r"|(?P<bare>[ \t]{1,3}))"
     rf"(?P<open>\\?[\"'`“„「『])?{_VALUE}",
@@ -58,6 +60,13 @@ _QUOTED = Rule(
     r"(?P<open>[\"'`])(?P<value>(?![),\s])[^\s\"'`\n]{1,60}(?: [^\s\"'`\n]{1,60}){1,20})(?P=open)",
 )
 """A phrase in quotation marks."""
+
+_QUOTED_LATER = Rule(
+    _WORDS,
+    rf"(?i){_NAME_OF_PASSWORD}(?![a-z])[^\n.:;\"'`“„]{{0,40}}?\s(?:is|to|as|ist|sind|auf|lautet|einfach|simply|just)\s"
+    r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{2,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]",
+)
+"""A phrase in quotation marks that a sentence about a password ends with."""
 
 _PHRASE = Rule(
     "pass",
@@ -76,6 +85,14 @@ _CHANGED = Rule(
     rf"\b{_NAME_OF_PASSWORD}\b{_TOPIC}(?:\s{{1,3}}from\s{{1,3}}[\"'`]?(?P<old>[^\s\"'`,;]{{4,128}})"
     rf"[\"'`]?)?\s{{1,3}}to\s{{1,3}}[\"'`]?{_VALUE}",
 )
+_TOLD_LATER = Rule(
+    _WORDS,
+    rf"(?i){_NAME_OF_PASSWORD}(?![a-z])[^\n]{{0,60}}?[;,?.–—-]\s"
+    r"(?:(?:the\s)?new\sone\sis|it['’]?s(?:\snow)?|it\sis(?:\snow)?|now\sit['’]?s"
+    r"|jetzt\s(?:heißt|ist|lautet)\ses|(?:das\s)?neue\s(?:ist|lautet|heißt)|es\s(?:ist|lautet|heißt))\s"
+    rf"[\"'`„“]?{_VALUE}",
+)
+"""A value in the sentence or clause after the one that names the password."""
 _PUT_TO = Rule(
     "pass|kennw",
     rf"(?i){_NAME_OF_PASSWORD}{_TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
@@ -157,9 +174,11 @@ _PAIR = Rule(
     "daten|cred|login|access|zugang| in ",
     r"(?i)(?<![a-z])(?:zugangs?daten|anmeldedaten|logindaten|credentials?|creds|logins?|access"
     r"|(?P<loose>zugang)|(?P<entering>(?:log|sign)(?:ged)?[ ]in[ ](?:as|with)))"
-    r"(?:[ ][\w.-]{1,30}){0,5}(?:\s{0,2}(?::|=|\bare\b|\bsind\b|\bis\b)|(?<=as)|(?<=with))\s{1,3}"
-    r"(?P<user>[^\s/:,;|]{1,80})(?:\s/\s|\s?\|\s?|\s?:\s?|\s?,\s|(?P<tight>/))(?P<value>[^\s,;|/<>\"'`]{4,128})"
-    r"(?=[.!)]?\s*(?:[\n,;)]|$))",
+    r"(?:[ ][\w.-]{1,30}){0,5}"
+    r"(?:\s{0,2}(?::|=|\bare\b|\bsind\b|\bis\b)\s{1,3}|(?:(?<=as)|(?<=with))\s{1,3}|\s\()"
+    r"(?P<user>[^\s/:,;|]{1,80})(?:\s/\s|\s?\|\s?|\s?:\s?|\s?,\s|(?P<tight>/))"
+    r"(?P<value>[^\s,;|/<>\"'`]{4,128})"
+    r"(?=[.!)]?\s*(?:[\n,;()]|$))",
 )
 _LISTED = Rule(
     "passw|kennw|pass",
@@ -169,7 +188,10 @@ _ENTRY = lazy_pattern(r"[\w .-]{1,40}?\s?[=:]\s?[\"'`]?(?P<value>[^\s\"'`,;]{4,1
 _CODES = Rule(
     "code|key|schlüssel",
     r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs|notfall)"
-    r"[ -]?(?:codes?|keys?|schlüssel)\b(?:[^\n:=]{0,30}?"
+    r"[ _-]?(?:codes?|keys?|schlüssel)\b(?:\s?\n(?:[^\n]{0,80}\n){0,2}?"
+    r"(?P<lines>(?:(?:[0-9]{1,2}[.)][ ]|[*-][ ])?[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}"
+    r"[ ]?(?:\n|$)){3,20})"
+    r"|[\"'][ ]?:[ ]?[\"'](?P<given>[\w-]{6,80})[\"']|[^\n:=]{0,30}?"
     r"(?:\bis|\bare|\bsind|\bist|\blautet|:|=)\s{1,3}(?P<rest>[^\n]{6,400})"
     r"|\s{1,3}(?P<parts>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,15}|[0-9]{6,12})(?![\w-]))",
 )
@@ -178,7 +200,7 @@ _CODE = lazy_pattern(
 )
 _MARKUP = Rule(
     "pass|secret|token|api",
-    r"(?i)<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
+    r"(?i)<password>\s{0,9}<value>(?P<nested>[^<>\n]{3,200})</|<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
     r"(?:\s[^<>\n]{0,200})?>(?P<value>[^<>\s][^<>\n]{2,198}[^<>\s])</"
     r"|(?:key|name|id)=[\"'][\w.:-]{0,60}(?:pass(?:word|wd|phrase)|passwort|secret|token|api_?key)"
     r"[\"'](?:\s[^<>\n\"']{0,60})?(?:\svalue=[\"']|>)(?P<attribute>[^<>\"'\n]{4,200})"
@@ -194,7 +216,7 @@ _DIRECTIVE = Rule(
 _PGPASS = Rule(
     ":",
     r"(?m)^[ \t>]{0,8}(?=[^:\n]{0,100}[a-z*]|[0-9]{1,3}\.[0-9])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*)"
-    r":[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<value>[^\s:]{4,128})[ \t]*$",
+    r":[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<value>(?:\\:|[^\s:]){4,128})[ \t]*$",
 )
 _DOCKERFILE = Rule(
     "env|arg|set",
@@ -212,15 +234,36 @@ _NAMED = Rule(
     _KEYS,
     rf"(?i)(?<![a-z])(?:[a-z0-9]{{1,20}}[_-]){{0,4}}{_NAME}[\"'`]?"
     r"(?:\s{0,3}(?:=(?!=)|:(?!:))\s{0,3}|\s{1,3}is\s{1,3})"
-    r"[\"'`“]?(?P<value>(?=[a-z._~+/=-]{0,120}[0-9])(?!\[masked:)[A-Za-z0-9._~+/=-]{12,256})",
+    r"[\"'`“]?(?P<value>(?=[a-z._~+/=-]{0,120}[0-9])(?!\[masked:)[A-Za-z0-9._~+/=-]{12,4000})",
 )
 _NAMED_LOOSELY = Rule(
     _KEYS,
     rf"(?i){_NAME}[a-z0-9_-]{{0,20}}(?<![_-]id)(?:\\?[\"'`]\]?)?"
     r"(?:\s{1,3}(?:for|of|to)\s[\w .'-]{1,60}?)?"
-    r"(?:\s{0,3}(?:=(?![=>])|:(?!:)|=>)\s{0,3}|\s{1,3}(?:is|was|to)\s{1,3}|[ \t]{1,3})"
-    r"(?:\\?[\"'`“])?(?P<value>(?!\[masked:)[A-Za-z0-9._~+/=-]{12,256})",
+    r"(?:[ \t]{0,3}(?:=(?![=>])[ \t]{0,3}|:(?!:)\s{0,3}|=>\s{0,3})"
+    r"|\s{1,3}(?:is|was|to)\s{1,3}|[ \t]{1,3})"
+    r"(?:\\?[\"'`“])?(?P<value>(?!\[masked:)[A-Za-z0-9._~+/=-]{12,4000})",
 )
+_NEAR = Rule(
+    "secret|token|credential|zugangsdaten|schlüssel|key|otp|2fa|mfa|seed",
+    r"(?i)(?:(?<![a-z])|(?<=[_-]))(?:secret|token|credentials?|zugangsdaten|(?:[a-zäöü-]{0,20})?schlüssel|key"
+    r"|t?otp|2fa|mfa|seed)(?![a-z])[^\n]{1,100}?(?<![\w+/.@:#?=%$-])"
+    r"(?P<value>[A-Za-z0-9+/]{24,200}={0,2})(?![\w+/.:@(-])",
+)
+"""What looks random on the line of a name of secrets, whatever stands between."""
+_GROUPED = Rule(
+    "key|code|schlüssel|secret",
+    r"(?i)\b(?:set-?up|secret|manual|2fa|totp|mfa|einrichtungs)[ -]?"
+    r"(?:key|code|schlüssel|secret)\b[^\n:=]{0,24}[:=]\s?"
+    r"(?P<value>[a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,12})(?![\w-])",
+)
+"""What an authenticator is set up with, in groups of four."""
+_SIGNED = Rule(
+    "secret|token|salt",
+    r"(?m)^[ \t>]{0,8}(?:export )?[A-Z0-9_]{0,40}(?:SECRET(?:_KEY)?(?:_BASE)?|TOKEN|SALT)=[\"']?"
+    r"(?P<value>(?=[^\s\"'$({]{0,40}[!#%&*@^])[^\s\"'$({][^\s\"']{15,256})[\"']?[ \t]*$",
+)
+"""A setting with signs that no word has."""
 _SETTING = Rule(
     "_key",
     r"(?m)^[ \t>]{0,8}(?:(?:export|set|ENV|ARG)[ ])?(?!PUBLIC|SITE|VITE_|NEXT_PUBLIC)"
@@ -237,7 +280,7 @@ _ASSIGNED = Rule(
     r"|refresh|client)[_-]?(?:key|token|secret)))"
     r"[\"'`]?\]?(?P<set>\s{0,3}(?::?=(?![=>])|=>|:(?=\s?[\"'`])"
     r"|:(?=[ ][^\n]{8,256}(?:\n|$)))\s{0,3})"
-    r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,256})(?P<after>[\"'`]?[,)(\[]?)",
+    r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,4000})(?P<after>[\"'`]?[,)(\[]?)",
 )
 _CLAUSE = lazy_pattern(
     r"[.!?…)*_:]{0,3}[\"'`”]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|an|ein)\b)"
@@ -252,13 +295,30 @@ def found(text: str, low: str) -> Iterator[Span]:
     """
     yield from _passwords(text, low)
     for match in _NAMED.found(text, low):
-        yield (*match.span("value"), "secret")
+        if not text.startswith("(", match.end("value")):  # a call
+            yield (*match.span("value"), "secret")
     for match in _ASSIGNED.found(text, low):
         if _is_assigned(match):
             yield (*match.span("value"), "secret")
     for match in (*_SETTING.found(text, low), *_NAMED_LOOSELY.found(text, low)):
         if is_random(match["value"]):
             yield (*match.span("value"), "secret")
+    for match in _NEAR.found(text, low):
+        if _is_secret_nearby(match):
+            yield (*match.span("value"), "secret")
+
+
+def _is_secret_nearby(match: re.Match[str]) -> bool:
+    """True for what looks random and is no digest or public key."""
+    value, before = match["value"], match.string[max(0, match.start() - 20) : match.start("value")]
+    return is_random(value) and not _HEXADECIMAL.fullmatch(value) and not _NOT_SECRET.search(before)
+
+
+_HEXADECIMAL = lazy_pattern("[0-9a-fA-F]+")
+_NOT_SECRET = lazy_pattern(
+    r"(?i)public|öffentlich|fingerprint|fingerabdruck|sha[0-9-]|md5|ssh-|ecdsa|digest|checksum|hash|cert"
+    r"|AAAA|integrity|etag|(?<![a-z])id(?![a-z])"
+)
 
 
 def _passwords(text: str, low: str) -> Iterator[Span]:
@@ -267,10 +327,13 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
     for rule in (
         _QUOTED,
         _PHRASE_TO_USE,
+        _QUOTED_LATER,
         _MARKUP,
         _NETRC,
         _PGPASS,
         _DOCKERFILE,
+        _SIGNED,
+        _GROUPED,
         _DIRECTIVE,
         _CALLED,
         _SET_BY_CALL,
@@ -294,6 +357,9 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
         if _is_password(match):
             said = match["said"] is not None and not match["open"]
             yield _trimmed(match, "value", ".!?" if said else "")
+    for match in _TOLD_LATER.found(text, low):
+        if _is_odd(match["value"]) or match["value"].strip(".!?").count("-") >= 2:
+            yield _trimmed(match, "value")
     for rule in (_CHANGED, _PUT_TO, _GIVEN, _TO_USE, _CHOSEN, _BESIDE_A_USER, _PAIR, _USED_PAIR):
         for match in rule.found(text, low):
             if rule is _PAIR and match["loose"] and not _is_odd(match["user"] + match["value"]):
@@ -305,9 +371,16 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             for group in ("old", "value", "german"):
                 if group in rule.pattern.groupindex and match[group] and _is_told(match, group):
                     yield _trimmed(match, group)
+    for match in _CODES.found(text, low):
+        for group in ("lines", "given"):
+            if match[group]:
+                start, end = match.span(group)
+                yield start, start + len(text[start:end].rstrip()), "code"
     for whole, one, kind in ((_LISTED, _ENTRY, "password"), (_CODES, _CODE, "code")):
         for line in whole.found(text, low):
             rest = line.span(line.lastgroup or "rest")
+            if line.lastgroup in ("lines", "given"):
+                continue
             for match in one.finditer(text, *rest):
                 if not is_reference(match["value"]):
                     yield (*match.span("value"), kind)
@@ -315,11 +388,12 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
 
 def _in_columns(text: str, low: str) -> Iterator[tuple[int, int]]:
     """The values below a heading "password" in a table of Markdown or separated values."""
-    if "pass" not in low and "kennw" not in low and "pwd" not in low:
+    if not any(word in low for word in _HEADINGS):
         return
     columns: list[int] = []
     count, sign, at = 0, "", 0
-    for line in text.splitlines(keepends=True):
+    lines = text.splitlines(keepends=True)
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
         if columns and line.count(sign) == count:
             place = at
             for number, cell in enumerate(line.split(sign)):
@@ -330,6 +404,8 @@ def _in_columns(text: str, low: str) -> Iterator[tuple[int, int]]:
                 place += len(cell) + 1
         else:
             columns, count, sign = _heading(line)
+            if sign == "|" and not _BELOW_HEADING.match(below):
+                columns = []
         at += len(line)
 
 
@@ -337,8 +413,9 @@ def _heading(line: str) -> tuple[list[int], int, str]:
     """The columns of *line* that are headed "password", how many signs part them, and which."""
     for sign in "|\t;,":
         cells = [cell.strip(" \t\r\n\"'`*").lower() for cell in line[:_LINE].split(sign)]
+        named = cells[1:-1] if sign == "|" and not (cells[0] or cells[-1]) else cells
         columns = [place for place, cell in enumerate(cells) if _HEADING.fullmatch(cell)]
-        if columns and len(cells) > 1:
+        if columns and len(named) > 1 and all(map(_CELL.fullmatch, named)):
             return columns, line.count(sign), sign
     return [], 0, ""
 
@@ -348,11 +425,15 @@ def _is_cell(value: str) -> bool:
     return len(value) >= 4 and not told and not _RULED.fullmatch(value)
 
 
+_HEADINGS = ("pass", "kennw", "pwd", "key", "token", "secret", "ssn", "cvv", "cvc")
 _LINE = 1000
 """Characters of a line within which a table is headed."""
+_BELOW_HEADING = lazy_pattern(r"[ \t|+:=-]{3,}$")
+_CELL = lazy_pattern(r"[\w .#/-]{1,40}")
 _RULED = lazy_pattern(r"[:-]+")
 _HEADING = lazy_pattern(
-    r"(?:[\w -]{1,20}[ _-])?(?:password|passwort|kennwort|passwd|pwd|passphrase|secret access key)"
+    r"(?:[\w -]{1,20}[ _-])?(?:password|passwort|kennwort|passwd|pwd|passphrase|secret access key"
+    r"|api[ _-]?key|(?:api[ _-]?|access[ _-]?)?token|client[ _-]secret|ssn|cvv|cvc)"
 )
 _TWO_NAMES = lazy_pattern(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-z]+$")
 _NAMES_A_PAIR = lazy_pattern(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
@@ -402,7 +483,7 @@ def _trimmed(match: re.Match[str], group: str, signs: str = ".!?:)") -> Span:
 
 
 _PLAIN_WORD = lazy_pattern(r"[^\W\d_]{1,128}(?:-[^\W\d_]{1,128}){0,40}[.!?…)*_:]{0,3}")
-_FOLDER = lazy_pattern(r"[/~.]{1,2}[\w.-]*/|[A-Z]:[\\/]")
+_FOLDER = lazy_pattern(r"[/~.]{1,2}[\w.-]*(?:/|[a-z]$)|[A-Z]:[\\/]")
 """What the command pwd prints, or where a password is kept."""
 _ARGUMENT = lazy_pattern(r"[A-Za-z_]+[)\]]*")
 
@@ -490,6 +571,8 @@ def _is_assigned(match: re.Match[str]) -> bool:
     In code, where the value may be a name, it has to look random or stand in quotation marks.
     """
     value, start = match["value"], match.start("name")
+    if "=" in match["set"] and "\n" in match["set"]:
+        return False  # a setting without a value
     if is_placeholder(value) or is_reference(value) or value.isdigit():
         return False
     if is_random(value):

@@ -11,7 +11,8 @@ from memory_core.text.secrets.spans import Rule, Span
 _CARD = Rule(
     "2|3|4|5|6",
     r"(?<![\w.,/:+-])(?:[2-6][0-9]{3}(?:([ -]?)[0-9]{4}(?:\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
-    r"|\1?[0-9]{7}|[0-9]{2}\1[0-9]{5})))(?![\w/-]|[.,][0-9])",
+    r"|\1?[0-9]{7}|[0-9]{2}\1[0-9]{5})))(?![\w/-]|[.,][0-9])"
+    r"|(?<=[,;\t|:\"'])(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}|6011)[0-9]{12}(?=[,;\t|\"'\n]|$)",
 )
 _ISSUERS = lazy_pattern(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})$|(?:5[1-5]|2[2-7])[0-9]{14}$|3[47][0-9]{13}$"
@@ -35,13 +36,15 @@ _IBAN_CHARS = {
 """Characters of an IBAN by country (registry of SWIFT)."""
 
 _SOCIAL = Rule(
-    "ssn|social security|versicherungsnummer|sv-nummer|national insurance",
+    "ssn|social security|versicherungsnummer|sv-nummer|national insurance|steuer",
     r"(?i)(?:(?:\bSSN|social security)[^\n\d]{0,30}"
     r"(?P<value>[0-9]{3}(?P<sign>[- ]?)[0-9]{2}(?P=sign)[0-9]{4})"
     r"|(?:versicherungsnummer|sv-nummer)[^\n\d]{0,30}"
     r"(?P<german>[0-9]{2}[ ]?[0-9]{6}[ ]?[A-Z][ ]?[0-9]{3})"
     r"|national insurance[^\n\d:=]{0,30}[:=\s]\s?"
-    r"(?P<british>[A-Z]{2}(?:[ ]?[0-9]{2}){3}[ ]?[A-D]))(?!\w)",
+    r"(?P<british>[A-Z]{2}(?:[ ]?[0-9]{2}){3}[ ]?[A-D])"
+    r"|(?:steuer(?:liche)?[ -]?(?:id|identifikations)[a-z-]{0,8})[^\n\d]{0,30}"
+    r"(?P<tax>[0-9]{2}(?:[ ]?[0-9]{3}){3}))(?!\w)",
 )
 _PIN = Rule(
     "pin|tan|cvv|cvc|puk|code|geheimzahl|prüfnummer|prüfziffer",
@@ -51,19 +54,20 @@ _PIN = Rule(
     r"|safe|screen|verification|confirmation|login|one-time|sms)[ -]code"
     r"|(?:sicherheits|zugangs|zugriffs|tür|tor|tresor|entsperr|bestätigungs|alarm)code"
     r"|(?:SMS|push|chip|photo|mobile|[em])[ -]?TAN))"
-    r"(?P<about>(?:\s(?:for|of|to|on|für|der|des|vom|zum|auf|meiner|my)[^\n\d:=]{1,40}?)?)"
-    r"\)?\s{0,2}(?::|=|\bis\b|\bist\b|\blautet\b|(?(code)\s|(?!)))"
+    r"\)?(?P<about>(?:\s(?:for|of|to|on|für|der|des|von|vom|zum|auf|meiner|my)[^\n\d:=]{1,40}?)?)"
+    r"\)?[\"']?\s{0,2}(?::|=|\bis\b|\bist\b|\blautet\b|(?(code)\s|(?!)))"
     r"|(?:PIN|TAN)-(?:code|nummer|number)\s?"
-    r"|(?:CVV2?|CVC2?|PUK)\b\)?(?:\s?(?::|=|is\b|ist\b|lautet\b))?)"
+    r"|(?:CVV2?|CVC2?|PUK)\b[\"')]?(?:\s?(?::|=|is\b|ist\b|lautet\b))?)"
     r"\s{0,3}[\"'`]?(?P<value>[0-9]{3,10}|[0-9](?:[ -][0-9]){3,9})"
     r"(?![\w-]|[.,:][0-9]|\s(?:characters|digits|Stellen))",
 )
 _SEED = Rule(
-    "phrase|words|seed|mnemonic|bip",
+    "phrase|words|wörter|seed|mnemonic|bip|ledger|trezor|metamask|electrum|wallet",
     r"(?i)(?:(?:seed|recovery|backup|mnemonic|wallet)[ -]?(?:phrase|words|seed)|mnemonic|BIP-?39"
-    r"(?: (?:words|phrase|seed|mnemonic))?)\s?(?:is|are|ist|lautet|:|=)\s{0,3}[\"'`]?"
+    r"(?: (?:words|phrase|seed|mnemonic))?|\b(?:seed|ledger|trezor|metamask|electrum|wallet)\b"
+    r"[^\n.:=]{0,30})\s?(?:is|are|ist|sind|lautet|lauten|:|=|\n)\s{0,3}[\[\"'`]{0,2}"
     r"(?P<value>(?:[0-9]{1,2}[.):][ ]?)?[a-z]{3,8}"
-    r"(?:[ ,\n]{1,2}(?:[0-9]{1,2}[.):][ ]?)?[a-z]{3,8}){11,23})(?![a-z])",
+    r"(?:(?:[ ,\n]{1,2}|[\"'],[ ]?[\"'])(?:[0-9]{1,2}[.):][ ]?)?[a-z]{3,8}){11,23})(?![a-z])",
 )
 _SEED_WORDS = (12, 15, 18, 21, 24)
 
@@ -82,7 +86,7 @@ def found(text: str, low: str) -> Iterator[Span]:
         if end := _end_of_iban(match.group()):
             yield match.start(), match.start() + end, "iban"
     for match in _SOCIAL.found(text, low):
-        given = next(name for name in ("value", "german", "british") if match[name])
+        given = next(name for name in ("value", "german", "british", "tax") if match[name])
         yield (*match.span(given), "social_security")
     for match in _PIN.found(text, low):
         yield (*match.span("value"), "pin")

@@ -46,19 +46,20 @@ _RUNS = lazy_pattern(r"[A-Za-z0-9+/]{10,}")
 _MIXED = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _REFERENCE = lazy_pattern(
     r"[$&][({]{0,3}[A-Za-z_.]{0,60}[)}]{0,3}$|%[sd(]|\*+\W*$|<|\{{1,2}[A-Za-z_.]{0,60}\}{0,2}$"
-    r"|![A-Za-z_]{2,30}$|\[[a-z -]{3,30}\]?\W*$"
-    r"|[A-Za-z_]{1,60}(?:\.[A-Za-z_]{1,60}){0,6}[(\[]"
+    r"|![A-Za-z_-]{2,30}$|\[[a-z -]{3,30}\]?\W*$"
+    r"|[A-Za-z_]{1,60}(?:\.[A-Za-z_]\w{0,60}){0,8}[(\[]"
     r"|[a-z_]{1,40}(?:\.[a-zA-Z_]{1,40}){1,6}[);,]{0,4}$"
 )
 _PLACEHOLDER = lazy_pattern(
     r"(?i)(?:<|\$[({]|%[({]|\{\{|\.\.\.|…|x{4,}|\*{3,}|masked:|\[masked:)|(?:my|the|your|some|"
     r"an?|insert|enter|put|add)[_-]|your[a-z]|(?:changeme|change[_-]?me|placeholder|redacted|"
     r"example|dummy|none|null|true|false|string|undefined|todo|required|optional)[.,;)\]}]*$"
+    r"|(?-i:(?:[A-Z]+_)*(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN|KEY))$"
 )
 _NO_VALUES = frozenset(
     listed(
         """none null true false string str required optional empty todo unset hidden bytes any
-        undefined nil varchar text unknown missing masked redacted"""
+        undefined nil varchar text unknown missing masked redacted yes no"""
     )
 )
 
