@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memory_core.browse import Brief
 from memory_core.records import DoubtfulPair, Identity, MemoryRecord
 from memory_core.text.passages import sentences
 from memory_core.text.time.timestamps import day_of
 from server.protocol import rendering, schemas
 
 if TYPE_CHECKING:
+    from memory_core.browse import Brief
     from memory_core.memory import Memory
 
 MOST_CHARS = 1_500

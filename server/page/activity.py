@@ -10,14 +10,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
-from memory_core.remember.capture import Observation
 from memory_core.remember.request import ConversationTurn
 from server.gate import source
 from server.protocol import rendering
+
+if TYPE_CHECKING:
+    from memory_core.remember.capture import Observation
 
 MOST = 200
 CHARS = 300

@@ -14,7 +14,8 @@ pytestmark = pytest.mark.usefixtures("processes")
 ROOT = Path(__file__).parent.parent.parent
 HEAVY = (
     "memory_core.memory",
-    "memory_core.storage",
+    "memory_core.browse",
+    "memory_core.storage.store",
     "numpy",
     "lancedb",
     "pyarrow",
@@ -33,12 +34,10 @@ HEAVY = (
 def test_serving_over_stdio_imports_nothing_heavy_before_the_handshake() -> None:
     code = (
         "import sys\n"
-        "import server.cli.serve, server.engine.engine, server.engine.own\n"
-        "import server.protocol.server, server.protocol.lazy_memory\n"
-        "from memory_core import config\n"
-        "config.load({}, {})\n"
-        "late = server.protocol.lazy_memory.LazyMemory(lambda: None, 1)\n"
-        "server.protocol.server.build_server(late)\n"
+        "import server.engine.engine, server.engine.own\n"
+        "from memory_core import config, records\n"
+        "from server.cli import serve\n"
+        "serve._shared_parts(config.load({}, {}), records.Identity('me'))()\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run(
