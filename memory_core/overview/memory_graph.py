@@ -52,7 +52,10 @@ class Tie:
 
 @dataclass(frozen=True, slots=True)
 class MemoryGraph:
-    """Nodes by type, of each the weightiest first, and the ties between them."""
+    """Nodes by type, of each the weightiest first, and the ties between them.
+
+    Those of memories come first, then those between topics, the strongest first.
+    """
 
     nodes: tuple[Node, ...]
     ties: tuple[Tie, ...]
@@ -80,8 +83,9 @@ def memory_graph(store: MemoryStore, who: Identity) -> MemoryGraph:
     for edge in topics.edges:
         a, b = sorted((f"topic:{edge.a}", f"topic:{edge.b}"))
         weights[a, b] += edge.weight
-    ties = [Tie(a, b, "tied", weight) for (a, b), weight in weights.items()]
-    ties += [tie for memory in held.values() for tie in _ties(memory)]
+    ties = [tie for memory in held.values() for tie in _ties(memory)]
+    strongest = sorted(weights.items(), key=lambda each: -each[1])
+    ties += [Tie(a, b, "tied", weight) for (a, b), weight in strongest]
     shown = {node.key for node in nodes}
     return MemoryGraph(tuple(nodes), tuple(t for t in ties if t.a in shown and t.b in shown))
 

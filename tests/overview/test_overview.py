@@ -267,6 +267,10 @@ def test_topics_are_tied_by_turns_side_by_side_and_by_what_sums_them_up(
         ("hobbies", "sailing", "derived", 1.0),
     }
     assert memory.topic_graph(BEN).nodes == ()
+    ties = memory.memory_graph(ANA).ties
+    count = sum(tie.relation == "tied" for tie in ties)
+    assert [tie.relation for tie in ties[-count:]] == ["tied"] * count  # what is cut off first
+    assert [tie.weight for tie in ties[-count:]] == [3.0, 1.0, 1.0, 1.0]
 
 
 def test_the_graph_ties_topics_summaries_episodes_and_names(memory: Memory) -> None:
