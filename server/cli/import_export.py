@@ -267,7 +267,7 @@ def _first_day(memory: Memory, who: Identity, chosen: str, dry_run: bool) -> Out
         if chosen in ("", "all", place.name):
             report = _of_place(memory, who, place, dry_run or not chosen)
             span = f"{_day(report.first)} to {_day(report.last)}" if report.first else ""
-            rows.append((place.name, _counted(report.counts), span, str(place.path)))
+            rows.append((place.name, _counted(report.counts), span, _near_home(place.path)))
             data.append({"name": place.name, "path": str(place.path), **_data(report)})
             code |= _code(report) if chosen else 0
             told += (f"{place.name}: {line}" for line in _not_taken(report, bool(chosen)))
@@ -279,6 +279,12 @@ def _first_day(memory: Memory, who: Identity, chosen: str, dry_run: bool) -> Out
     text += "".join(f"\nto take it back: anamnesis consolidate --undo {run}" for run in runs)
     hint = "" if chosen else "\nto bring it in: anamnesis import --found NAME, or --found all"
     return Outcome(data, text + hint, code)
+
+
+def _near_home(path: Path) -> str:
+    """*path* from ~ on, where it lies there: most of them fit in a line then."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 def _of_place(

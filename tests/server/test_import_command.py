@@ -149,6 +149,7 @@ def test_what_lies_on_the_machine_is_listed_and_brought_in_by_name(
         ("project-files", {"new": 1}),
     ]
     assert (code, listed[0]["first"], memory.stats(ME)["memories"]) == (0, "2026-03-04", 0)
+    assert "  ~/.claude/projects\n" in run("import", "--found")[1]
     code, out, _ = run("import", "--found", "claude-code")
     assert (code, [each.text for each in memory.listing(ME)]) == (0, [said])
     assert "to take it back: anamnesis consolidate --undo " in out
