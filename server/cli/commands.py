@@ -236,7 +236,8 @@ def consolidate(
             who, mode=mode, session=session, dry_run=dry_run, undo=undo, progress=move
         )
     answer = structure.run_report(done)
-    text = people.consolidated(people.abridged(memory, who, answer))
+    told = people.abridged(memory, who, people.with_texts(memory, who, answer))
+    text = people.consolidated(told)
     return Outcome(answer, text, 1 if done.status == "failed" else 0)
 
 

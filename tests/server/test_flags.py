@@ -280,9 +280,16 @@ def talked(memory: Memory) -> None:
 @shows("consolidate --dry-run", "consolidate --undo")
 def _(memory: Memory, run: Run, folder: Path, patch: pytest.MonkeyPatch) -> None:
     talked(memory)
+    for text in ("The rent is 480 euros.", "The rent is 520 euros."):
+        memory.remember(ME, RememberRequest(text))
+    faded = {"text": "Lunch was soup.", "importance": 0.05, "tier": "long_term"}
+    memory.bring_in(ME, faded | {"occurred_at": "2001-02-03", "recorded_at": "2001-02-03"})
     count = memory.stats(ME)["memories"]
-    planned = run("consolidate", "--dry-run").data
+    preview = run("consolidate", "--dry-run")
+    planned = preview.data
     assert sum(step["changed"] for step in planned["steps"]) > 0
+    for text in ("  The rent is 480 euros.", "  The rent is 520 euros.", ": Lunch was soup."):
+        assert f"{text}\n" in f"{preview.text}\n"
     assert memory.stats(ME)["memories"] == count
     done = run("consolidate").data
     after = memory.stats(ME)["memories"]
