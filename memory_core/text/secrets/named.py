@@ -6,8 +6,16 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.secrets.remarks import (
+    PREDICATES,
+    REMARKS,
+    bare_word,
+    is_listed,
+    is_phrase,
+    is_predicate,
+    is_remark,
+)
 from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_random, is_reference
-from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
 
 _TOPIC = (
     r"(?:\s{1,3}(?:for|of|to|on|für|fürs|vom|von|zum|zur|der|des|meiner|unseres|bei|beim|in|im|am|at|du|de|del|della|do|da"
@@ -347,11 +355,11 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             if not (label or is_reference(match[group]) or is_placeholder(match[group])):
                 yield (*match.span(group), "password")
     for match in _PHRASE.found(text, low):
-        if _is_phrase(match["value"].lower().split()):
+        if is_phrase(match["value"].lower().split()):
             yield (*match.span("value"), "password")
     for match in _WORDS_SET.found(text, low):
         words = re.split("[ -]", match["value"])
-        if not _is_predicate(words[0]) and not any(map(_is_remark, words)):
+        if not is_predicate(words[0]) and not any(map(is_remark, words)):
             yield (*match.span("value"), "password")
     for match in _PASSWORD.found(text, low):
         if _is_password(match):
@@ -421,7 +429,7 @@ def _heading(line: str) -> tuple[list[int], int, str]:
 
 
 def _is_cell(value: str) -> bool:
-    told = is_reference(value) or is_placeholder(value) or _is_predicate(value)
+    told = is_reference(value) or is_placeholder(value) or is_predicate(value)
     return len(value) >= 4 and not told and not _RULED.fullmatch(value)
 
 
@@ -448,32 +456,7 @@ def _is_label(match: re.Match[str], value: str) -> bool:
     if len(words) == 1:
         return bool(_OWN_NAME.fullmatch(value))
     named = "pass" in (match["tag"] or "pass").lower()
-    return not named or not _is_phrase(words) or any(word in _REMARKS for word in words)
-
-
-def _is_phrase(words: list[str]) -> bool:
-    """True for words that say nothing about a passphrase: few function words, none first."""
-    common = sum(word in STOPWORDS for word in words)
-    return not common or (
-        not _is_predicate(words[0]) and len(words) >= 4 and 4 * common <= len(words)
-    )
-
-
-def _is_remark(word: str) -> bool:
-    """True for a word of remarks on passwords, of which a passphrase has none."""
-    common = word in STOPWORDS or word in FUNCTION_WORDS or word in GERMAN_STOPWORDS
-    return not word.islower() or word in _REMARKS or common
-
-
-_REMARKS = frozenset(
-    listed(
-        """ask see check look use call mail write find choose pick enter type contact get letters
-        digits characters signs words numbers symbols minimum maximum min max length least most
-        password user username name siehe frage frag bitte zeichen ziffern buchstaben mindestens
-        höchstens beim steht liegt kommt folgt follows stands sticks lies unter hinter neben under
-        behind beside"""
-    )
-)
+    return not named or not is_phrase(words) or any(word in REMARKS for word in words)
 
 
 def _trimmed(match: re.Match[str], group: str, signs: str = ".!?:)") -> Span:
@@ -524,9 +507,9 @@ def _is_password(match: re.Match[str]) -> bool:
         return not short or _ends(match, "value")  # "pw = plot width"
     if not _PLAIN_WORD.fullmatch(value):
         return not match["topic"] or _is_odd(value) or bool(match["open"])
-    if match["open"] and _bare(value).lower() not in _PREDICATES:
+    if match["open"] and bare_word(value).lower() not in PREDICATES:
         return True
-    return _ends(match, "value") and not _is_predicate(value)
+    return _ends(match, "value") and not is_predicate(value)
 
 
 def _is_said(match: re.Match[str]) -> bool:
@@ -538,7 +521,7 @@ def _is_said(match: re.Match[str]) -> bool:
         return False
     if match["open"]:
         return True
-    return _ends(match, "value") and not _is_predicate(value)
+    return _ends(match, "value") and not is_predicate(value)
 
 
 def _is_told(match: re.Match[str], group: str) -> bool:
@@ -549,16 +532,16 @@ def _is_told(match: re.Match[str], group: str) -> bool:
     if not _PLAIN_WORD.fullmatch(value):
         return True
     if _PAIR.made(match) or _USED_PAIR.made(match):
-        return not _is_listed(value) and (_USED_PAIR.made(match) or _ends(match, group))
+        return not is_listed(value) and (_USED_PAIR.made(match) or _ends(match, group))
     alone = any(rule.made(match) for rule in (_TO_USE, _CHOSEN, _PUT_TO))
     delimited = alone or group == "old"
-    return not _is_predicate(value) and (delimited or _ends(match, group))
+    return not is_predicate(value) and (delimited or _ends(match, group))
 
 
 def _ends(match: re.Match[str], group: str) -> bool:
     """True when the value of *match* is the last word of its clause."""
     value = match[group]
-    bare = _bare(value)
+    bare = bare_word(value)
     if value != bare and value[len(bare)] in ".!?":
         return True
     end = match.start(group) + len(bare)
@@ -596,60 +579,6 @@ def _ends_its_line(match: re.Match[str]) -> bool:
 
 def _is_path(value: str) -> bool:
     return "/" in value
-
-
-_PREDICATES = frozenset(
-    listed(
-        """wrong weak strong long short fine okay good secure insecure safe empty blank missing
-        same different correct incorrect valid invalid right secret public private known unknown
-        here there below above gone lost hard easy simple complex mandatory necessary needed
-        optional required enough ready available new stale current default unique random plain
-        text plaintext hidden visible case-sensitive temporary permanent identical shared stolen
-        broken bad too long-lived only none nothing something anything everything always never
-        yours mine ours theirs something-else please again first later soon today tomorrow
-        yesterday online offline manager managers policy reset prompt field dialog hash hashes
-        hint page form check rules length authentication login logout protection change changes
-        recovery generator strength rotation storage storing entry input box file files vault
-        falsch richtig lang kurz stark schwach sicher unsicher leer gleich geheim bekannt weg neu
-        fehlt fehlerhaft korrekt nötig optional hier dort unten oben alles nichts etwas immer nie
-        fällig gültig ungültig abgelaufen vergessen ändern setzen zurücksetzen eingeben speichern
-        olvidado oubliée oublié забыт vergeten esquecida glömt zapomniane dimenticata
-        sure still wiki docs mail email return raise continue break yield pass read write
-        dasselbe dieselbe derselbe selbe gleiche anders dieses jenes meins deins seins unseres
-        folgendes
-        expire expires expiring early likely unlikely daily weekly monthly yearly randomly likewise
-        obligatoire requise requis nécessaire oubliés longue courte faible expirée valide invalide
-        obligatoria obligatorio corta corto larga débil segura caducada vencida errado incorreta
-        scaduta debole necessaria lunga vuota verplicht verlopen kort lang sterk zwak
-        неправильный слабый короткий устарел обязателен
-        incorrecta incorrecto incorrecte fausse errata sbagliata błędne неверный verkeerd fel"""
-    )
-)
-"""What is said of passwords rather than as one."""
-
-_SAID_OF = lazy_pattern(
-    r"(?:[a-z]{2,}(?:ed|ing|able|ible|ent|ful|less|ous|ive|ary)"
-    r"|[a-zà-ÿ]{2,}(?:atori|bligatori|equerid|ecesari|nválid)[oa]s?"
-    r"|(?:(?:ab|ein|aus|zu|an)?ge|ver)[a-zäöüß]{3,}(?:t|en)"
-    r"|[a-zäöüß]{3,}(?:bar|lich|isch|haft|los))$"
-)
-
-
-def _bare(value: str) -> str:
-    return value.rstrip(".!?…)*_:")
-
-
-def _is_listed(value: str) -> bool:
-    """True for function words and for what is often said of passwords."""
-    low = _bare(value).lower()
-    return low in _PREDICATES or any(
-        low in words for words in (STOPWORDS, FUNCTION_WORDS, GERMAN_STOPWORDS)
-    )
-
-
-def _is_predicate(value: str) -> bool:
-    word = _bare(value)
-    return _is_listed(word) or (word.islower() and bool(_SAID_OF.match(word)))
 
 
 def _is_odd(value: str) -> bool:

@@ -1,0 +1,86 @@
+"""What sentences say of passwords, told apart from passwords that are words themselves."""
+
+from __future__ import annotations
+
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
+
+PREDICATES = frozenset(
+    listed(
+        """wrong weak strong long short fine okay good secure insecure safe empty blank missing
+        same different correct incorrect valid invalid right secret public private known unknown
+        here there below above gone lost hard easy simple complex mandatory necessary needed
+        optional required enough ready available new stale current default unique random plain
+        text plaintext hidden visible case-sensitive temporary permanent identical shared stolen
+        broken bad too long-lived only none nothing something anything everything always never
+        yours mine ours theirs something-else please again first later soon today tomorrow
+        yesterday online offline manager managers policy reset prompt field dialog hash hashes
+        hint page form check rules length authentication login logout protection change changes
+        recovery generator strength rotation storage storing entry input box file files vault
+        falsch richtig lang kurz stark schwach sicher unsicher leer gleich geheim bekannt weg neu
+        fehlt fehlerhaft korrekt nötig optional hier dort unten oben alles nichts etwas immer nie
+        fällig gültig ungültig abgelaufen vergessen ändern setzen zurücksetzen eingeben speichern
+        olvidado oubliée oublié забыт vergeten esquecida glömt zapomniane dimenticata
+        sure still wiki docs mail email return raise continue break yield pass read write
+        dasselbe dieselbe derselbe selbe gleiche anders dieses jenes meins deins seins unseres
+        folgendes
+        expire expires expiring early likely unlikely daily weekly monthly yearly randomly likewise
+        obligatoire requise requis nécessaire oubliés longue courte faible expirée valide invalide
+        obligatoria obligatorio corta corto larga débil segura caducada vencida errado incorreta
+        scaduta debole necessaria lunga vuota verplicht verlopen kort lang sterk zwak
+        неправильный слабый короткий устарел обязателен
+        incorrecta incorrecto incorrecte fausse errata sbagliata błędne неверный verkeerd fel"""
+    )
+)
+"""What is said of passwords rather than as one."""
+
+_SAID_OF = lazy_pattern(
+    r"(?:[a-z]{2,}(?:ed|ing|able|ible|ent|ful|less|ous|ive|ary)"
+    r"|[a-zà-ÿ]{2,}(?:atori|bligatori|equerid|ecesari|nválid)[oa]s?"
+    r"|(?:(?:ab|ein|aus|zu|an)?ge|ver)[a-zäöüß]{3,}(?:t|en)"
+    r"|[a-zäöüß]{3,}(?:bar|lich|isch|haft|los))$"
+)
+
+
+def bare_word(value: str) -> str:
+    """*value* without the signs that end a sentence or close a bracket."""
+    return value.rstrip(".!?…)*_:")
+
+
+def is_listed(value: str) -> bool:
+    """True for function words and for what is often said of passwords."""
+    low = bare_word(value).lower()
+    return low in PREDICATES or any(
+        low in words for words in (STOPWORDS, FUNCTION_WORDS, GERMAN_STOPWORDS)
+    )
+
+
+def is_predicate(value: str) -> bool:
+    """True for one word that says how a password is, or what was done with it."""
+    word = bare_word(value)
+    return is_listed(word) or (word.islower() and bool(_SAID_OF.match(word)))
+
+
+def is_phrase(words: list[str]) -> bool:
+    """True for words that say nothing about a passphrase: few function words, none first."""
+    common = sum(word in STOPWORDS for word in words)
+    return not common or (
+        not is_predicate(words[0]) and len(words) >= 4 and 4 * common <= len(words)
+    )
+
+
+def is_remark(word: str) -> bool:
+    """True for a word of remarks on passwords, of which a passphrase has none."""
+    common = word in STOPWORDS or word in FUNCTION_WORDS or word in GERMAN_STOPWORDS
+    return not word.islower() or word in REMARKS or common
+
+
+REMARKS = frozenset(
+    listed(
+        """ask see check look use call mail write find choose pick enter type contact get letters
+        digits characters signs words numbers symbols minimum maximum min max length least most
+        password user username name siehe frage frag bitte zeichen ziffern buchstaben mindestens
+        höchstens beim steht liegt kommt folgt follows stands sticks lies unter hinter neben under
+        behind beside"""
+    )
+)
