@@ -42,6 +42,7 @@ from memory_core.relations.shared import (
     is_name,
     is_unit,
     only_modifies,
+    only_says_where,
     parted_with,
     share_a_name_alone,
     shared_words,
@@ -334,6 +335,8 @@ def _is_changed(
 ) -> bool:
     """True when a word of *fresh* is about what the sentences share, and that is one thing."""
     if not shared or adds(then, now) or different_things(then, now, shared):
+        return False
+    if only_says_where(then, now, shared):
         return False
     if then.reports and not parted_with(then, now):
         return False

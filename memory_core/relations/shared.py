@@ -187,6 +187,25 @@ def only_modifies(sentence: Sentence, word: str, known: Collection[str]) -> bool
     )
 
 
+def only_says_where(then: Sentence, now: Sentence, shared: Pairs) -> bool:
+    """True for "I moved to Bergen" and "the rent in Bergen went up": one place, two matters.
+
+    All that both share are names behind a preposition, and *now* has a subject of its own.
+    """
+    if not subject(now):
+        return False
+    return all(
+        is_name(then, now, word, other) and _is_led(then, word) and _is_led(now, other)
+        for word, other in shared
+    )
+
+
+def _is_led(sentence: Sentence, word: str) -> bool:
+    """True when each *word* of *sentence* stands right behind a preposition."""
+    before = [a for a, b in itertools.pairwise(("", *sentence.tokens)) if b == word]
+    return bool(before) and lexicon.PREPOSITIONS.issuperset(before)
+
+
 def share_a_name_alone(then: Sentence, now: Sentence, shared: Pairs) -> bool:
     """True for "the shed roof needs paint" and "the shed roof leaks": one thing, two matters.
 

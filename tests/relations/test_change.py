@@ -162,6 +162,8 @@ BOTH_TRUE = [
     # one thing, two matters
     ("The shed roof needs paint.", "The shed roof leaks since the storm."),
     ("I need the ladder for the shed roof.", "The shed roof leaks since the storm."),
+    ("I moved from Oslo to Bergen in March.", "The rent in Bergen went up to 10,400 kroner."),
+    ("My aunt lives in Kiel.", "The ferry from Kiel was cancelled."),
     ("The garden hose cost 30 francs.", "The garden hose now drips."),
     # "is in" says no place, and who opens closes as well
     ("The deposit is in escrow.", "The deposit is in euros."),

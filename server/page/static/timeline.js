@@ -80,7 +80,7 @@ function Chart({ spans, from, to, pick }) {
       const axis = { stroke: ink, grid: { show: false }, ticks: { stroke: ink } };
       plot.current = new uPlot({
         width: at.clientWidth, height: HEIGHT, legend: { show: false }, cursor: { y: false, drag: { x: true, y: false, setScale: false } },
-        scales: { x: { range: () => /** @type {[number, number]} */ (edges) } },
+        scales: { x: { range: () => /** @type {[number, number]} */ (edges) }, y: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => /** @type {[number, number]} */ ([0, most]) } },
         axes: [{ ...axis, space: 80, values: (/** @type {any} */ _, /** @type {number[]} */ at, /** @type {any} */ __, /** @type {any} */ ___, /** @type {number} */ step) => at.map((each) => ticked(each, step / DAY)) },
           { ...axis, size: 44, values: (/** @type {any} */ _, /** @type {number[]} */ at) => at.map((each) => figure(each, 0)), incrs: [1, 2, 5].flatMap((n) => [1, 10, 100, 1000, 10_000, 100_000].map((ten) => n * ten)).sort((a, b) => a - b) }],
         series: [{}, { stroke: colour, fill: colour, paths: uPlot.paths.bars?.({ size: [0.8, 40] }), points: { show: false } }],
