@@ -272,7 +272,8 @@ def _compared(then: Sentence, now: Sentence, rare: Rare, *, long: bool, far: boo
     if lexicon.UNCHANGED.search(now.lowered) or not _competes(then, now):
         return None
     if not fresh:
-        return Found(VALUE, values or (), worded=False)
+        told = tuple(value.rstrip(".") for value in values or ())  # "9:30." at a sentence's end
+        return Found(VALUE, told, worded=False)
     return Found(WORDS, _quoted(fresh, now), worded=bool(now.cues - then.cues), passing=passing)
 
 
