@@ -164,8 +164,8 @@ class Workspace:
 
     def newer(self) -> dict[str, MemoryRecord]:
         """The ids of memories that are superseded or in doubt -> the last one that says better."""
-        known, after = self.plan.memories, dict(self.doubtful)
-        after = {older: after[older] for older in self._doubted()}
+        known, doubted = self.plan.memories, self._doubted()
+        after = {older: newer for older, newer in self.doubtful if older in doubted}
         after |= {id: memory.superseded_by for id, memory in known.items() if memory.superseded_by}
         found: dict[str, MemoryRecord] = {}
         for id in after:

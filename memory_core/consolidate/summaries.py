@@ -6,10 +6,10 @@ is written anew, or retired when too few sources are left.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain
 
 from memory_core.consolidate.plan import Action
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
@@ -346,6 +346,10 @@ def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
     return " ".join(parts)
 
 
+Terms = dict[str, None]
+"""The terms of a sentence, each once, in its order."""
+
+
 def _newest(said: Sequence[tuple[MemoryRecord, str]]) -> list[tuple[MemoryRecord, str]]:
     """*said*, oldest first, without the sentences that one later one of the same mouth says anew.
 
@@ -353,17 +357,24 @@ def _newest(said: Sequence[tuple[MemoryRecord, str]]) -> list[tuple[MemoryRecord
     sentence is out of date: a summary says nothing that may be, and its sources stay.
     """
     terms = [
-        tuple(dict.fromkeys(term for term in index_terms(sentence) if term not in _SELF))
+        dict.fromkeys(term for term in index_terms(sentence) if term not in _SELF)
         for _, sentence in said
     ]
-    pairs = [
-        (older, newer)
-        for older, newer in combinations(range(len(said)), 2)
-        if said[older][0].id != said[newer][0].id
-        and _whose(said[older][0]) == _whose(said[newer][0])
-        and _says_anew(terms[older], terms[newer])
-        and _about_one(said[older][1], said[newer][1])
-    ]
+    pairs: list[tuple[int, int]] = []
+    holding: defaultdict[str, list[int]] = defaultdict(list)
+    for newer, (memory, sentence) in enumerate(said):
+        common = Counter(chain.from_iterable(holding[term] for term in terms[newer]))
+        pairs += [
+            (older, newer)
+            for older, count in common.items()
+            if count > 1
+            and said[older][0].id != memory.id
+            and _whose(said[older][0]) == _whose(memory)
+            and _says_anew(terms[older], terms[newer])
+            and _about_one(said[older][1], sentence)
+        ]
+        for term in terms[newer]:
+            holding[term].append(newer)
     times = Counter(chain.from_iterable(pairs))
     outdated = {older for older, newer in pairs if times[older] == times[newer] == 1}
     return [pair for place, pair in enumerate(said) if place not in outdated]
@@ -373,19 +384,16 @@ def _whose(memory: MemoryRecord) -> tuple[str, str]:
     return memory.speaker, memory.role
 
 
-def _says_anew(older: Sequence[str], newer: Sequence[str]) -> bool:
+def _says_anew(older: Terms, newer: Terms) -> bool:
     """True when the terms of *newer* are those of *older* but for a value of VALUE_TERMS.
 
     What both share comes in one order: "needs water" is no value of whoever waters.
     """
-    shared = [term for term in older if term in newer]
+    shared = older.keys() & newer.keys()
     left, gained = len(older) - len(shared), len(newer) - len(shared)
-    return (
-        0 < left <= VALUE_TERMS
-        and len(shared) > max(1, left)
-        and len(shared) >= gained
-        and shared == [term for term in newer if term in shared]
-    )
+    if not 0 < left <= VALUE_TERMS or len(shared) <= max(1, left) or len(shared) < gained:
+        return False
+    return [term for term in older if term in shared] == [term for term in newer if term in shared]
 
 
 def _about_one(older: str, newer: str) -> bool:
