@@ -403,3 +403,30 @@ def test_no_form_that_once_got_through_does_so_again(line: str) -> None:
 )
 def test_what_only_resembles_such_a_form_is_left_alone(text: str) -> None:
     assert mask(text) == (text, ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You can use openssl rand to make one.\nOtherwise ask me",
+        "Use pwgen for new ones\neverywhere",
+        "Read https://developer.example.com/webhooks/guide-2024 first",
+        "Our hook lies at https://git.example.org/hooks/pre-commit2 now",
+        "See https://example.com/token/what-is-a-token-anyway and /secret/the-secret-garden-review",
+        "My wallet is brown with four card slots and one coin pouch made from felt",
+        "The Trezor words are below these lines and they must stay with your family for years",
+        "I forgot the password, it's state-of-the-art nonsense",
+        "token,tag\nhouse,NOUN\nruns,VERB\n",
+        "| Token | Lemma |\n|---|---|\n| houses | house |\n",
+        "| `OPENAI_API_KEY` | `gpt` |\n| `ollama` | `mistral` |\n",
+        "from names import (\n    Token,\n    bare_form,\n)",
+        "The logins are (Mara / Felix) for now",
+        'He chose the same passphrase as "the big bang" fans do',
+        "I lost my backup codes\nplease call someone\nthen wait here\nsome time\n",
+        "The spare key is with the neighbour. --replaces 06h0105d4r04pq8fyv7f",
+        "AWS_SECRET_ACCESS_KEY=\nAWS_ACCESS_KEY_ID=\n",
+        'secret = client.secrets.kv.v2.read_secret_version(path="app")',
+    ],
+)
+def test_what_stands_near_the_name_of_a_secret_stays(text: str) -> None:
+    assert mask(text) == (text, ())

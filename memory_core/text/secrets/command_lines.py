@@ -75,7 +75,8 @@ _PRINTED = Rule(
     "|get-secret-value|op read|pass show|get secret",
     r"(?m)^[^\n]{0,80}?(?:\bwg (?:genkey|genpsk)|\bopenssl rand|\bpwgen\b|/dev/urandom"
     r"|\bvault kv get|\bsecrets versions access|\bget-secret-value|\bop read|\bg?o?pass show"
-    r"|\bget secret[^\n]{0,200}\|\s?base64 -)[^\n]{0,200}\n(?P<value>[^\s\"']{8,200})[ \t]*$",
+    r"|\bget secret[^\n]{0,200}\|\s?base64 -)[^\n]{0,200}\n"
+    r"(?P<value>(?=[^\s\"']{0,200}[0-9+/=])[^\s\"']{8,200})[ \t]*$",
 )
 """What a command that makes or shows a secret printed."""
 _ASKING = lazy_pattern(r"(?:mysql|maria)[^\n]{0,400}$")

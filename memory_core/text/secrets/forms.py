@@ -179,14 +179,14 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "webhook",
         "hook",
-        r"(?i)https?://(?:hooks?\.[a-z0-9.-]{3,60}/|[a-z0-9.:-]{3,80}/(?:[\w-]{1,40}/){0,4}(?:web)?hooks?/)"
-        r"(?:[\w-]{1,40}/){0,4}(?P<value>(?=[a-z_-]{0,80}[0-9])(?=[0-9_-]{0,80}[a-z])[\w-]{6,120})"
-        r"(?![\w.-])",
+        r"(?i)https?://hooks?\.[a-z0-9.-]{3,60}/(?:[\w-]{1,40}/){0,4}"
+        r"(?P<value>(?=[a-z_-]{0,80}[0-9])(?=[0-9_-]{0,80}[a-z])[\w-]{6,120})(?![\w.-])",
     ),
     (
-        "url_token",
-        "/key/|/token/|/secret/",
-        r"(?i)://[^\s\"'<>]{3,200}?/(?:key|token|secret)/(?P<value>[\w-]{16,400})(?![\w.-])",
+        "url_code",
+        "hook|/key/|/token/|/secret/",
+        r"(?i)://[^\s\"'<>]{3,200}?/(?:key|token|secret|(?:web)?hooks?(?:/[\w-]{1,40}){0,3})/"
+        r"(?P<value>[\w-]{16,400})(?![\w.-])",
     ),
     ("registry_login", "eyjhdxrocyi", rf"{_B}eyJhdXRocyI[A-Za-z0-9+/]{{20,8000}}={{0,2}}"),
     (

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.secrets import columns
 from memory_core.text.secrets.remarks import (
     PREDICATES,
     REMARKS,
@@ -71,7 +72,7 @@ _QUOTED = Rule(
 
 _QUOTED_LATER = Rule(
     _WORDS,
-    rf"(?i){_NAME_OF_PASSWORD}(?![a-z])[^\n.:;\"'`“„]{{0,40}}?\s(?:is|to|as|ist|sind|auf|lautet|einfach|simply|just)\s"
+    rf"(?i){_NAME_OF_PASSWORD}(?![a-z])[^\n.:;\"'`“„]{{0,40}}?(?:(?<!is)\sto|\s(?:is|ist|sind|auf|lautet|einfach|simply|just))\s"
     r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{2,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]",
 )
 """A phrase in quotation marks that a sentence about a password ends with."""
@@ -183,7 +184,7 @@ _PAIR = Rule(
     r"(?i)(?<![a-z])(?:zugangs?daten|anmeldedaten|logindaten|credentials?|creds|logins?|access"
     r"|(?P<loose>zugang)|(?P<entering>(?:log|sign)(?:ged)?[ ]in[ ](?:as|with)))"
     r"(?:[ ][\w.-]{1,30}){0,5}"
-    r"(?:\s{0,2}(?::|=|\bare\b|\bsind\b|\bis\b)\s{1,3}|(?:(?<=as)|(?<=with))\s{1,3}|\s\()"
+    r"(?:\s{0,2}(?::|=|\bare\b|\bsind\b|\bis\b)\s{1,3}|(?:(?<=as)|(?<=with))\s{1,3}|\s(?P<within>\())"
     r"(?P<user>[^\s/:,;|]{1,80})(?:\s/\s|\s?\|\s?|\s?:\s?|\s?,\s|(?P<tight>/))"
     r"(?P<value>[^\s,;|/<>\"'`]{4,128})"
     r"(?=[.!)]?\s*(?:[\n,;()]|$))",
@@ -197,8 +198,8 @@ _CODES = Rule(
     "code|key|schlüssel",
     r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs|notfall)"
     r"[ _-]?(?:codes?|keys?|schlüssel)\b(?:\s?\n(?:[^\n]{0,80}\n){0,2}?"
-    r"(?P<lines>(?:(?:[0-9]{1,2}[.)][ ]|[*-][ ])?[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}"
-    r"[ ]?(?:\n|$)){3,20})"
+    r"(?P<lines>(?:(?:[0-9]{1,2}[.)][ ]|[*-][ ])?(?=[a-z -]{0,40}[0-9])"
+    r"[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}[ ]?(?:\n|$)){3,20})"
     r"|[\"'][ ]?:[ ]?[\"'](?P<given>[\w-]{6,80})[\"']|[^\n:=]{0,30}?"
     r"(?:\bis|\bare|\bsind|\bist|\blautet|:|=)\s{1,3}(?P<rest>[^\n]{6,400})"
     r"|\s{1,3}(?P<parts>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,15}|[0-9]{6,12})(?![\w-]))",
@@ -330,8 +331,7 @@ _NOT_SECRET = lazy_pattern(
 
 
 def _passwords(text: str, low: str) -> Iterator[Span]:
-    for start, end in _in_columns(text, low):
-        yield start, end, "password"
+    yield from columns.found(text, low)
     for rule in (
         _QUOTED,
         _PHRASE_TO_USE,
@@ -366,11 +366,18 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             said = match["said"] is not None and not match["open"]
             yield _trimmed(match, "value", ".!?" if said else "")
     for match in _TOLD_LATER.found(text, low):
-        if _is_odd(match["value"]) or match["value"].strip(".!?").count("-") >= 2:
+        word = bare_word(match["value"])
+        parts = word.split("-")
+        made = word != word.lower() or not any(map(is_listed, parts))  # not "state-of-the-art"
+        if _is_odd(match["value"]) or (len(parts) > 2 and made):
             yield _trimmed(match, "value")
     for rule in (_CHANGED, _PUT_TO, _GIVEN, _TO_USE, _CHOSEN, _BESIDE_A_USER, _PAIR, _USED_PAIR):
         for match in rule.found(text, low):
-            if rule is _PAIR and match["loose"] and not _is_odd(match["user"] + match["value"]):
+            if (
+                rule is _PAIR
+                and (match["loose"] or match["within"])
+                and not _is_odd(match["user"] + match["value"])
+            ):
                 continue  # "Zugang: Hof / Garten"
             if rule is _PAIR and _TWO_NAMES.search(match.group()):
                 continue  # "Login: Google / Apple"
@@ -394,55 +401,6 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
                     yield (*match.span("value"), kind)
 
 
-def _in_columns(text: str, low: str) -> Iterator[tuple[int, int]]:
-    """The values below a heading "password" in a table of Markdown or separated values."""
-    if not any(word in low for word in _HEADINGS):
-        return
-    columns: list[int] = []
-    count, sign, at = 0, "", 0
-    lines = text.splitlines(keepends=True)
-    for line, below in zip(lines, [*lines[1:], ""], strict=True):
-        if columns and line.count(sign) == count:
-            place = at
-            for number, cell in enumerate(line.split(sign)):
-                value = cell.strip(" \t\r\n\"'`")
-                if number in columns and _is_cell(value):
-                    begin = place + cell.index(value)
-                    yield begin, begin + len(value)
-                place += len(cell) + 1
-        else:
-            columns, count, sign = _heading(line)
-            if sign == "|" and not _BELOW_HEADING.match(below):
-                columns = []
-        at += len(line)
-
-
-def _heading(line: str) -> tuple[list[int], int, str]:
-    """The columns of *line* that are headed "password", how many signs part them, and which."""
-    for sign in "|\t;,":
-        cells = [cell.strip(" \t\r\n\"'`*").lower() for cell in line[:_LINE].split(sign)]
-        named = cells[1:-1] if sign == "|" and not (cells[0] or cells[-1]) else cells
-        columns = [place for place, cell in enumerate(cells) if _HEADING.fullmatch(cell)]
-        if columns and len(named) > 1 and all(map(_CELL.fullmatch, named)):
-            return columns, line.count(sign), sign
-    return [], 0, ""
-
-
-def _is_cell(value: str) -> bool:
-    told = is_reference(value) or is_placeholder(value) or is_predicate(value)
-    return len(value) >= 4 and not told and not _RULED.fullmatch(value)
-
-
-_HEADINGS = ("pass", "kennw", "pwd", "key", "token", "secret", "ssn", "cvv", "cvc")
-_LINE = 1000
-"""Characters of a line within which a table is headed."""
-_BELOW_HEADING = lazy_pattern(r"[ \t|+:=-]{3,}$")
-_CELL = lazy_pattern(r"[\w .#/-]{1,40}")
-_RULED = lazy_pattern(r"[:-]+")
-_HEADING = lazy_pattern(
-    r"(?:[\w -]{1,20}[ _-])?(?:password|passwort|kennwort|passwd|pwd|passphrase|secret access key"
-    r"|api[ _-]?key|(?:api[ _-]?|access[ _-]?)?token|client[ _-]secret|ssn|cvv|cvc)"
-)
 _TWO_NAMES = lazy_pattern(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-z]+$")
 _NAMES_A_PAIR = lazy_pattern(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.spans import Rule, Span
+from memory_core.text.words import STOPWORDS
 
 _CARD = Rule(
     "2|3|4|5|6",
@@ -91,7 +92,9 @@ def found(text: str, low: str) -> Iterator[Span]:
     for match in _PIN.found(text, low):
         yield (*match.span("value"), "pin")
     for match in _SEED.found(text, low):
-        if len(re.findall("[a-z]+", match["value"], re.IGNORECASE)) in _SEED_WORDS:
+        words = re.findall("[a-z]+", match["value"].lower())
+        common = sum(word in STOPWORDS for word in words)  # of a sentence two in five
+        if len(words) in _SEED_WORDS and 5 * common < len(words):
             yield (*match.span("value"), "seed_phrase")
 
 
