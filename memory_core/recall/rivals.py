@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from memory_core.recall import succession
 from memory_core.recall.answering import Embed, answers_as_well
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
+from memory_core.recall.succession import Pair
 from memory_core.records import DERIVED, MemoryRecord, normalised
 from memory_core.relations.change import passes
-from memory_core.relations.sentence import Sentence, read_all
-from memory_core.relations.shared import different_things, shared_words
+from memory_core.relations.sentence import read_all
 from memory_core.storage.view import View
 from memory_core.text import quoted
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time import dates, validity
-from memory_core.text.time.dates import asks_ahead
+from memory_core.text.time.mentions import asks_what_was
 from memory_core.text.time.timestamps import DAY
 
 NAME = "newer"
@@ -51,7 +52,7 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
     Its column is "newer", which there is only then. *embed* gives vectors of parts of two texts.
     """
     weights = cues.query.weights
-    if asks_ahead(cues.query.text) < 0 or weights.recency + weights.importance > 0:
+    if asks_what_was(cues.query.text) or weights.recency + weights.importance > 0:
         return found  # asked for the past, or the caller says what comes first
     best, *next_ones = np.argsort(-found.score, kind="stable")[:LOOKED_AT].tolist()
     least = EQUAL * float(found.score[best])
@@ -70,8 +71,8 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
         if first is None or other is None:
             continue
         if said[place] > said[best]:
-            lasts = other.valid_until is None and not passes(other.text)
-            ahead = lasts and not _is_over(other, cues) and _rivals(cues, first, other, embed)
+            score = float(found.score[place] / found.score[best])
+            ahead = _took_its_place(cues, first, other, score, embed)
         else:
             ahead = _holds_again(cues, other, first, embed)
         if ahead:
@@ -81,11 +82,31 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
     return found
 
 
+def _took_its_place(
+    cues: Cues, older: MemoryRecord, newer: MemoryRecord, score: float, embed: Embed
+) -> bool:
+    """True when *newer* says something lasting that probably holds in place of *older*.
+
+    *score* is its share of the score of the older one.
+    """
+    if newer.valid_until is not None or passes(newer.text) or _is_over(newer, cues):
+        return False
+    if not _comparable(cues, older, newer):
+        return False
+    pair = Pair(cues.query.text, quoted.claimed(older), quoted.claimed(newer), score)
+    return succession.likely(pair, embed, cues.profile.related)
+
+
 def _holds_again(cues: Cues, rule: MemoryRecord, exception: MemoryRecord, embed: Embed) -> bool:
     """True when *exception* is over and says of another time what *rule* says of every time."""
     if not _is_over(exception, cues) or rule.dates or rule.valid_until is not None:
         return False
-    return _rivals(cues, rule, exception, embed)
+    if not _comparable(cues, rule, exception):
+        return False
+    query, then, now = cues.query.text, quoted.claimed(rule), quoted.claimed(exception)
+    return succession.about_one(query, then, now) and answers_as_well(
+        query, then, now, embed, cues.profile.related
+    )
 
 
 def _is_over(memory: MemoryRecord, cues: Cues) -> bool:
@@ -101,11 +122,10 @@ def _is_over(memory: MemoryRecord, cues: Cues) -> bool:
     return validity.of_days(memory.text, memory.dates)
 
 
-def _rivals(cues: Cues, older: MemoryRecord, newer: MemoryRecord, embed: Embed) -> bool:
-    """True when both state something lasting, in the same mouth, about a thing that both name, and
-    the newer one answers the question as well.
+def _comparable(cues: Cues, older: MemoryRecord, newer: MemoryRecord) -> bool:
+    """True when both state how something is, in the same mouth.
 
-    What one turn of a talk says among other things is no statement of how something is.
+    What one turn of a talk says among other things is no such statement.
     """
     query = cues.query.text
     if any(each.kind in DERIVED or each.replaced or each.retired_at for each in (older, newer)):
@@ -114,35 +134,15 @@ def _rivals(cues: Cues, older: MemoryRecord, newer: MemoryRecord, embed: Embed) 
         return False  # asked for word for word
     if _whose(older) != _whose(newer):
         return False
-    then, now = read_all(quoted.claimed(older)), read_all(quoted.claimed(newer))
-    if not then or not now:
-        return False
-    if len(then) > FEW_SENTENCES or len(now) > FEW_SENTENCES:
-        return False
     if _numbers(query, older) - _numbers(query, newer):
         return False  # it is asked for another one of a series
-    if not any(_about_one(query, one, two) for one in then for two in now):
-        return False
     texts = quoted.claimed(older), quoted.claimed(newer)
-    return answers_as_well(query, *texts, embed, cues.profile.related)
+    return all(0 < len(read_all(text)) <= FEW_SENTENCES for text in texts)
 
 
 def _numbers(query: str, memory: MemoryRecord) -> frozenset[str]:
     """The numbers of the *query* that *memory* holds."""
     return frozenset(_NUMBER.findall(query)) & frozenset(_NUMBER.findall(memory.text))
-
-
-def _about_one(query: str, then: Sentence, now: Sentence) -> bool:
-    """True when they share a word, and neither its number nor its modifier tells two things.
-
-    Nor its possessive: Wen's sister is not Wen, whom the *query* names.
-    """
-    shared = shared_words(then, now)
-    asked = query.casefold()
-    for word, other in shared:
-        if word in asked and (f"{word}'s " in then.lowered) != (f"{other}'s " in now.lowered):
-            return False
-    return bool(shared) and not different_things(then, now, shared)
 
 
 def _whose(memory: MemoryRecord) -> tuple[str, ...]:

@@ -115,6 +115,18 @@ def gives(kind: str, text: str) -> bool:
             return _PLACED.search(text) is not None
 
 
+_WHO = lazy_pattern(
+    r"^(?:and )?(?:who|wer|wem|wen|qui|chi|quién)(?:['\u2019]s|se)?\b"
+    r"|\bnames?\b|\bcalled\b|\bheiß(?:t|en)\b|\bs['\u2019]appelle|\bse llama\b|\bsi chiama\b",
+    re.IGNORECASE,
+)
+
+
+def asks_who(query: str) -> bool:
+    """True when *query* asks for a person or for a name."""
+    return _WHO.search(query) is not None
+
+
 def noun_asked(query: str) -> str:
     """The noun of "which airline do we take"; "" where the question asks for none by name."""
     for match in _NOUN.finditer(query):

@@ -117,8 +117,8 @@ _NO_QUESTION = (
 )
 """What does not follow English "was", but German "was": "Was mache ich am Samstag?"."""
 _PAST = lazy_pattern(
-    rf"\b(?:\w{{2,20}}ed|was{_NO_QUESTION}|were|did|had|has|went|took|got|made|ran|met|saw|came|bought|gave|began"
-    r"|been"
+    rf"\b(?:\w{{1,20}}(?<!e)ed|(?:agr|fr|guarant|decr|refer)eed|was{_NO_QUESTION}|were|did|had"
+    r"|has|went|took|got|made|ran|met|saw|came|bought|gave|began|been"
     r"|left|told|won|lost|found|felt|read|wrote|spent|back (?:in|then|when)|since|born"
     r"|war|waren|hatte|habe|haben"
     r"|hat"
@@ -136,6 +136,24 @@ def says_future(text: str) -> bool:
 def says_past(text: str) -> bool:
     """True when a word of *text* speaks of the past; "ich habe" does where something was done."""
     return _PAST.search(text if _DONE.search(text) else _HAVING.sub(" ", text)) is not None
+
+
+_GERMAN_WHAT = lazy_pattern(
+    r"^\W*[Ww]as (?!(?:it|that|not|last|just|at)\b)(?=[a-zäöüß]+(?:t|en)\b)"
+)
+"""Before a verb; English "was" begins a question before whom it asks about."""
+_PRESENT = lazy_pattern(r"\b(?:do|does|is|are|am|has|have|can|will)\b|['’]s\b", re.IGNORECASE)
+
+
+def asks_what_was(query: str) -> bool:
+    """True when the first verb of *query* that shows a time is one of the past.
+
+    "Where did we live?" is, "has she had her kittens?" asks how things are.
+    """
+    query = _GERMAN_WHAT.sub("", query)
+    past = _PAST.search(query if _DONE.search(query) else _HAVING.sub(" ", query))
+    present = _PRESENT.search(query)
+    return past is not None and (present is None or present.start() > past.start())
 
 
 def tense(text: str, place: int) -> int:

@@ -1,0 +1,178 @@
+"""How likely a newer statement took the place of an older one, for a question that brings both.
+
+Nobody says "now" or "instead" of most of what changes. What the words and their order show is
+weighed together: no sign alone tells a correction from something else that was said of the same
+thing. Two statements that begin alike say different things of one subject more often than not
+("our dog is called Paule", "our dog is deaf in one ear"); who tells what is new begins anew. The
+weights were fitted by tests/bench/succession.py (docs/internals/evaluation.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
+from math import exp
+
+from memory_core.recall.answering import Embed, asks_for_the_rest
+from memory_core.relations.change import ORDER, change
+from memory_core.relations.order import opposed
+from memory_core.relations.sentence import Sentence, read, read_all
+from memory_core.relations.shared import different_things, held, shared_words
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.question import asks_who, gives, kind_asked
+from memory_core.text.words import words
+
+WEIGHTS = {
+    "begins alike": -4.8,
+    "same subject": -2.0,
+    "one thing": 2.1,
+    "score": 6.5,
+    "words": -1.6,
+    "meaning": 3.8,
+    "lost": -1.5,
+}
+"""Of each sign; see `signs`."""
+BIAS = -6.7
+
+LIKELY = 0.35
+"""The likelihood from which the newer statement goes first."""
+
+PARALLEL = 0.5
+"""Share of words in the same order from which one text is the other with something exchanged."""
+
+FEW = 3
+"""Words of a part that is exchanged, at most."""
+
+_PROPER = lazy_pattern(r"(?<=[^.!?:] )[A-ZÄÖÜÉÈÁÓŁŠŽÇ][\w'’-]+")
+"""A word with a capital that does not begin a sentence."""
+
+_SEVERAL = lazy_pattern(
+    r"[;,]\s|\b(?:and|but|while|und|aber|et|mais|y|pero|en|maar|e|ma)\b"
+    r"|\b(?:in|at|on|from|im|am|um|bei|auf|von)\b.*\s(?:in|at|on|from|im|am|um|bei|auf|von)\b",
+    re.IGNORECASE,
+)
+"""What stands between two things that a text says, or two phrases of place or time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A *query*, an *older* and a *newer* text; *score* is the newer one's share of the older's."""
+
+    query: str
+    older: str
+    newer: str
+    score: float
+
+
+def likely(pair: Pair, embed: Embed, related: float) -> bool:
+    """True when the newer text of *pair* probably says what holds of what is asked.
+
+    *related* is the cosine from which texts are about one thing.
+    """
+    if says_the_opposite(pair.older, pair.newer):
+        return True
+    if not answers(pair, embed, related):
+        return False
+    found = signs(pair, embed)
+    return 1.0 / (1.0 + exp(-BIAS - sum(WEIGHTS[name] * found[name] for name in WEIGHTS))) >= LIKELY
+
+
+def says_the_opposite(older: str, newer: str) -> bool:
+    """True when *newer* has the words of *older* in other roles ("A over B", "B over A")."""
+    found = change(older, newer, lambda _: True)
+    if found is not None and found.kind == ORDER:
+        return True
+    return any(opposed(then, now) for then in read_all(older) for now in read_all(newer))
+
+
+def answers(pair: Pair, embed: Embed, related: float) -> bool:
+    """False where the newer text lacks the form of the answer, or speaks of another one of a kind.
+
+    The question never names what was replaced: where it holds a word of the older text in whose
+    place the newer one has another ("flat A", "flat B"), it asks for that one. Of an older text
+    that says several things, it may ask for one that the newer text leaves as it is.
+    """
+    kind = kind_asked(pair.query)
+    if kind and gives(kind, pair.older) and not gives(kind, pair.newer):
+        return False
+    if asks_who(pair.query):
+        new = _names(pair.newer) - set(words(pair.older))
+        if not new and _names(pair.older) - set(words(pair.query)):
+            return False
+    if _asks_for_exchanged(pair):
+        return False
+    several = len(_SEVERAL.findall(pair.older)) > 0
+    return not (several and asks_for_the_rest(pair.query, pair.older, pair.newer, embed, related))
+
+
+def signs(pair: Pair, embed: Embed) -> dict[str, float]:
+    """What speaks for or against the newer text of *pair*, by the names of WEIGHTS.
+
+    "begins alike": the share of the shorter text with which both begin, 0 to 1; "same subject":
+    they share the first two words; "one thing": they share a word that nothing tells apart;
+    "score": as in Pair, at most 1; "words": the share of the question's words that the newer one
+    holds, less that of the older one; "meaning": the cosine of what only the newer one says to the
+    question without what both say; "lost": after the same two words the older one has a word of the
+    question that the newer one lacks. Without vectors "meaning" is 0.
+    """
+    then, now, asked = words(pair.older), words(pair.newer), read(pair.query).content
+    alike = len(list(takewhile(lambda both: both[0] == both[1], zip(then, now, strict=False))))
+    of_older, of_newer = ({w for w in asked if held([w], text)} for text in (then, now))
+    same = alike > 1
+    return {
+        "begins alike": alike / max(1, min(len(then), len(now))),
+        "same subject": float(same),
+        "one thing": float(about_one(pair.query, pair.older, pair.newer)),
+        "score": min(1.0, pair.score),
+        "words": (len(of_newer) - len(of_older)) / max(1, len(asked)),
+        "meaning": _meaning(pair, then, now, embed),
+        "lost": float(same and any(w in of_older - of_newer for w in then[alike:])),
+    }
+
+
+def _meaning(pair: Pair, then: Sequence[str], now: Sequence[str], embed: Embed) -> float:
+    asked = words(pair.query)
+    rest = [word for word in asked if not (held([word], then) and held([word], now))]
+    new = [word for word in now if not held([word], then)]
+    if not rest or not new:
+        return 0.0
+    vectors = embed([" ".join(rest), " ".join(new)])
+    return 0.0 if vectors is None else float(vectors[0] @ vectors[1])
+
+
+def about_one(query: str, older: str, newer: str) -> bool:
+    """True when a sentence of each shares a word, and neither number nor modifier tells two things.
+
+    Nor a possessive: Wen's sister is not Wen, whom the *query* names.
+    """
+    asked = query.casefold()
+    return any(_one_thing(asked, one, two) for one in read_all(older) for two in read_all(newer))
+
+
+def _one_thing(asked: str, then: Sentence, now: Sentence) -> bool:
+    shared = shared_words(then, now)
+    for word, other in shared:
+        if word in asked and (f"{word}'s " in then.lowered) != (f"{other}'s " in now.lowered):
+            return False
+    return bool(shared) and not different_things(then, now, shared)
+
+
+def _names(text: str) -> set[str]:
+    return {match[0].casefold() for match in _PROPER.finditer(text)}
+
+
+def _asks_for_exchanged(pair: Pair) -> bool:
+    """True when the query holds a word for which the newer text has another in the same place."""
+    then, now, asked = (words(text) for text in (pair.older, pair.newer, pair.query))
+    matcher = SequenceMatcher(None, then, now, autojunk=False)
+    if matcher.ratio() < PARALLEL:
+        return False
+    return any(
+        kind == "replace"
+        and max(end - begin, last - first) <= FEW
+        and any(held([word], asked) and not held([word], now) for word in then[begin:end])
+        for kind, begin, end, first, last in matcher.get_opcodes()
+    )
