@@ -76,10 +76,11 @@ class Seen:
 
 @dataclass
 class Ranked:
-    """What a question brought, best first: id, text, epoch second and score of each."""
+    """What a question brought, best first: id, text, epoch second and score; and the model."""
 
     rows: list[tuple[str, str, float, float]]
     embed: Embed
+    related: float
 
 
 def cases(file: Path) -> tuple[list[str], list[Case]]:
@@ -104,7 +105,7 @@ def cases(file: Path) -> tuple[list[str], list[Case]]:
 def seen(file: Path, folder: Path) -> Iterator[Seen]:
     """The pairs that the questions of *file* bring."""
     background, known = cases(file)
-    ranked = Ranked([], lambda _: None)
+    ranked = Ranked([], lambda _: None, 0.0)
 
     def recorded(view: Any, cues: Any, found: Candidates, embed: Embed) -> Candidates:
         order = np.argsort(-found.score, kind="stable")[: rivals.LOOKED_AT].tolist()
@@ -115,7 +116,7 @@ def seen(file: Path, folder: Path) -> Iterator[Seen]:
             for place in order
             if (row := int(found.rows[place])) in held
         ]
-        ranked.embed = embed
+        ranked.embed, ranked.related = embed, cues.profile.related
         return found
 
     rule, rivals.newest_first = rivals.newest_first, recorded
@@ -162,14 +163,14 @@ def _looked_at(ranked: Ranked, question: str, pair: tuple[str, ...], newer: bool
         if first[0] != wanted and kind != "correction":
             continue
         weighed = Pair(question, first[1], other[1], other[3] / first[3])
-        yield Seen(kind, _signs(ranked.embed, weighed))
+        yield Seen(kind, _signs(ranked, weighed))
 
 
-def _signs(embed: Embed, pair: Pair) -> tuple[float, ...] | None:
+def _signs(ranked: Ranked, pair: Pair) -> tuple[float, ...] | None:
     past = asks_what_was(pair.query) or passes(pair.newer)
-    if past or not succession.answers(pair, embed, Profile.related):
+    if past or not succession.answers(pair, ranked.embed, ranked.related):
         return None
-    found = succession.signs(pair, embed)
+    found = succession.signs(pair, ranked.embed)
     return tuple(found[name] for name in WEIGHTS)
 
 
