@@ -3,7 +3,8 @@ import { h, render } from './vendor/preact.js';
 import { useCallback, useEffect, useErrorBoundary, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.js';
 import htm from './vendor/htm.js';
 import { get, send, session } from './api.js';
-import { plain } from './text.js';
+import { said } from './said.js';
+import { clipped, plain } from './text.js';
 import { figure, has, t } from './words.js';
 
 export const html = htm.bind(h);
@@ -45,9 +46,13 @@ export function useLoad(make, on) {
   return { ...state, again, stop };
 }
 
-/** What the program says in English, marked as such: it has no code by which the page could say it itself.
- * @param {{text: string|undefined}} props */
-export const Said = ({ text }) => text ? html`<bdi lang="en">${plain(text)}</bdi>` : null;
+/** What the program says: in the language of the page, or in English, marked as such, where its form is not known.
+ * @param {{text: string|undefined, most?: number}} props */
+export function Said({ text, most = 0 }) {
+  if (!text) return null;
+  const words = said(text), shown = words || text;
+  return html`<bdi lang=${words ? undefined : 'en'}>${plain(most ? clipped(shown, most) : shown)}</bdi>`;
+}
 
 /** Why something failed: by its code in the words of the page, then in those of the program. @param {{of: any}} props */
 export function Refusal({ of }) {

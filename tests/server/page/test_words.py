@@ -15,7 +15,6 @@ from memory_core.overview import memory_graph
 from memory_core.recall import explanation, spreading
 from memory_core.recall.rivals import NAME
 from memory_core.recall.signals import SIGNALS
-from memory_core.relations import change
 from memory_core.remember.capture import ECHO, NEAR_DUPLICATE
 from memory_core.text import relevance
 from server.http import problems
@@ -82,20 +81,6 @@ def test_the_page_knows_how_much_its_graph_holds() -> None:
     held += (memory_graph.ENTITIES,)
     assert said == {name: str(most) for name, most in zip(memory_graph.TYPES, held, strict=True)}
     assert sum(held) == 500
-
-
-def test_each_form_of_a_reason_for_doubt_has_words() -> None:
-    source = (WORDS.parent / "views/doubtful.js").read_text("utf-8")
-    forms = re.findall(r"\[/(.+)/, '(reason\.\w+)'\]", source)
-    assert {key for _, key in forms} <= words("de").keys() & words("en").keys()
-    reasons = [
-        change.Found(kind, said).reason
-        for kind in (change.WORDS, change.ORDER, change.VALUE, change.MEANING)
-        for said in (("moved", "now"), ("moved",))
-        if kind != change.VALUE or len(said) == 2
-    ]
-    for reason in reasons:
-        assert any(re.search(form, reason) for form, _ in forms), reason
 
 
 def test_every_code_of_a_refusal_has_a_sentence() -> None:

@@ -2,26 +2,8 @@
 import { get, send, session } from '../api.js';
 import { Card } from '../memorycard.js';
 import { Act, Loaded, Said, html, lastChanges, tell, undoSince, useChanges, useLoad } from '../ui.js';
-import { Stored, plain, when } from '../text.js';
+import { Stored, when } from '../text.js';
 import { t } from '../words.js';
-
-/** The forms of a reason (memory_core/relations/change.py), with the key of their words. */
-const REASONS = /** @type {[RegExp, string][]} */ ([
-  [/^it says "([^"]*)"$/, 'reason.says'],
-  [/^it says "([^"]*)" and "([^"]*)"$/, 'reason.both'],
-  [/^it says "([^"]*)", not "([^"]*)"$/, 'reason.not'],
-  [/^it says (.*) of something alike$/, 'reason.alike'],
-  [/^it says it the other way round$/, 'reason.turned'],
-]);
-
-/** Why a pair is in doubt, in the language of the page where its form is known. @param {{text: string}} of */
-function Reason({ text }) {
-  for (const [form, key] of REASONS) {
-    const found = form.exec(text);
-    if (found) return html`<bdi>${plain(t(key, ...found.slice(1)))}</bdi>`;
-  }
-  return html`<${Said} text=${text} />`;
-}
 
 export default function Doubtful() {
   const pairs = useLoad((signal) => get('contradictions', {}, signal), []);
@@ -36,6 +18,6 @@ export default function Doubtful() {
   return html`<p class="hint">${t('doubtfulHint')}</p><${Loaded} of=${pairs} none=${(/** @type {import('../answers.js').Answer<'contradictions'>} */ p) => !p.count} empty=${t('noDoubt')}>${(/** @type {import('../answers.js').Answer<'contradictions'>} */ p) => html`<ol class="pairs">${p.pairs.map((pair) => html`
     <li key=${pair.older.id + pair.newer.id}><div class="two"><div role="group" aria-label=${t('earlier')}><h2>${t('earlier')} · <time>${when(pair.older.occurred_at, true)}</time></h2><${Card} of=${pair.older} most=${1200} /></div>
     <div role="group" aria-label=${t('later')}><h2>${t('later')} · <time>${when(pair.newer.occurred_at, true)}</time></h2><${Card} of=${pair.newer} most=${1200} /></div></div>
-    <p>${t('because')} <${Reason} text=${pair.reason} />${pair.part ? html` – <${Stored} text=${pair.part} />` : null}</p>
+    <p>${t('because')} <${Said} text=${pair.reason} />${pair.part ? html` – <${Stored} text=${pair.part} />` : null}</p>
     ${session.can('write') ? html`<div class="actions">${['newer-holds', ...(pair.part ? ['newer-holds-in-part'] : []), 'older-holds', 'keep-both', 'merge'].map((d) => html`<${Act} does=${() => decide(pair, d)}>${t('decision.' + d)}<//>`)}</div>` : null}</li>`)}</ol>`}<//>`;
 }

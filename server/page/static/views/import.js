@@ -2,7 +2,7 @@
 import { ask, query, send } from '../api.js';
 import { useKept } from '../kept.js';
 import { Act, Field, Refusal, Said, html, tell, useState } from '../ui.js';
-import { Stored, clipped, when } from '../text.js';
+import { Stored, when } from '../text.js';
 import { has, t } from '../words.js';
 
 const SHOWN = 20;
@@ -57,11 +57,11 @@ export default function Import() {
 /** What came, or would, and what not and why. @param {{report: any}} props */
 function Told({ report }) {
   const counts = Object.entries(report.counts).filter(([, count]) => count);
-  const named = [...report.problems.map((/** @type {string} */ said) => html`<${Said} text=${clipped(said, 300)} />`), ...report.unknown.map((/** @type {string} */ name) => html`<${Stored} text=${t('importUnknown', name)} most=${300} />`)];
+  const named = [...report.problems.map((/** @type {string} */ said) => html`<${Said} text=${said} most=${300} />`), ...report.unknown.map((/** @type {string} */ name) => html`<${Stored} text=${t('importUnknown', name)} most=${300} />`)];
   const more = report.problem_count + report.unknown_count - Math.min(named.length, SHOWN);
   return html`<ul>${counts.map(([status, count]) => html`<li>${t('import.' + status, count)}</li>`)}
       ${report.first ? html`<li>${t('between', when(report.first), when(report.last))}${report.dated.file ? ' ' + t('importFileDates', report.dated.file) : ''}</li>` : null}
-      ${Object.entries(report.left_out).map(([why, count]) => html`<li>${t('leftOut', count)} ${has('skip.' + why) ? t('skip.' + why) : why}</li>`)}
+      ${Object.entries(report.left_out).map(([why, count]) => html`<li>${t('leftOut', count)} ${has('skip.' + why) ? t('skip.' + why) : html`<${Said} text=${why} />`}</li>`)}
       ${report.doubts ? html`<li><a href="#/doubtful">${t('importDoubts', report.doubts)}</a></li>` : null}
       ${report.gone ? html`<li>${t('importGone', report.gone)}</li>` : null}</ul>
     ${report.samples.length ? html`<h3>${t('importSamples')}</h3><ol>${report.samples.map((/** @type {string} */ text) => html`<li><${Stored} text=${text} most=${200} /></li>`)}</ol>` : null}

@@ -1,0 +1,209 @@
+"""What the program says in English, the page says in German too: by the form of the sentence."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import server.page
+from memory_core import errors
+from memory_core.interchange.sources import registry
+from memory_core.relations import change
+from tests.server.page.sentences import modules, read
+
+STATIC = Path(server.page.__file__).parent / "static"
+SAYS = (
+    "memory_core",
+    "server/chat",
+    "server/engine/operations.py",
+    "server/gate.py",
+    "server/http",
+    "server/identity.py",
+    "server/page",
+    "server/protocol/lazy_memory.py",
+    "server/protocol/long_runs.py",
+    "server/rest",
+)
+"""Where the sentences come from that the page shows."""
+
+NEVER = (
+    # said to who starts a program, or on the command line
+    "memory_core.config",
+    "memory_core.evaluation",
+    "memory_core.importing.sync",
+    "memory_core.interchange.folder",
+    "memory_core.storage.backup.backup",
+    "memory_core.storage.backup.salvage",
+    "memory_core.text.names",
+    "server.http.listener",
+    # said of a call that the page does not make, or of a mistake of the program
+    "memory_core.lifecycle.places",
+    "memory_core.lifecycle.stamps",
+    "memory_core.storage.index",
+    "memory_core.storage.journal.format",
+    "memory_core.storage.journal.transaction",
+    "memory_core.storage.table.rows",
+    "memory_core.storage.table.table",
+    "server.rest.compat",
+)
+"""What no reader of the page is told."""
+
+CALLS: dict[str, tuple[int | str, ...]] = {
+    **{name: (0, 1) for name, of in vars(errors).items() if inspect.isclass(of)},
+    **dict.fromkeys(("ServiceFailure", "AnswerFailure", "__init__"), (0, 1)),
+    **dict.fromkeys(("unusable", "TooMuch"), (0,)),
+    **dict.fromkeys(("Problem", "Unread"), (0, 1)),
+    **dict.fromkeys(("problem", "_problem"), (0, 1, 2)),
+    **dict.fromkeys(("RunReport", "replace"), ("note",)),
+    "Check": (2, 3),
+    "_joined": (0, 1),
+    "_report": (4,),
+}
+"""The calls that say something, with the places or names of the arguments that are sentences."""
+
+PUT = ("note", "details", "doubt")
+RETURNED = (
+    ("memory_core.interchange.files", "not_in_it"),
+    ("memory_core.interchange.sources.chat_log", "_order"),
+    ("memory_core.storage.backup.copies", "in_words"),
+)
+"""What is said through a property, or by more than one step."""
+
+LEFT_OUT = ("LeftOut", "left_out")
+ENDS = {"stopped", "killed", "interrupted"}
+"""Why a run came to nothing; a word that says so may be one alone."""
+
+AS_IT_IS = re.compile(r"`[^`]*`|(?:pip|python) .*|[^a-z]*")
+"""A command, or a form without a word, needs no German."""
+
+
+def test_each_sentence_of_the_program_has_its_german() -> None:
+    told, german = said(), table()
+    assert len(told) > 450
+    assert sorted(told - german.keys()) == [], "give words/said-de.js these forms"
+    assert sorted(german.keys() - told) == [], "nothing says these forms any more"
+
+
+def test_each_german_sentence_has_the_values_of_its_form() -> None:
+    for form, words in table().items():
+        values = {str(n) for n in range(form.count("{}"))}
+        assert set(re.findall(r"\{(\d)\}", words)) == values, form
+
+
+def test_forms_are_read_from_names_joins_and_functions() -> None:
+    """What finds the forms: with a way of saying it left out, a sentence stays English unseen."""
+    health = set(read("memory_core.health").calls(CALLS))
+    assert {"kept by {}", "process {}", "nobody yet"} <= health, "a list, a conditional, a name"
+    assert "; every checksum matches" in health, "a sum"
+    assert "{} belongs to {}" in health, "what a function of another file returns"
+    assert "call health with repair, or run `anamnesis health --repair`" in health, "a constant"
+
+
+TOLD = {
+    "every memory is indexed": "jede Erinnerung ist im Index",
+    "kept by process 12, 3 changes to apply, checksums compared 5 s ago; files: check it": (
+        "gepflegt von Prozess 12, 3 Änderungen anzuwenden, Prüfsummen verglichen vor 5 s; "
+        "files: prüfen"
+    ),
+    "1,234 changes, sequence 7; every checksum matches": (
+        "1.234 Änderungen, Nummer 7; jede Prüfsumme stimmt"
+    ),
+    "a.jsonl line 3: invalid_input: importance is 12; give a number from 0.0 to 1.0": (
+        "a.jsonl Zeile 3: importance ist 12; eine Zahl von 0.0 bis 1.0 angeben"
+    ),
+    'it says "every memory is indexed"': "das Spätere sagt „every memory is indexed“",
+    "x.zip is a broken archive (File is not a zip file)": (
+        "x.zip ist ein kaputtes Archiv (File is not a zip file)"
+    ),
+    "the sky is blue, it seems": "",
+    "constructor": "",
+    "x: " * 5000: "",
+}
+"""What the program may say, and how the German page says it; "" is what it leaves in English."""
+
+
+def test_sentences_of_several_parts_are_said_and_others_left(opened: Any) -> None:
+    """What somebody wrote, in quotes, stays; a number is written as German does."""
+    page = opened(locale="de-DE").page
+    say = "async all => { const { said } = await import('/ui/said.js'); return all.map(said); }"
+    assert dict(zip(TOLD, page.evaluate(say, list(TOLD)), strict=True)) == TOLD
+
+
+def test_an_import_and_the_checks_are_told_in_german(
+    server: Any, opened: Any, tmp_path: Path
+) -> None:
+    server.remember("The ferry to Amrum leaves at nine.")
+    lines = ['{"text": "It is stormy.", "importance": 12}', '{"text": 3}', "none", "[1]"]
+    named, unknown = tmp_path / "some.jsonl", tmp_path / "some.bin"
+    named.write_text("\n".join([*lines, '{"text": "The kiosk on the pier is blue."}']), "utf-8")
+    unknown.write_bytes(b"\0\1")
+    shown = opened(locale="de-DE")
+    page = shown.page
+    page.evaluate("location.hash = '#/health'")
+    page.get_by_text("geschrieben, gefunden und entfernt").wait_for()
+    assert page.locator("main bdi[lang=en]").all_inner_texts() == []
+    page.evaluate("location.hash = '#/import'")
+    page.locator("input[type=file]").set_input_files(named)
+    page.get_by_text("some.jsonl Zeile 4: kein JSON-Objekt").wait_for()
+    page.get_by_text("some.jsonl Zeile 2: text ist 3; einen Text angeben").wait_for()
+    assert page.locator("main bdi[lang=en]").all_inner_texts() == []
+    page.locator("input[type=file]").set_input_files(unknown)
+    page.get_by_text("hat eine bekannte Form. Gesucht wurde nach").wait_for()
+    assert page.locator("main bdi[lang=en]").all_inner_texts() == []
+    looked = page.locator("main [role=alert]").inner_text()
+    german = {table()[form.about] for form in registry.forms("", {})}
+    assert [each for each in german if each not in looked] == []
+
+
+def said() -> set[str]:
+    """Every form that the page may be told."""
+    found = {*ENDS, *(f"{of.code}: {{}}" for of in vars(errors).values() if hasattr(of, "code"))}
+    found |= {form.about for form in registry.forms("", {})}
+    for kind in (change.WORDS, change.ORDER, change.VALUE, change.MEANING):
+        for words in (("{}", "{}"), ("{}",)):
+            if kind != change.VALUE or len(words) == 2:
+                found.add(change.Found(kind, words).reason)
+    for module in modules(*SAYS):
+        name = module.it.__name__
+        if not any(name == each or name.startswith(each + ".") for each in NEVER):
+            found |= set(sentences((*module.calls(CALLS), *module.set(*PUT))))
+            found |= left_out(module)
+    config = read("memory_core.config")
+    found |= set(sentences((*config.set("hint"), *config.calls({"append": (0,)}))))
+    for name, function in RETURNED:
+        found |= set(sentences(read(name).returned(function)))
+    known = {key.removeprefix("skip.") for key in WORDS if key.startswith("skip.")}
+    return found - known
+
+
+def sentences(forms: Any) -> Iterator[str]:
+    """Those of *forms* that are more than a word, without what joins them to the one before."""
+    for form in forms:
+        alone = re.sub(r"^[;,:] ", "", form.strip())
+        if " " in alone and not AS_IT_IS.fullmatch(alone):
+            yield alone
+
+
+def left_out(module: Any) -> set[str]:
+    """The reasons for which an import leaves something out."""
+    found = set(module.calls({LEFT_OUT[0]: (0,)}))
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.value).endswith(LEFT_OUT[1]):
+            found |= set(module.forms(node.slice))
+    return {each for each in found if not AS_IT_IS.fullmatch(each)}
+
+
+_LINE = re.compile(r'^  ("(?:[^"\\]|\\.)+"): ("(?:[^"\\]|\\.)*"),$', re.MULTILINE)
+
+
+def table(name: str = "said-de") -> dict[str, str]:
+    found = _LINE.findall((STATIC / "words" / f"{name}.js").read_text("utf-8"))
+    return {json.loads(key): json.loads(value) for key, value in found}
+
+
+WORDS = table("de")
