@@ -150,6 +150,8 @@ def _is_local(function: ast.FunctionDef | None, name: str) -> bool:
 def _parts(node: ast.expr) -> list[ast.expr]:
     """The expressions of which *node* is one, or is made."""
     match node:
+        case ast.Dict(values=parts):
+            return parts
         case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, right=other):
             return [one, other]
         case ast.BoolOp(values=parts) | ast.List(elts=parts) | ast.Tuple(elts=parts):

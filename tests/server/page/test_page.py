@@ -193,7 +193,7 @@ def test_every_view_opens_without_an_error_in_german_too(server: Any, opened: An
             shown.page.get_by_role("row", name="März 2024").wait_for()
     shown.page.evaluate("location.hash = '#/memory/00000000000000000000'")
     refused = shown.page.locator("main .problem", has_text="Es ist nicht da oder nicht lesbar.")
-    refused.locator("[lang=en]").first.wait_for()
+    refused.get_by_text("mit Wörtern suchen, um die richtige Id zu finden").wait_for()
     shown.said = [each for each in shown.said if "404" not in each]
     assert shown.page.get_by_role("link", name="Erinnerungen").count() == 1
     assert shown.said == []

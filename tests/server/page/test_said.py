@@ -44,11 +44,12 @@ NEVER = (
     # said of a call that the page does not make, or of a mistake of the program
     "memory_core.lifecycle.places",
     "memory_core.lifecycle.stamps",
-    "memory_core.storage.index",
+    "memory_core.storage.index.vector_entries",
+    "memory_core.storage.index.vector_source",
+    "memory_core.storage.index.vectors",
     "memory_core.storage.journal.format",
     "memory_core.storage.journal.transaction",
     "memory_core.storage.table.rows",
-    "memory_core.storage.table.table",
     "server.rest.compat",
 )
 """What no reader of the page is told."""
@@ -56,7 +57,9 @@ NEVER = (
 CALLS: dict[str, tuple[int | str, ...]] = {
     **{name: (0, 1) for name, of in vars(errors).items() if inspect.isclass(of)},
     **dict.fromkeys(("ServiceFailure", "AnswerFailure", "__init__"), (0, 1)),
-    **dict.fromkeys(("unusable", "TooMuch"), (0,)),
+    **dict.fromkeys(("unusable", "TooMuch", "not_allowed"), (0,)),
+    **dict.fromkeys(("_disk", "_translated", "lance_errors", "damaged"), (0,)),
+    **dict.fromkeys(("from_errno", "from_os_error", "_or_close", "HTTPException"), (1,)),
     **dict.fromkeys(("Problem", "Unread"), (0, 1)),
     **dict.fromkeys(("problem", "_problem"), (0, 1, 2)),
     **dict.fromkeys(("RunReport", "replace"), ("note",)),
@@ -66,9 +69,10 @@ CALLS: dict[str, tuple[int | str, ...]] = {
 }
 """The calls that say something, with the places or names of the arguments that are sentences."""
 
-PUT = ("note", "details", "doubt")
+PUT = ("note", "details", "doubt", "_NEXT")
 RETURNED = (
     ("memory_core.interchange.files", "not_in_it"),
+    ("memory_core.storage.journal.files", "prepare"),
     ("memory_core.interchange.sources.chat_log", "_order"),
     ("memory_core.storage.backup.copies", "in_words"),
 )
