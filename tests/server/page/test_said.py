@@ -93,6 +93,12 @@ def test_each_sentence_of_the_program_has_its_german() -> None:
     assert sorted(german.keys() - told) == [], "nothing says these forms any more"
 
 
+def test_what_is_left_out_is_there() -> None:
+    names = [module.it.__name__ for module in modules(*SAYS, "memory_core/config.py")]
+    for each in NEVER:
+        assert any(name == each or name.startswith(each + ".") for name in names), each
+
+
 def test_each_german_sentence_has_the_values_of_its_form() -> None:
     for form, words in table().items():
         values = {str(n) for n in range(form.count("{}"))}
@@ -123,6 +129,11 @@ TOLD = {
     'it says "every memory is indexed"': "das Spätere sagt „every memory is indexed“",
     "x.zip is a broken archive (File is not a zip file)": (
         "x.zip ist ein kaputtes Archiv (File is not a zip file)"
+    ),
+    "gone from every answer and erased from every file; still in copies that were made before, "
+    "delete them too: the backup of 2026-01-02 in /a/b, which is no longer there": (
+        "aus jeder Antwort verschwunden und aus jeder Datei gelöscht; noch in früheren Kopien, die "
+        "auch zu löschen sind: Sicherung vom 2026-01-02 in /a/b, nicht mehr dort"
     ),
     "the sky is blue, it seems": "",
     "constructor": "",
@@ -179,6 +190,8 @@ def said() -> set[str]:
             found |= left_out(module)
     config = read("memory_core.config")
     found |= set(sentences((*config.set("hint"), *config.calls({"append": (0,)}))))
+    for name in ("backup", "copies"):
+        found |= set(read(f"memory_core.storage.backup.{name}").calls({"Copy": (0,)}))
     for name, function in RETURNED:
         found |= set(sentences(read(name).returned(function)))
     known = {key.removeprefix("skip.") for key in WORDS if key.startswith("skip.")}
