@@ -89,7 +89,7 @@ AS_IT_IS = re.compile(r"`[^`]*`|(?:pip|python) .*|[^a-z]*")
 def test_each_sentence_of_the_program_has_its_german() -> None:
     told, german = said(), table()
     assert len(told) > 450
-    assert sorted(told - german.keys()) == [], "give words/said-de.js these forms"
+    assert sorted(told - german.keys()) == [], "give these to words/said-de.js, or -import"
     assert sorted(german.keys() - told) == [], "nothing says these forms any more"
 
 
@@ -218,9 +218,11 @@ def left_out(module: Any) -> set[str]:
 _LINE = re.compile(r'^  ("(?:[^"\\]|\\.)+"): ("(?:[^"\\]|\\.)*"),$', re.MULTILINE)
 
 
-def table(name: str = "said-de") -> dict[str, str]:
-    found = _LINE.findall((STATIC / "words" / f"{name}.js").read_text("utf-8"))
-    return {json.loads(key): json.loads(value) for key, value in found}
+def table(*names: str) -> dict[str, str]:
+    files = [STATIC / "words" / f"{name}.js" for name in names or ("said-de", "said-de-import")]
+    found = [_LINE.findall(file.read_text("utf-8")) for file in files]
+    assert len({key for each in found for key, _ in each}) == sum(map(len, found)), "one twice"
+    return {json.loads(key): json.loads(value) for each in found for key, value in each}
 
 
 WORDS = table("de")
