@@ -1,0 +1,128 @@
+"""How likely a newer statement took the place of an older one: each sign, and all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_core.embedding.minilm import MiniLM
+from memory_core.recall.succession import WEIGHTS, Pair, about_one, answers, likely, signs
+
+RELATED = 0.45
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "query"),
+    [
+        (
+            "We buy our honey from the Kovacs farm.",
+            "honey: two jars a month from Adaeze",
+            "Who sells us honey?",
+        ),
+        (
+            "The sauna is heated with gas.",
+            "took out the gas burner, the sauna gets birch logs",
+            "How is the sauna heated?",
+        ),
+        (
+            "Tickets for the zoo cost 18 euros.",
+            "zoo: 21 euros a head, we paid at the gate",
+            "What does a ticket for the zoo cost?",
+        ),
+        (
+            "Unser Probenraum ist im Keller der Schule.",
+            "wir proben beim Schreiner in der Werkstatt, Probenraum wird zum Archiv",
+            "Wo ist unser Probenraum?",
+        ),
+        ("My bike lock code is 4471.", "My bike lock code is 9026.", "What is my bike lock code?"),
+        (
+            "Our newsletter is written in Mailchimp.",
+            "Our newsletter is written in Ghost.",
+            "What is our newsletter written in?",
+        ),
+        ("Rosa reicht an Karl weiter.", "Karl reicht an Rosa weiter.", "Wer reicht an wen weiter?"),
+    ],
+)
+def test_a_new_state_is_likely_without_a_word_of_change(
+    minilm: MiniLM, older: str, newer: str, query: str
+) -> None:
+    assert likely(Pair(query, older, newer, 0.8), minilm.documents, RELATED)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "query"),
+    [
+        (
+            "The red canoe seats three.",
+            "The green canoe seats two.",
+            "How many does the red canoe seat?",
+        ),
+        (
+            "Gate code of house 4: 1188",
+            "Gate code of house 9: 2503",
+            "What is the gate code of house 4?",
+        ),
+        ("Unser Kater heißt Mop.", "Unser Kater hasst Regen.", "Wie heißt unser Kater?"),
+        (
+            "My plumber is called Ottoline.",
+            "My plumber charges 70 an hour.",
+            "What is my plumber called?",
+        ),
+        ("The ladder is in the barn.", "The ladder is in need of repair.", "Where is the ladder?"),
+        ("The van weighs 2,100 kilos.", "The van smells of wet dog.", "How heavy is the van?"),
+        (
+            "Ana teaches Latin and coaches the rowers.",
+            "The rowers have Piet as their coach since May.",
+            "What does Ana teach?",
+        ),
+        (
+            "Our kiln runs on Thursdays.",
+            "The choir from Lund sang at the wedding.",
+            "When does our kiln run?",
+        ),
+    ],
+    ids=[
+        "another thing of a kind",
+        "another number of a kind",
+        "another predicate",
+        "no name",
+        "a value of another sort",
+        "no number",
+        "the rest",
+        "a stranger",
+    ],
+)
+def test_what_is_said_of_something_else_is_not_likely(
+    minilm: MiniLM, older: str, newer: str, query: str
+) -> None:
+    assert not likely(Pair(query, older, newer, 0.8), minilm.documents, RELATED)
+
+
+def test_a_question_that_names_both_asks_for_neither_thing_of_a_kind(minilm: MiniLM) -> None:
+    older, newer = "Sieve before the wash.", "Sieve after the wash."
+    assert answers(
+        Pair("Do we sieve before or after the wash?", older, newer, 1.0), minilm.documents, RELATED
+    )
+
+
+def test_without_vectors_words_alone_decide() -> None:
+    pair = Pair("What is our newsletter written in?", "It is in Mailchimp.", "It is in Ghost.", 1.0)
+    assert signs(pair, lambda _: None)["meaning"] == 0
+    assert not likely(
+        Pair("Where is it?", "The axe is here.", "Rain fell.", 1.0), lambda _: None, 0.4
+    )
+
+
+TEXTS = st.text(alphabet="ab ,.'0Ä", max_size=30)
+
+
+@given(TEXTS, TEXTS, TEXTS, st.floats(0, 50))
+def test_every_sign_is_within_its_range(query: str, older: str, newer: str, score: float) -> None:
+    unit = np.array([1.0, 0.0], np.float32)
+    found = signs(Pair(query, older, newer, score), lambda texts: np.array([unit] * len(texts)))
+    assert found.keys() == WEIGHTS.keys()
+    assert all(0 <= found[name] <= 1 for name in WEIGHTS if name != "words")
+    assert -1 <= found["words"] <= 1
+    assert about_one(query, older, newer) == bool(found["one thing"])
