@@ -14,7 +14,7 @@ from memory_core.recall import succession
 from memory_core.recall.answering import Embed, answers_as_well
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
-from memory_core.recall.succession import Pair
+from memory_core.recall.succession import Rivals
 from memory_core.records import DERIVED, MemoryRecord, normalised
 from memory_core.relations.change import passes
 from memory_core.relations.sentence import read_all
@@ -93,7 +93,7 @@ def _took_its_place(
         return False
     if not _comparable(cues, older, newer):
         return False
-    pair = Pair(cues.query.text, quoted.claimed(older), quoted.claimed(newer), score)
+    pair = Rivals(cues.query.text, *_claims(older, newer), score)
     return succession.likely(pair, embed, cues.profile.related)
 
 
@@ -103,7 +103,7 @@ def _holds_again(cues: Cues, rule: MemoryRecord, exception: MemoryRecord, embed:
         return False
     if not _comparable(cues, rule, exception):
         return False
-    query, then, now = cues.query.text, quoted.claimed(rule), quoted.claimed(exception)
+    query, (then, now) = cues.query.text, _claims(rule, exception)
     return succession.about_one(query, then, now) and answers_as_well(
         query, then, now, embed, cues.profile.related
     )
@@ -136,8 +136,13 @@ def _comparable(cues: Cues, older: MemoryRecord, newer: MemoryRecord) -> bool:
         return False
     if _numbers(query, older) - _numbers(query, newer):
         return False  # it is asked for another one of a series
-    texts = quoted.claimed(older), quoted.claimed(newer)
-    return all(0 < len(read_all(text)) <= FEW_SENTENCES for text in texts)
+    return all(0 < len(read_all(text)) <= FEW_SENTENCES for text in _claims(older, newer))
+
+
+def _claims(older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str]:
+    """What their speaker claims; all that they say where both claim the same ("she said: ...")."""
+    then, now = quoted.claimed(older), quoted.claimed(newer)
+    return (older.text, newer.text) if then == now else (then, now)
 
 
 def _numbers(query: str, memory: MemoryRecord) -> frozenset[str]:

@@ -67,7 +67,7 @@ _Values = tuple[list[str], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Rivals:
     """A *query*, an *older* and a *newer* text; *score* is the newer one's share of the older's."""
 
     query: str
@@ -76,7 +76,7 @@ class Pair:
     score: float
 
 
-def likely(pair: Pair, embed: Embed, related: float) -> bool:
+def likely(pair: Rivals, embed: Embed, related: float) -> bool:
     """True when the newer text of *pair* probably says what holds of what is asked.
 
     *related* is the cosine from which texts are about one thing.
@@ -100,7 +100,7 @@ def says_the_opposite(older: str, newer: str) -> bool:
     return any(opposed(then, now) for then in read_all(older) for now in read_all(newer))
 
 
-def answers(pair: Pair, embed: Embed, related: float) -> bool:
+def answers(pair: Rivals, embed: Embed, related: float) -> bool:
     """False where the newer text lacks the form of the answer, or speaks of another one of a kind.
 
     The question never names what was replaced: where it holds a word of the older text in whose
@@ -124,7 +124,7 @@ def answers(pair: Pair, embed: Embed, related: float) -> bool:
     return _related(pair, embed, related)
 
 
-def _related(pair: Pair, embed: Embed, related: float) -> bool:
+def _related(pair: Rivals, embed: Embed, related: float) -> bool:
     """True when both texts are about one thing, by a word that they share or by meaning."""
     if about_one(pair.query, pair.older, pair.newer):
         return True
@@ -132,12 +132,12 @@ def _related(pair: Pair, embed: Embed, related: float) -> bool:
     return vectors is not None and float(vectors[0] @ vectors[1]) >= related
 
 
-def signs(pair: Pair, embed: Embed) -> dict[str, float]:
+def signs(pair: Rivals, embed: Embed) -> dict[str, float]:
     """What speaks for or against the newer text of *pair*, by the names of WEIGHTS.
 
     "begins alike": the share of the shorter text with which both begin, 0 to 1; "same subject":
     they share the first two words; "one thing": they share a word that nothing tells apart;
-    "score": as in Pair, at most 1; "words": the share of the question's words that the newer one
+    "score": as in Rivals, at most 1; "words": the share of the question's words that the newer one
     holds, less that of the older one; "meaning": the cosine of what only the newer one says to the
     question without what both say; "lost": after the same two words the older one has a word of the
     question that the newer one lacks. Without vectors "meaning" is 0.
@@ -157,7 +157,7 @@ def signs(pair: Pair, embed: Embed) -> dict[str, float]:
     }
 
 
-def _meaning(pair: Pair, then: Sequence[str], now: Sequence[str], embed: Embed) -> float:
+def _meaning(pair: Rivals, then: Sequence[str], now: Sequence[str], embed: Embed) -> float:
     asked = words(pair.query)
     rest = [word for word in asked if not (held([word], then) and held([word], now))]
     new = [word for word in now if not held([word], then)]
@@ -188,7 +188,7 @@ def _names(text: str) -> set[str]:
     return {match[0].casefold() for match in _PROPER.finditer(text)}
 
 
-def _asks_for_exchanged(pair: Pair) -> bool:
+def _asks_for_exchanged(pair: Rivals) -> bool:
     """True when the query holds a word for which the newer text has another in the same place.
 
     Not where it holds both: "before or after the batch job?".

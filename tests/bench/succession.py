@@ -38,7 +38,7 @@ from memory_core.recall import rivals, succession
 from memory_core.recall.answering import Embed
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.request import RecallRequest
-from memory_core.recall.succession import WEIGHTS, Pair
+from memory_core.recall.succession import WEIGHTS, Rivals
 from memory_core.records import Identity
 from memory_core.relations.change import passes
 from memory_core.remember.request import RememberRequest
@@ -141,10 +141,10 @@ def seen(file: Path, folder: Path) -> Iterator[Seen]:
                 for who in (alone, everything):
                     pair = zip((case.older, case.newer), case.days, strict=True)
                     ids[number, who] = tuple(told(who, text, days) for text, days in pair)
-            for (number, who), pair in ids.items():
+            for (number, who), told_ids in ids.items():
                 for question, newer in known[number].questions:
                     memory.recall(who, RecallRequest(question, context=0))
-                    yield from _looked_at(ranked, question, pair, newer)
+                    yield from _looked_at(ranked, question, told_ids, newer)
     finally:
         rivals.newest_first = rule
 
@@ -162,11 +162,11 @@ def _looked_at(ranked: Ranked, question: str, pair: tuple[str, ...], newer: bool
         kind = "stranger" if other[0] not in pair else "correction" if newer else "both true"
         if first[0] != wanted and kind != "correction":
             continue
-        weighed = Pair(question, first[1], other[1], other[3] / first[3])
+        weighed = Rivals(question, first[1], other[1], other[3] / first[3])
         yield Seen(kind, _signs(ranked, weighed))
 
 
-def _signs(ranked: Ranked, pair: Pair) -> tuple[float, ...] | None:
+def _signs(ranked: Ranked, pair: Rivals) -> tuple[float, ...] | None:
     past = asks_what_was(pair.query) or passes(pair.newer)
     if past or not succession.answers(pair, ranked.embed, ranked.related):
         return None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.embedding.minilm import MiniLM
-from memory_core.recall.succession import WEIGHTS, Pair, about_one, answers, likely, signs
+from memory_core.recall.succession import WEIGHTS, Rivals, about_one, answers, likely, signs
 
 RELATED = 0.45
 
@@ -48,7 +48,7 @@ RELATED = 0.45
 def test_a_new_state_is_likely_without_a_word_of_change(
     minilm: MiniLM, older: str, newer: str, query: str
 ) -> None:
-    assert likely(Pair(query, older, newer, 0.8), minilm.documents, RELATED)
+    assert likely(Rivals(query, older, newer, 0.8), minilm.documents, RELATED)
 
 
 @pytest.mark.parametrize(
@@ -97,21 +97,25 @@ def test_a_new_state_is_likely_without_a_word_of_change(
 def test_what_is_said_of_something_else_is_not_likely(
     minilm: MiniLM, older: str, newer: str, query: str
 ) -> None:
-    assert not likely(Pair(query, older, newer, 0.8), minilm.documents, RELATED)
+    assert not likely(Rivals(query, older, newer, 0.8), minilm.documents, RELATED)
 
 
 def test_a_question_that_names_both_asks_for_neither_thing_of_a_kind(minilm: MiniLM) -> None:
     older, newer = "Sieve before the wash.", "Sieve after the wash."
     assert answers(
-        Pair("Do we sieve before or after the wash?", older, newer, 1.0), minilm.documents, RELATED
+        Rivals("Do we sieve before or after the wash?", older, newer, 1.0),
+        minilm.documents,
+        RELATED,
     )
 
 
 def test_without_vectors_words_alone_decide() -> None:
-    pair = Pair("What is our newsletter written in?", "It is in Mailchimp.", "It is in Ghost.", 1.0)
+    pair = Rivals(
+        "What is our newsletter written in?", "It is in Mailchimp.", "It is in Ghost.", 1.0
+    )
     assert signs(pair, lambda _: None)["meaning"] == 0
     assert not likely(
-        Pair("Where is it?", "The axe is here.", "Rain fell.", 1.0), lambda _: None, 0.4
+        Rivals("Where is it?", "The axe is here.", "Rain fell.", 1.0), lambda _: None, 0.4
     )
 
 
@@ -121,7 +125,7 @@ TEXTS = st.text(alphabet="ab ,.'0Ä", max_size=30)
 @given(TEXTS, TEXTS, TEXTS, st.floats(0, 50))
 def test_every_sign_is_within_its_range(query: str, older: str, newer: str, score: float) -> None:
     unit = np.array([1.0, 0.0], np.float32)
-    found = signs(Pair(query, older, newer, score), lambda texts: np.array([unit] * len(texts)))
+    found = signs(Rivals(query, older, newer, score), lambda texts: np.array([unit] * len(texts)))
     assert found.keys() == WEIGHTS.keys()
     assert all(0 <= found[name] <= 1 for name in WEIGHTS if name != "words")
     assert -1 <= found["words"] <= 1
