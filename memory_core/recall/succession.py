@@ -11,7 +11,7 @@ for a value, the values decide: of one sort ("on GitLab", "on Buildkite") they a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
@@ -83,13 +83,21 @@ def likely(pair: Rivals, embed: Embed, related: float) -> bool:
     """
     if says_the_opposite(pair.older, pair.newer):
         return True
-    if not answers(pair, embed, related):
+    if not answers(pair):
         return False
     values, alone = _exchanged(words(pair.older), words(pair.newer))
+    if not alone and likelihood({**signs(pair, lambda _: None), "meaning": 1.0}) < LIKELY:
+        return False  # whatever the model says, which takes most of the time
+    if not touches(pair, embed, related):
+        return False
     if alone:
         return _of_one_sort(values[0], embed, related)
-    found = signs(pair, embed)
-    return 1.0 / (1.0 + exp(-BIAS - sum(WEIGHTS[name] * found[name] for name in WEIGHTS))) >= LIKELY
+    return likelihood(signs(pair, embed)) >= LIKELY
+
+
+def likelihood(found: Mapping[str, float]) -> float:
+    """The likelihood, 0 to 1, that signs such as *found* are those of a successor."""
+    return 1.0 / (1.0 + exp(-BIAS - sum(WEIGHTS[name] * found[name] for name in WEIGHTS)))
 
 
 def says_the_opposite(older: str, newer: str) -> bool:
@@ -100,13 +108,11 @@ def says_the_opposite(older: str, newer: str) -> bool:
     return any(opposed(then, now) for then in read_all(older) for now in read_all(newer))
 
 
-def answers(pair: Rivals, embed: Embed, related: float) -> bool:
+def answers(pair: Rivals) -> bool:
     """False where the newer text lacks the form of the answer, or speaks of another one of a kind.
 
     The question never names what was replaced: where it holds a word of the older text in whose
-    place the newer one has another ("flat A", "flat B"), it asks for that one. Of an older text
-    that says several things, it may ask for one that the newer text leaves as it is. What neither
-    word nor meaning ties to the older text is a stranger.
+    place the newer one has another ("flat A", "flat B"), it asks for that one.
     """
     kind = kind_asked(pair.query)
     if kind and gives(kind, pair.older) and not gives(kind, pair.newer):
@@ -115,17 +121,19 @@ def answers(pair: Rivals, embed: Embed, related: float) -> bool:
         new = _names(pair.newer) - set(words(pair.older))
         if not new and _names(pair.older) - set(words(pair.query)):
             return False
-    if _asks_for_exchanged(pair):
-        return False
+    return not _asks_for_exchanged(pair)
+
+
+def touches(pair: Rivals, embed: Embed, related: float) -> bool:
+    """False for a stranger, which neither a shared word nor meaning ties to the older text.
+
+    Nor where the older text says several things and the query asks for one that the newer text
+    leaves as it is.
+    """
     if _SEVERAL.search(pair.older) and asks_for_the_rest(
         pair.query, pair.older, pair.newer, embed, related
     ):
         return False
-    return _related(pair, embed, related)
-
-
-def _related(pair: Rivals, embed: Embed, related: float) -> bool:
-    """True when both texts are about one thing, by a word that they share or by meaning."""
     if about_one(pair.query, pair.older, pair.newer):
         return True
     vectors = embed([pair.older, pair.newer])

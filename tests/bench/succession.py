@@ -168,7 +168,9 @@ def _looked_at(ranked: Ranked, question: str, pair: tuple[str, ...], newer: bool
 
 def _signs(ranked: Ranked, pair: Rivals) -> tuple[float, ...] | None:
     past = asks_what_was(pair.query) or passes(pair.newer)
-    if past or not succession.answers(pair, ranked.embed, ranked.related):
+    if past or not succession.answers(pair):
+        return None
+    if not succession.touches(pair, ranked.embed, ranked.related):
         return None
     found = succession.signs(pair, ranked.embed)
     return tuple(found[name] for name in WEIGHTS)
