@@ -20,7 +20,7 @@ from typing import Any
 from memory_core.config import Settings
 from memory_core.consolidate.run_log import IMPORT, RunLog, RunRequest
 from memory_core.errors import InvalidInput, TooLarge
-from memory_core.importing.copies import without_copies
+from memory_core.importing.copies import Conversations, without_copies
 from memory_core.importing.request import SAMPLE_CHARS, SAMPLES, ImportReport, ImportRequest
 from memory_core.importing.slots import Holding, Slots, matched
 from memory_core.interchange import jsonl
@@ -221,8 +221,9 @@ class _Import:
 
         Raises InvalidInput when no file has a known form.
         """
-        found = without_copies(self._found(), self.report.left_out)
-        found = (each for each in found if self._taken(each))
+        taken = (each for each in self._found() if self._taken(each))
+        told = Conversations(self._store, self.who)
+        found = without_copies(taken, told, self._as_stored, self.report.left_out)
         for (slot, many), group in groupby(found, lambda each: (each.slot, each.many)):
             if slot and many:
                 yield from self._changed(list(group))
@@ -420,6 +421,9 @@ class _Import:
         return id_of("\x1f".join(parts), found.when if found.dated == OWN else None)
 
     # As a memory
+
+    def _as_stored(self, found: Incoming) -> MemoryRecord:
+        return self._memory(found, self._id(found))
 
     def _source(self, found: Incoming) -> str:
         """The source as it is stored: within its length, without secrets."""

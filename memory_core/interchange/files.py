@@ -42,6 +42,9 @@ reaches 1,000, text 20."""
 
 FILES_MOST = 200_000
 
+LAST = "logs.json"
+"""Files of this name come last: Gemini CLI's log repeats what its conversations hold."""
+
 OPERATIONS = 100
 """Steps of SQLite for each byte of a database, or of STEPS_FLOOR bytes: a row takes about forty."""
 STEPS_FLOOR = 2**20
@@ -272,7 +275,7 @@ def unreadable(problem: OSError) -> str:
 
 
 def files(given: str, encoding: str = "", origin: str = "") -> Iterator[File | Unread]:
-    """The files of *given*, a file, folder or zip archive, in the order of their names.
+    """The files of *given*, a file, folder or zip archive, by their names, LAST at the end.
 
     *origin* stands for its path in theirs. Raises NotFound when there is none, InvalidInput for an
     unknown *encoding* and a broken archive, StorageError when it cannot be read.
@@ -315,7 +318,7 @@ def _of_path(path: Path, name: str, encoding: str, origin: str) -> File:
 
 
 def _folder(root: Path, encoding: str, origin: str) -> Iterator[File | Unread]:
-    count, wrong = 0, list[OSError]()
+    count, wrong, last = 0, list[OSError](), list[File]()
     for folder, folders, names in os.walk(root, onerror=wrong.append):
         folders[:] = sorted(name for name in folders if name not in PASSED_OVER)
         for name in list(folders):
@@ -334,7 +337,12 @@ def _folder(root: Path, encoding: str, origin: str) -> Iterator[File | Unread]:
                 count += 1
                 if count > FILES_MOST:
                     raise InvalidInput(f"{root} has over {FILES_MOST} files", "import its parts")
-                yield _of_path(path, inner, encoding, f"{origin}/{inner}")
+                file = _of_path(path, inner, encoding, f"{origin}/{inner}")
+                if name == LAST:
+                    last.append(file)
+                else:
+                    yield file
+    yield from last
     for each in wrong:
         yield Unread(_within(root, str(each.filename), ""), unreadable(each))
 
@@ -350,7 +358,7 @@ def _shown(path: str) -> str:
 
 def _archive(path: Path, encoding: str, origin: str) -> Iterator[File | Unread]:
     with zipfile.ZipFile(path) as archive:
-        entries = sorted(archive.infolist(), key=lambda entry: entry.filename)
+        entries = sorted(archive.infolist(), key=lambda each: (_is_last(each), each.filename))
         if len(entries) > FILES_MOST:
             raise InvalidInput(f"{path} has over {FILES_MOST} files", "import its parts")
         named = [(entry, entry.filename.replace("\\", "/")) for entry in entries]
@@ -373,6 +381,10 @@ def _archive(path: Path, encoding: str, origin: str) -> Iterator[File | Unread]:
                 return io.BufferedReader(_Packed(archive, entry))
 
             yield File(name, f"{origin}!{name}", entry.file_size, _moment(entry), opened, encoding)
+
+
+def _is_last(entry: zipfile.ZipInfo) -> bool:
+    return entry.filename.replace("\\", "/").rpartition("/")[2] == LAST
 
 
 class _Packed(io.RawIOBase):

@@ -20,6 +20,7 @@ class Incoming:
     `dated` says where it is from. `turn` True: what somebody said in a conversation. `gated` True:
     in one with an agent at work, from which the gate of passive capture leaves out what states
     nothing. `forked` True: of a client that may begin a conversation with a copy of another one.
+    `typed` True: of a log of what the user typed, which the client's conversations may hold too.
     `slot` names the place of a text that may change, such as a note: at the next import what is
     said there replaces what was; `many` True: it holds several texts, and only those that are alike
     replace one another. `ours` True: of an export of ours that holds no ids. `replaces` is the id
@@ -45,6 +46,7 @@ class Incoming:
     turn: bool = False
     gated: bool = False
     forked: bool = False
+    typed: bool = False
     ours: bool = False
     record: Mapping[str, Any] | None = None
 

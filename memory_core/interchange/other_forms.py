@@ -71,12 +71,14 @@ def _row(record: Record) -> tuple[str, ...]:
     return tuple(str(given[name]) for name in _COLUMNS)
 
 
+_ANEW = "imported again, ids, sources and places in conversations are made anew"
+
 FORMS: Mapping[str, tuple[Callable[[Iterable[Record]], Iterator[str]], str]] = {
     "server-memory": (
         server_memory,
         "ids, dates, speakers, conversations, tags, kinds, sources, links, and what was superseded",
     ),
-    "mem0": (mem0, "links, validity, names, topics, and what was superseded"),
-    "csv": (table, "links, validity, names, topics, importance, and what was superseded"),
+    "mem0": (mem0, f"links, validity, names, topics, and what was superseded; {_ANEW}"),
+    "csv": (table, f"links, validity, names, topics, importance, and what was superseded; {_ANEW}"),
 }
-"""Of each form its writer and what it cannot hold."""
+"""Of each form its writer, what it cannot hold and what does not come back from it."""

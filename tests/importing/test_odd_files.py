@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import Clock
 
+from memory_core.importing.copies import COPY
 from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.interchange.other_forms import FORMS
 from memory_core.memory import Memory
@@ -467,6 +469,39 @@ def test_a_checkpoint_of_a_recorded_chat_is_told_once(memory: Memory, tmp_path: 
     assert sorted(texts(memory)) == sorted([ASKED, ANSWERED, later])
 
 
+def test_a_fork_that_is_imported_later_alone_adds_only_what_is_new(
+    memory: Memory, bring: Bring
+) -> None:
+    later, other = "My brother Ben lives in Bonn since May.", "My uncle Carl sails from Kiel."
+    sailed = "The ferries of Kiel sail to Oslo and Gothenburg every day."
+    parent = rollout("p", ASKED, ANSWERED, later)
+    fork = rollout("f", ASKED, ANSWERED, other, sailed, hour=11, metas=["p"])
+    of_fork = rollout("g", ASKED, ANSWERED, other, sailed, "My aunt keeps bees.", hour=12)
+    bring("p.jsonl", parent)
+    assert bring("f.jsonl", fork, dry_run=True).counts == {"new": 2}
+    report = bring("f.jsonl", fork)
+    assert (report.left_out[COPY], report.counts) == (2, {"stored": 2})
+    report = bring("g.jsonl", of_fork)
+    assert (report.left_out[COPY], report.counts) == (4, {"stored": 1})
+    grown = rollout("p", ASKED, ANSWERED, later, "Bonn lies on the Rhine, south of Cologne.")
+    assert bring("p.jsonl", grown).counts == {"reinforced": 3, "stored": 1}
+    assert bring("f.jsonl", fork).counts == {"reinforced": 2}
+
+
+def test_a_fork_comes_whole_once_its_original_was_taken_back(memory: Memory, bring: Bring) -> None:
+    run = bring("p.jsonl", rollout("p", ASKED, ANSWERED)).run
+    memory.consolidate(ME, undo=run)
+    assert bring("f.jsonl", rollout("f", ASKED, ANSWERED, hour=11)).counts == {"stored": 2}
+
+
+def test_a_talk_that_opens_as_one_and_goes_on_as_another_is_its_own(
+    memory: Memory, bring: Bring
+) -> None:
+    bring("a.jsonl", rollout("a", ASKED, "I will keep that in mind: Ann, Husum, harbour."))
+    bring("b.jsonl", rollout("b", "My sister Ann rows in Husum on Sundays.", ANSWERED))
+    assert bring("c.jsonl", rollout("c", ASKED, ANSWERED, hour=11)).counts == {"stored": 2}
+
+
 def test_an_export_of_ours_in_another_form_is_known(memory: Memory, tmp_path: Path) -> None:
     memory.remember(ME, RememberRequest(ASKED, session="s", speaker="Ann"))
     memory.remember(ME, RememberRequest("The ferry to Föhr leaves at nine.", session="t"))
@@ -475,3 +510,68 @@ def test_an_export_of_ours_in_another_form_is_known(memory: Memory, tmp_path: Pa
         path.write_text("".join(FORMS[form][0](memory.export(ME))), encoding="utf-8")
         assert memory.import_files(ME, ImportRequest(str(path))).counts == {"reinforced": 2}
     assert len(texts(memory)) == 2
+
+
+# What a log of Gemini CLI repeats
+
+
+def gemini(folder: Path, **files: object) -> str:
+    """A folder of a project as Gemini CLI writes it, with *files* by name; its path."""
+    for name, held in files.items():
+        path = folder / "tmp" / "0a1b" / f"{name.replace('__', '/')}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(held))
+    return str(folder / "tmp")
+
+
+def typed(session: str, *said: str) -> list[dict[str, object]]:
+    """What logs.json holds of *session*."""
+    time = "2024-05-07T09:30:{:02}Z"
+    return [
+        {"sessionId": session, "messageId": n, "type": "user", "message": text}
+        | {"timestamp": time.format(n)}
+        for n, text in enumerate(said)
+    ]
+
+
+SAVED = [
+    {"role": role, "parts": [{"text": text}]}
+    for role, text in (("user", ASKED), ("model", ANSWERED))
+]
+CHAT = {
+    "sessionId": "s",
+    "projectHash": "0a1b",
+    "messages": [
+        {"id": "u1", "timestamp": "2024-05-07T09:30:01Z", "type": "user", "content": ASKED},
+        {"id": "u2", "timestamp": "2024-05-07T09:31:00Z", "type": "gemini", "content": ANSWERED},
+    ],
+}
+
+
+@pytest.mark.parametrize("held", [{"checkpoint-birds": SAVED}, {"chats__session-1": CHAT}])
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_a_conversation_holds_does_not_come_from_the_log_again(
+    memory: Memory, tmp_path: Path, held: dict[str, object], packed: bool
+) -> None:
+    only, twice = "My brother Ben lives in Bonn since May.", "My aunt keeps bees in Emden."
+    log = typed("s", ASKED, only) + typed("t", twice) + typed("r", twice)
+    path = gemini(tmp_path, logs=log, **held)
+    if packed:
+        path = shutil.make_archive(str(tmp_path / "packed"), "zip", path)
+    for dry_run in (True, False):
+        report = memory.import_files(ME, ImportRequest(path, dry_run=dry_run))
+        assert report.left_out[COPY] == 1
+    assert sorted(texts(memory)) == sorted([ASKED, ANSWERED, only, twice, twice])
+    assert memory.import_files(ME, ImportRequest(path)).counts == {"reinforced": 5}
+
+
+@pytest.mark.parametrize("held", [{"checkpoint-birds": SAVED}, {"chats__session-1": CHAT}])
+def test_a_log_that_is_imported_after_its_conversation_adds_the_rest(
+    memory: Memory, tmp_path: Path, held: dict[str, object]
+) -> None:
+    memory.import_files(ME, ImportRequest(gemini(tmp_path / "first", **held)))
+    only = "My brother Ben lives in Bonn since May."
+    path = gemini(tmp_path / "second", logs=typed("s", ASKED, only))
+    report = memory.import_files(ME, ImportRequest(path))
+    assert (report.left_out[COPY], report.counts) == (1, {"stored": 1})
+    assert memory.import_files(ME, ImportRequest(path)).counts == {"reinforced": 1}

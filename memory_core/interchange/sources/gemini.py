@@ -95,6 +95,7 @@ def _messages(
             yield LeftOut("message of the program", place)
             continue
         id = string(each.get("id")) or each.get("messageId", number)
+        typed = "messageId" in each
         yield Incoming(
             text,
             f"{session}\x1f{id}",
@@ -106,7 +107,8 @@ def _messages(
             source="gemini cli",
             turn=True,
             gated=True,
-            forked=True,
+            forked=not typed,
+            typed=typed,
         )
 
 
