@@ -18,6 +18,7 @@ from memory_core.recall.succession import Rivals
 from memory_core.records import DERIVED, MemoryRecord, normalised
 from memory_core.relations.change import passes
 from memory_core.relations.sentence import read_all
+from memory_core.relations.shared import about_one
 from memory_core.storage.view import View
 from memory_core.text import quoted
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -104,7 +105,7 @@ def _holds_again(cues: Cues, rule: MemoryRecord, exception: MemoryRecord, embed:
     if not _comparable(cues, rule, exception):
         return False
     query, (then, now) = cues.query.text, _claims(rule, exception)
-    return succession.about_one(query, then, now) and answers_as_well(
+    return about_one(query, then, now) and answers_as_well(
         query, then, now, embed, cues.profile.related
     )
 

@@ -24,6 +24,7 @@ from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.view import View
 from memory_core.text import quoted
 from memory_core.text.question import Period
+from memory_core.text.time.mentions import asks_what_was
 
 SURE, BREADTH = 10, 0.3
 """So many places go by the score alone; behind them each turn of the same conversation that is
@@ -219,21 +220,21 @@ def _updated(
     """The places of rows that another one of *places* updates or doubts, with that one's place.
 
     An update that did not yet hold or no longer holds *at* that moment does not count; an exception
-    that is over stands behind what holds again. Nor does a doubt count by what stands behind the
-    first SURE places of the *order*: it is about something else. (Of the doubted turns of two
-    LoCoMo conversations, the later one stood behind the tenth place for 18 of 25; of labelled
-    corrections, right behind the older one.)
+    that is over stands behind what holds again. Nor does a doubt count where the query asks for
+    what was, nor by what stands behind the first SURE places of the *order*: it is about something
+    else. (Of the doubted turns of two LoCoMo conversations, the later one stood behind the tenth
+    place for 18 of 25; of labelled corrections, right behind the older one.)
     """
     columns = view.columns
     rank = {place: number for number, place in enumerate(order.tolist())}
-    first = set(order[:SURE].tolist())
+    first = set() if asks_what_was(cues.query.text) else set(order[:SURE].tolist())
     found: dict[int, int] = {}
     for row, place in places.items():
         for origin, kind in newer(view, cues, row):
             holds = columns.valid_until[origin] >= at >= columns.valid_from[origin]
             known = origin in places and columns.recorded_at[origin] <= at
             if kind == duplicates.SUSPENDS and columns.valid_until[origin] < at:
-                if known and place in first:
+                if known and place in order[:SURE]:
                     found[places[origin]] = place
             elif holds and known and (kind == duplicates.UPDATES or places[origin] in first):
                 ahead = rank[place] < rank[places[origin]]

@@ -20,8 +20,8 @@ from math import exp
 from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.relations.change import ORDER, change
 from memory_core.relations.order import opposed
-from memory_core.relations.sentence import Sentence, read, read_all
-from memory_core.relations.shared import different_things, held, shared_words
+from memory_core.relations.sentence import read, read_all
+from memory_core.relations.shared import about_one, held
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.question import asks_who, gives, kind_asked
 from memory_core.text.words import words
@@ -173,23 +173,6 @@ def _meaning(pair: Rivals, then: Sequence[str], now: Sequence[str], embed: Embed
         return 0.0
     vectors = embed([" ".join(rest), " ".join(new)])
     return 0.0 if vectors is None else float(vectors[0] @ vectors[1])
-
-
-def about_one(query: str, older: str, newer: str) -> bool:
-    """True when a sentence of each shares a word, and neither number nor modifier tells two things.
-
-    Nor a possessive: Wen's sister is not Wen, whom the *query* names.
-    """
-    asked = query.casefold()
-    return any(_one_thing(asked, one, two) for one in read_all(older) for two in read_all(newer))
-
-
-def _one_thing(asked: str, then: Sentence, now: Sentence) -> bool:
-    shared = shared_words(then, now)
-    for word, other in shared:
-        if word in asked and (f"{word}'s " in then.lowered) != (f"{other}'s " in now.lowered):
-            return False
-    return bool(shared) and not different_things(then, now, shared)
 
 
 def _names(text: str) -> set[str]:

@@ -49,7 +49,7 @@ from memory_core.relations.shared import (
     stands_behind,
     subject,
 )
-from memory_core.relations.values import adds, form_of_address, is_number_word, measures, revalued
+from memory_core.relations.values import adds, is_number_word, revalued
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
@@ -64,6 +64,9 @@ VALUE = "value"
 
 MEANING = "meaning"
 """The kind of a newer sentence with a turn ("switched to", "now") that is near in meaning alone."""
+
+PRESUMED = "presumed"
+"""The kind of a newer text that competes with the older one by all that it shares with it."""
 
 NEAR = 0.48
 """The cosine from which a turn of the speaker is about what the older text says, without a word in
@@ -131,7 +134,7 @@ def rare_in(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """That a text may be out of date, by a change of one *kind*: WORDS, ORDER, VALUE or MEANING.
+    """That a text may be out of date, by one *kind* of change: WORDS, ORDER, VALUE and so on.
 
     *words* are the words of change; of VALUE the newer value and the older one. *part* is what may
     be out of date of an older text that says more, which still holds; "" for all of it. *worded*:
@@ -160,25 +163,14 @@ class Found:
     @property
     def told(self) -> str:
         """The reason without a word of the older text: 'it says "10:15"'."""
+        if self.kind == PRESUMED:
+            return "it may say how the same thing is now"
         if self.kind == ORDER:
             return "it says it the other way round"
         if self.kind == VALUE:
             return f'it says "{self.words[0]}"'
         says = "it says " + " and ".join(f'"{word}"' for word in self.words)
         return f"{says} of something alike" if self.kind == MEANING else says
-
-
-def signals_change(text: str) -> bool:
-    """True when *text* holds a word of change or a value; the rest need not be compared."""
-    return any(
-        each.cues
-        or each.denied
-        or each.value
-        or measures(each)
-        or form_of_address(each.lowered)
-        or _is_brief(each)
-        for each in read_all(text)
-    )
 
 
 def change(older: str, newer: str, rare: Rare, cosine: float | None = None) -> Found | None:
@@ -199,6 +191,24 @@ def change(older: str, newer: str, rare: Rare, cosine: float | None = None) -> F
                 return replace(found, part=part)
     near = cosine is not None and cosine >= NEAR and len(one) == len(two) == 1
     return _turn(one[0], two[0]) if near else None
+
+
+def presumed(older: str, newer: str) -> Found | None:
+    """That *newer*, which probably competes with *older*, may put it out of date.
+
+    None where their words refuse it: one of them states nothing, they speak of two people, the
+    newer one says that all is as it was or speaks of one more, or of today alone.
+    """
+    one, two = read_all(older), read_all(newer)
+    stated = any(each.asserts or each.plans for each in one) and any(each.asserts for each in two)
+    if not stated or "?" in (older.strip()[-1:], newer.strip()[-1:]):
+        return None
+    if any(_is_brief(now) or lexicon.UNCHANGED.search(now.lowered) for now in two):
+        return None
+    if any(_others(then, now) or adds(then, now) for then in one for now in two):
+        return None
+    about = max(two, key=lambda now: sum(held(each.content, now.content) for each in one))
+    return Found(PRESUMED, (), part=_touched(one, about), worded=False)
 
 
 def common_subject(text: str) -> frozenset[str]:

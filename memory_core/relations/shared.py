@@ -10,7 +10,7 @@ from memory_core.relations import lexicon
 from memory_core.relations.claims import SPELLED
 from memory_core.relations.forms import forms_among, same_word
 from memory_core.relations.german import is_german
-from memory_core.relations.sentence import CHANGE, SELF, Sentence, is_label
+from memory_core.relations.sentence import CHANGE, SELF, Sentence, is_label, read_all
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import words
 
@@ -43,6 +43,23 @@ def different_things(then: Sentence, now: Sentence, shared: Pairs) -> bool:
             return True
     wished = lexicon.WISHES.search(then.lowered) and lexicon.WISHES.search(now.lowered)
     return not wished and all(_modified_apart(then, now, word, other) for word, other in shared)
+
+
+def about_one(query: str, older: str, newer: str) -> bool:
+    """True when a sentence of each shares a word, and neither number nor modifier tells two things.
+
+    Nor a possessive: Wen's sister is not Wen, whom the *query* names.
+    """
+    asked = query.casefold()
+    return any(_one_thing(asked, one, two) for one in read_all(older) for two in read_all(newer))
+
+
+def _one_thing(asked: str, then: Sentence, now: Sentence) -> bool:
+    shared = shared_words(then, now)
+    for word, other in shared:
+        if word in asked and (f"{word}'s " in then.lowered) != (f"{other}'s " in now.lowered):
+            return False
+    return bool(shared) and not different_things(then, now, shared)
 
 
 def _modified_apart(then: Sentence, now: Sentence, word: str, other: str) -> bool:

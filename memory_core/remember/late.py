@@ -14,12 +14,14 @@ import numpy as np
 
 from memory_core.embedding.base import Profile
 from memory_core.records import MemoryRecord, elapsed, scope
-from memory_core.relations import change, corrections
+from memory_core.relations import competing, corrections
+from memory_core.relations.competing import Nearness
 from memory_core.relations.corrections import Correction
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS
 from memory_core.remember import relate
 from memory_core.remember.commit import Doubt, Overtaken, Prepared
 from memory_core.representation import index_text
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 from memory_core.text import quoted
@@ -40,14 +42,14 @@ def relate_late(
         if (row := view.columns.row(memory.id)) is not None:
             after[row] = False
         allowed = relate.of_speaker(view, memory) & after
-        ids = relate.comparable(view, prepared, allowed, thorough=True) if allowed.any() else {}
-    if not ids:
+        near = relate.comparable(view, prepared, allowed, profile) if allowed.any() else {}
+    if not near:
         return prepared
-    later = sorted(store.indexed(ids).values(), key=lambda other: (other.occurred_at, other.id))
+    later = sorted(store.indexed(near).values(), key=lambda other: (other.occurred_at, other.id))
     corrected_by = {
         other.id: found
         for other in later
-        if _within_reach(memory, other, ids[other.id], profile)
+        if _within_reach(memory, other, near[other.id])
         and (found := _correction(memory, other)) is not None
     }
     doubted_by, withdrawn = [], []
@@ -57,18 +59,51 @@ def relate_late(
             doubted = _doubted(view, other)
         rare = relate.rare_among(store, seen, index_text(memory))
         apart = other.id in corrected_by or not relate.may_doubt(memory, other)
-        said, cosine = quoted.claimed(other), ids[other.id]
-        changed = change.change(quoted.claimed(memory), said, rare, cosine)
-        if changed and not apart and not (changed.passing and other.valid_until is None):
-            doubted_by.append(Doubt(other.id, changed))
+        then, said = quoted.claimed(memory), quoted.claimed(other)
+        beside = _beside(store, prepared, other, near[other.id], profile)
+        what = None
+        if not apart:
+            what = relate.found_out_of_date(then, said, (), rare, beside[memory.id])
+        if what and not relate.is_exception(memory, other, what):
+            doubted_by.append(Doubt(other.id, what))
         for older in store.indexed(doubted).values():
-            words = quoted.claimed(older), said
-            if change.change(*words, _any_word) and not change.change(*words, rare):
+            as_it_is = beside.get(older.id, relate.UNKNOWN)
+            alone = replace(as_it_is, margin=competing.APART)
+            chance = relate.doubted(older, other, _any_word, alone)
+            if chance and not relate.doubted(older, other, rare, as_it_is):
                 withdrawn.append((other.id, older.id))
     return replace(prepared, overtaken=Overtaken(corrected_by, doubted_by, withdrawn))
 
 
-def by_chance(store: MemoryStore, prepared: Prepared) -> list[tuple[str, str]]:
+def _beside(
+    store: MemoryStore, prepared: Prepared, later: MemoryRecord, near: Nearness, profile: Profile
+) -> dict[str, Nearness]:
+    """How near what was said before the *later* memory is to it, the one of *prepared* included."""
+    memory = prepared.memory
+    with store.reading() as view:
+        row = view.columns.row(later.id)
+        if prepared.vectors is None or near.cosine is None or row is None or view.vectors is None:
+            return {memory.id: near}
+        vectors = view.vectors.wholes(np.array([row], dtype=np.int64))
+        allowed = relate.of_speaker(view, later) & relate.said_before(view, later)
+        beside = relate.comparable(
+            view,
+            replace(prepared, memory=later, vectors=vectors),
+            allowed & ~view.columns.superseded,
+            profile,
+            also={memory.id: float(prepared.vectors[0] @ vectors[0])},
+        )
+    first = next((id for id, each in beside.items() if each.worded), "")
+    terms = set(index_terms(later.text))  # the memory may be in no index yet
+    shared = [
+        len(terms.intersection(index_terms(each.text)))
+        for each in (memory, *store.indexed([first]).values())
+    ]
+    worded = memory.id if len(shared) < 2 or shared[0] > shared[1] else first
+    return {id: replace(each, worded=id == worded) for id, each in beside.items()}
+
+
+def by_chance(store: MemoryStore, prepared: Prepared, profile: Profile) -> list[tuple[str, str]]:
     """The doubts (newer, older) of a stored memory that its words found and its vectors refute."""
     id = prepared.memory.id
     with store.reading() as view:
@@ -86,13 +121,21 @@ def by_chance(store: MemoryStore, prepared: Prepared) -> list[tuple[str, str]]:
         rows = [view.columns.row(newer if older == id else older) for newer, older in pairs]
         asked = np.array([-1 if row is None else row for row in rows], dtype=np.int64)
         cosines = view.vectors.similarities(prepared.vectors[0], asked, part="whole")
+        before = relate.of_speaker(view, prepared.memory) & relate.said_before(
+            view, prepared.memory
+        )
+        near = relate.comparable(view, prepared, before & ~view.columns.superseded, profile)
     known = store.indexed(dict.fromkeys(each for pair in pairs for each in pair))
-    return [
-        (newer, older)
-        for (newer, older), cosine in zip(pairs, cosines.tolist(), strict=True)
-        if newer in known and older in known and cosine < change.FAR  # false for one without
-        if not relate.doubted(known[older], known[newer], _any_word, cosine)
-    ]
+    found = []
+    for (newer, older), cosine in zip(pairs, cosines.tolist(), strict=True):
+        if newer in known and older in known and math.isfinite(cosine):
+            mapped = Nearness(relate.as_packaged(cosine, profile))
+            beside = (
+                _beside(store, prepared, known[newer], mapped, profile) if newer != id else near
+            )
+            if not relate.doubted(known[older], known[newer], _any_word, beside.get(older, mapped)):
+                found.append((newer, older))
+    return found
 
 
 def _any_word(_: str) -> bool:
@@ -100,13 +143,11 @@ def _any_word(_: str) -> bool:
     return True
 
 
-def _within_reach(
-    older: MemoryRecord, newer: MemoryRecord, cosine: float | None, profile: Profile
-) -> bool:
+def _within_reach(older: MemoryRecord, newer: MemoryRecord, near: Nearness) -> bool:
     """True for what *newer* would have been compared with for a correction when it was written."""
     names = [{name.casefold() for name in each.entities} for each in (older, newer)]
-    near = cosine is not None and cosine >= profile.related
-    return near or not names[0].isdisjoint(names[1])
+    related = near.cosine is not None and near.cosine >= relate.PACKAGED.related
+    return related or not names[0].isdisjoint(names[1])
 
 
 def _correction(older: MemoryRecord, newer: MemoryRecord) -> Correction | None:

@@ -26,7 +26,8 @@ from memory_core.records import (
     Similar,
     elapsed,
 )
-from memory_core.relations import change, claims, corrections, duplicates, forms
+from memory_core.relations import change, claims, competing, corrections, duplicates, forms
+from memory_core.relations.competing import Nearness
 from memory_core.relations.corrections import Correction
 from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
 from memory_core.remember.draft import Draft
@@ -38,6 +39,7 @@ from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 from memory_core.text import quoted
 from memory_core.text.importance import ImportanceScorer
+from memory_core.text.time import validity
 from memory_core.text.words import content_words
 
 SIMILAR_MOST = 5
@@ -68,6 +70,12 @@ OCCASION_S = 86_400.0
 TURNED_COSINE = 0.85
 """From which two texts may hold the same words in another order; measured on reversals: 0.86."""
 
+CROWDED = 5
+"""Memories among which the nearest one tells something."""
+
+PACKAGED = Profile()
+"""Of the model that the likelihood of `competing` was fitted to."""
+
 MATCHED_CHARS = 500
 """Of a text whose words are looked up."""
 
@@ -95,12 +103,12 @@ def relate(
         importance = scorer.importance(memory, closest, profile.related)
         memory = replace(memory, importance=importance)
     corrected = _corrected(store, memory, earlier)
-    doubts = [] if replaces else _doubts(store, prepared, nearest, corrected, now)
+    doubts = [] if replaces else _doubts(store, prepared, nearest, corrected, profile, now)
     close = [id for id, cosine in near if cosine >= profile.near_duplicate]
     doubtful = [doubt.id for doubt in surest(doubts) if not doubt.found.passing][:TOLD]
     others = store.indexed(dict.fromkeys([*close, *corrected, *doubtful]))
-    told = {id: other for id, other in others.items() if id in doubtful and id not in close}
-    relations = _relations(memory, others, corrected) | dict.fromkeys(told, duplicates.DOUBTS)
+    shown = {id: other for id, other in others.items() if id in doubtful and id not in close}
+    relations = _relations(memory, others, corrected) | dict.fromkeys(shown, duplicates.DOUBTS)
     return replace(
         prepared,
         memory=memory,
@@ -126,7 +134,7 @@ def place(store: MemoryStore, prepared: Prepared, profile: Profile) -> Prepared:
     return replace(
         prepared,
         corrected=corrected,
-        doubts=_doubts(store, prepared, nearest, corrected, math.inf),
+        doubts=_doubts(store, prepared, nearest, corrected, profile, math.inf),
         derived=_derived(store, list(corrected)),
     )
 
@@ -286,6 +294,7 @@ def _doubts(
     prepared: Prepared,
     nearest: Near,
     corrected: Mapping[str, Correction],
+    profile: Profile,
     now: float,
 ) -> list[Doubt]:
     """The memories that *prepared* may put out of date: said before it by the same speaker.
@@ -299,14 +308,14 @@ def _doubts(
         allowed = of_speaker(view, memory) & ~view.columns.superseded
         if before is not None:
             allowed &= before
-        near = comparable(view, prepared, allowed, nearest)
+        near = comparable(view, prepared, allowed, profile, nearest)
         seen = view.readable(prepared.who)
         others = store.indexed(near)
         claimed = {id: quoted.claimed(other) for id, other in others.items()}
         names = forms.aliases([text, *claimed.values()])
         if also := forms.called(text, names):
             rows = _by_words(view, " ".join(also), allowed, prepared.who)
-            near = {**dict.fromkeys(map(view.columns.id, rows)), **near}
+            near = {**dict.fromkeys(map(view.columns.id, rows), UNKNOWN), **near}
             others = store.indexed(near)
             claimed |= {i: quoted.claimed(others[i]) for i in others.keys() - claimed.keys()}
     if not others:
@@ -316,52 +325,91 @@ def _doubts(
     for id, other in others.items():
         if id in corrected or not may_doubt(other, memory):
             continue
-        changed = _changed(claimed[id], text, names, rare, near[id])
-        if changed and not (changed.passing and memory.valid_until is None):
-            found.append(Doubt(id, changed))
+        what = found_out_of_date(claimed[id], text, names, rare, near[id])
+        if what and not is_exception(other, memory, what):
+            found.append(Doubt(id, what))
     return found
 
 
+def is_exception(rule: MemoryRecord, memory: MemoryRecord, found: change.Found) -> bool:
+    """True when *memory* does not change *rule*, whatever was *found* in its words.
+
+    It holds for single days or until one, and *rule* names none; or no word of change tells, and it
+    is no note but a turn of talk, which says much in passing or of what it quotes.
+    """
+    if found.passing:
+        return memory.valid_until is None
+    if found.worded or found.kind == change.ORDER:
+        return False
+    if found.kind == change.PRESUMED and not _is_note(memory):
+        return True
+    if rule.dates or rule.valid_until is not None:
+        return False
+    return memory.valid_until is not None or validity.of_days(memory.text, memory.dates)
+
+
+def _is_note(memory: MemoryRecord) -> bool:
+    """True for what was given to `remember` as it is, and asks for nothing."""
+    plain = not memory.role and quoted.claimed(memory) == memory.text
+    return plain and not corrections.requests(memory)
+
+
 def doubted(
-    older: MemoryRecord, newer: MemoryRecord, rare: change.Rare, cosine: float | None
+    older: MemoryRecord, newer: MemoryRecord, rare: change.Rare, near: Nearness
 ) -> change.Found | None:
     """How *newer* may put *older* out of date, by whatever names it calls a thing."""
     then, now = quoted.claimed(older), quoted.claimed(newer)
-    return _changed(then, now, forms.aliases([now, then]), rare, cosine)
+    return found_out_of_date(then, now, forms.aliases([now, then]), rare, near)
 
 
-def _changed(
-    older: str,
-    newer: str,
-    names: Sequence[tuple[str, str]],
-    rare: change.Rare,
-    cosine: float | None,
+def found_out_of_date(
+    older: str, newer: str, names: Sequence[tuple[str, str]], rare: change.Rare, near: Nearness
 ) -> change.Found | None:
-    """How *newer* may put *older* out of date, also where it calls a thing by another name."""
-    for text in (newer, *forms.called(newer, names)):
-        if found := change.change(older, text, rare, cosine):
+    """How *newer* may put *older* out of date, also where it calls a thing by another name.
+
+    A word of change says so unless the two hardly compete; what probably competes needs none.
+    """
+    said = (
+        change.change(older, text, rare, near.cosine)
+        for text in (newer, *forms.called(newer, names))
+    )
+    found = next(filter(None, said), None)
+    if found is not None and found.kind == change.ORDER:
+        if near.cosine is not None and near.cosine >= TURNED_COSINE:
             return found
-    return None
+        found = None
+    if found is not None and found.passing:
+        return found
+    likelihood = competing.likelihood(older, newer, near, told=found is not None)
+    if likelihood is None or (found is not None and likelihood >= competing.HINTED):
+        return found
+    return change.presumed(older, newer) if likelihood >= competing.LIKELY else None
+
+
+UNKNOWN = Nearness(None)
+"""Of what is compared by its words alone."""
 
 
 def comparable(
-    view: View, prepared: Prepared, allowed: Mask, nearest: Near = (), *, thorough: bool = False
-) -> dict[str, float | None]:
-    """The ids of those of *allowed* that are near in meaning or share words.
+    view: View,
+    prepared: Prepared,
+    allowed: Mask,
+    profile: Profile,
+    nearest: Near = (),
+    also: Mapping[str, float] | None = None,
+) -> dict[str, Nearness]:
+    """The ids of those of *allowed* that are near in meaning or share words, and how near.
 
-    Each with its cosine, where both have a vector. Of a text without words of change only
-    near-duplicates among the *nearest* are looked at, which may turn it round, unless *thorough*.
+    With those of *also*, by their cosines, among them.
     """
     claimed = quoted.claimed(prepared.memory)
     near = _allowed(view, nearest, allowed)
-    if not thorough and not change.signals_change(claimed):
-        return {id: cosine for id, cosine in near.items() if cosine >= TURNED_COSINE}
     columns, vector = view.columns, None
     if prepared.vectors is not None and prepared.fingerprint == view.fingerprint:
         vector = prepared.vectors[0]
-    worded = map(columns.id, _by_words(view, claimed, allowed, prepared.who))
+    worded = [columns.id(row) for row in _by_words(view, claimed, allowed, prepared.who)]
     if vector is None or view.vectors is None:
-        return dict.fromkeys(worded)
+        return dict.fromkeys(worded, UNKNOWN)
     if len(near) < COMPARED_MOST and len(nearest) in (0, NEAR_MOST):  # the rest is of others
         near = _named(
             view, *view.vectors.search(vector, COMPARED_MOST, part="whole", allowed=allowed)
@@ -369,11 +417,36 @@ def comparable(
     found = {id: near[id] for id in list(near)[:COMPARED_MOST] if near[id] >= COMPARED_COSINE}
     more = [id for id in worded if id not in found]
     rows = np.array([columns.row(id) for id in more], dtype=np.int64)
-    cosines = view.vectors.similarities(vector, rows, part="whole").tolist()
-    return found | {
-        id: cosine if math.isfinite(cosine) else None
-        for id, cosine in zip(more, cosines, strict=True)
+    found |= zip(more, view.vectors.similarities(vector, rows, part="whole").tolist(), strict=True)
+    named = {**found, **(also or {})}
+    stored = int(np.count_nonzero(allowed)) + len(named.keys() - found.keys())
+    return _nearness(named, worded[:1], profile, few=stored < CROWDED)
+
+
+def as_packaged(cosine: float, profile: Profile) -> float:
+    """*cosine*, mapped from the range of a model with *profile* to that of the packaged one."""
+    wide = max(0.01, profile.near_duplicate - profile.related)
+    scale = (PACKAGED.near_duplicate - PACKAGED.related) / wide
+    return PACKAGED.related + scale * (cosine - profile.related)
+
+
+def _nearness(
+    cosines: Mapping[str, float], worded: Sequence[str], profile: Profile, *, few: bool
+) -> dict[str, Nearness]:
+    """How near each is beside the others, of which *worded* shares most words.
+
+    The cosine of one without a vector is not finite. Of *few* nothing is nearer than others are.
+    """
+    mapped = {
+        id: as_packaged(cosine, profile) for id, cosine in cosines.items() if math.isfinite(cosine)
     }
+    first, second, *_ = (*sorted(mapped.values(), reverse=True), 0.0, 0.0)
+    found = dict.fromkeys(cosines, UNKNOWN)
+    for id, cosine in mapped.items():
+        crowd = max(competing.CROWD, second if cosine == first else first)
+        margin = cosine - crowd
+        found[id] = Nearness(cosine, min(0.0, margin) if few else margin, id in worded)
+    return found
 
 
 def _allowed(view: View, near: Near, allowed: Mask) -> dict[str, float]:

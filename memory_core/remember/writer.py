@@ -163,7 +163,7 @@ class Writer:
         if not (prepared.replaces or memory.derived_from):
             prepared = place(self._store, prepared, self._profile)
             prepared = relate_late(self._store, prepared, self._profile)
-            withdrawn = by_chance(self._store, prepared)
+            withdrawn = by_chance(self._store, prepared, self._profile)
         self._store.commit(lambda tx: commit.embedded_late(tx, prepared, withdrawn))
 
     def _replaced_by(self, memory: MemoryRecord) -> str:

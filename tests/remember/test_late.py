@@ -48,7 +48,10 @@ def record_of(number: int, text: str = "") -> dict[str, Any]:
     return {"text": text or SAID[number], "occurred_at": iso(START + number * DAY)}
 
 
-def test_what_is_told_in_order_holds_doubts_and_corrections(memory: Memory, clock: Any) -> None:
+def test_what_is_told_in_order_holds_doubts_and_corrections(
+    open_memory: Any, clock: Any, asked_once: Any
+) -> None:
+    memory = open_memory("told", asked_once)
     told_in_order(memory, clock)
     pairs, outdated = state(memory)
     assert (SAID[0], SAID[2]) in pairs
@@ -59,20 +62,20 @@ def test_what_is_told_in_order_holds_doubts_and_corrections(memory: Memory, cloc
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(len(SAID))))
 def test_an_import_in_any_order_finds_what_the_order_of_time_finds(
-    open_memory: Any, clock: Any, order: list[int]
+    open_memory: Any, clock: Any, asked_once: Any, order: list[int]
 ) -> None:
     if not hasattr(open_memory, "told"):
-        told = open_memory("told")
+        told = open_memory("told", asked_once)
         told_in_order(told, clock)
         open_memory.told = state(told)
     name = f"imported-{'-'.join(map(str, order))}"
-    memory = open_memory(name)
+    memory = open_memory(name, asked_once)
     clock.now = START + 1_000 * DAY
     for number in order:
         memory.bring_in(ME, record_of(number))
     assert state(memory) == open_memory.told
     memory.close()
-    again = open_memory(name)
+    again = open_memory(name, asked_once)
     assert state(again) == open_memory.told
     again.consolidate(ME, mode="contradictions")
     assert open_memory.told[0] <= state(again)[0]
@@ -82,12 +85,14 @@ def test_an_import_in_any_order_finds_what_the_order_of_time_finds(
 
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(len(SAID))))
-def test_what_is_dated_back_finds_it_too(open_memory: Any, clock: Any, order: list[int]) -> None:
+def test_what_is_dated_back_finds_it_too(
+    open_memory: Any, clock: Any, asked_once: Any, order: list[int]
+) -> None:
     if not hasattr(open_memory, "told"):
-        told = open_memory("told")
+        told = open_memory("told", asked_once)
         told_in_order(told, clock)
         open_memory.told = state(told)
-    memory = open_memory(f"dated-{'-'.join(map(str, order))}")
+    memory = open_memory(f"dated-{'-'.join(map(str, order))}", asked_once)
     clock.now = START + 1_000 * DAY
     for number in order:
         memory.remember(ME, RememberRequest(SAID[number], when=iso(START + number * DAY)))
@@ -235,13 +240,13 @@ def test_vectors_that_come_later_find_what_they_would_have_found_at_once(
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pending=st.lists(st.booleans(), min_size=len(SAID), max_size=len(SAID)))
 def test_corrections_are_the_same_when_vectors_come_later(
-    open_memory: Any, clock: Any, pending: list[bool]
+    open_memory: Any, clock: Any, asked_once: Any, pending: list[bool]
 ) -> None:
     if not hasattr(open_memory, "told"):
-        told = open_memory("told")
+        told = open_memory("told", asked_once)
         told_in_order(told, clock)
         open_memory.told = state(told)
-    memory = open_memory("".join("01"[late] for late in pending))
+    memory = open_memory("".join("01"[late] for late in pending), asked_once)
     told_while_loading(memory, clock, SAID, pending)
     assert state(memory) == open_memory.told
     memory.close()

@@ -39,6 +39,10 @@ PAIRS = [
 @pytest.fixture
 def pairs(memory: Memory, clock: Any) -> list[tuple[str, str]]:
     """The ids of PAIRS, each text said a day after the one before."""
+    return told(memory, clock)
+
+
+def told(memory: Memory, clock: Any) -> list[tuple[str, str]]:
     found = []
     for texts in PAIRS:
         ids = []
@@ -51,6 +55,10 @@ def pairs(memory: Memory, clock: Any) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def run(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    return running(memory, monkeypatch)
+
+
+def running(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
     """Run a command over *memory*, as the agent `me`."""
     monkeypatch.setattr("os.environ", {})
     monkeypatch.setattr(invocation, "open_memory", lambda settings: nullcontext(memory))
@@ -322,8 +330,11 @@ async def test_an_assistant_writes_down_what_its_user_decided_and_takes_it_back(
 
 
 def test_a_newer_memory_stands_once_before_all_that_it_may_outdate_and_the_most_recalled_first(
-    memory: Memory, run: Callable[..., Outcome], clock: Any, pairs: list[tuple[str, str]]
+    open_memory: Any, no_model: Any, monkeypatch: pytest.MonkeyPatch, clock: Any
 ) -> None:
+    """By their words alone: with vectors only the nearest one is in doubt."""
+    memory = open_memory("worded", no_model)
+    run, pairs = running(memory, monkeypatch), told(memory, clock)
     clock.pass_by(DAY)
     later = "Standup of the harbour crew moved to eleven instead."
     latest = memory.remember(ME, RememberRequest(later, speaker="Ann")).id
@@ -336,7 +347,10 @@ def test_a_newer_memory_stands_once_before_all_that_it_may_outdate_and_the_most_
     assert run("review").data[0]["newer"]["id"] == pairs[1][1]
 
 
-def test_a_receipt_names_two_doubts_at_most_with_their_texts(memory: Memory, clock: Any) -> None:
+def test_a_receipt_names_two_doubts_at_most_with_their_texts(
+    open_memory: Any, no_model: Any, clock: Any
+) -> None:
+    memory = open_memory("worded", no_model)
     for crew in ("north", "south", "east"):
         clock.pass_by(DAY)
         text = f"The standup of the {crew} harbour crew is at nine."

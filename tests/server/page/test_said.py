@@ -179,7 +179,7 @@ def said() -> set[str]:
     """Every form that the page may be told."""
     found = {*ENDS, *(f"{of.code}: {{}}" for of in vars(errors).values() if hasattr(of, "code"))}
     found |= {form.about for form in registry.forms("", {})}
-    for kind in (change.WORDS, change.ORDER, change.VALUE, change.MEANING):
+    for kind in (change.WORDS, change.ORDER, change.VALUE, change.MEANING, change.PRESUMED):
         for words in (("{}", "{}"), ("{}",)):
             if kind != change.VALUE or len(words) == 2:
                 found.add(change.Found(kind, words).reason)

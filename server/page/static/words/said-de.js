@@ -116,6 +116,7 @@ export const SAID = {
   "it says \"{}\" and \"{}\" of something alike": "das Spätere sagt „{0}“ und „{1}“ von etwas Ähnlichem",
   "it says \"{}\" of something alike": "das Spätere sagt „{0}“ von etwas Ähnlichem",
   "it says \"{}\", not \"{}\"": "das Spätere sagt „{0}“, nicht „{1}“",
+  "it may say how the same thing is now": "das Spätere sagt vielleicht, wie es damit jetzt steht",
   "it says it the other way round": "das Spätere sagt es umgekehrt",
   "it stops at its next step and changes nothing": "er hält beim nächsten Schritt an und ändert nichts",
   "it was stopped; nothing was changed": "er wurde angehalten; nichts wurde geändert",

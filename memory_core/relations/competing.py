@@ -1,0 +1,148 @@
+"""How likely two texts compete: that the later one says how what the earlier one says is now.
+
+Most of what changes is told without a word of change ("the clinic has me on another pill now" is
+rarer than "picked up the new pills today"), and words of change mostly speak of something else. So
+nothing is looked for: what two texts share, and how they differ, is weighed together. Who tells
+what is new tells more, begins anew and names the thing; two statements of one form ("the left door
+is oak", "the right door is pine") are both true more often than not, and what happened stays so.
+
+The weights were fitted by tests/bench/competing.py (docs/internals/evaluation.md), to the packaged
+model: cosines of another one are mapped to its range by the thresholds of its profile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import takewhile
+
+from memory_core.relations.sentence import read_all
+from memory_core.relations.shared import about_one, held
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.words import words
+
+WEIGHTS = {
+    "meaning": 4.05,
+    "nearest": 3.17,
+    "worded": 1.65,
+    "covered": 1.86,
+    "one thing": 2.52,
+    "another's": -1.63,
+    "same order": -6.26,
+    "begins alike": -2.97,
+    "happened": -3.2,
+    "older length": -2.39,
+    "newer length": 2.66,
+}
+"""Of each sign; see `signs`."""
+FORM = frozenset(("same order", "begins alike"))
+"""Those of a common form."""
+BIAS = -7.93
+
+LIKELY = 0.7
+"""The likelihood from which the older text may be out of date, whatever the words."""
+
+HINTED = 0.2
+"""The likelihood below which a word of change speaks of something else."""
+
+LEAST = 0.35
+"""No pair with a smaller cosine is likely; of labelled corrections 19 of 20 have a greater one."""
+
+MOST_WORDS = 60
+"""A longer text is a story or a list, of which the likelihood says nothing."""
+
+CROWD = 0.3
+"""The cosine of what is nearest beside the older text, at least: a store of two memories tells no
+more of their closeness than a full one."""
+
+APART = 0.3
+"""Cosines by which the older text is nearer than all others, or farther, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near two stored texts are: their *cosine*, None without vectors, and beside others.
+
+    *margin* is by how much it is greater than that of the next of what the newer text was compared
+    with, negative where that is nearer. *worded*: no other one shares as many words.
+    """
+
+    cosine: float | None
+    margin: float = APART
+    worded: bool = True
+
+
+def likelihood(older: str, newer: str, near: Nearness, *, told: bool = False) -> float | None:
+    """The likelihood, 0 to 1, that *newer* says how what *older* says is now.
+
+    None where nothing can be said: without vectors, of long texts, of those that share no word. The
+    cosine of *near* is one of the packaged model. With *told*, the newer text has words of change,
+    and that both have one form ("moved to ten", "moved to eleven instead") speaks against nothing.
+    Never raises.
+    """
+    if not weighable(older, newer, near):
+        return None
+    found = signs(older, newer, near)
+    if not found["covered"]:
+        return None
+    weighed = WEIGHTS.keys() - FORM if told else WEIGHTS.keys()
+    return 1.0 / (1.0 + math.exp(-BIAS - sum(WEIGHTS[name] * found[name] for name in weighed)))
+
+
+def weighable(older: str, newer: str, near: Nearness) -> bool:
+    """False without vectors, far apart, and for a text without words or with too many."""
+    if near.cosine is None or near.cosine < LEAST:
+        return False
+    lengths = len(words(older)), len(words(newer))
+    return min(lengths) > 0 and max(lengths) <= MOST_WORDS
+
+
+def signs(older: str, newer: str, near: Nearness) -> Mapping[str, float]:
+    """What speaks for or against it, by the names of WEIGHTS, each between -1 and 2.
+
+    "meaning": the cosine; "nearest": its margin, in APART; "worded": as in Nearness; "covered": the
+    share of the older text's words that the newer one holds; "one thing": they share a word that
+    nothing tells apart; "another's": one speaks of somebody, the other of what is theirs; "same
+    order": the share of words that both have in the same order; "begins alike": the share of the
+    shorter text with which both begin; "happened": the older text reports; "older length" and
+    "newer length": words, in tens, at most 2.
+    """
+    assert near.cosine is not None
+    then, now = words(older), words(newer)
+    one, two = read_all(older), read_all(newer)
+    mine = frozenset().union(*(each.content for each in one))
+    theirs = frozenset().union(*(each.content for each in two))
+    alike = len(list(takewhile(lambda both: both[0] == both[1], zip(then, now, strict=False))))
+    return {
+        "meaning": near.cosine,
+        "nearest": max(-APART, min(APART, near.margin)) / APART,
+        "worded": float(near.worded),
+        "covered": held(mine, theirs) / max(1, len(mine)),
+        "one thing": float(about_one("", older, newer)),
+        "another's": float(_is_anothers(older, now) or _is_anothers(newer, then)),
+        "same order": SequenceMatcher(None, then, now, autojunk=False).ratio(),
+        "begins alike": alike / min(len(then), len(now)),
+        "happened": float(any(each.reports for each in one)),
+        "older length": min(2.0, len(then) / 10),
+        "newer length": min(2.0, len(now) / 10),
+    }
+
+
+_OWNED = lazy_pattern(
+    r"\b([^\W\d_][\w-]{1,29}?)(?:['’]s?|(?<=[^\W\d_sxzß])(s)) ([\w-]{2,30})(?: ([\w-]{2,30}))?"
+)
+"""An owner, the s of a German genitive, and the words behind it: "Opas Stock"."""
+
+
+def _is_anothers(text: str, others: Sequence[str]) -> bool:
+    """True when *text* speaks of what belongs to somebody of whom the *others* speak."""
+    for match in _OWNED.finditer(text):
+        owner, genitive, *owned = match.groups()
+        if genitive and not owner[0].isupper():
+            continue
+        thing = [word.casefold() for word in owned if word]
+        if owner.casefold() in others and not held(thing, others):
+            return True
+    return False

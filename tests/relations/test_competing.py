@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from memory_core.relations.competing import LEAST, WEIGHTS, Nearness, likelihood, signs, weighable
+
+TEXTS = st.lists(
+    st.text(st.sampled_from("abcdeé'’.,-?XZ09"), min_size=1, max_size=8), min_size=1
+).map(" ".join)
+NEAR = st.builds(Nearness, st.floats(LEAST, 1.0), st.floats(-2.0, 2.0), st.booleans())
+
+OLDER, NEWER = "The parcels go to the porter.", "parcels: the kiosk next door takes them in"
+
+
+@given(TEXTS, TEXTS, NEAR)
+def test_each_sign_is_weighed_and_bounded(older: str, newer: str, near: Nearness) -> None:
+    assume(weighable(older, newer, near))
+    found = signs(older, newer, near)
+    assert found.keys() == WEIGHTS.keys()
+    assert all(-1.0 <= value <= 2.0 for value in found.values())
+
+
+@given(TEXTS, TEXTS, NEAR, st.booleans())
+def test_a_likelihood_is_one_or_there_is_none(
+    older: str, newer: str, near: Nearness, told: bool
+) -> None:
+    found = likelihood(older, newer, near, told=told)
+    assert found is None or 0.0 <= found <= 1.0
+
+
+ENDS = st.tuples(st.floats(LEAST, 1.0), st.floats(-0.5, 0.5))
+
+
+@given(ENDS, ENDS)
+def test_what_is_nearer_is_no_less_likely(
+    one: tuple[float, float], other: tuple[float, float]
+) -> None:
+    ends = zip(*(sorted(each) for each in zip(one, other, strict=True)), strict=True)
+    less, more = (likelihood(OLDER, NEWER, Nearness(*each)) for each in ends)
+    assert less is not None
+    assert more is not None
+    assert less <= more
+
+
+def test_words_of_change_make_one_form_no_sign() -> None:
+    texts = "The choir meets on Monday.", "The choir meets on Thursday instead."
+    alone, told = (likelihood(*texts, Nearness(0.8), told=told) for told in (False, True))
+    assert alone is not None
+    assert told is not None
+    assert alone < 0.5 < told
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "near"),
+    [
+        (OLDER, NEWER, Nearness(None)),
+        (OLDER, NEWER, Nearness(LEAST - 0.01)),
+        (OLDER, "...", Nearness(0.6)),
+        (OLDER, " ".join(["parcels arrive"] * 40), Nearness(0.6)),
+        ("I live in Graz.", "We have a flat at the Danube.", Nearness(0.6)),
+    ],
+    ids=["no vectors", "far apart", "no words", "a story", "no word in common"],
+)
+def test_of_some_pairs_nothing_is_said(older: str, newer: str, near: Nearness) -> None:
+    assert likelihood(older, newer, near) is None

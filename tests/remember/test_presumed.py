@@ -1,0 +1,121 @@
+"""What is put in doubt without a word of change, by the packaged model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_core.config import Settings
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
+
+ME = Identity("me")
+DAY = 86_400.0
+THEN = 1_750_000_000.0
+OTHERS = (
+    "My sister plays the cello.",
+    "Yesterday I cleaned the gutters.",
+    "The tomatoes need water twice a week.",
+    "We use pnpm in the web repository.",
+    "Ruben coaches the junior rowers.",
+)
+
+
+@pytest.fixture
+def memory(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+    settings = Settings(data_dir=tmp_path)
+    with Memory(settings, embedder=minilm, clock=lambda: THEN + 60 * DAY) as memory:
+        assert memory.wait_ready(60)
+        for text in OTHERS:
+            tell(memory, text, -30)
+        yield memory
+
+
+def tell(memory: Memory, text: str, day: float) -> str:
+    return memory.remember(ME, RememberRequest(text, when=THEN + day * DAY)).id
+
+
+def doubted(memory: Memory) -> list[tuple[str, str]]:
+    return [(pair.older.text, pair.newer.text) for pair in memory.doubts(ME)]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (
+            "The invoices are checked by Mr Okoro.",
+            "Fatima from the second floor checks the invoices, Mr Okoro is on the night shift",
+        ),
+        (
+            "Our bread comes from the mill bakery.",
+            "picked up the bread at Hofmann's, they deliver it to us twice a week",
+        ),
+        (
+            "The staging database is a Postgres 14.",
+            "staging database runs Postgres 17, the migration took the whole night",
+        ),
+    ],
+)
+def test_what_tells_more_lately_of_the_same_thing_puts_it_in_doubt(
+    memory: Memory, older: str, newer: str
+) -> None:
+    tell(memory, older, 0)
+    receipt = memory.remember(ME, RememberRequest(newer, when=THEN + 20 * DAY))
+    assert doubted(memory) == [(older, newer)]
+    assert [pair.reason for pair in memory.doubts(ME)] == ["it may say how the same thing is now"]
+    assert any("it may say how the same thing is now" in told for told in receipt.warnings)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The left gate is painted green.", "The right gate is painted red, with two coats."),
+        ("Elena teaches chemistry.", "Elena's brother bakes the bread for our whole street."),
+        (
+            "The swimming hall opens at 8.",
+            "The swimming hall opens at 11 on 24 June because of the school race.",
+        ),
+        (
+            "The swimming hall opens at 8.",
+            "does the swimming hall open at 8, or is it later in the winter months?",
+        ),
+        ("The van holds nine people.", "The van still holds nine people, we counted the seats."),
+        (
+            "We walked to the lake on Sunday.",
+            "Walked around the lake with the whole choir, it rained",
+        ),
+    ],
+    ids=["another side", "somebody else's", "one day", "asked", "as it was", "what happened"],
+)
+def test_what_is_true_beside_it_does_not(memory: Memory, older: str, newer: str) -> None:
+    tell(memory, older, 0)
+    tell(memory, newer, 20)
+    assert doubted(memory) == []
+
+
+def test_what_is_nearer_to_the_newer_one_is_doubted_alone(memory: Memory) -> None:
+    tell(memory, "The bread for the canteen is baked by the sisters of the convent.", 0)
+    nearer = "Our bread comes from the mill bakery."
+    tell(memory, nearer, 1)
+    newer = "picked up the bread at Hofmann's, our bread comes from there twice a week"
+    tell(memory, newer, 20)
+    assert doubted(memory) == [(nearer, newer)]
+
+
+def test_a_question_for_what_was_is_answered_by_the_older_one(memory: Memory) -> None:
+    older = "The staging database is a Postgres 14."
+    tell(memory, older, 0)
+    newer = "staging database runs Postgres 17, the migration took the whole night"
+    tell(memory, newer, 20)
+    assert doubted(memory) == [(older, newer)]
+    for asked, first in (
+        ("Which database is staging?", newer),
+        ("What was the staging database?", older),
+    ):
+        found = memory.recall(ME, RecallRequest(asked, k=5, context=0))
+        assert found.hits[0].memory.text == first
