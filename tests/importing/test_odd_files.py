@@ -494,6 +494,17 @@ def test_a_fork_comes_whole_once_its_original_was_taken_back(memory: Memory, bri
     assert bring("f.jsonl", rollout("f", ASKED, ANSWERED, hour=11)).counts == {"stored": 2}
 
 
+def test_a_fork_of_claude_code_with_ids_of_its_own_adds_only_what_is_new(
+    memory: Memory, bring: Bring
+) -> None:
+    other = event("u9", "My uncle Carl sails from Kiel.", "s2")
+    for session, ids in (("s1", ("u1", "u2")), ("s2", ("u7", "u8"))):
+        begun = event(ids[0], ASKED, session) + event(ids[1], ANSWERED, session, type="assistant")
+        report = bring(f"{session}.jsonl", begun + (other if session == "s2" else ""))
+    assert (report.left_out[COPY], report.counts) == (2, {"stored": 1})
+    assert sorted(texts(memory)) == sorted([ASKED, ANSWERED, "My uncle Carl sails from Kiel."])
+
+
 def test_a_talk_that_opens_as_one_and_goes_on_as_another_is_its_own(
     memory: Memory, bring: Bring
 ) -> None:

@@ -72,6 +72,7 @@ def _event(place: str, event: dict[str, Any], when: tuple[float, str]) -> Entry:
         source="claude code",
         turn=True,
         gated=True,
+        forked=True,
     )
 
 
