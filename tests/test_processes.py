@@ -18,6 +18,8 @@ pytestmark = [
 
 HERE = Path(__file__).parent
 SLEEPER = "[sys.executable, '-c', 'import time; time.sleep(600)']"
+PLUGINS = ("processes", "outcome", "pytest_timeout", "pytest_rerunfailures")
+"""Importing the others that are installed takes a second of each run; nothing here needs them."""
 HEAD = "import os, socket, subprocess, sys, pytest, processes as plugin\nplugin.ENDING = 0.2\n"
 
 
@@ -28,12 +30,18 @@ def played(tmp_path: Path, processes: Any) -> Any:
     def play(text: str, *flags: str) -> tuple[int, str, dict[str, Any]]:
         (tmp_path / "test_it.py").write_text(HEAD + text)
         outcome = tmp_path / "outcome.json"
-        words = ["-m", "pytest", "-p", "processes", "-p", "outcome", "-p", "no:cacheprovider"]
+        named = [word for plugin in PLUGINS for word in ("-p", plugin)]
+        words = ["-m", "pytest", *named, "-p", "no:cacheprovider"]
         paths = os.pathsep.join((str(HERE), str(HERE.parent)))
         done = processes.run(
             *[sys.executable, *words, "--timeout", "20", *flags, "test_it.py"],
             cwd=tmp_path,
-            env={**processes.environment, "PYTHONPATH": paths, "CHECK_OUTCOME": str(outcome)},
+            env={
+                **processes.environment,
+                "PYTHONPATH": paths,
+                "CHECK_OUTCOME": str(outcome),
+                "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            },
         )
         return done.returncode, done.stdout + done.stderr, json.loads(outcome.read_text())
 
