@@ -12,11 +12,12 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import PATIENCE, Processes
 
 from memory_core.errors import IncompatibleStore, StorageError
 from memory_core.health import rights
@@ -69,11 +70,12 @@ def play(folder):
 with tempfile.TemporaryDirectory() as root_s:  # imports what nobody could not read
     play(Path(root_s))
 os.setgid(65534); os.setuid(65534)
-print(json.dumps(play(Path(sys.argv[1]))))
+for line in sys.stdin:
+    print(json.dumps(play(Path(line.removesuffix("\\n")))), flush=True)
 """
 
-COMMAND_AS_NOBODY = """
-import os, sys, tempfile, traceback, html
+COMMANDS_AS_NOBODY = """
+import json, os, sys, tempfile, traceback, html
 from server.cli import main
 with tempfile.TemporaryDirectory() as root_s:  # imports what nobody could not read
     os.environ["ANAMNESIS_DATA_DIR"] = root_s
@@ -81,9 +83,10 @@ with tempfile.TemporaryDirectory() as root_s:  # imports what nobody could not r
         main.main(words)
 os.environ["ANAMNESIS_DATA_DIR"] = sys.argv[1]
 os.setgid(65534); os.setuid(65534)
-print("as nobody", flush=True)
-print("as nobody", file=sys.stderr, flush=True)
-sys.exit(main.main(sys.argv[2:]))
+for words in json.loads(sys.argv[2]):
+    for stream in (sys.stdout, sys.stderr):
+        print("as nobody", file=stream, flush=True)
+    print("exit status", main.main(words), flush=True)
 """
 
 
@@ -107,23 +110,37 @@ def give(path: Path, user: int) -> None:
         os.chown(each, user, user)
 
 
-def as_nobody(folder: Path) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, str(folder)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=100,
-        env={**os.environ, "HOME": "/nonexistent", "PYTHONPATH": str(ROOT)},
-    )
-    assert done.returncode == 0, done.stderr
-    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return said
+AsNobody = Callable[[Path], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def as_nobody(processes_of_a_file: Any) -> Iterator[AsNobody]:
+    """What comes of opening, remembering and health in a folder, in one process of nobody."""
+    with processes_of_a_file() as started:
+        process = started.start(
+            *[sys.executable, "-c", AS_NOBODY],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**started.environment, "HOME": "/nonexistent", "PYTHONPATH": str(ROOT)},
+        )
+
+        def ask(folder: Path) -> dict[str, Any]:
+            print(folder, file=process.stdin, flush=True)
+            line = process.stdout.readline()
+            assert line, started.told(process)
+            return dict(json.loads(line))
+
+        yield ask
+        process.stdin.close()
+        assert process.wait(PATIENCE) == 0, started.told(process)
 
 
 @ROOT_ONLY
 @pytest.mark.parametrize("name", ["journal.db", "write.lock", "."])
-def test_the_error_names_the_file_its_owner_and_the_command(folder: Path, name: str) -> None:
+def test_the_error_names_the_file_its_owner_and_the_command(
+    as_nobody: AsNobody, folder: Path, name: str
+) -> None:
     give(folder / name, 0)
     said = as_nobody(folder)
     error = said.get("open") or said["remember"]
@@ -136,7 +153,7 @@ def test_the_error_names_the_file_its_owner_and_the_command(folder: Path, name: 
 
 
 @ROOT_ONLY
-def test_health_names_derived_files_of_root(folder: Path) -> None:
+def test_health_names_derived_files_of_root(as_nobody: AsNobody, folder: Path) -> None:
     """The memory works, but the table is never built again."""
     (folder / "table" / "1").mkdir(parents=True)
     (folder / "table").chmod(0o700)
@@ -150,22 +167,27 @@ def test_health_names_derived_files_of_root(folder: Path) -> None:
 
 
 @ROOT_ONLY
-def test_commands_on_a_folder_that_may_not_be_read_end_with_words(folder: Path) -> None:
+def test_commands_on_a_folder_that_may_not_be_read_end_with_words(
+    folder: Path, processes: Processes
+) -> None:
     give(folder, 0)
-    for words in (["doctor"], ["backup", "/tmp/none"], ["salvage", "/tmp/none"], ["stats"]):
-        done = subprocess.run(
-            [sys.executable, "-c", COMMAND_AS_NOBODY, str(folder), *words],
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            timeout=100,
-            env={**os.environ, "PATH": "/usr/bin", "HOME": "/nonexistent", "COLUMNS": "400"},
-        )
-        told = " ".join(each.partition("as nobody")[2] for each in (done.stdout, done.stderr))
-        assert done.returncode == 1, told
-        assert "Traceback" not in told
-        assert "belongs to root" in told.replace("\n", " "), (words, told)
-        assert f"sudo chown -R nobody {folder}" in told, (words, told)
+    lines = [["doctor"], ["backup", "/tmp/none"], ["salvage", "/tmp/none"], ["stats"]]
+    done = processes.run(
+        *[sys.executable, "-c", COMMANDS_AS_NOBODY, folder, json.dumps(lines)],
+        env={
+            **processes.environment,
+            **{"PATH": "/usr/bin", "HOME": "/nonexistent", "COLUMNS": "400"},
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    printed, told = (each.split("as nobody\n")[1:] for each in (done.stdout, done.stderr))
+    for words, out, err in zip(lines, printed, told, strict=True):
+        assert out.endswith("exit status 1\n"), (words, out, err)
+        said = out + err
+        assert "Traceback" not in said
+        assert "belongs to root" in said.replace("\n", " "), (words, said)
+        assert f"sudo chown -R nobody {folder}" in said, (words, said)
 
 
 def test_root_finds_nothing_foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
