@@ -185,7 +185,7 @@ def model(processes: Any) -> Iterator[Model]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     one.url = f"http://127.0.0.1:{server.server_port}"  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield one
     server.shutdown()

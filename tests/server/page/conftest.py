@@ -222,6 +222,6 @@ def attacker(processes: Any) -> Iterator[str]:
             return
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as serving:
-        threading.Thread(target=serving.serve_forever, daemon=True).start()
+        threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{serving.server_address[1]}/"
         serving.shutdown()
