@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import engines
 import pytest
+from processes import keep
 
 from memory_core.errors import InvalidInput
 from server.cli import doctor, main
@@ -123,8 +124,18 @@ def desk(
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     found = Desk(tmp_path, capsys)
+    own = found.data
     yield found
-    engines.end(found.data)
+    engines.end(own)
+
+
+@pytest.fixture(scope="module")
+def memories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data directory for the entries of several clients, which share its engine."""
+    folder = tmp_path_factory.mktemp("memories") / "data"
+    keep(folder)
+    yield folder
+    engines.end(folder)
 
 
 @pytest.mark.parametrize(("name", "platform"), PLACES)
@@ -164,7 +175,8 @@ def test_entries_have_the_form_that_the_client_reads(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_written_entry_starts_and_is_written_once(desk: Desk, name: str) -> None:
+def test_a_written_entry_starts_and_is_written_once(desk: Desk, memories: Path, name: str) -> None:
+    desk.data = memories
     code, said, _ = desk.run("install", name, "--agent", "zoe")
     assert code == 0
     assert str(desk.file(name)) in said
