@@ -70,6 +70,16 @@ async def serving(application: Application) -> AsyncIterator[int]:
         await asyncio.wait_for(running, SECONDS)
 
 
+def test_a_connection_holds_nothing_back_for_the_answer_of_what_it_sent_before() -> None:
+    """Headers and body of an answer are two writes."""
+    with (
+        listener.bind("127.0.0.1", 0) as bound,
+        socket.create_connection(bound.getsockname()),
+        bound.accept()[0] as accepted,
+    ):
+        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 class Wire(asyncio.Protocol):
     """One connection, spoken to in bytes. What came before a reset is kept."""
 
