@@ -143,6 +143,7 @@ def model(processes: Any) -> Iterator[Model]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # headers and body are two writes
 
         def do_POST(self) -> None:
             content = self.rfile.read(int(self.headers["content-length"]))

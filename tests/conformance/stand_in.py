@@ -52,6 +52,7 @@ def model() -> Iterator[Model]:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are two writes
     server: Model
 
     def do_POST(self) -> None:

@@ -52,6 +52,7 @@ def upstream(processes: Any) -> Iterator[Upstream]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # headers and body are two writes
 
         def do_GET(self) -> None:
             self.note(b"")
