@@ -32,7 +32,7 @@ from memory_core.records import (
     is_prefix,
 )
 from memory_core.relations import duplicates
-from memory_core.relations.change import change, presumed
+from memory_core.relations.change import change
 from memory_core.relations.duplicates import HOLDS
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index.analyzer import index_terms
@@ -488,7 +488,7 @@ def _pairs(store: MemoryStore, found: Sequence[_InDoubt]) -> list[DoubtfulPair]:
 
 def _doubtful(older: MemoryRecord, newer: MemoryRecord, kind: str) -> DoubtfulPair:
     """The pair, with the reason; "" where no reading of the two gives one."""
-    found = change(older.text, newer.text, lambda _: True) or presumed(older.text, newer.text)
+    found = change(older.text, newer.text)
     part = "" if kind == duplicates.DOUBTS else (found.part if found else "") or older.text
     return DoubtfulPair(older, newer, "" if found is None else found.reason, part)
 

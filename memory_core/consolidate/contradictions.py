@@ -26,6 +26,7 @@ from memory_core.relations.corrections import (
     said,
 )
 from memory_core.relations.english import corrects
+from memory_core.relations.shared import about_one
 from memory_core.scoring import clusters
 from memory_core.text.quoted import claimed
 from memory_core.text.time.lexicon import WEEKDAYS
@@ -95,8 +96,8 @@ def _by_closeness(
     for i, j, _ in clusters.near_pairs(work.matrix(everyone), work.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
         found = _conflict(work, older, newer)
-        changed = None if found is None else change(claimed(older), claimed(newer), _any_word)
-        worded = changed is not None and changed.worded
+        changed = None if found is None else change(claimed(older), claimed(newer))
+        worded = changed is not None and changed.worded and about_one("", older.text, newer.text)
         if found is not None and worded and not requests(newer):
             _resolve(work, older, newer, found, resolved)
         elif found is not None and (worded or _one_value_apart(work, older, newer)):
@@ -107,11 +108,6 @@ def _by_closeness(
             and not _differ(work, older, newer)
         ):
             _link(work, older, newer, duplicates.EXTENDS)
-
-
-def _any_word(_: str) -> bool:
-    """Near-duplicates are about one thing, however common its words."""
-    return True
 
 
 def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
@@ -246,7 +242,7 @@ def _undecided(work: Workspace) -> None:
     pairs = [(known[a], known[b]) for a, b in work.doubtful if {a, b} <= known.keys()]
     for older, newer in sorted(pairs, key=lambda pair: _when(pair[1]), reverse=True):
         if not older.superseded_by and not newer.superseded_by:
-            found = change(claimed(older), claimed(newer), _any_word)
+            found = change(claimed(older), claimed(newer))
             _report(work, older, newer, duplicates.DOUBTS, found.reason if found else "")
 
 

@@ -79,16 +79,16 @@ def answers_as_well(query: str, older: str, newer: str, embed: Embed, related: f
 def asks_for_the_rest(query: str, older: str, newer: str, embed: Embed, related: float) -> bool:
     """True when *query* asks for what *older* says beside the part that *newer* changes.
 
-    The part whose words the query holds more of is asked for, but for the words of which both
-    texts speak; where that does not tell, the rest is where the newer one does not answer as well.
+    It does where it holds more words of the rest than of that part, but for those of which both
+    texts speak; where that does not tell, where the newer text does not answer as well.
     """
-    found = change(older, newer, lambda _: True)
+    found = change(older, newer)
     part = words(found.part) if found else []
     about = [word for word in common_subject(older) if held([word], words(newer))]
     asked = [word for word in read(query).content if not held([word], about)]
     rest = [word for word in words(older) if word not in part]
     changed, kept = held(asked, part), held(asked, rest)
-    if part and changed != kept:
+    if found and part and (kept > changed or (rest and changed > kept and found.worded)):
         return kept > changed
     return not answers_as_well(query, older, newer, embed, related)
 

@@ -102,7 +102,7 @@ def likelihood(found: Mapping[str, float]) -> float:
 
 def says_the_opposite(older: str, newer: str) -> bool:
     """True when *newer* has the words of *older* in other roles ("A over B", "B over A")."""
-    found = change(older, newer, lambda _: True)
+    found = change(older, newer)
     if found is not None and found.kind == ORDER:
         return True
     return any(opposed(then, now) for then in read_all(older) for now in read_all(newer))

@@ -24,28 +24,28 @@ from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import words
 
 WEIGHTS = {
-    "meaning": 4.05,
-    "nearest": 3.17,
-    "worded": 1.65,
-    "covered": 1.86,
-    "one thing": 2.52,
-    "another's": -1.63,
-    "same order": -6.26,
-    "begins alike": -2.97,
-    "happened": -3.2,
-    "older length": -2.39,
-    "newer length": 2.66,
+    "meaning": 0.82,
+    "nearest": 3.49,
+    "worded": 1.56,
+    "one thing": 2.68,
+    "another's": -1.62,
+    "same order": -7.07,
+    "begins alike": -3.03,
+    "happened": -3.25,
+    "older length": -2.45,
+    "newer length": 2.96,
+    "covered": 3.97,
 }
 """Of each sign; see `signs`."""
 FORM = frozenset(("same order", "begins alike"))
 """Those of a common form."""
-BIAS = -7.93
+BIAS = -6.34
 
 LIKELY = 0.7
-"""The likelihood from which the older text may be out of date, whatever the words."""
+"""The likelihood from which the older text may be out of date."""
 
-HINTED = 0.2
-"""The likelihood below which a word of change speaks of something else."""
+LIKELY_WORDED = 0.4
+"""The same, of a newer text that says itself that something changed, or is so for a while."""
 
 LEAST = 0.35
 """No pair with a smaller cosine is likely; of labelled corrections 19 of 20 have a greater one."""
@@ -66,28 +66,29 @@ class Nearness:
     """How near two stored texts are: their *cosine*, None without vectors, and beside others.
 
     *margin* is by how much it is greater than that of the next of what the newer text was compared
-    with, negative where that is nearer. *worded*: no other one shares as many words.
+    with, negative where that is nearer. *ahead* is the same without earlier versions of the older
+    text. *worded*: no other one shares as many words.
     """
 
     cosine: float | None
     margin: float = APART
+    ahead: float = APART
     worded: bool = True
 
 
-def likelihood(older: str, newer: str, near: Nearness, *, told: bool = False) -> float | None:
+def likelihood(older: str, newer: str, near: Nearness, *, form: bool = True) -> float:
     """The likelihood, 0 to 1, that *newer* says how what *older* says is now.
 
-    None where nothing can be said: without vectors, of long texts, of those that share no word. The
-    cosine of *near* is one of the packaged model. With *told*, the newer text has words of change,
-    and that both have one form ("moved to ten", "moved to eleven instead") speaks against nothing.
-    Never raises.
+    0 where nothing can be said: without vectors, of long texts, of those that share no word. The
+    cosine of *near* is one of the packaged model. Without *form* it speaks against nothing that
+    both have one form. Never raises.
     """
     if not weighable(older, newer, near):
-        return None
+        return 0.0
     found = signs(older, newer, near)
     if not found["covered"]:
-        return None
-    weighed = WEIGHTS.keys() - FORM if told else WEIGHTS.keys()
+        return 0.0
+    weighed = WEIGHTS.keys() if form else WEIGHTS.keys() - FORM
     return 1.0 / (1.0 + math.exp(-BIAS - sum(WEIGHTS[name] * found[name] for name in weighed)))
 
 
@@ -103,10 +104,10 @@ def signs(older: str, newer: str, near: Nearness) -> Mapping[str, float]:
     """What speaks for or against it, by the names of WEIGHTS, each between -1 and 2.
 
     "meaning": the cosine; "nearest": its margin, in APART; "worded": as in Nearness; "covered": the
-    share of the older text's words that the newer one holds; "one thing": they share a word that
-    nothing tells apart; "another's": one speaks of somebody, the other of what is theirs; "same
-    order": the share of words that both have in the same order; "begins alike": the share of the
-    shorter text with which both begin; "happened": the older text reports; "older length" and
+    shares of each text's content words that the other holds, multiplied; "one thing": they share a
+    word that nothing tells apart; "another's": one speaks of somebody, the other of what is theirs;
+    "same order": the share of words that both have in the same order; "begins alike": the share of
+    the shorter text with which both begin; "happened": the older text reports; "older length" and
     "newer length": words, in tens, at most 2.
     """
     assert near.cosine is not None
@@ -119,7 +120,7 @@ def signs(older: str, newer: str, near: Nearness) -> Mapping[str, float]:
         "meaning": near.cosine,
         "nearest": max(-APART, min(APART, near.margin)) / APART,
         "worded": float(near.worded),
-        "covered": held(mine, theirs) / max(1, len(mine)),
+        "covered": held(mine, theirs) * held(theirs, mine) / max(1, len(mine) * len(theirs)),
         "one thing": float(about_one("", older, newer)),
         "another's": float(_is_anothers(older, now) or _is_anothers(newer, then)),
         "same order": SequenceMatcher(None, then, now, autojunk=False).ratio(),

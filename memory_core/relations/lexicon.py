@@ -5,7 +5,6 @@ English and German, lower case, straight apostrophes. `change` decides what coun
 
 from __future__ import annotations
 
-from memory_core.relations.claims import SPELLED
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import PERSON_VERBS
 from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
@@ -130,20 +129,6 @@ PHRASES = lazy_pattern(
     r"|aus dem kopf|in (?:rente|elternzeit)|stimmt nicht)\b"
 )
 
-OUTRIGHT = lazy_pattern(
-    r"^(?:instead|rather|actually|correction|anymore|prefers|favou?rs|henceforth|formerly"
-    r"|previously|obsolete|outdated|lieber|künftig|zukünftig|fortan|statt|anstatt|stattdessen"
-    r"|sondern|eigentlich|korrektur|mehr|früher|hinfällig)$"
-    r"|^(?:not|no|any|from now|from here|in charge|in favou?r|would|'d|rather|instead|in place"
-    r"|as opposed|after all|going forward|used to|new \w+|was wrong|were wrong|i meant|scratch"
-    r"|strike|turns|on leave|is over|for good|is gone|are gone|has gone|back|without|ab sofort"
-    r"|ab jetzt|von nun|in zukunft|nicht|kein\w*|anstelle|an stelle|war|das war|aus dem kopf"
-    r"|stimmt)(?: |$)"
-)
-"""Of those, what says that something else held before, whatever its object."""
-
-SINCE = lazy_pattern(r"^(?:since|from|as of|starting|effective|ab|seit) |^these days$")
-"""Of those, what only says since when."""
 
 NEGATED = lazy_pattern(
     r"(?:\b(?:not|no|nicht|kein\w{0,2})|n't) (?:the |in |at |on |im |am |any |need |have |use |eat"
@@ -181,23 +166,10 @@ BRIEF = lazy_pattern(
 )
 """Words that limit even a change that is complete."""
 
-TURN = lazy_pattern(
-    r"\b(?:(?:switch|chang|mov|migrat|convert|upgrad)\w+ (?:over |back )?to|end(?:ed)? up \w+ing"
-    r"|(?:gone|going|go) with|start\w* \w+ing|began \w+ing|took to|gave up|given up|stopped|quit"
-    r"|no longer|any ?more|any longer|instead|these days|nowadays|from (?:now|here) on"
-    r"|going forward|back to|now|changed my mind|(?:come|came|grown) to (?:like|love|prefer))\b"
-)
-"""A turn of what the speaker does, has or wants: what it ends need not share a word with it."""
 
 NOT_UNTIL = lazy_pattern(r"(?:\bnot|n't|\bnicht)\b[^,;]{0,30}\b(?:until|till|bis)\b")
 """A beginning, "not open until eight": it limits no statement."""
 
-AGAIN_SO = frozenset(listed("again finally wieder endlich"))
-"""Words of change that say that it was otherwise before."""
-
-ONCE_MORE = frozenset(listed("again wieder"))
-
-ONE_MORE = frozenset(listed("a an another ein eine einen einem einer"))
 
 LASTING = lazy_pattern(
     r"\b(?:as of|since|from|starting|effective|ab|seit) (?:today|this|heute|diese\w*)\b"
@@ -250,13 +222,6 @@ REPORTS = frozenset(
 )
 """Verbs of what happened once: nothing that comes later ends it."""
 
-ACQUIRED = lazy_pattern(r"\b(?:bought|got|adopted|rented|leased|gekauft|angeschafft|gemietet)\b")
-GIVEN_AWAY = lazy_pattern(
-    r"\b(?:sold|traded|returned|swapped|scrapped|donated"
-    r"|(?:gave|given) (?:[\w']+ ){0,3}(?:away|back)"
-    r"|verkauft|verschenkt|zurückgegeben|weggegeben|umgetauscht|eingetauscht)\b"
-)
-"""How somebody comes by a thing, which states that they have it, and how they part with it."""
 
 BE = frozenset(
     listed("is are am be been being get gets ist sind bin wird werden i'm we're it's he's she's")
@@ -307,18 +272,11 @@ EXCHANGED = frozenset(
 )
 """What stands after "for" beside one of these is no part of the thing, but takes its place."""
 
-INSTEAD_OF = lazy_pattern(
-    r"\b(?:instead of|rather than|statt|anstatt|anstelle von|in place of)"
-    r" (?:(?:an?|the|my|our|der|die|das|den|dem|eine[nrms]?|eine?) )?([\w-]+)"
-)
-"""What something takes the place of."""
 
 BACK = frozenset(listed("he she they him her them er sie ihm ihn ihr ihnen"))
 TITLES = frozenset(listed("mr mrs ms miss herr frau sir madam monsieur madame señor señora"))
 
 COMPLEMENTS = frozenset(listed("for of about on von für über zu zum zur"))
-AROUND = frozenset(listed("of von after before during nach vor während"))
-"""What stands behind these belongs to what stands before."""
 
 # What a sentence is about
 
@@ -374,92 +332,14 @@ STOP = (
 COMPARING = frozenset(listed("over than before after above below als vor nach to from"))
 """Words of which the two sides are not the same when they are exchanged."""
 
-OBJECT_END = lazy_pattern(
-    r"[,;:.!?()–—]|\b(?:in|on|at|of|for|to|from|with|by|into|onto|over|under|after|before|since"
-    r"|until|than|as|while|because|so|that|and|but|or|when|where|which|who|about|due|through|per"
-    r"|und|oder|für|mit|bei|beim|von|vom|zu|zum|zur|aus|auf|an|am|im|ins|nach|seit|als|wegen"
-    r"|statt|um|ab|bis|dass|weil|wenn|durch)\b"
-)
-"""Where the object of a verb ends."""
-
-LEAVING = lazy_pattern(r"\b(?:from|off|von|aus) (?:the |my |our |der |dem )?([^\W\d_]\w+)")
-"""What is left when the object moves: "moved our accounts from ING"."""
-
-CARRIERS = frozenset(
-    listed(
-        """account accounts contract subscription membership appointment session termin plan lease
-        licence license lesson lessons class classes course courses company team firm job role
-        position post app abroad away together back off abo vertrag konto mitgliedschaft kurs
-        firma stelle"""
-    )
-)
-"""Objects that stand for what they are with: "the contract with ...", "my ... account"."""
 
 WISHES = lazy_pattern(
     r"\b(?:likes?|prefers?|wants?|loves?|rather|favou?rites?|please|mag|möchte|bevorzugt?|lieber"
     r"|am liebsten|bitte)\b"
 )
-DAY_PARTS = frozenset(
-    listed(
-        """morning afternoon evening night weekday weekend morgen mittag abend nacht vormittag
-        nachmittag"""
-    )
-)
-OFTEN = lazy_pattern(
-    rf"\b(?:(?P<times>[0-9]+|{'|'.join(SPELLED)}) ?(?:times|mal)"
-    rf"|(?P<word>once|twice|einmal|{'|'.join(f'{word}mal' for word in SPELLED)}))"
-    r" (?:only )?(?:a|an|per|every|each|pro|in der|im|am|die|jede\w?) "
-    r"(?P<span>day|week|month|year|tag|woche|monat|jahr)\b"
-    r"|\b(?:every|each|jede[nsr]?) (?P<each>day|week|month|year|tag|woche|monat|jahr)\b"
-)
-"""How often something is done: "three times a week", "every day"."""
 
 # Attributes of which there is one value at a time
 
-_IS = r"(?:is|are|will be|ist|sind|wird)"
-_HOUR = (
-    rf"(?:{_DAY}|\d[\d.:]*|noon|midnight|half|quarter|mittag|mitternacht|halb|viertel"
-    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-    r"|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf)"
-)
-VALUES = {
-    "name": lazy_pattern(
-        rf"\b(?:{_IS} (?:now )?(?:called|named)|goes by(?: the name)?(?: of)?|heißt|heißen)"
-        r" (?:now |jetzt |nun )?(?P<value>[\w-]+)"
-    ),
-    "time": lazy_pattern(
-        rf"\b(?P<verb>{_IS}|starts?|begins?|opens?|closes?|ends?|leaves?|beginnt|öffnet|schließt"
-        r"|endet)"
-        r" (?:now |due |scheduled |planned |jetzt |erst )?(?:on|at|by|for|in|um|am|ab) (?:the )?"
-        rf"(?P<value>{_HOUR})\b"
-    ),
-    "number": lazy_pattern(
-        rf"\b(?P<verb>costs?|weighs?|kostet|beträgt|wiegt|{_IS}|has|have|hat) (?:now |about "
-        r"|set to |up to |jetzt |auf )?(?P<value>[£$€]?\d[\d.,:/]*)(?![\w-])"
-    ),
-    "place": lazy_pattern(
-        rf"\b(?:{_IS} (?:now )?(?:located|kept|stored|hosted|deployed|based)|takes? place|sits?"
-        r"|hangs?|lies?|meets?|sleeps?|lives?|hängt|liegt|steht|schläft|wohnt) (?:now |jetzt )?"
-        r"(?:in|at|on|under|behind|to|im|am|auf|unter|hinter|bei) "
-        r"(?:the |my |our |a |der |die |dem |den |dr\. )?(?P<value>[^\W\d_][\w-]+)"
-    ),
-}
-"""How a sentence says which place, time, number or name its subject has.
-
-"Is in" says no place: "the deposit is in escrow", "in euros", "in the safe" are three matters.
-"""
-
-FORMS_OF_ADDRESS = {
-    "sie": lazy_pattern(
-        r"\b(?:ge)?siez\w+|\b(?:mit|per|beim|auf) [\"„“‚']?sie\b"
-        r"|\bsie\W{1,2}(?:statt|anstatt) \W?du\b"
-    ),
-    "du": lazy_pattern(
-        r"\b(?:ge)?duz\w+|\b(?:mit|per|beim|auf) [\"„“‚']?du\b"
-        r"|\bdu\W{1,2}(?:statt|anstatt) \W?sie\b|\bdas \W?du\W? (?:an|getrunken)"
-    ),
-}
-"""How a German text says in which form somebody is spoken to."""
 
 _HOME = r"(?:home|house|flat|apartment|place|cottage|room|studio)"
 _LIVES = r"(?:live|lives|living|wohnen?|wohnt|leben?|lebt)"
@@ -483,17 +363,7 @@ _KIN = (
     r"|gro(?:ß|ss)\w+|tante|onkel|cousine|nichte|neffe|schwieger\w+|freundin|freund|nachbar(?:in|n)?"
     r"|kollegin|kollege|kollegen|mitbewohner(?:in)?|hund|katze)"
 )
-ROLE = lazy_pattern(
-    r"(?:\b(?:is|are|ist|sind)|'s) (?:now |jetzt )?(?:my|our|mein\w?|unser\w?)"
-    r" (?P<role>[\w-]{3,30}(?: [\w-]{3,30}){0,2}?)(?: now| these days| jetzt)?\W{0,3}$"
-)
-"""Who or what is what the speaker has one of: "so that's my phone provider"."""
 
-SEVERAL = lazy_pattern(
-    rf"\b(?:{_KIN}|friends?|neighbou?rs?|colleagues?|team ?mates?|flat ?mates?|freund\w*|nachbar\w*"
-    r"|kolleg\w*|favou?rites?|goals?|hobb(?:y|ies)|ideas?|ziele?|lieblings\w*)\b"
-)
-"""What somebody has several of."""
 
 RELATIVE = lazy_pattern(
     rf"^(?:(?:and|but|und|aber|now|jetzt) )?(?:(?:my|our|user's|mein\w{{0,2}}|unser\w{{0,2}}) "

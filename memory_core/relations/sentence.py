@@ -1,4 +1,4 @@
-"""One sentence as it is compared: what it is about, its words of change, its value, its owner."""
+"""One sentence as it is compared: what it is about, its words of change, whom it speaks of."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ CHANGE = frozenset({*lexicon.STRONG, *lexicon.WEAK})
 WEAK_ONLY = frozenset(lexicon.WEAK) - frozenset(lexicon.STRONG)
 ME = "i"
 _LABEL = lazy_pattern(r"(?<=[^\W\d_] )[A-HJ-Z](?![\w'’.-]|\. [a-z])|(?<=[^\W\d_] )[A-HJ-Z](?=\.$)")
-_HYPHEN = lazy_pattern(r"(?<=\w)-(?=[^\W\d_])")
 _PART = lazy_pattern(r";\s")
 _LEFT_SIDE = lazy_pattern(
     r"(?:\b(?:the|my|our|his|her|its|their|a|on|lower|upper)|'s) left\b"
@@ -38,18 +37,6 @@ _DAILY = lazy_pattern(r"\b(closes?|ends|leaves|starts|begins|schließt|endet) (?
 """What happens at an hour again and again is no change."""
 _WITHOUT = lazy_pattern(r"\bwithout (\w+ing)\b")
 _VERSION = lazy_pattern(r"\b[0-9]+(?:\.[0-9]+)+\b")
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """That *subject*, its words, has a value, of which *word* is the first, of one *attribute*.
-
-    The attribute of a time or a number holds the verb, too: "time open".
-    """
-
-    subject: frozenset[str]
-    attribute: str
-    word: str
 
 
 @dataclass(frozen=True)
@@ -89,11 +76,6 @@ class Sentence:
         """True for what happened."""
         told = self.cues <= lexicon.REPORTS and _reports(self.lowered, self.tokens)
         return told or happened(self.text)
-
-    @cached_property
-    def value(self) -> Value | None:
-        """The value that it gives its subject ("is in", "starts at", "costs", "is called")."""
-        return _value(self.lowered)
 
     @cached_property
     def owner(self) -> str:
@@ -156,19 +138,6 @@ def _reports(lowered: str, tokens: Sequence[str]) -> bool:
         for before, word in itertools.pairwise(("", *tokens[:5]))
     )
     return told or lexicon.PAST.search(lowered) is not None
-
-
-def _value(lowered: str) -> Value | None:
-    """The value that a sentence gives its subject ("is in", "starts at", "costs", "is called")."""
-    for attribute, pattern in lexicon.VALUES.items():
-        if match := pattern.search(lowered):
-            subject = _HYPHEN.sub("", lowered[: match.start()])  # no after-party is a party
-            before = (word.removesuffix("'s") for word in words(subject))
-            verb = match.groupdict().get("verb") or ""  # who opens at nine may close at five
-            verb = "is" if verb in lexicon.BE else verb.rstrip("s")
-            said = f"{attribute} {verb}".strip()
-            return Value(frozenset(before) - lexicon.STOP, said, match["value"])
-    return None
 
 
 def _owner(text: str, lowered: str, tokens: Sequence[str]) -> str:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Collection, Sequence
 
 from memory_core.relations import lexicon
 from memory_core.relations.claims import SPELLED
 from memory_core.relations.forms import forms_among, same_word
-from memory_core.relations.german import is_german
 from memory_core.relations.sentence import CHANGE, SELF, Sentence, is_label, read_all
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import words
@@ -178,62 +176,6 @@ def _numbers(sentence: Sentence, word: str) -> set[str]:
     }
 
 
-def stands_behind(sentence: Sentence, word: str, known: Collection[str]) -> bool:
-    """True for "fair" in "the dinner after the fair", "wife" in "my wife's mother"."""
-    _, owned, rest = sentence.lowered.partition(f"{word}'s ")
-    if owned:
-        return not held(set(words(rest)[:2]), known)
-    tokens = (*sentence.tokens, "", "", "")
-    ahead = [tokens[place:] for place in range(5)]
-    return any(
-        prefix in lexicon.AROUND and head in sentence.content and not held({head}, known)
-        for head, prefix, *behind in zip(*ahead, strict=False)
-        if word in behind
-    )
-
-
-def only_modifies(sentence: Sentence, word: str, known: Collection[str]) -> bool:
-    """True for "release" in "the release notes are"."""
-    tokens = sentence.tokens
-    return any(
-        token == word
-        and head in sentence.content
-        and not held({head}, known)
-        and (after in lexicon.AUXILIARY or after in CHANGE - lexicon.NOW)
-        for token, head, after in zip(tokens, tokens[1:], tokens[2:], strict=False)
-    )
-
-
-def only_says_where(then: Sentence, now: Sentence, shared: Pairs) -> bool:
-    """True for "I moved to Bergen" and "the rent in Bergen went up": one place, two matters.
-
-    All that both share are names behind a preposition, and *now* has a subject of its own.
-    """
-    if not subject(now):
-        return False
-    return all(
-        is_name(then, now, word, other) and _is_led(then, word) and _is_led(now, other)
-        for word, other in shared
-    )
-
-
-def _is_led(sentence: Sentence, word: str) -> bool:
-    """True when each *word* of *sentence* stands right behind a preposition."""
-    before = [a for a, b in itertools.pairwise(("", *sentence.tokens)) if b == word]
-    return bool(before) and lexicon.PREPOSITIONS.issuperset(before)
-
-
-def share_a_name_alone(then: Sentence, now: Sentence, shared: Pairs) -> bool:
-    """True for "the shed roof needs paint" and "the shed roof leaks": one thing, two matters.
-
-    What both share stands side by side in both, begins *now*, and a verb of its own follows there.
-    """
-    mine, theirs = {word for word, _ in shared}, {word for _, word in shared}
-    before, after = _around(then, mine)
-    opening, verb = _around(now, theirs)
-    return opening == "" and _says_more(verb) and (before != "" or _says_more(after))
-
-
 def _around(sentence: Sentence, run: Collection[str]) -> tuple[str, str]:
     """The words before and after *run*, which stands side by side; "" at an end, "of" if apart."""
     tokens = [token for token in sentence.tokens if token not in lexicon.DETERMINERS]
@@ -241,35 +183,3 @@ def _around(sentence: Sentence, run: Collection[str]) -> tuple[str, str]:
     if places != list(range(places[0], places[0] + len(run))):
         return "of", "of"
     return (["", *tokens][places[0]], [*tokens, ""][places[-1] + 1])
-
-
-def _says_more(word: str) -> bool:
-    """True for a word that is neither "is" nor "at"."""
-    return word not in lexicon.BE | lexicon.AUXILIARY | lexicon.PREPOSITIONS | {""}
-
-
-def is_name(then: Sentence, now: Sentence, word: str, other: str) -> bool:
-    """True for a word with a capital in both, in one of them not as its first; none in German."""
-    places = [
-        re.search(rf"(?<!\w){re.escape(form)}(?!\w)", each.text, re.IGNORECASE)
-        for each, form in ((then, word), (now, other))
-    ]
-    found = [match for match in places if match and match.group()[0].isupper()]
-    within = any(match.start() for match in found)
-    return len(found) == 2 and within and not any(map(is_german, (then.lowered, now.lowered)))
-
-
-def is_unit(then: Sentence, now: Sentence, word: str, other: str) -> bool:
-    """True for a word that a number precedes in both: "42 metres" and "9.2 metres"."""
-    return all(
-        any(
-            token == each and before[:1].isdigit() for before, token in itertools.pairwise(a.tokens)
-        )
-        for a, each in ((then, word), (now, other))
-    )
-
-
-def parted_with(then: Sentence, now: Sentence) -> bool:
-    """True for "bought a van" and "sold the van": who bought a thing had it since."""
-    acquired = lexicon.ACQUIRED.search(then.lowered)
-    return bool(acquired) and lexicon.GIVEN_AWAY.search(now.lowered) is not None

@@ -33,7 +33,6 @@ from memory_core.records import (
     to_fields,
 )
 from memory_core.relations import change
-from memory_core.relations.change import MEANING
 from memory_core.relations.corrections import Correction
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
 from memory_core.storage.journal.journal import Transaction
@@ -138,24 +137,14 @@ def remember(tx: Transaction, prepared: Prepared) -> Receipt:
     return receipt
 
 
-def embedded_late(
-    tx: Transaction, prepared: Prepared, withdrawn: Sequence[tuple[str, str]]
-) -> None:
-    """Write the vectors of a stored memory, and the relations that are found with them.
-
-    *withdrawn* are doubts (newer, older) that its words alone had found. A doubt about what is now
-    known to be corrected goes, too; what somebody decided stays.
-    """
+def embedded_late(tx: Transaction, prepared: Prepared) -> None:
+    """Write the vectors of a stored memory, and the relations that are found with them."""
     memory = prepared.memory
     fields = tx.fields(memory.id)
     if fields is None or prepared.vectors is None:
         return  # forgotten meanwhile
     half = prepared.vectors.astype(np.float16)
     tx.put_vectors(memory.id, prepared.fingerprint, prepared.parts, half)
-    certain = [(memory.id, older) for older in prepared.corrected]
-    certain += [(newer, memory.id) for newer in prepared.overtaken.corrected_by]
-    for newer, older in (*withdrawn, *certain):
-        _withdraw(tx, prepared, newer, older)
     bear(tx, prepared, _known(fields, ()))
     mark_stale(tx, prepared, list(prepared.corrected))
 
@@ -441,8 +430,8 @@ def bear(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
 
 
 def surest(doubts: Sequence[Doubt]) -> list[Doubt]:
-    """*doubts*, those first that doubt a whole text, and then by words rather than by nearness."""
-    return sorted(doubts, key=lambda doubt: (doubt.found.partial, doubt.found.kind == MEANING))
+    """*doubts*, those first that doubt a whole text, and then those that say so in words."""
+    return sorted(doubts, key=lambda doubt: (doubt.found.partial, not doubt.found.worded))
 
 
 def _correct(
@@ -519,8 +508,8 @@ def _hint(doubt: Doubt) -> list[str]:
     if found.passing:
         return []
     if found.partial:
-        return [f"{old} may be out of date in part: {found.told}"]
-    return [f"{old} may be out of date: {found.told}; if it is, repeat with replaces={old}"]
+        return [f"{old} may be out of date in part: {found.reason}"]
+    return [f"{old} may be out of date: {found.reason}; if it is, repeat with replaces={old}"]
 
 
 def mark_stale(tx: Transaction, prepared: Prepared, superseded: Sequence[str]) -> None:

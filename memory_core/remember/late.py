@@ -1,8 +1,8 @@
 """What is stored later than it was said, or embedded later than it was stored.
 
 Then the relations are those that would have been found in the order of time and with the vectors at
-hand: later memories bear on the new one, and doubts between others fall away when it makes the
-words common that they rest on.
+hand: later memories bear on the new one, and doubts between others fall away where it is as near to
+the later one as what that puts in doubt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from memory_core.relations.corrections import Correction
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS
 from memory_core.remember import relate
 from memory_core.remember.commit import Doubt, Overtaken, Prepared
-from memory_core.representation import index_text
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
@@ -55,22 +54,20 @@ def relate_late(
     doubted_by, withdrawn = [], []
     for other in later:
         with store.reading() as view:
-            seen = relate.said_before(view, other) & view.readable(prepared.who)
             doubted = _doubted(view, other)
-        rare = relate.rare_among(store, seen, index_text(memory))
         apart = other.id in corrected_by or not relate.may_doubt(memory, other)
         then, said = quoted.claimed(memory), quoted.claimed(other)
         beside = _beside(store, prepared, other, near[other.id], profile)
         what = None
         if not apart:
-            what = relate.found_out_of_date(then, said, (), rare, beside[memory.id])
+            what = relate.found_out_of_date(then, said, (), beside[memory.id])
         if what and not relate.is_exception(memory, other, what):
             doubted_by.append(Doubt(other.id, what))
         for older in store.indexed(doubted).values():
             as_it_is = beside.get(older.id, relate.UNKNOWN)
-            alone = replace(as_it_is, margin=competing.APART)
-            chance = relate.doubted(older, other, _any_word, alone)
-            if chance and not relate.doubted(older, other, rare, as_it_is):
+            alone = replace(as_it_is, margin=competing.APART, ahead=competing.APART, worded=True)
+            chance = relate.doubted(older, other, alone)
+            if chance and not relate.doubted(older, other, as_it_is):
                 withdrawn.append((other.id, older.id))
     return replace(prepared, overtaken=Overtaken(corrected_by, doubted_by, withdrawn))
 
@@ -91,7 +88,7 @@ def _beside(
             replace(prepared, memory=later, vectors=vectors),
             allowed & ~view.columns.superseded,
             profile,
-            also={memory.id: float(prepared.vectors[0] @ vectors[0])},
+            also=prepared,
         )
     first = next((id for id, each in beside.items() if each.worded), "")
     terms = set(index_terms(later.text))  # the memory may be in no index yet
@@ -101,46 +98,6 @@ def _beside(
     ]
     worded = memory.id if len(shared) < 2 or shared[0] > shared[1] else first
     return {id: replace(each, worded=id == worded) for id, each in beside.items()}
-
-
-def by_chance(store: MemoryStore, prepared: Prepared, profile: Profile) -> list[tuple[str, str]]:
-    """The doubts (newer, older) of a stored memory that its words found and its vectors refute."""
-    id = prepared.memory.id
-    with store.reading() as view:
-        row = view.columns.row(id)
-        if row is None or prepared.vectors is None or view.vectors is None:
-            return []
-        doubting = [
-            view.columns.id(newer)
-            for kind in (DOUBTS, DOUBTS_PART)
-            for newer in view.graph.origins(row, kind)
-            if view.graph.weight(newer, row, kind) >= HOLDS
-        ]
-        pairs = [(id, older) for older in _doubted(view, prepared.memory)]
-        pairs += [(newer, id) for newer in doubting]
-        rows = [view.columns.row(newer if older == id else older) for newer, older in pairs]
-        asked = np.array([-1 if row is None else row for row in rows], dtype=np.int64)
-        cosines = view.vectors.similarities(prepared.vectors[0], asked, part="whole")
-        before = relate.of_speaker(view, prepared.memory) & relate.said_before(
-            view, prepared.memory
-        )
-        near = relate.comparable(view, prepared, before & ~view.columns.superseded, profile)
-    known = store.indexed(dict.fromkeys(each for pair in pairs for each in pair))
-    found = []
-    for (newer, older), cosine in zip(pairs, cosines.tolist(), strict=True):
-        if newer in known and older in known and math.isfinite(cosine):
-            mapped = Nearness(relate.as_packaged(cosine, profile))
-            beside = (
-                _beside(store, prepared, known[newer], mapped, profile) if newer != id else near
-            )
-            if not relate.doubted(known[older], known[newer], _any_word, beside.get(older, mapped)):
-                found.append((newer, older))
-    return found
-
-
-def _any_word(_: str) -> bool:
-    """What is doubted for any other reason than rare words stays so, however common they become."""
-    return True
 
 
 def _within_reach(older: MemoryRecord, newer: MemoryRecord, near: Nearness) -> bool:

@@ -27,13 +27,13 @@ from memory_core.records import (
     elapsed,
 )
 from memory_core.relations import change, claims, competing, corrections, duplicates, forms
-from memory_core.relations.competing import Nearness
+from memory_core.relations.competing import LIKELY, LIKELY_WORDED, Nearness
 from memory_core.relations.corrections import Correction
+from memory_core.relations.shared import about_one
 from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
 from memory_core.remember.draft import Draft
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index import bm25
-from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
@@ -71,7 +71,7 @@ TURNED_COSINE = 0.85
 """From which two texts may hold the same words in another order; measured on reversals: 0.86."""
 
 CROWDED = 5
-"""Memories among which the nearest one tells something."""
+"""Memories among which it tells something that one is the nearest."""
 
 PACKAGED = Profile()
 """Of the model that the likelihood of `competing` was fitted to."""
@@ -270,25 +270,6 @@ def may_doubt(older: MemoryRecord, newer: MemoryRecord) -> bool:
     return corrections.may_change(older, trusted)
 
 
-def rare_among(store: MemoryStore, before: Mask, text: str = "") -> change.Rare:
-    """True for words that few of the texts *before* hold, and *text* besides.
-
-    Each word is looked up as it is asked for, while others may write: not to be called while
-    reading.
-    """
-    more = set(index_terms(text))
-
-    @cache
-    def frequency(term: str) -> int:
-        with store.reading() as view:
-            rows = view.lexical.holders(term)
-        known = rows[rows < before.size]  # others may be stored meanwhile
-        return int(np.count_nonzero(before[known])) + (term in more)
-
-    texts = int(np.count_nonzero(before)) + bool(more)
-    return change.rare_in(frequency, texts, index_terms)
-
-
 def _doubts(
     store: MemoryStore,
     prepared: Prepared,
@@ -309,7 +290,6 @@ def _doubts(
         if before is not None:
             allowed &= before
         near = comparable(view, prepared, allowed, profile, nearest)
-        seen = view.readable(prepared.who)
         others = store.indexed(near)
         claimed = {id: quoted.claimed(other) for id, other in others.items()}
         names = forms.aliases([text, *claimed.values()])
@@ -318,14 +298,11 @@ def _doubts(
             near = {**dict.fromkeys(map(view.columns.id, rows), UNKNOWN), **near}
             others = store.indexed(near)
             claimed |= {i: quoted.claimed(others[i]) for i in others.keys() - claimed.keys()}
-    if not others:
-        return []
-    rare = rare_among(store, seen if before is None else seen & before)
     found = []
     for id, other in others.items():
         if id in corrected or not may_doubt(other, memory):
             continue
-        what = found_out_of_date(claimed[id], text, names, rare, near[id])
+        what = found_out_of_date(claimed[id], text, names, near[id])
         if what and not is_exception(other, memory, what):
             found.append(Doubt(id, what))
     return found
@@ -354,36 +331,37 @@ def _is_note(memory: MemoryRecord) -> bool:
     return plain and not corrections.requests(memory)
 
 
-def doubted(
-    older: MemoryRecord, newer: MemoryRecord, rare: change.Rare, near: Nearness
-) -> change.Found | None:
+def doubted(older: MemoryRecord, newer: MemoryRecord, near: Nearness) -> change.Found | None:
     """How *newer* may put *older* out of date, by whatever names it calls a thing."""
     then, now = quoted.claimed(older), quoted.claimed(newer)
-    return found_out_of_date(then, now, forms.aliases([now, then]), rare, near)
+    return found_out_of_date(then, now, forms.aliases([now, then]), near)
 
 
 def found_out_of_date(
-    older: str, newer: str, names: Sequence[tuple[str, str]], rare: change.Rare, near: Nearness
+    older: str, newer: str, names: Sequence[tuple[str, str]], near: Nearness
 ) -> change.Found | None:
     """How *newer* may put *older* out of date, also where it calls a thing by another name.
 
-    A word of change says so unless the two hardly compete; what probably competes needs none.
+    By all that *near* and the texts show; what names its change of one matter, or of a thing by
+    another one of its *names*, whose vector nobody has, is taken at its word.
     """
-    said = (
-        change.change(older, text, rare, near.cosine)
-        for text in (newer, *forms.called(newer, names))
-    )
-    found = next(filter(None, said), None)
-    if found is not None and found.kind == change.ORDER:
-        if near.cosine is not None and near.cosine >= TURNED_COSINE:
+    for text in () if about_one("", older, newer) else forms.called(newer, names):
+        found = change.change(older, text)
+        if found is not None and found.worded and about_one("", older, text):
             return found
-        found = None
-    if found is not None and found.passing:
+    found = change.change(older, newer)
+    if found is None or found.kind == change.MATTER:
         return found
-    likelihood = competing.likelihood(older, newer, near, told=found is not None)
-    if likelihood is None or (found is not None and likelihood >= competing.HINTED):
-        return found
-    return change.presumed(older, newer) if likelihood >= competing.LIKELY else None
+    if near.cosine is None:
+        return None
+    if found.kind == change.ORDER:
+        return found if near.cosine >= TURNED_COSINE else None
+    told = found.worded or found.passing
+    if told:
+        near = replace(near, margin=near.ahead)
+    # an exception mostly has the form of its rule
+    likelihood = competing.likelihood(older, newer, near, form=not found.passing)
+    return found if likelihood >= (LIKELY_WORDED if told else LIKELY) else None
 
 
 UNKNOWN = Nearness(None)
@@ -396,11 +374,11 @@ def comparable(
     allowed: Mask,
     profile: Profile,
     nearest: Near = (),
-    also: Mapping[str, float] | None = None,
+    also: Prepared | None = None,
 ) -> dict[str, Nearness]:
     """The ids of those of *allowed* that are near in meaning or share words, and how near.
 
-    With those of *also*, by their cosines, among them.
+    With *also*, which may be in no index yet, among them.
     """
     claimed = quoted.claimed(prepared.memory)
     near = _allowed(view, nearest, allowed)
@@ -415,12 +393,18 @@ def comparable(
             view, *view.vectors.search(vector, COMPARED_MOST, part="whole", allowed=allowed)
         )
     found = {id: near[id] for id in list(near)[:COMPARED_MOST] if near[id] >= COMPARED_COSINE}
-    more = [id for id in worded if id not in found]
-    rows = np.array([columns.row(id) for id in more], dtype=np.int64)
-    found |= zip(more, view.vectors.similarities(vector, rows, part="whole").tolist(), strict=True)
-    named = {**found, **(also or {})}
-    stored = int(np.count_nonzero(allowed)) + len(named.keys() - found.keys())
-    return _nearness(named, worded[:1], profile, few=stored < CROWDED)
+    ids = list(dict.fromkeys((*found, *worded)))
+    rows = np.array([columns.row(id) for id in ids], dtype=np.int64)
+    vectors, said = view.vectors.wholes(rows), columns.occurred_at[rows]
+    if also is not None and also.vectors is not None:
+        ids = [also.memory.id, *(id for id in ids if id != also.memory.id)]
+        rest = [place for place, row in enumerate(rows) if columns.id(row) != also.memory.id]
+        vectors = np.concatenate([also.vectors[:1], vectors[rest]])
+        said = np.concatenate([[also.memory.occurred_at], said[rest]])
+    compared = _nearness(ids, vectors, said, vector, worded[:1], profile)
+    if int(np.count_nonzero(allowed)) + len(ids) - len(rows) >= CROWDED:
+        return compared
+    return {id: replace(each, margin=min(0.0, each.margin)) for id, each in compared.items()}
 
 
 def as_packaged(cosine: float, profile: Profile) -> float:
@@ -431,21 +415,35 @@ def as_packaged(cosine: float, profile: Profile) -> float:
 
 
 def _nearness(
-    cosines: Mapping[str, float], worded: Sequence[str], profile: Profile, *, few: bool
+    ids: Sequence[str],
+    vectors: NDArray[np.float32],
+    said: NDArray[np.float64],
+    vector: NDArray[np.float32],
+    worded: Sequence[str],
+    profile: Profile,
 ) -> dict[str, Nearness]:
-    """How near each is beside the others, of which *worded* shares most words.
+    """How near each of *ids* is to *vector* beside the others; *worded* shares most words.
 
-    The cosine of one without a vector is not finite. Of *few* nothing is nearer than others are.
+    What was *said* before one of them, and is nearer to it than to *vector*, is an earlier version
+    of it. The vector of one without is not finite.
     """
-    mapped = {
-        id: as_packaged(cosine, profile) for id, cosine in cosines.items() if math.isfinite(cosine)
-    }
-    first, second, *_ = (*sorted(mapped.values(), reverse=True), 0.0, 0.0)
-    found = dict.fromkeys(cosines, UNKNOWN)
-    for id, cosine in mapped.items():
-        crowd = max(competing.CROWD, second if cosine == first else first)
-        margin = cosine - crowd
-        found[id] = Nearness(cosine, min(0.0, margin) if few else margin, id in worded)
+    between, cosines = vectors @ vectors.T, vectors @ vector
+    mapped = [as_packaged(float(each), profile) for each in cosines]
+    found = dict.fromkeys(ids, UNKNOWN)
+    for place, id in enumerate(ids):
+        if not math.isfinite(mapped[place]):
+            continue
+        others = [at for at, other in enumerate(mapped) if at != place and math.isfinite(other)]
+        later = [
+            at
+            for at in others
+            if not (said[at] < said[place] and between[at, place] >= cosines[at])
+        ]
+        margin, ahead = (
+            mapped[place] - max(competing.CROWD, max((mapped[at] for at in some), default=0.0))
+            for some in (others, later)
+        )
+        found[id] = Nearness(mapped[place], margin, ahead, id in worded)
     return found
 
 

@@ -26,7 +26,7 @@ from memory_core.remember import commit
 from memory_core.remember.commit import Prepared
 from memory_core.remember.draft import Draft
 from memory_core.remember.known_names import KnownNames
-from memory_core.remember.late import by_chance, relate_late
+from memory_core.remember.late import relate_late
 from memory_core.remember.merge import Brought, merge
 from memory_core.remember.relate import place, relate
 from memory_core.remember.understand import understand
@@ -159,12 +159,10 @@ class Writer:
         prepared = Prepared(
             who, memory, fingerprint, parts, vectors, self._replaced_by(memory), readable=True
         )
-        withdrawn: list[tuple[str, str]] = []
         if not (prepared.replaces or memory.derived_from):
             prepared = place(self._store, prepared, self._profile)
             prepared = relate_late(self._store, prepared, self._profile)
-            withdrawn = by_chance(self._store, prepared, self._profile)
-        self._store.commit(lambda tx: commit.embedded_late(tx, prepared, withdrawn))
+        self._store.commit(lambda tx: commit.embedded_late(tx, prepared))
 
     def _replaced_by(self, memory: MemoryRecord) -> str:
         """The id of a memory that the caller replaced by *memory*; "" when there is none.

@@ -45,7 +45,7 @@ def remote(url: str, tokens: Tokens) -> Iterator[Memory]:
 def test_what_reads_answers_as_inside(inside: Memory, remote: Memory, clock: Any) -> None:
     old = remote.remember("The team meeting is on Monday at nine.", session="s", tags=["work"])
     clock.pass_by(DAY)
-    new = remote.remember("The team meeting is on Tuesday at ten.", session="s")
+    new = remote.remember("We moved the team meeting from Monday to Tuesday.", session="s")
     gone = remote.remember("Lunch was soup with Ole Lund.")
     assert remote.retire(gone.id) > 0
     asked = {"rehearse": False, "explain": True, "session": "s", "k": 3}

@@ -130,11 +130,13 @@ def seen(told: Sequence[tuple[Story, bool]], folder: Path) -> Iterator[Seen]:
     """The pairs that are compared when the texts of each story are remembered in their order."""
     compared: list[tuple[str, str, Nearness]] = []
 
-    def recorded(older: str, newer: str, near: Nearness, **_: object) -> None:
+    def recorded(older: str, newer: str, near: Nearness, **_: object) -> float:
         compared.append((older, newer, near))
+        return 0.0
 
-    def silent(*_: object) -> None:
+    def silent(*_: object) -> change.Found:
         """No word of change is looked for: every pair is weighed."""
+        return change.Found(change.PRESUMED)
 
     settings = Settings(
         data_dir=folder, offline=True, consolidation=ConsolidationSettings(automatic=False)
@@ -160,7 +162,7 @@ def seen(told: Sequence[tuple[Story, bool]], folder: Path) -> Iterator[Seen]:
 
 def weighed(older: str, newer: str, near: Nearness) -> bool:
     """True for a pair that the likelihood decides."""
-    return competing.weighable(older, newer, near) and change.presumed(older, newer) is not None
+    return competing.weighable(older, newer, near) and change.change(older, newer) is not None
 
 
 def fit(signs: Floats, changed: Floats, weights: Floats) -> Floats:
@@ -188,7 +190,7 @@ def report(name: str, pairs: Sequence[Seen], found: Floats, show: bool = False) 
         changed = np.array([each.changed for each in some])
         cells = [
             f"{least}: {int((changed & (p >= least)).sum())}/{int((p >= least).sum())}"
-            for least in (competing.HINTED, 0.3, 0.4, competing.LIKELY, 0.6, 0.7)
+            for least in (competing.LIKELY_WORDED, 0.5, 0.6, competing.LIKELY, 0.8)
         ]
         where = "in one store" if together else "alone"
         print(f"{name:24} {where:12} of {int(changed.sum()):3}  " + "  ".join(cells))

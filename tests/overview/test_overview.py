@@ -68,7 +68,7 @@ def test_each_state_is_listed(memory: Memory, clock: Any) -> None:
 def test_what_is_in_doubt_is_listed_with_what_puts_it_in_doubt(memory: Memory, clock: Any) -> None:
     old = tell(memory, "The team meeting is on Monday at nine.")
     clock.pass_by(DAY)
-    new = tell(memory, "The team meeting is on Tuesday at ten.")
+    new = tell(memory, "We moved the team meeting from Monday to Tuesday.")
     pairs = [(pair.older.id, pair.newer.id) for pair in memory.doubts(ANA)]
     page = memory.page(ANA, PageRequest(state="doubtful"))
     assert [(each.memory.id, each.doubted_by) for each in page.memories] == pairs == [(old, new)]

@@ -112,6 +112,6 @@ def test_so_it_is_after_somebody_decided_that_it_changed_in_part(memory: Memory)
 def test_the_part_that_changes_is_told_by_more_than_the_subject(
     older: str, newer: str, part: str
 ) -> None:
-    found = change(older, newer, lambda _: True)
+    found = change(older, newer)
     assert found is not None
     assert found.part == part

@@ -9,7 +9,9 @@ from memory_core.relations.competing import LEAST, WEIGHTS, Nearness, likelihood
 TEXTS = st.lists(
     st.text(st.sampled_from("abcdeé'’.,-?XZ09"), min_size=1, max_size=8), min_size=1
 ).map(" ".join)
-NEAR = st.builds(Nearness, st.floats(LEAST, 1.0), st.floats(-2.0, 2.0), st.booleans())
+NEAR = st.builds(
+    Nearness, st.floats(LEAST, 1.0), st.floats(-2.0, 2.0), st.floats(-2.0, 2.0), st.booleans()
+)
 
 OLDER, NEWER = "The parcels go to the porter.", "parcels: the kiosk next door takes them in"
 
@@ -23,11 +25,8 @@ def test_each_sign_is_weighed_and_bounded(older: str, newer: str, near: Nearness
 
 
 @given(TEXTS, TEXTS, NEAR, st.booleans())
-def test_a_likelihood_is_one_or_there_is_none(
-    older: str, newer: str, near: Nearness, told: bool
-) -> None:
-    found = likelihood(older, newer, near, told=told)
-    assert found is None or 0.0 <= found <= 1.0
+def test_a_likelihood_is_one(older: str, newer: str, near: Nearness, form: bool) -> None:
+    assert 0.0 <= likelihood(older, newer, near, form=form) <= 1.0
 
 
 ENDS = st.tuples(st.floats(LEAST, 1.0), st.floats(-0.5, 0.5))
@@ -39,17 +38,13 @@ def test_what_is_nearer_is_no_less_likely(
 ) -> None:
     ends = zip(*(sorted(each) for each in zip(one, other, strict=True)), strict=True)
     less, more = (likelihood(OLDER, NEWER, Nearness(*each)) for each in ends)
-    assert less is not None
-    assert more is not None
     assert less <= more
 
 
-def test_words_of_change_make_one_form_no_sign() -> None:
-    texts = "The choir meets on Monday.", "The choir meets on Thursday instead."
-    alone, told = (likelihood(*texts, Nearness(0.8), told=told) for told in (False, True))
-    assert alone is not None
-    assert told is not None
-    assert alone < 0.5 < told
+def test_what_holds_for_a_while_has_the_form_of_its_rule() -> None:
+    texts = "The choir meets on Monday.", "This week the choir meets on Thursday."
+    with_form, without = (likelihood(*texts, Nearness(0.8), form=form) for form in (True, False))
+    assert with_form < without
 
 
 @pytest.mark.parametrize(
@@ -64,4 +59,4 @@ def test_words_of_change_make_one_form_no_sign() -> None:
     ids=["no vectors", "far apart", "no words", "a story", "no word in common"],
 )
 def test_of_some_pairs_nothing_is_said(older: str, newer: str, near: Nearness) -> None:
-    assert likelihood(older, newer, near) is None
+    assert likelihood(older, newer, near) == 0.0

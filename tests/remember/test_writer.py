@@ -14,7 +14,7 @@ from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Change, Identity, MemoryRecord, Receipt, Similar, new_id
+from memory_core.records import Change, Identity, MemoryRecord, Receipt, new_id
 from memory_core.remember.request import RememberRequest
 from memory_core.representation import embed_text, index_text
 from tests.views import asked_for, view_of
@@ -613,17 +613,17 @@ def test_never_again_false_leaves_the_way_open(memory: Memory) -> None:
 
 WORDS_OF_THE_OLDER = [
     ("Mara lives in Graz.", "Actually Mara lives in Linz now."),
-    ("The ferry leaves at 9:30.", "The ferry leaves at 10:15."),
-    ("I know Mara, who rents a flat in Graz.", "Mara moved to a flat in Linz."),
-    ("Graz invoices are paid on Mondays.", "Invoices are no longer paid on Mondays."),
+    ("The island ferry leaves at 9:30.", "The island ferry now leaves at 10:15, after the tide."),
+    ("Nele from Graz is my tax adviser.", "Nele retired, my tax adviser is Mr. Okafor."),
 ]
 
 
 @pytest.mark.parametrize(("older", "newer"), WORDS_OF_THE_OLDER)
 def test_warnings_hold_no_word_that_only_another_memory_says(
-    memory: Memory, older: str, newer: str
+    open_memory: OpenMemory, asked_once: Any, older: str, newer: str
 ) -> None:
     """Who may only write reads them, and a receipt outlives what it speaks of."""
+    memory = open_memory(embedder=asked_once)
     first = memory.remember(ME, RememberRequest(older))
     receipt = memory.remember(ME, RememberRequest(newer, key="k"))
     assert any(first.id in warning for warning in receipt.warnings)
@@ -647,14 +647,13 @@ def test_the_real_model_brings_a_move_to_where_somebody_lives(
 # Without a model
 
 
-def test_without_a_model_everything_is_stored_and_related_by_words_alone(
+def test_without_a_model_everything_is_stored_and_nothing_is_in_doubt(
     open_memory: OpenMemory, no_model: Any
 ) -> None:
     memory = open_memory(embedder=no_model)
     receipts = [memory.remember(ME, RememberRequest(NUMBERED.format(n))) for n in (14, 15)]
-    doubted = Similar(receipts[0].id, NUMBERED.format(14), "doubts")
     assert [(r.status, r.importance) for r in receipts] == [("stored", 0.5)] * 2
-    assert [r.similar for r in receipts] == [(), (doubted,)]
+    assert [r.similar for r in receipts] == [(), ()]
     assert memory.remember(ME, RememberRequest(NUMBERED.format(14))).status == "reinforced"
 
 

@@ -130,15 +130,24 @@ def test_a_conversation_that_goes_on_is_not_told_its_own_turns(memory: Memory) -
 
 
 def test_doubts_are_asked_about(memory: Memory) -> None:
-    old, new = "The standup of the {} team is at 9:15.", "The standup of the {} team moved to 9:45."
-    for place, tag in (("harbour", HARBOUR), ("lens", LIGHTHOUSE)):
-        note(memory, old.format(place), tag, days=40)
-        note(memory, new.format(place), tag, days=2)
-    assert len(memory.doubts(ME)) >= 2, "both pairs are in doubt"
+    pairs = {
+        HARBOUR: (
+            "The standup of the harbour team is at 9:15.",
+            "We moved the standup of the harbour team to 9:45.",
+        ),
+        LIGHTHOUSE: (
+            "The lens of the lighthouse is cleaned on Mondays.",
+            "They moved the day on which the lens of the lighthouse is cleaned to Friday.",
+        ),
+    }
+    for tag, (old, new) in pairs.items():
+        note(memory, old, tag, days=40)
+        note(memory, new, tag, days=2)
+    assert len(memory.doubts(ME)) == 2, "both pairs are in doubt"
     text = told(memory)
     assert "[doubtful, ask which holds]" in text
-    assert f"> {old.format('harbour')}\n> but later: {new.format('harbour')}" in text
-    assert "lens" not in text
+    assert "> {}\n> but later: {}".format(*pairs[HARBOUR]) in text
+    assert "cleaned" not in text
 
 
 def test_of_many_doubts_only_those_that_are_told_are_read(
@@ -147,8 +156,10 @@ def test_of_many_doubts_only_those_that_are_told_are_read(
     streets = ("Mill", "Rope", "Abbey", "Brook", "Castle", "Dock", "Elm", "Fern")
     for street in streets:
         for shop in ("bakery", "chemist"):
-            note(memory, f"The {shop} in {street} Street opens at 9.", days=40)
-            note(memory, f"The {shop} in {street} Street now opens at 10.", days=2)
+            later = f"They moved the hours of the {shop} in {street} Street to 10."
+            who = f"{shop} {street}"  # what others say is nothing that it could be nearer to
+            note(memory, f"The {shop} in {street} Street opens at 9.", days=40, speaker=who)
+            note(memory, later, days=2, speaker=who)
     assert len(memory.doubts(ME)) > browse.BRIEFED
     read = list[str]()
     compared = browse.change

@@ -72,7 +72,7 @@ def test_the_beginning_of_an_id_does_what_the_id_does(
         ids = {}
         for each, text in (
             ("OLD", "Standup of the harbour crew is at nine."),
-            ("NEW", "Standup of the harbour crew moved to ten."),
+            ("NEW", "We moved the standup of the harbour crew to ten."),
         ):
             ids[each] = memory.remember(ME, RememberRequest(text, speaker="Ann")).id
             clock.pass_by(86_400.0)

@@ -52,4 +52,4 @@ def test_the_index_of_words_is_read_under_the_lock(
     memory.remember(ME, early)
     memory.recall(ME, RecallRequest("when is the standup with the Lisbon team?"))
     memory.consolidate(ME)
-    assert {"holders", "match"} <= set(looked)
+    assert "match" in looked

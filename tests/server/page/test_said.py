@@ -179,10 +179,8 @@ def said() -> set[str]:
     """Every form that the page may be told."""
     found = {*ENDS, *(f"{of.code}: {{}}" for of in vars(errors).values() if hasattr(of, "code"))}
     found |= {form.about for form in registry.forms("", {})}
-    for kind in (change.WORDS, change.ORDER, change.VALUE, change.MEANING, change.PRESUMED):
-        for words in (("{}", "{}"), ("{}",)):
-            if kind != change.VALUE or len(words) == 2:
-                found.add(change.Found(kind, words).reason)
+    for kind in (change.WORDS, change.ORDER, change.PRESUMED):
+        found |= {change.Found(kind, words).reason for words in (("{}", "{}"), ("{}",))}
     for module in modules(*SAYS):
         name = module.it.__name__
         if not any(name == each or name.startswith(each + ".") for each in NEVER):

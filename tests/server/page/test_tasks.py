@@ -61,7 +61,8 @@ def server(served: Callable[[], Any]) -> Iterator[Any]:
     ):
         made.remember(text, session="bicycle", speaker="Ann")
     made.remember("Mara Lind's phone number is 5432.", kind="fact")
-    made.remember("Mara Lind's phone number is 5433.", kind="fact", when="2031-02-03")
+    later = "Mara Lind has a new phone number, it is 5433 now."
+    made.remember(later, kind="fact", when="2031-02-03")
     made.call("POST", "consolidate", {"mode": "sleep"})
     yield made
     engines.end(made.folder)

@@ -375,7 +375,7 @@ async def test_runs_are_made_listed_and_undone(ana: Any, clock: Any) -> None:
 async def test_contradictions_are_listed_and_decided(ana: Any, clock: Any) -> None:
     old = await told(ana, "The team meeting is on Monday at nine.")
     clock.pass_by(DAY)
-    new = await told(ana, "The team meeting is on Tuesday at ten.")
+    new = await told(ana, "We moved the team meeting from Monday to Tuesday.")
     pairs = (await found(ana, "/contradictions"))["pairs"]
     assert [(p["older"]["id"], p["newer"]["id"]) for p in pairs] == [(old, new)]
     assert (await sent(ana, "/contradictions"))["status"] == "preview"
