@@ -243,6 +243,16 @@ def _touched(older: Sequence[Sentence], now: Sentence) -> str:
     return about if places and timed and len(named) <= 1 else ""
 
 
+@lru_cache(maxsize=4_096)
+def names_a_matter(text: str) -> bool:
+    """True when a sentence of *text* may tell of a change of what the speaker has one of."""
+    return any(
+        lexicon.SPEAKER.search(each.lowered)
+        and any(t.search(each.lowered) for _, t in lexicon.MATTERS)
+        for each in read_all(text)
+    )
+
+
 def _matter(then: Sentence, now: Sentence) -> bool:
     """True when both are of the speaker and of one matter (home, work, partner), in other words."""
     spoken = lexicon.SPEAKER.search(then.lowered) and lexicon.SPEAKER.search(now.lowered)

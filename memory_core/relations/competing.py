@@ -92,6 +92,19 @@ def likelihood(older: str, newer: str, near: Nearness, *, form: bool = True) -> 
     return 1.0 / (1.0 + math.exp(-BIAS - sum(WEIGHTS[name] * found[name] for name in weighed)))
 
 
+def may_compete(older: str, newer: str, near: Nearness) -> bool:
+    """False where no likelihood can reach LIKELY_WORDED, whatever both texts share; cheap."""
+    if not weighable(older, newer, near):
+        return False
+    assert near.cosine is not None
+    then, now = (min(2.0, len(words(text)) / 10) for text in (older, newer))
+    margin = max(-APART, min(APART, max(near.margin, near.ahead))) / APART
+    most = BIAS + WEIGHTS["meaning"] * near.cosine + WEIGHTS["nearest"] * margin
+    most += WEIGHTS["worded"] * near.worded + WEIGHTS["covered"] + WEIGHTS["one thing"]
+    most += WEIGHTS["older length"] * then + WEIGHTS["newer length"] * now
+    return 1.0 / (1.0 + math.exp(-most)) >= LIKELY_WORDED
+
+
 def weighable(older: str, newer: str, near: Nearness) -> bool:
     """False without vectors, far apart, and for a text without words or with too many."""
     if near.cosine is None or near.cosine < LEAST:

@@ -345,23 +345,35 @@ def found_out_of_date(
     By all that *near* and the texts show; what names its change of one matter, or of a thing by
     another one of its *names*, whose vector nobody has, is taken at its word.
     """
-    for text in () if about_one("", older, newer) else forms.called(newer, names):
+    renamed = forms.called(newer, names) if names else ()
+    for text in () if renamed and about_one("", older, newer) else renamed:
         found = change.change(older, text)
         if found is not None and found.worded and about_one("", older, text):
             return found
+    turned = near.cosine is not None and near.cosine >= TURNED_COSINE
+    if not turned and not change.names_a_matter(newer) and not _may_be_likely(older, newer, near):
+        return None
     found = change.change(older, newer)
     if found is None or found.kind == change.MATTER:
         return found
     if near.cosine is None:
         return None
     if found.kind == change.ORDER:
-        return found if near.cosine >= TURNED_COSINE else None
+        return found if turned else None
     told = found.worded or found.passing
     if told:
         near = replace(near, margin=near.ahead)
     # an exception mostly has the form of its rule
     likelihood = competing.likelihood(older, newer, near, form=not found.passing)
     return found if likelihood >= (LIKELY_WORDED if told else LIKELY) else None
+
+
+def _may_be_likely(older: str, newer: str, near: Nearness) -> bool:
+    """False, in little time, where whatever words say the likelihood does not suffice."""
+    most = replace(near, margin=max(near.margin, near.ahead))
+    if not competing.may_compete(older, newer, most):
+        return False
+    return competing.likelihood(older, newer, most, form=False) >= LIKELY_WORDED
 
 
 UNKNOWN = Nearness(None)

@@ -1,10 +1,21 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from memory_core.relations.competing import LEAST, WEIGHTS, Nearness, likelihood, signs, weighable
+from memory_core.relations.competing import (
+    LEAST,
+    LIKELY_WORDED,
+    WEIGHTS,
+    Nearness,
+    likelihood,
+    may_compete,
+    signs,
+    weighable,
+)
 
 TEXTS = st.lists(
     st.text(st.sampled_from("abcdeé'’.,-?XZ09"), min_size=1, max_size=8), min_size=1
@@ -27,6 +38,18 @@ def test_each_sign_is_weighed_and_bounded(older: str, newer: str, near: Nearness
 @given(TEXTS, TEXTS, NEAR, st.booleans())
 def test_a_likelihood_is_one(older: str, newer: str, near: Nearness, form: bool) -> None:
     assert 0.0 <= likelihood(older, newer, near, form=form) <= 1.0
+
+
+@given(TEXTS, TEXTS, NEAR)
+def test_what_may_not_compete_is_never_likely(older: str, newer: str, near: Nearness) -> None:
+    if not may_compete(older, newer, near):
+        ahead = replace(near, margin=near.ahead)
+        most = [
+            likelihood(older, newer, each, form=form)
+            for each in (near, ahead)
+            for form in (True, False)
+        ]
+        assert max(most) < LIKELY_WORDED
 
 
 ENDS = st.tuples(st.floats(LEAST, 1.0), st.floats(-0.5, 0.5))
