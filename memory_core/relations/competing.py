@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from memory_core.relations.sentence import read_all
+from memory_core.relations.sentence import SELF, read_all
 from memory_core.relations.shared import about_one, held
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import words
@@ -154,7 +154,7 @@ def _is_anothers(text: str, others: Sequence[str]) -> bool:
     """True when *text* speaks of what belongs to somebody of whom the *others* speak."""
     for match in _OWNED.finditer(text):
         owner, genitive, *owned = match.groups()
-        if genitive and not owner[0].isupper():
+        if (genitive and not owner[0].isupper()) or owner.casefold() in SELF:
             continue
         thing = [word.casefold() for word in owned if word]
         if owner.casefold() in others and not held(thing, others):

@@ -117,6 +117,7 @@ def _is_anothers(one: Sentence, other: Sentence) -> bool:
     found = _OWNED.match(other.lowered)
     if (
         found is None
+        or found[1] in SELF
         or not lexicon.BACK.isdisjoint(other.tokens)
         or not one.lowered.startswith(f"{found[1]} ")
     ):

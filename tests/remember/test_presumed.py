@@ -107,6 +107,13 @@ def test_what_is_nearer_to_the_newer_one_is_doubted_alone(memory: Memory) -> Non
     assert doubted(memory) == [(nearer, newer)]
 
 
+def test_what_is_the_users_is_the_speakers_own(memory: Memory) -> None:
+    older, newer = "User's bank is Ostbank.", "User moved all accounts from Ostbank to Nordbank."
+    tell(memory, older, 0)
+    tell(memory, newer, 20)
+    assert doubted(memory) == [(older, newer)]
+
+
 def test_a_question_for_what_was_is_answered_by_the_older_one(memory: Memory) -> None:
     older = "The staging database is a Postgres 14."
     tell(memory, older, 0)
