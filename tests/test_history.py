@@ -114,8 +114,8 @@ def test_what_was_changed_again_since_is_not_touched(memory: Memory) -> None:
 def test_changes_are_numbered_by_memory_and_tell_nothing_of_others(memory: Memory) -> None:
     """A position in the journal would tell how much others write."""
     shown = []
-    for others in (0, 3):
-        id = memory.remember(ME, RememberRequest(f"The heron waits for {others}.")).id
+    for text, others in (("The heron waits for fish.", 0), ("An otter swam past us.", 3)):
+        id = memory.remember(ME, RememberRequest(text)).id
         for number in range(others):
             memory.remember(OTHER, RememberRequest(f"Mine alone, {others} and {number}."))
         number = memory.amend(ME, id, tags=["bird"])

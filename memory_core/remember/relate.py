@@ -29,6 +29,7 @@ from memory_core.records import (
 from memory_core.relations import change, claims, competing, corrections, duplicates, forms
 from memory_core.relations.competing import LIKELY, LIKELY_WORDED, Nearness
 from memory_core.relations.corrections import Correction
+from memory_core.relations.restated import restated
 from memory_core.relations.shared import about_one
 from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
 from memory_core.remember.draft import Draft
@@ -350,6 +351,8 @@ def found_out_of_date(
         found = change.change(older, text)
         if found is not None and found.worded and about_one("", older, text):
             return found
+    if restated(older, newer):
+        return change.change(older, newer)
     turned = near.cosine is not None and near.cosine >= TURNED_COSINE
     if not turned and not change.names_a_matter(newer) and not _may_be_likely(older, newer, near):
         return None

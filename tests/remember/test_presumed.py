@@ -13,6 +13,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from tests.conftest import NoModel
 
 ME = Identity("me")
 DAY = 86_400.0
@@ -112,6 +113,26 @@ def test_what_is_the_users_is_the_speakers_own(memory: Memory) -> None:
     tell(memory, older, 0)
     tell(memory, newer, 20)
     assert doubted(memory) == [(older, newer)]
+
+
+def test_another_value_in_the_same_words_puts_the_first_in_doubt(memory: Memory) -> None:
+    ports = ("The cache listens on port 6379.", "The cache listens on port 6380.")
+    tell(memory, ports[0], 0)
+    receipt = memory.remember(ME, RememberRequest(ports[1], when=THEN + 20 * DAY))
+    assert [each.text for each in receipt.similar] == [ports[0]]
+    assert any("may be out of date" in told for told in receipt.warnings)
+    assert doubted(memory) == [ports]
+    tell(memory, "The queue listens on port 6379.", 21)
+    tell(memory, "The cache listens on every interface.", 22)
+    assert doubted(memory) == [ports]
+
+
+def test_another_value_is_seen_before_there_are_vectors(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    with Memory(settings, embedder=NoModel(), clock=lambda: THEN + 60 * DAY) as memory:
+        tell(memory, "User lives in Tampere.", 0)
+        tell(memory, "User lives in Oulu.", 20)
+        assert doubted(memory) == [("User lives in Tampere.", "User lives in Oulu.")]
 
 
 def test_a_question_for_what_was_is_answered_by_the_older_one(memory: Memory) -> None:

@@ -647,13 +647,13 @@ def test_the_real_model_brings_a_move_to_where_somebody_lives(
 # Without a model
 
 
-def test_without_a_model_everything_is_stored_and_nothing_is_in_doubt(
+def test_without_a_model_everything_is_stored_and_compared_by_its_words(
     open_memory: OpenMemory, no_model: Any
 ) -> None:
     memory = open_memory(embedder=no_model)
     receipts = [memory.remember(ME, RememberRequest(NUMBERED.format(n))) for n in (14, 15)]
     assert [(r.status, r.importance) for r in receipts] == [("stored", 0.5)] * 2
-    assert [r.similar for r in receipts] == [(), ()]
+    assert [[near.relation for near in r.similar] for r in receipts] == [[], ["doubts"]]
     assert memory.remember(ME, RememberRequest(NUMBERED.format(14))).status == "reinforced"
 
 

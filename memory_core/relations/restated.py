@@ -1,0 +1,119 @@
+"""Whether a newer text is an older one with another value, as agents note what they are told.
+
+"The build takes 12 minutes.", "The build takes 7 minutes.": nothing says that it changed, and by
+likelihood two statements of one form are both true (see `competing`). They are not where the place
+holds one value at a time: a number behind the verb, a name behind "is" of what somebody has or
+behind "lives in", one of the words that exclude each other behind "is". Two other words there may
+both be true: "speaks French", "speaks Italian".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise, takewhile
+
+from memory_core.relations import lexicon
+from memory_core.relations.claims import SPELLED, claims, opposed
+from memory_core.relations.sentence import DAYS, read_all
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.words import listed
+
+MOST_WORDS = 4
+"""Words of a value, at most."""
+
+_TOKEN = lazy_pattern(r"[0-9](?:[\w.,:/-]*\w)?|[^\W_][\w'’-]*")
+"""A number with all that belongs to it ("2026-12-01", "9:15"), or a word."""
+_WHERE = frozenset(listed("in at for bei"))
+_TITLES = lexicon.TITLES | {"dr", "prof"}
+_OWNERS = frozenset(listed("my our mein meine unser unsere"))
+
+
+def restated(older: str, newer: str) -> bool:
+    """True when *newer* says what *older* says, with another value in a place that holds one.
+
+    False for what happened, which comes again with other values, and for a value that tells two
+    things apart: a number of the subject ("flat 12"), the year of "the papers of 2023".
+    """
+    then, now = (_TOKEN.findall(text.casefold()) for text in (older, newer))
+    plain = [word for word in now if word not in lexicon.NOW]
+    since, now = len(plain) < len(now) and lexicon.NOW.isdisjoint(then), plain
+    begin, end = _alike(then, now), _alike(then[::-1], now[::-1])
+    while begin and _is_number(then[begin - 1]):
+        begin -= 1  # "31 May", "31 July"
+    one, two = then[begin : len(then) - end], now[begin : len(now) - end]
+    if not begin or not (0 < len(one) <= MOST_WORDS and 0 < len(two) <= MOST_WORDS):
+        return False
+    before = then[:begin]
+    if any(each.reports for each in read_all(older)):
+        return False
+    if since:
+        return _is_behind_a_verb(before)
+    if _is_measure(one) and _is_measure(two):
+        labelled = _is_labelled(older, one) and _is_labelled(newer, two)
+        return labelled or _holds_a_number(before, one, two)
+    if end:
+        return False
+    if begin > 1 and before[-1] in lexicon.BE and opposed(claims(older), claims(newer)) == "values":
+        return True
+    return _is_name(older, one) and _is_name(newer, two) and _holds_a_name(before)
+
+
+def _alike(then: Sequence[str], now: Sequence[str]) -> int:
+    """How many words both begin with."""
+    return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(then, now, strict=False)))
+
+
+def _holds_a_number(before: Sequence[str], *values: Sequence[str]) -> bool:
+    """True behind a verb, unless the *values* are years that tell two things apart."""
+    years = any(len(word) == 4 and word[:2] in ("19", "20") for value in values for word in value)
+    if years and before[-1:] and before[-1] in lexicon.COMPLEMENTS:
+        return False
+    return _is_behind_a_verb(before)
+
+
+def _is_behind_a_verb(before: Sequence[str]) -> bool:
+    """True when a finite verb is among the words *before* a value, behind the first of them."""
+    closed = lexicon.DETERMINERS | lexicon.PREPOSITIONS
+    return any(
+        word in lexicon.VERBS or (_is_inflected(word) and behind not in closed)
+        for behind, word in pairwise(before)
+    )
+
+
+def _is_inflected(word: str) -> bool:
+    """True for "listens" and "beträgt"; also for a plural, which stands behind no noun."""
+    return word.endswith("s") or (word.endswith("t") and len(word) > 4)
+
+
+def _holds_a_name(before: Sequence[str]) -> bool:
+    """True behind "my manager is" and "the user lives in", but not behind "has friends in"."""
+    while before[-1:] and before[-1] in _TITLES:
+        before = before[:-1]
+    if before[-1:] and before[-1] in lexicon.BE:
+        return any(word in _OWNERS or word.endswith("'s") for word in before[:-1])
+    subject = [word for word in before[:-2] if word not in lexicon.DETERMINERS]
+    return len(subject) == 1 and before[-1] in _WHERE and before[-2] not in lexicon.BE
+
+
+def _is_measure(value: Sequence[str]) -> bool:
+    """True for numbers, alone or one with a month or a weekday: "14 March", "Tuesday at 9:15"."""
+    numbers = sum(map(_is_number, value))
+    dates = sum(word.removesuffix("s") in DAYS for word in value)
+    between = sum(word in lexicon.PREPOSITIONS for word in value[1:])
+    return numbers + dates + between == len(value) and 0 < numbers <= (1 if dates else 3)
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() or word in SPELLED
+
+
+def _is_labelled(text: str, value: Sequence[str]) -> bool:
+    """True when *value* stands behind a colon: "deadline: 14 March"."""
+    return re.search(rf"[:=]\s*{re.escape(value[0])}", text.casefold()) is not None
+
+
+def _is_name(text: str, value: Sequence[str]) -> bool:
+    """True when *value* begins with a capital."""
+    found = re.search(rf"(?<!\w){re.escape(value[0])}", text.casefold())
+    return found is not None and text[found.start() : found.start() + 1].isupper()
