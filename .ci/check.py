@@ -74,7 +74,7 @@ def steps() -> list[Step]:
     """Every step in its order; the first makes what the others need.
 
     Plain tests keep all cores busy, so they run alone. Those with processes wait half of the time:
-    one after the other they take 13 minutes on two cores, two at a time 10 beside the rest.
+    two at a time they leave a sixth of two cores idle.
     """
     python, pytest = str(PYTHON), [str(PYTHON), "-m", "pytest"]
     # a worker that crashed is not replaced: with loadfile xdist 3.8 waits for it without end
@@ -84,7 +84,7 @@ def steps() -> list[Step]:
         Step("plain", [*pytest, "-n", "3", *by_file, "-m", "not processes"], 20),
         Step(
             "processes",
-            [*pytest, "-n", "2", *by_file, "-m", "processes", "--reruns", "1"],
+            [*pytest, "-n", "3", *by_file, "-m", "processes", "--reruns", "1"],
             30,
             1,
             REQUIRED,
