@@ -15,7 +15,7 @@ from itertools import pairwise, takewhile
 
 from memory_core.relations import lexicon
 from memory_core.relations.claims import SPELLED, claims, opposed
-from memory_core.relations.sentence import DAYS, read_all
+from memory_core.relations.sentence import DAYS, read_all, says_what
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed
 
@@ -76,7 +76,7 @@ def _is_behind_a_verb(before: Sequence[str]) -> bool:
     """True when a finite verb is among the words *before* a value, behind the first of them."""
     closed = lexicon.DETERMINERS | lexicon.PREPOSITIONS
     return any(
-        word in lexicon.VERBS or (_is_inflected(word) and behind not in closed)
+        word in lexicon.VERBS or (_is_inflected(word) and says_what(word) and behind not in closed)
         for behind, word in pairwise(before)
     )
 
