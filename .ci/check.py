@@ -74,7 +74,7 @@ def steps() -> list[Step]:
     """Every step in its order; the first makes what the others need.
 
     Plain tests keep all cores busy, so they run alone. Those with processes wait half of the time:
-    two at a time they leave a sixth of two cores idle.
+    two at a time they keep two cores busy beside the rest; three take as long.
     """
     python, pytest = str(PYTHON), [str(PYTHON), "-m", "pytest"]
     # a worker that crashed is not replaced: with loadfile xdist 3.8 waits for it without end
@@ -84,7 +84,7 @@ def steps() -> list[Step]:
         Step("plain", [*pytest, "-n", "3", *by_file, "-m", "not processes"], 20),
         Step(
             "processes",
-            [*pytest, "-n", "3", *by_file, "-m", "processes", "--reruns", "1"],
+            [*pytest, "-n", "2", *by_file, "-m", "processes", "--reruns", "1"],
             30,
             1,
             REQUIRED,
