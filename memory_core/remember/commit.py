@@ -35,6 +35,7 @@ from memory_core.records import (
 from memory_core.relations import change
 from memory_core.relations.corrections import Correction
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
+from memory_core.remember import again
 from memory_core.storage.journal.journal import Transaction
 from memory_core.text.time import timestamps
 
@@ -79,7 +80,8 @@ class Prepared:
     memory of that id (of an import: the memory's own id). `similar` are near memories; `twin` is
     the one of them that is reinforced in place of this one, "" for none; `corrected` are those that
     this one corrects, and how; `doubts` are those that it may put out of date; `overtaken` is what
-    those say that were said after it; `derived` is what is derived from each memory that this one
+    those say that were said after it; `overcome` are memories out of date that this one says again,
+    each with those that put them so; `derived` is what is derived from each memory that this one
     may supersede. `leaving` are the ids that leave the ring of the conversation when this one
     enters it, each with the jobs that a model then has. `forms` are those of tombstones.forms when
     they were made before the lock was taken: long texts have many. `key` is an idempotency key, and
@@ -99,6 +101,7 @@ class Prepared:
     corrected: Mapping[str, Correction] = field(default_factory=dict)
     doubts: Sequence[Doubt] = ()
     overtaken: Overtaken = Overtaken()
+    overcome: Mapping[str, Sequence[str]] = field(default_factory=dict)
     derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
     leaving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     forms: tuple[str, ...] = ()
@@ -127,7 +130,7 @@ def remember(tx: Transaction, prepared: Prepared) -> Receipt:
     elif first is None:
         receipt = bear(tx, prepared, insert(tx, prepared))
     else:
-        receipt = _reinforce(tx, first, prepared)
+        receipt = _hold_again(tx, first, prepared, _reinforce(tx, first, prepared))
     if prepared.replaces and not lifted:
         receipt = _replace(tx, prepared, receipt)
     if receipt.status in ("stored", "replaced"):
@@ -331,6 +334,23 @@ def _reinforce(tx: Transaction, first: str, prepared: Prepared) -> Receipt:
     if raised:
         tx.append(Change("put", first, raised, **by))
     return _known(fields, prepared.warnings)
+
+
+def _hold_again(tx: Transaction, first: str, prepared: Prepared, receipt: Receipt) -> Receipt:
+    """Make *first*, which is said once more, hold again; what put it out of date is in doubt."""
+    later = [id for id in prepared.overcome.get(first, ()) if tx.accesses([id])]
+    if not later:
+        return receipt
+    superseding = again.hold(tx, first, later, prepared.memory.occurred_at, prepared.who.agent)
+    doubts = {doubt.id: doubt for doubt in prepared.doubts}
+    if superseding in later:
+        doubts.setdefault(superseding, Doubt(superseding, change.Found(change.PRESUMED)))
+    said: list[str] = []
+    for id in later:
+        if id in doubts:
+            _doubt_link(tx, prepared, first, id, DOUBTS, 1.0)
+            said += _hint(doubts[id])
+    return replace(receipt, warnings=(*receipt.warnings, *said))
 
 
 def _known(fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Receipt:

@@ -31,6 +31,7 @@ from memory_core.relations.competing import LIKELY, LIKELY_WORDED, Nearness
 from memory_core.relations.corrections import Correction
 from memory_core.relations.restated import restated
 from memory_core.relations.shared import about_one
+from memory_core.remember import again
 from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
 from memory_core.remember.draft import Draft
 from memory_core.scoring.arrays import Mask, Rows
@@ -99,6 +100,10 @@ def relate(
         near = nearest[:SIMILAR_MOST]
         related = [id for id, cosine in near if cosine >= profile.related]
         earlier = [] if replaces else _earlier(view, who, memory, related, now)
+        alike = [id for id, _ in near]
+        if prepared.vectors is None:
+            allowed = of_speaker(view, memory)
+            alike = [view.columns.id(row) for row in _by_words(view, memory.text, allowed, who)]
     if not draft.judged:
         closest = None if prepared.vectors is None else max((c for _, c in near), default=-1.0)
         importance = scorer.importance(memory, closest, profile.related)
@@ -116,6 +121,7 @@ def relate(
         similar=tuple(Similar(id, others[id].text, what) for id, what in relations.items()),
         corrected=corrected,
         doubts=doubts,
+        overcome={} if replaces else again.overcome(store, memory, alike),
         twin=_twin(memory, others, relations) if draft.passive else "",
         readable=bool(replaces) and store.may_read(who, replaces),
         derived=_derived(store, [*_successors(store, replaces), *corrected]),

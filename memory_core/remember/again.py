@@ -1,0 +1,63 @@
+"""What is said once more, word for word, after it went out of date: it holds again.
+
+It counts as said now; nothing else of it changes. So it comes before what had taken its place, as
+anything newer does, and `history` has both days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from memory_core.records import Change, MemoryRecord, from_fields, normalised, owner_of
+from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, NEWER
+from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.store import MemoryStore
+
+
+def overcome(store: MemoryStore, memory: MemoryRecord, ids: Sequence[str]) -> dict[str, list[str]]:
+    """Those of *ids* that say the same as *memory* and are out of date, with what put them so.
+
+    None of which something was said later than *memory*.
+    """
+    same = {
+        id: other
+        for id, other in store.indexed(ids).items()
+        if normalised(other.text) == normalised(memory.text)
+    }
+    found = {}
+    with store.reading() as view:
+        columns, graph = view.columns, view.graph
+        for id, other in same.items():
+            row, by = columns.row(id), columns.row(other.superseded_by)
+            if row is None:
+                continue
+            doubting = [
+                later
+                for kind in (DOUBTS, DOUBTS_PART)
+                for later in graph.origins(row, kind)
+                if graph.weight(later, row, kind) >= HOLDS
+            ]
+            rows = doubting if by is None else [*doubting, by]
+            if rows and max(columns.occurred_at[rows]) <= memory.occurred_at:
+                found[id] = [columns.id(later) for later in dict.fromkeys(rows)]
+    return found
+
+
+def hold(tx: Transaction, id: str, later: Sequence[str], at: float, agent: str) -> str:
+    """Make the memory *id* hold again as of *at*, whatever the memories *later* say of it.
+
+    Returns the id of what superseded it, "" when nothing did.
+    """
+    old = from_fields(tx.fields(id) or {})
+    body: dict[str, Any] = {"occurred_at": at}
+    if old.superseded_by:
+        body |= {"superseded_by": "", "superseded_at": None, "valid_until": None}
+    by: dict[str, Any] = {"actor": agent, "source": "correction", "scope": owner_of(old)}
+    tx.append(Change("put", id, body, **by))
+    for other in later:
+        for kind in NEWER:
+            if tx.weight(other, id, kind) >= HOLDS:
+                link = {"b": id, "kind": kind, "weight": 0.0}
+                tx.append(Change("link", other, link, **by))
+    return old.superseded_by

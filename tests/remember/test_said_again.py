@@ -1,0 +1,117 @@
+"""What was out of date and is said once more holds again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory_core.config import Settings
+from memory_core.embedding.minilm import MiniLM
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
+from tests.conftest import NoModel
+
+ME = Identity("me")
+DAY = 86_400.0
+THEN = 1_750_000_000.0
+OSLO, BERGEN = "User lives in Oslo.", "User lives in Bergen."
+BOSCH = "I work at Bosch."
+LEFT = "I no longer work at Bosch, I moved to Siemens."
+
+
+@pytest.fixture
+def memory(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+    settings = Settings(data_dir=tmp_path)
+    with Memory(settings, embedder=minilm, clock=lambda: THEN + 60 * DAY) as memory:
+        assert memory.wait_ready(60)
+        yield memory
+
+
+def tell(memory: Memory, text: str, day: float) -> str:
+    return memory.remember(ME, RememberRequest(text, when=THEN + day * DAY)).id
+
+
+def doubted(memory: Memory) -> list[tuple[str, str]]:
+    return [(pair.older.text, pair.newer.text) for pair in memory.doubts(ME)]
+
+
+def first(memory: Memory, asked: str) -> str:
+    return memory.recall(ME, RecallRequest(asked, k=5, context=0)).hits[0].memory.text
+
+
+def test_what_was_in_doubt_holds_again(memory: Memory) -> None:
+    oslo = tell(memory, OSLO, 0)
+    tell(memory, BERGEN, 10)
+    assert doubted(memory) == [(OSLO, BERGEN)]
+    receipt = memory.remember(ME, RememberRequest(OSLO, when=THEN + 20 * DAY))
+    assert (receipt.id, receipt.status) == (oslo, "reinforced")
+    assert any("may be out of date" in told for told in receipt.warnings)
+    assert doubted(memory) == [(BERGEN, OSLO)]
+    assert first(memory, "Where does the user live?") == OSLO
+    tell(memory, BERGEN, 30)
+    assert doubted(memory) == [(OSLO, BERGEN)]
+    assert first(memory, "Where does the user live?") == BERGEN
+
+
+def test_what_was_superseded_holds_again(memory: Memory) -> None:
+    bosch = tell(memory, BOSCH, 0)
+    left = tell(memory, LEFT, 10)
+    assert memory.get(ME, bosch).superseded_by == left
+    tell(memory, BOSCH, 20)
+    held = memory.get(ME, bosch)
+    assert (held.superseded_by, held.valid_until) == ("", None)
+    assert held.occurred_at == THEN + 20 * DAY
+    assert doubted(memory) == [(LEFT, BOSCH)]
+    assert first(memory, "Where do I work?") == BOSCH
+
+
+def test_it_holds_again_after_the_next_start(tmp_path: Path, minilm: MiniLM) -> None:
+    settings = Settings(data_dir=tmp_path)
+    for told in ((OSLO, 0), (BERGEN, 10), (OSLO, 20)), ():
+        with Memory(settings, embedder=minilm, clock=lambda: THEN + 60 * DAY) as memory:
+            assert memory.wait_ready(60)
+            for text, day in told:
+                tell(memory, text, day)
+            assert doubted(memory) == [(BERGEN, OSLO)]
+
+
+def test_it_holds_again_without_a_model(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    with Memory(settings, embedder=NoModel(), clock=lambda: THEN + 60 * DAY) as memory:
+        for text, day in ((OSLO, 0), (BERGEN, 10), (OSLO, 20)):
+            tell(memory, text, day)
+        assert doubted(memory) == [(BERGEN, OSLO)]
+
+
+def test_what_was_said_before_it_went_out_of_date_changes_nothing(memory: Memory) -> None:
+    tell(memory, OSLO, 0)
+    tell(memory, BERGEN, 10)
+    tell(memory, OSLO, 5)
+    assert doubted(memory) == [(OSLO, BERGEN)]
+
+
+def test_what_only_seemed_out_of_date_is_not_turned_round(memory: Memory) -> None:
+    older = "The invoices are checked by Mr Okoro."
+    newer = "Fatima from the second floor checks the invoices, Mr Okoro is on the night shift"
+    for text in ("My sister plays the cello.", "The tomatoes need water.", "We use pnpm here."):
+        tell(memory, text, -30)
+    tell(memory, "Ruben coaches the junior rowers.", -30)
+    tell(memory, older, 0)
+    tell(memory, newer, 10)
+    assert doubted(memory) == [(older, newer)]
+    tell(memory, older, 20)
+    assert doubted(memory) == []
+
+
+def test_it_is_taken_back_by_undo(memory: Memory) -> None:
+    bosch = tell(memory, BOSCH, 0)
+    left = tell(memory, LEFT, 10)
+    tell(memory, BOSCH, 20)
+    changes = [each for each in memory.history(ME, bosch) if each.source == "correction"]
+    memory.undo_change(ME, bosch, changes[-1].seq)
+    assert memory.get(ME, bosch).superseded_by == left
+    assert memory.get(ME, bosch).occurred_at == THEN
