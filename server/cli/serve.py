@@ -253,15 +253,15 @@ def serve_http(
     engine = _Serving(
         call, settings, with_tokens=with_tokens, allowed_hosts=allowed_hosts, compat=compat
     )
+    ended = on_signal()
     engine.shared().site.open(settings.host, settings.port)
     engine.shared().answered()
     listening = None if launch.unshared(asked) else launch.alone(asked)
     if listening is not None:
         with suppress(OSError, endpoint.Unsafe):
-            if engine.run(asked, listening, idle_seconds=math.inf):
-                engine.leave()
+            engine.run(asked, listening, idle_seconds=math.inf, told=ended)
         listening()  # no engine, or no more: it still serves HTTP
-    until_signal()
+    until(ended)
     engine.leave()
 
 
@@ -277,7 +277,11 @@ def serve_page(call: Invocation, show: Callable[[str], None], *, read_only: bool
 
 def until_signal() -> None:
     """Wait for SIGTERM, SIGINT or SIGHUP."""
-    ended = on_signal()
+    until(on_signal())
+
+
+def until(ended: threading.Event) -> None:
+    """Wait for *ended*, which a signal sets."""
     while not ended.wait(SIGNAL_SECONDS):
         pass  # Windows delivers no signal to a thread that waits for ever
 

@@ -14,6 +14,7 @@ import os
 import platform
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
@@ -60,14 +61,18 @@ class Engine:
         clock: Callable[[], float] = time.monotonic,
         idle_seconds: float = IDLE_SECONDS,
         tick: Callable[[], None] = lambda: None,
+        told: threading.Event | None = None,
     ) -> None:
-        """*make* loads what all clients share, in a thread; *tick* is called every second."""
+        """*make* loads what all clients share, in a thread; *tick* is called every second.
+
+        *told* is set once a signal or a client told the engine to leave, be it too late for that.
+        """
         self._place = place
         self._make = make
         self._clock = clock
         self._idle_seconds = idle_seconds
         self._tick = tick
-        self._told = False
+        self._told = told or threading.Event()
         self._begun = self._quiet_since = clock()
         self._clients: dict[object, dict[str, Any]] = {}
         self._connections: set[ClientConnection] = set()
@@ -81,7 +86,10 @@ class Engine:
         """
         self._leaving = asyncio.Event()
         sys.setswitchinterval(SWITCH_SECONDS)
-        _on_signals(self._told_to_leave)
+        loop = asyncio.get_running_loop()
+        on_signals(self._told, lambda: loop.call_soon_threadsafe(self._leaving.set))
+        if self._told.is_set():
+            self._leaving.set()
         listener = self._place.listen()
         accepting = await asyncio.start_server(
             self._accept, sock=listener, limit=2 * wire.MAX_LINE, start_serving=False
@@ -97,10 +105,10 @@ class Engine:
         self._place.leave()
         accepting.close()
         await self._finish()
-        return self._told
+        return self._told.is_set()
 
     def _told_to_leave(self) -> None:
-        self._told = True
+        self._told.set()
         self._leaving.set()
 
     def look(self) -> None:
@@ -293,15 +301,18 @@ def _described(preamble: Mapping[str, Any], now: float) -> dict[str, Any]:
     }
 
 
-def _on_signals(end: Callable[[], None]) -> None:
-    loop = asyncio.get_running_loop()
+def on_signals(told: threading.Event, wake: Callable[[], object] = lambda: None) -> None:
+    """Set *told* at SIGTERM, SIGINT and SIGHUP from now on, and call *wake*.
+
+    The event loop's own handlers would lose a signal that arrives while the loop closes.
+    """
+
+    def end(*_: object) -> None:
+        told.set()
+        with suppress(RuntimeError):  # the event loop is closed
+            wake()
+
     for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is None:
-            continue
-        try:
-            loop.add_signal_handler(number, end)
-        except NotImplementedError:  # Windows: its event loop takes no signal handlers
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(end))
-        except (RuntimeError, ValueError):  # not the main thread, as in a test
-            return
+        if hasattr(signal, name):
+            with suppress(ValueError):  # not the main thread, as in a test
+                signal.signal(getattr(signal, name), end)

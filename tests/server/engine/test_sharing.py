@@ -518,6 +518,30 @@ def test_the_http_server_is_the_engine_of_the_others(
     assert not (folder / "http.json").exists()
 
 
+TOO_LATE = """
+import os, signal, sys
+from server.engine.engine import Engine
+run, Engine.look = Engine.run, lambda self: self._leaving.set()
+async def late(self, listening):
+    found = await run(self, listening)
+    os.kill(os.getpid(), signal.SIGTERM)  # heard by a loop that is about to close
+    return found
+Engine.run = late
+from server.__main__ import main
+sys.argv = ["anamnesis", "serve", "--transport", "http", "--port", "0"]
+sys.exit(main())
+"""
+
+
+def test_the_http_server_hears_a_signal_while_it_ceases_to_be_the_engine(
+    environment: dict[str, str],
+) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", TOO_LATE], env=environment, cwd=ROOT, timeout=END_SECONDS
+    )
+    assert found.returncode == 0
+
+
 def test_there_is_nobody_to_ask_without_an_engine(asked: wanted.WantedEngine) -> None:
     with pytest.raises(NoEngine):
         client.call(asked, "stats", {})
