@@ -26,6 +26,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "tags": ("tags",),
     "importance": ("importance",),
     "retired": ("retired_at",),
+    "said": ("occurred_at",),
     "superseded": ("superseded_by", "superseded_at", "replaced", "valid_until"),
 }
 """What may change of a memory after it was stored, as far as it travels: fields that belong

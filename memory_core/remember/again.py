@@ -44,20 +44,24 @@ def overcome(store: MemoryStore, memory: MemoryRecord, ids: Sequence[str]) -> di
     return found
 
 
-def hold(tx: Transaction, id: str, later: Sequence[str], at: float, agent: str) -> str:
-    """Make the memory *id* hold again as of *at*, whatever the memories *later* say of it.
-
-    Returns the id of what superseded it, "" when nothing did.
-    """
-    old = from_fields(tx.fields(id) or {})
+def hold(tx: Transaction, id: str, at: float, agent: str) -> MemoryRecord:
+    """Make the memory *id* hold again as of *at*; the memory as it was."""
+    memory = from_fields(tx.fields(id) or {})
     body: dict[str, Any] = {"occurred_at": at}
-    if old.superseded_by:
+    if memory.superseded_by:
         body |= {"superseded_by": "", "superseded_at": None, "valid_until": None}
-    by: dict[str, Any] = {"actor": agent, "source": "correction", "scope": owner_of(old)}
-    tx.append(Change("put", id, body, **by))
+    tx.append(Change("put", id, body, **_by(memory, agent)))
+    return memory
+
+
+def withdraw(tx: Transaction, memory: MemoryRecord, later: Sequence[str], agent: str) -> None:
+    """Remove what the memories *later* say of *memory*."""
     for other in later:
         for kind in NEWER:
-            if tx.weight(other, id, kind) >= HOLDS:
-                link = {"b": id, "kind": kind, "weight": 0.0}
-                tx.append(Change("link", other, link, **by))
-    return old.superseded_by
+            if tx.weight(other, memory.id, kind) >= HOLDS:
+                link = {"b": memory.id, "kind": kind, "weight": 0.0}
+                tx.append(Change("link", other, link, **_by(memory, agent)))
+
+
+def _by(memory: MemoryRecord, agent: str) -> dict[str, Any]:
+    return {"actor": agent, "source": "correction", "scope": owner_of(memory)}

@@ -130,7 +130,10 @@ def remember(tx: Transaction, prepared: Prepared) -> Receipt:
     elif first is None:
         receipt = bear(tx, prepared, insert(tx, prepared))
     else:
-        receipt = _hold_again(tx, first, prepared, _reinforce(tx, first, prepared))
+        receipt = _reinforce(tx, first, prepared)
+        if first in prepared.overcome:
+            old = again.hold(tx, first, prepared.memory.occurred_at, prepared.who.agent)
+            receipt = overcome(tx, old, prepared, receipt)
     if prepared.replaces and not lifted:
         receipt = _replace(tx, prepared, receipt)
     if receipt.status in ("stored", "replaced"):
@@ -336,21 +339,18 @@ def _reinforce(tx: Transaction, first: str, prepared: Prepared) -> Receipt:
     return _known(fields, prepared.warnings)
 
 
-def _hold_again(tx: Transaction, first: str, prepared: Prepared, receipt: Receipt) -> Receipt:
-    """Make *first*, which is said once more, hold again; what put it out of date is in doubt."""
-    later = [id for id in prepared.overcome.get(first, ()) if tx.accesses([id])]
-    if not later:
-        return receipt
-    superseding = again.hold(tx, first, later, prepared.memory.occurred_at, prepared.who.agent)
-    doubts = {doubt.id: doubt for doubt in prepared.doubts}
-    if superseding in later:
-        doubts.setdefault(superseding, Doubt(superseding, change.Found(change.PRESUMED)))
-    said: list[str] = []
+def overcome(tx: Transaction, old: MemoryRecord, prepared: Prepared, receipt: Receipt) -> Receipt:
+    """Let nothing keep *old* out of date; what superseded it, or is doubted, is in doubt."""
+    later = [id for id in prepared.overcome.get(old.id, ()) if tx.accesses([id])]
+    again.withdraw(tx, old, later, prepared.who.agent)
+    found = {doubt.id: doubt for doubt in prepared.doubts}
+    found.setdefault(old.superseded_by, Doubt(old.superseded_by, change.Found(change.PRESUMED)))
+    said = list(receipt.warnings)
     for id in later:
-        if id in doubts:
-            _doubt_link(tx, prepared, first, id, DOUBTS, 1.0)
-            said += _hint(doubts[id])
-    return replace(receipt, warnings=(*receipt.warnings, *said))
+        if id in found:
+            _doubt_link(tx, prepared, old.id, id, DOUBTS, 1.0)
+            said += _hint(found[id])
+    return replace(receipt, warnings=tuple(said))
 
 
 def _known(fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Receipt:

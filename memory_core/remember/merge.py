@@ -112,6 +112,8 @@ def _merge(
     by: dict[str, Any] = {"actor": prepared.who.agent, "source": "sync" if given.of else "import"}
     told = {**body, **marks(kept, given.of)}
     tx.append(Change("put", old.id, told, scope=owner_of(old), **by))
+    if "said" in kept and not given.of:  # of a folder the links come too
+        receipt = commit.overcome(tx, old, prepared, receipt)
     changed = any(getattr(old, name) != getattr(new, name) for name in body)
     return replace(receipt, status=CHANGED) if changed else receipt
 

@@ -22,7 +22,7 @@ from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle import model_work, tombstones
 from memory_core.records import Identity, Link, MemoryRecord, Receipt, content_hash
 from memory_core.relations.duplicates import KNOWN
-from memory_core.remember import commit
+from memory_core.remember import again, commit
 from memory_core.remember.commit import Prepared
 from memory_core.remember.draft import Draft
 from memory_core.remember.known_names import KnownNames
@@ -136,7 +136,11 @@ class Writer:
         known = bool(memory.id) and self._store.may_read(who, memory.id)
         forms = self._forms(memory.text)
         prepared = Prepared(who, memory, readable=known, forms=forms, warnings=warnings)
-        if not known:
+        overcome = again.overcome(self._store, memory, [memory.id]) if known else {}
+        if overcome:
+            prepared = place(self._store, self._embedded(prepared), self._profile)
+            prepared = replace(prepared, overcome=overcome)
+        elif not known:
             prepared = place(self._store, self._embedded(prepared), self._profile)
             prepared = relate_late(self._store, prepared, self._profile)
         ends = [(link, link.b if link.a == memory.id else link.a) for link in links]

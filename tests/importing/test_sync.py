@@ -24,7 +24,10 @@ from memory_core.remember.request import RememberRequest
 from tests.views import asked_for
 
 ME = Identity("me")
-COMPARED = ("text", "tags", "importance", "retired_at", "superseded_by", "replaced", "valid_until")
+COMPARED = (
+    *("text", "occurred_at", "tags", "importance", "retired_at"),
+    *("superseded_by", "replaced", "valid_until"),
+)
 
 
 def said(memory: Memory, text: str, **about: Any) -> str:
@@ -181,6 +184,36 @@ def test_the_same_text_on_two_machines_is_one_memory_on_both(
     assert state(one) == state(two)
     assert one.get(ME, second).superseded_by == first
     assert one.get(ME, first).superseded_by == ""
+
+
+def test_what_is_said_again_on_one_machine_holds_again_on_the_other(
+    one: Memory, two: Memory, clock: Clock, shared: Path
+) -> None:
+    oslo = said(one, "User lives in Oslo.")
+    clock.pass_by(60)
+    bergen = said(one, "User lives in Bergen.")
+    settle(shared, one, two)
+    assert doubts(one) == doubts(two) == {(oslo, bergen)}
+    clock.pass_by(60)
+    said(one, "User lives in Oslo.")
+    settle(shared, one, two)
+    assert state(one) == state(two)
+    assert doubts(one) == doubts(two) == {(bergen, oslo)}
+
+
+def test_what_was_said_again_holds_again_where_it_is_imported(
+    one: Memory, two: Memory, clock: Clock, tmp_path: Path
+) -> None:
+    oslo = said(one, "User lives in Oslo.")
+    clock.pass_by(60)
+    bergen = said(one, "User lives in Bergen.")
+    two.import_files(ME, exported(one, tmp_path / "a.jsonl"))
+    assert doubts(two) == {(oslo, bergen)}
+    clock.pass_by(60)
+    said(one, "User lives in Oslo.")
+    two.import_files(ME, exported(one, tmp_path / "a.jsonl"))
+    assert state(one) == state(two)
+    assert doubts(two) == {(bergen, oslo)}
 
 
 def test_two_replacements_of_one_memory_are_put_in_doubt(
