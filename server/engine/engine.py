@@ -87,7 +87,7 @@ class Engine:
         self._leaving = asyncio.Event()
         sys.setswitchinterval(SWITCH_SECONDS)
         loop = asyncio.get_running_loop()
-        on_signals(self._told, lambda: loop.call_soon_threadsafe(self._leaving.set))
+        _on_signals(self._told, lambda: loop.call_soon_threadsafe(self._leaving.set))
         if self._told.is_set():
             self._leaving.set()
         listener = self._place.listen()
@@ -301,7 +301,7 @@ def _described(preamble: Mapping[str, Any], now: float) -> dict[str, Any]:
     }
 
 
-def on_signals(told: threading.Event, wake: Callable[[], object] = lambda: None) -> None:
+def _on_signals(told: threading.Event, wake: Callable[[], object]) -> None:
     """Set *told* at SIGTERM, SIGINT and SIGHUP from now on, and call *wake*.
 
     The event loop's own handlers would lose a signal that arrives while the loop closes.
