@@ -72,7 +72,7 @@ class Doubts:
         said = self._view.columns.occurred_at
         found: set[int] = set()
         for origin in self._view.graph.origins(row, kind):
-            if not self._known(origin) or not self._holds(origin, row, kind):
+            if not self._known(origin) or not self.holds(origin, row, kind):
                 continue
             newer = self._successor(origin)
             if newer is None or newer == row or not readable[newer]:
@@ -98,13 +98,14 @@ class Doubts:
 
     def decided(self, newer: int, older: int) -> bool:
         """True when somebody said how both rows hold, or that a part of the older one does."""
-        return self.both_hold(newer, older) or self._holds(newer, older, UPDATES_PART)
+        return self.both_hold(newer, older) or self.holds(newer, older, UPDATES_PART)
 
     def both_hold(self, newer: int, older: int) -> bool:
         """True when somebody kept both rows, or when they were merged."""
-        return self._holds(newer, older, KEPT_BOTH) or self._holds(older, newer, DUPLICATE_OF)
+        return self.holds(newer, older, KEPT_BOTH) or self.holds(older, newer, DUPLICATE_OF)
 
-    def _holds(self, a: int, b: int, kind: str) -> bool:
+    def holds(self, a: int, b: int, kind: str) -> bool:
+        """True when the link of *kind* from row *a* to row *b* held at the moment asked about."""
         weight = self._view.graph.weight(a, b, kind)
         if self._as_of is not None and weight:
             ids = self._view.columns.id(a), self._view.columns.id(b)

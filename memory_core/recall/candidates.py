@@ -122,17 +122,14 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
 def newer(view: View, cues: Cues, row: int) -> list[tuple[int, str]]:
     """The rows that update *row* or put it in doubt, each with the kind of its link.
 
-    None of which somebody had decided, at the moment asked about, that both hold.
+    As it was at the moment asked about; none of which somebody had decided that both hold.
     """
-    graph, links = view.graph, view.graph.incoming(row)
-    if not links:  # as most rows: this is asked of every candidate
-        return []
     return [
         (origin, kind)
-        for origin, kind in links
+        for origin, kind in view.graph.incoming(row)
         if kind in duplicates.NEWER
-        and graph.weight(origin, row, kind) >= duplicates.HOLDS
-        and not cues.both_hold(origin, row)
+        and cues.doubts.holds(origin, row, kind)
+        and not cues.doubts.both_hold(origin, row)
     ]
 
 

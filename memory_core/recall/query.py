@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from memory_core import validation
 from memory_core.config import DecaySettings
 from memory_core.embedding.base import Profile
+from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.working_memory import Mind
 from memory_core.recall.request import EVIDENCE, RecallRequest, Weights
 from memory_core.records import FACT_KINDS, KINDS, VISIBILITIES, Identity
@@ -149,9 +150,8 @@ class Cues:
     """The *readable* rows that nothing had replaced."""
     filters: Mapping[str, Mask]
     """The rows that pass each filter of the query, by the argument's name; without those unset."""
-    both_hold: Callable[[int, int], bool]
-    """True for (newer, older) of which somebody had decided, by the moment asked about, that both
-    hold, or that they are one."""
+    doubts: Doubts
+    """How rows put one another out of date at the moment asked about."""
 
 
 def ask(
@@ -165,7 +165,7 @@ def ask(
     decay: DecaySettings,
     mmr_lambda: float,
     now: float,
-    both_hold: Callable[[int, int], bool],
+    doubts: Doubts,
 ) -> Cues:
     """The cues of *query*, asked by *who* at epoch seconds *now*.
 
@@ -201,7 +201,7 @@ def ask(
         readable,
         current,
         filters,
-        both_hold,
+        doubts,
     )
 
 

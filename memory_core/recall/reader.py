@@ -215,7 +215,7 @@ class Reader:
             decay=self._decay,
             mmr_lambda=self._mmr_lambda,
             now=self._clock(),
-            both_hold=Doubts(view, self._store.journal, query.as_of).both_hold,
+            doubts=Doubts(view, self._store.journal, query.as_of),
         )
 
     # mask

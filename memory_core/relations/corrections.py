@@ -8,7 +8,7 @@ in a text, consolidation for all memories.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from memory_core.records import TRUSTS, MemoryRecord
@@ -27,6 +27,7 @@ __all__ = [
     "decides",
     "extends",
     "may_change",
+    "may_doubt",
     "requests",
     "said",
 ]
@@ -78,6 +79,19 @@ def may_change(older: MemoryRecord, newer: MemoryRecord) -> bool:
     """
     one, other = (memory.role in quoted.SPEAKING for memory in (older, newer))
     return one == other and TRUSTS.index(newer.trust) <= TRUSTS.index(older.trust)
+
+
+def may_doubt(older: MemoryRecord, newer: MemoryRecord) -> bool:
+    """True when *newer* is trusted as much as *older*, imported, or passed on by an assistant.
+
+    An import changes nothing itself. What an assistant was told, without a source, is the owner's
+    word at second hand: it supersedes nothing that the owner said to another one.
+    """
+    passed_on = newer.trust == "agent" and not newer.source
+    trusted = replace(newer, trust=older.trust) if newer.trust == "import" else newer
+    if passed_on and older.trust == "user":
+        trusted = replace(newer, trust="user")
+    return may_change(older, trusted)
 
 
 def decides(newer: MemoryRecord) -> bool:

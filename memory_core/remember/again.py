@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from memory_core.history import DISMISSED
 from memory_core.records import Change, MemoryRecord, from_fields, normalised, owner_of
+from memory_core.relations.corrections import may_doubt
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, NEWER
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
@@ -18,7 +20,7 @@ from memory_core.storage.store import MemoryStore
 def overcome(store: MemoryStore, memory: MemoryRecord, ids: Sequence[str]) -> dict[str, list[str]]:
     """Those of *ids* that say the same as *memory* and are out of date, with what put them so.
 
-    None of which something was said later than *memory*.
+    None of which something was said later than *memory*, or with more trust.
     """
     same = {
         id: other
@@ -41,7 +43,12 @@ def overcome(store: MemoryStore, memory: MemoryRecord, ids: Sequence[str]) -> di
             rows = doubting if by is None else [*doubting, by]
             if rows and max(columns.occurred_at[rows]) <= memory.occurred_at:
                 found[id] = [columns.id(later) for later in dict.fromkeys(rows)]
-    return found
+    known = store.indexed(dict.fromkeys(later for some in found.values() for later in some))
+    return {
+        id: later
+        for id, later in found.items()
+        if all(other in known and may_doubt(known[other], memory) for other in later)
+    }
 
 
 def hold(tx: Transaction, id: str, at: float, agent: str) -> MemoryRecord:
@@ -55,11 +62,11 @@ def hold(tx: Transaction, id: str, at: float, agent: str) -> MemoryRecord:
 
 
 def withdraw(tx: Transaction, memory: MemoryRecord, later: Sequence[str], agent: str) -> None:
-    """Remove what the memories *later* say of *memory*."""
+    """Take back what the memories *later* say of *memory*; it was so until now."""
     for other in later:
         for kind in NEWER:
             if tx.weight(other, memory.id, kind) >= HOLDS:
-                link = {"b": memory.id, "kind": kind, "weight": 0.0}
+                link = {"b": memory.id, "kind": kind, "weight": DISMISSED}
                 tx.append(Change("link", other, link, **_by(memory, agent)))
 
 

@@ -343,8 +343,9 @@ def overcome(tx: Transaction, old: MemoryRecord, prepared: Prepared, receipt: Re
     """Let nothing keep *old* out of date; what superseded it, or is doubted, is in doubt."""
     later = [id for id in prepared.overcome.get(old.id, ()) if tx.accesses([id])]
     again.withdraw(tx, old, later, prepared.who.agent)
-    found = {doubt.id: doubt for doubt in prepared.doubts}
-    found.setdefault(old.superseded_by, Doubt(old.superseded_by, change.Found(change.PRESUMED)))
+    changed = dict.fromkeys((*prepared.corrected, old.superseded_by), change.Found(change.PRESUMED))
+    found = {id: Doubt(id, each) for id, each in changed.items()}
+    found |= {doubt.id: doubt for doubt in prepared.doubts}
     said = list(receipt.warnings)
     for id in later:
         if id in found:

@@ -55,7 +55,7 @@ def relate_late(
     for other in later:
         with store.reading() as view:
             doubted = _doubted(view, other)
-        apart = other.id in corrected_by or not relate.may_doubt(memory, other)
+        apart = other.id in corrected_by or not corrections.may_doubt(memory, other)
         then, said = quoted.claimed(memory), quoted.claimed(other)
         beside = _beside(store, prepared, other, near[other.id], profile)
         what = None

@@ -264,19 +264,6 @@ def said_before(view: View, memory: MemoryRecord) -> Mask:
     return before
 
 
-def may_doubt(older: MemoryRecord, newer: MemoryRecord) -> bool:
-    """True when *newer* is trusted as much as *older*, imported, or passed on by an assistant.
-
-    An import changes nothing itself. What an assistant was told, without a source, is the owner's
-    word at second hand: it supersedes nothing that the owner said to another one.
-    """
-    passed_on = newer.trust == "agent" and not newer.source
-    trusted = replace(newer, trust=older.trust) if newer.trust == "import" else newer
-    if passed_on and older.trust == "user":
-        trusted = replace(newer, trust="user")
-    return corrections.may_change(older, trusted)
-
-
 def _doubts(
     store: MemoryStore,
     prepared: Prepared,
@@ -307,7 +294,7 @@ def _doubts(
             claimed |= {i: quoted.claimed(others[i]) for i in others.keys() - claimed.keys()}
     found = []
     for id, other in others.items():
-        if id in corrected or not may_doubt(other, memory):
+        if id in corrected or not corrections.may_doubt(other, memory):
             continue
         what = found_out_of_date(claimed[id], text, names, near[id])
         if what and not is_exception(other, memory, what):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from tests.conftest import NoModel
+from tests.conftest import Clock, NoModel
 
 ME = Identity("me")
 DAY = 86_400.0
@@ -85,6 +86,47 @@ def test_it_holds_again_without_a_model(tmp_path: Path) -> None:
         for text, day in ((OSLO, 0), (BERGEN, 10), (OSLO, 20)):
             tell(memory, text, day)
         assert doubted(memory) == [(BERGEN, OSLO)]
+
+
+@pytest.mark.parametrize("trust", ["web", "quoted"])
+def test_what_is_trusted_less_makes_nothing_hold_again(memory: Memory, trust: str) -> None:
+    bosch = tell(memory, BOSCH, 0)
+    left = tell(memory, LEFT, 10)
+    tell(memory, OSLO, 0)
+    tell(memory, BERGEN, 10)
+    for text in (BOSCH, OSLO):
+        memory.remember(ME, RememberRequest(text, when=THEN + 20 * DAY, trust=trust))
+    assert memory.get(ME, bosch).superseded_by == left
+    assert doubted(memory) == [(OSLO, BERGEN)]
+
+
+def test_what_changed_and_changed_back_changes_again(memory: Memory) -> None:
+    for text, day in ((BOSCH, 0), (LEFT, 10), (BOSCH, 20), (LEFT, 30)):
+        tell(memory, text, day)
+    assert doubted(memory) == [(BOSCH, LEFT)]
+    assert first(memory, "Where do I work?") == LEFT
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "asked"),
+    [(OSLO, BERGEN, "Where does the user live?"), (BOSCH, LEFT, "Where do I work?")],
+)
+def test_a_day_before_is_answered_as_of_that_day(
+    tmp_path: Path, minilm: MiniLM, clock: Clock, older: str, newer: str, asked: str
+) -> None:
+    with Memory(Settings(data_dir=tmp_path), embedder=minilm, clock=clock) as memory:
+        assert memory.wait_ready(60)
+        days = []
+        for text in (older, newer, older):
+            memory.remember(ME, RememberRequest(text))
+            clock.pass_by(DAY)
+            days.append(datetime.fromtimestamp(clock(), UTC).isoformat())
+            clock.pass_by(DAY)
+        told = [
+            memory.recall(ME, RecallRequest(asked, context=0, as_of=day)).hits[0].memory.text
+            for day in days
+        ]
+    assert told == [older, newer, older]
 
 
 def test_what_was_said_before_it_went_out_of_date_changes_nothing(memory: Memory) -> None:
