@@ -77,7 +77,7 @@ def test_table_and_columns_list_alike(filled: Memory) -> None:
         ("", "fact"),
         ("", "Ben Aster", "Nobody"),
         ("", "people"),
-        (1, 5, 100),
+        (1, 100),
     ):
         wanted = browse.Wanted(limit, session, kind, entity, topic)
         assert not store.unsynced

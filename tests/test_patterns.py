@@ -82,10 +82,13 @@ def patterns_in(value: object) -> Iterator[re.Pattern[str]]:
             yield from patterns_in(getattr(value, field.name, None))
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for package in ("memory_core", "server"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text("utf-8"))
+@cache
+def sources() -> list[tuple[str, ast.Module]]:
+    return [
+        (str(path.relative_to(ROOT)), ast.parse(path.read_text("utf-8")))
+        for package in ("memory_core", "server")
+        for path in sorted((ROOT / package).rglob("*.py"))
+    ]
 
 
 def calls_of_re(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import Clock, ToyEmbedder
 
+from memory_core.config import Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
@@ -16,28 +20,40 @@ ME = Identity("me")
 DAY = 86_400.0  # the clock stands on Saturday, 1 June 2024
 
 
-@pytest.fixture
-def weeks(memory: Memory, clock: Any) -> dict[str, str]:
-    """What was said on which day, among two hundred other remarks about saying things."""
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A store of what was said on which day, among two hundred other remarks on saying things."""
+    folder = tmp_path_factory.mktemp("told") / "store"
+    memory = Memory(Settings(data_dir=folder), clock=Clock(), embedder=ToyEmbedder())
     for number in range(200):
         text = f"I say this every last week: remark {number}."
-        memory.remember(ME, RememberRequest(text, when=f"2023-{number % 12 + 1:02d}-10"))
+        memory.remember(ME, RememberRequest(text, when=f"2023-{number * 12 // 200 + 1:02d}-10"))
     said = {
         "2024-05-19": "The gutter needs paint.",
         "2024-05-20": "My brother bought a kayak.",
         "2024-05-26": "The choir sings on Thursday.",
         "2024-05-28": "Nobody watered the ferns.",
     }
-    return {
+    ids = {
         day: memory.remember(ME, RememberRequest(text, when=day)).id for day, text in said.items()
     }
+    memory.close()
+    return folder, ids
+
+
+@pytest.fixture
+def weeks(tmp_path: Path, told: tuple[Path, dict[str, str]]) -> dict[str, str]:
+    """The days of `told`, in a store of the test's own: asked for before `memory`."""
+    folder, ids = told
+    shutil.copytree(folder, tmp_path / "store")
+    return ids
 
 
 def given(found: Recollection) -> set[str]:
     return {hit.memory.id for hit in found.hits}
 
 
-def test_what_did_i_say_last_week(memory: Memory, weeks: dict[str, str]) -> None:
+def test_what_did_i_say_last_week(weeks: dict[str, str], memory: Memory) -> None:
     found = memory.recall(ME, RecallRequest("what did I say last week?", k=5))
     assert found.found
     assert given(found) == {weeks["2024-05-20"], weeks["2024-05-26"]}
@@ -51,7 +67,7 @@ def test_what_did_i_say_last_week(memory: Memory, weeks: dict[str, str]) -> None
     ["what did I say yesterday?", "What am I doing in November?", "Was steht am 9. Juli an?"],
 )
 def test_a_time_that_nothing_fits_filters_nothing_away(
-    memory: Memory, weeks: dict[str, str], query: str
+    weeks: dict[str, str], memory: Memory, query: str
 ) -> None:
     found = memory.recall(ME, RecallRequest(query))
     assert (found.found, found.feeling, found.hits) == (False, "none", ())
@@ -69,7 +85,7 @@ PLANS = {
 }
 
 
-def test_a_time_alone_finds_what_names_it(memory: Memory, weeks: dict[str, str]) -> None:
+def test_a_time_alone_finds_what_names_it(weeks: dict[str, str], memory: Memory) -> None:
     for text in PLANS:
         memory.remember(ME, RememberRequest(text, when="2024-05-30"))
     found = {told: memory.recall(ME, RecallRequest(asked, k=3)) for told, asked in PLANS.items()}
@@ -117,7 +133,7 @@ def test_a_question_with_content_takes_the_time_as_a_cue(open_memory: Any, minil
     assert found.hits[0].memory.id == ids["2024-05-22"]
 
 
-def test_what_comes_is_given_in_the_order_of_time(memory: Memory, weeks: dict[str, str]) -> None:
+def test_what_comes_is_given_in_the_order_of_time(weeks: dict[str, str], memory: Memory) -> None:
     due = {
         "the ferry leaves on 20 June": "2024-03-01",
         "Parking permit ends 12 June": "2024-05-29",
@@ -132,7 +148,7 @@ def test_what_comes_is_given_in_the_order_of_time(memory: Memory, weeks: dict[st
 
 
 def test_what_changed_since_gives_what_was_superseded_with_what_holds(
-    memory: Memory, weeks: dict[str, str], clock: Any
+    weeks: dict[str, str], memory: Memory, clock: Any
 ) -> None:
     old = memory.remember(ME, RememberRequest("The allotment is plot 14", when="2023-02-01")).id
     new = memory.remember(ME, RememberRequest("The allotment is now plot 31", when="2024-03-20")).id
@@ -141,7 +157,7 @@ def test_what_changed_since_gives_what_was_superseded_with_what_holds(
         assert [hit.memory.id for hit in found.hits][:2] == [new, old], query
 
 
-def test_since_and_until_alone_are_a_question(memory: Memory, weeks: dict[str, str]) -> None:
+def test_since_and_until_alone_are_a_question(weeks: dict[str, str], memory: Memory) -> None:
     found = memory.recall(
         ME, RecallRequest("what did I say?", since="2024-05-19", until="2024-05-20")
     )
