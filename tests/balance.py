@@ -8,6 +8,12 @@ if TYPE_CHECKING:
     import pytest
 
 LONGEST = (
+    "test_sharing.py",
+    "test_views.py",
+    "test_stdio.py",
+    "test_transports.py",
+    "test_hook_command.py",
+    "test_ask_engine.py",
     "test_whole.py",
     "test_missing_parts.py",
     "test_many_clients.py",
@@ -20,7 +26,7 @@ LONGEST = (
     "test_power_cut.py",
     "test_demo.py",
 )
-"""Files of few tests that take more than ten seconds."""
+"""Files that take more than half a minute, or ten seconds in few tests."""
 
 TOGETHER = {"tests/evals/test_recall_quality.py": "tests/recall/test_reader_recipe.py"}
 """Files of which one worker takes both: they embed the same dialogue."""
