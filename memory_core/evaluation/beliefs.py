@@ -9,6 +9,7 @@ stands beside each figure. Nothing is tuned and no model for gists is asked.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +28,9 @@ K = 8
 BACKGROUND_DAYS = 20
 """The first text of the background is so many days old, each further one 31 days older."""
 BACKGROUND_STEP = 31
+
+FIRST_MOMENT = 1_795_003_200.0
+"""Wednesday, 18 November 2026, 12:00 UTC. Some cases speak of a weekday or a month."""
 
 Hook = Callable[[Identity, Mapping[str, Any]], Mapping[str, Any]]
 """Answers the payload of a client's hook as the server does; see server.hooks."""
@@ -109,6 +113,12 @@ def read(file: Path) -> dict[str, Any]:
             f"{file} holds no cases of beliefs", f"it needs one of {', '.join(PARTS)}"
         )
     return data
+
+
+def clock() -> Callable[[], float]:
+    """A clock that goes on from FIRST_MOMENT, in epoch seconds: a figure is the same every day."""
+    late = time.time() - FIRST_MOMENT
+    return lambda: time.time() - late
 
 
 def evaluate(

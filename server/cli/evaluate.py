@@ -6,7 +6,6 @@ It also measures what the memory believes, on a file of corrections, true pairs 
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -192,17 +191,18 @@ def _beliefs(settings: Settings, files: Sequence[Path], misses: int, pooled: boo
     if len(files) != 1:
         raise InvalidInput("--format beliefs reads one file", "name one file of cases")
     cases = beliefs.read(files[0])
+    clock = beliefs.clock()
     with (
         tempfile.TemporaryDirectory() as folder,
-        Memory(_unattended(settings, Path(folder))) as memory,
+        Memory(_unattended(settings, Path(folder)), clock=clock) as memory,
         console.progress("evaluate") as move,
     ):
         memory.wait_ready(READY_SECONDS)
         if pooled:
-            score = beliefs.evaluate_together(cases, memory, time.time())
+            score = beliefs.evaluate_together(cases, memory, clock())
         else:
-            hooks = Hooks(memory, time.time)
-            score = beliefs.evaluate(cases, memory, hooks.answer, time.time(), move)
+            hooks = Hooks(memory, clock)
+            score = beliefs.evaluate(cases, memory, hooks.answer, clock(), move)
     data = score.to_dict(misses)
     return Outcome(data, _believed(data))
 

@@ -6,7 +6,7 @@ the figures. The rules may be fitted to beliefs.json, never to beliefs_held.json
 
 from __future__ import annotations
 
-import time
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -62,10 +62,11 @@ def figures(
 ) -> dict[str, dict[str, Any]]:
     still = ConsolidationSettings(automatic=False)
     settings = Settings(data_dir=tmp_path_factory.mktemp("beliefs"), consolidation=still)
-    with Memory(settings, embedder=asked_once) as memory:
+    clock = beliefs.clock()
+    with Memory(settings, clock=clock, embedder=asked_once) as memory:
         assert memory.wait_ready(60.0)
-        hooks = Hooks(memory, time.time)
-        return beliefs.evaluate(quarter(), memory, hooks.answer, time.time()).to_dict(misses=9)
+        hooks = Hooks(memory, clock)
+        return beliefs.evaluate(quarter(), memory, hooks.answer, clock()).to_dict(misses=9)
 
 
 @pytest.mark.timeout(300)
@@ -73,3 +74,8 @@ def figures(
 def test_the_memory_believes_what_holds(figures: dict[str, dict[str, Any]], figure: str) -> None:
     reached = figures[figure]
     assert reached["share"] >= LEAST[figure], reached["missed"]
+
+
+def test_the_cases_are_told_on_the_same_day_whenever_they_are_played() -> None:
+    shown = datetime.fromtimestamp(beliefs.clock()(), UTC)
+    assert (shown.date(), shown.hour) == (date(2026, 11, 18), 12)

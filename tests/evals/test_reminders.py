@@ -6,7 +6,6 @@ The first two memories were looked at while the rules were first written, all fo
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +34,11 @@ def figures(
     still = ConsolidationSettings(automatic=False)
     settings = Settings(data_dir=tmp_path_factory.mktemp("reminders"), consolidation=still)
     cases = beliefs.read(DATA)["hooks"][request.param]
-    with Memory(settings, embedder=asked_once) as memory:
+    clock = beliefs.clock()
+    with Memory(settings, clock=clock, embedder=asked_once) as memory:
         assert memory.wait_ready(60.0)
-        hooks = Hooks(memory, time.time)
-        score = beliefs.evaluate({"hooks": cases}, memory, hooks.answer, time.time())
+        hooks = Hooks(memory, clock)
+        score = beliefs.evaluate({"hooks": cases}, memory, hooks.answer, clock())
     return score.to_dict(misses=9)
 
 
