@@ -8,10 +8,11 @@ from collections.abc import Collection, Sequence
 from memory_core.relations import lexicon
 from memory_core.relations.claims import SPELLED
 from memory_core.relations.forms import forms_among, same_word
-from memory_core.relations.sentence import CHANGE, SELF, Sentence, is_label, read_all
+from memory_core.relations.sentence import CHANGE, DAYS, SELF, Sentence, is_label, read_all
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import words
 
+_LABEL = lazy_pattern(r"([^:\n]{1,80}):\s")
 Pairs = Sequence[tuple[str, str]]
 """Words of two sentences that are forms of one."""
 
@@ -41,6 +42,21 @@ def different_things(then: Sentence, now: Sentence, shared: Pairs) -> bool:
             return True
     wished = lexicon.WISHES.search(then.lowered) and lexicon.WISHES.search(now.lowered)
     return not wished and all(_modified_apart(then, now, word, other) for word, other in shared)
+
+
+def labels_apart(older: str, newer: str) -> bool:
+    """True for two notes of a series: before their colons stand two numbers or two days.
+
+    "Blood pressure on Monday: 128", "blood pressure on Tuesday: 131".
+    """
+    one, two = (
+        _told_by(match[1]) if (match := _LABEL.match(text)) else None for text in (older, newer)
+    )
+    return bool(one and two and one != two)
+
+
+def _told_by(label: str) -> set[str]:
+    return {word for word in words(label) if word[0].isdigit() or word in DAYS or word in SPELLED}
 
 
 def about_one(query: str, older: str, newer: str) -> bool:

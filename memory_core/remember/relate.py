@@ -30,7 +30,7 @@ from memory_core.relations import change, claims, competing, corrections, duplic
 from memory_core.relations.competing import LIKELY, LIKELY_WORDED, Nearness
 from memory_core.relations.corrections import Correction
 from memory_core.relations.restated import restated
-from memory_core.relations.shared import about_one
+from memory_core.relations.shared import about_one, labels_apart
 from memory_core.remember import again
 from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
 from memory_core.remember.draft import Draft
@@ -339,6 +339,8 @@ def found_out_of_date(
     By all that *near* and the texts show; what names its change of one matter, or of a thing by
     another one of its *names*, whose vector nobody has, is taken at its word.
     """
+    if labels_apart(older, newer):
+        return None
     renamed = forms.called(newer, names) if names else ()
     for text in () if renamed and about_one("", older, newer) else renamed:
         found = change.change(older, text)

@@ -90,8 +90,17 @@ def test_what_tells_more_lately_of_the_same_thing_puts_it_in_doubt(
             "We walked to the lake on Sunday.",
             "Walked around the lake with the whole choir, it rained",
         ),
+        ("odometer on 2 May: 81200", "odometer on 9 May: 81950"),
     ],
-    ids=["another side", "somebody else's", "one day", "asked", "as it was", "what happened"],
+    ids=[
+        "another side",
+        "somebody else's",
+        "one day",
+        "asked",
+        "as it was",
+        "what happened",
+        "a series",
+    ],
 )
 def test_what_is_true_beside_it_does_not(memory: Memory, older: str, newer: str) -> None:
     tell(memory, older, 0)
