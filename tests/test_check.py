@@ -94,6 +94,36 @@ def test_a_step_that_hangs_is_stopped(
     assert "green   lint" in said
 
 
+def test_a_test_that_hangs_is_named_and_not_repeated(
+    check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any, tmp_path: Path
+) -> None:
+    (real,) = (step for step in check.steps() if step.name == "processes")
+    code = """
+import threading, pytest
+pytestmark = pytest.mark.processes
+@pytest.mark.timeout(1)
+def test_hangs():
+    threading.Event().wait()
+tries = []
+def test_works_the_second_time():
+    tries.append(1)
+    assert len(tries) == 2
+"""
+    (tmp_path / "test_broken.py").write_text(code, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = processes\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
+    command = [sys.executable, *real.command[1:], "-n", "0", "-p", "outcome"]
+    command += ["--rootdir", str(tmp_path), str(tmp_path / "test_broken.py")]
+    assert played(check, monkeypatch, check.Step("processes", command, 2)) == 1
+    said = capfdbinary.readouterr().out.decode()
+    assert said.count("repeated: ") == 1
+    assert "test_works_the_second_time" in said.partition("repeated: ")[2].partition("\n")[0]
+    closing = said.rpartition("== RED ==")[2]
+    assert "test_hangs" in closing
+    assert "Timeout (>1.0s) from pytest-timeout" in closing
+    assert "test_works" not in closing
+
+
 def test_a_check_that_is_told_to_stop_tells_what_was_at_work_and_ends_it(processes: Any) -> None:
     code = f"""
 import importlib.util, sys
