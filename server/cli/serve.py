@@ -192,14 +192,6 @@ def _shared_parts(
             gc.enable()
             memory.start()
 
-    def command(
-        who: Identity, asked: Mapping[str, Any], talk: Talk, engine: Mapping[str, Any]
-    ) -> dict[str, Any] | None:
-        from server.cli import in_engine
-
-        there = in_engine.ClientPlace(cast("Memory", memory), asked, talk, engine)
-        return in_engine.answer(there, settings, who, asked["words"])
-
     def make() -> Shared:
         import time
 
@@ -211,6 +203,15 @@ def _shared_parts(
 
         activity = Activity()
         watched = cast("LazyMemory", WatchedMemory(memory, activity))
+
+        def command(
+            who: Identity, asked: Mapping[str, Any], talk: Talk, engine: Mapping[str, Any]
+        ) -> dict[str, Any] | None:
+            from server.cli import in_engine
+
+            there = in_engine.ClientPlace(cast("Memory", watched), asked, talk, engine)
+            return in_engine.answer(there, settings, who, asked["words"])
+
         hooks = Hooks(cast("Memory", watched), time.time)
         gate = Gate(CallLimits().calls, CallLimits().deadline_seconds)
         site = Site(

@@ -75,6 +75,29 @@ def test_what_other_clients_store_correct_and_are_told_appears_by_itself(
     assert shown.said == []
 
 
+def test_what_others_recall_and_what_is_not_stored_appears_with_its_reason(
+    server: Any, opened: Any
+) -> None:
+    server.remember("The beacon on the mole is green.")
+    page = opened().page
+    page.locator(".live.on").wait_for()
+    acts = page.locator(".feed .event")
+    for ask in (
+        lambda words: server.tool("recall", query=words),
+        lambda words: server.command("recall", words),
+    ):
+        words = f"What colour is the beacon? {uuid.uuid4().hex}"
+        ask(words)
+        recalled = acts.filter(has_text=words)
+        recalled.get_by_text("Recalled for").wait_for()
+        recalled.locator("summary").click()
+        recalled.locator(".card", has_text="green").first.wait_for()
+    server.call("POST", "observe", {"role": "user", "content": "Which beacon is red?"})
+    skipped = acts.filter(has_text="Which beacon is red?")
+    skipped.get_by_text("It only asks something.").wait_for()
+    assert "Not stored" in skipped.inner_text()
+
+
 def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened: Any) -> None:
     tram = uuid.uuid4().hex  # a repeat would be refused what this one forgets
     id = server.remember(f"Tram {tram} leaves at nine.")
