@@ -144,7 +144,13 @@ def _whole(memory: Memory, who: Identity, id: str) -> dict[str, Any]:
         **pages.fields(listed),
         "version": {"number": version.number, "root": version.root, "latest": version.latest},
         "links": [
-            {"kind": link.kind, "weight": link.weight, "id": end, "text": texts[end]}
+            {
+                "kind": link.kind,
+                "weight": link.weight,
+                "id": end,
+                "text": texts[end],
+                "from": link.a,
+            }
             for link, end in zip(links, ends, strict=True)
             if end in texts
         ],
@@ -158,6 +164,9 @@ _SHOWN = (
     *("superseded_by", "doubted_by", "doubtful_since", "retired_at", "derived_from"),
 )
 
+_MUTUAL = ("co_recall", "contradicts", "kept_both")
+"""The kinds of links that say the same of both memories."""
+
 
 def _page(memory: Mapping[str, Any]) -> str:
     facts = {"id": memory["id"]} | {n: memory[n] for n in _SHOWN if memory.get(n)}
@@ -167,9 +176,15 @@ def _page(memory: Mapping[str, Any]) -> str:
         del facts["gist"]
     lines = [rendering.visible(memory["text"]), "", console.pairs(facts)]
     if memory["links"]:
-        rows = [(x["kind"], x["weight"], f"{x['text']}\n{x['id']}") for x in memory["links"]]
+        rows = [(_tie(x), x["weight"], f"{x['text']}\n{x['id']}") for x in memory["links"]]
         lines.append(console.table(("link", "weight", "memory"), rows))
     return "\n".join(lines)
+
+
+def _tie(link: Mapping[str, Any]) -> str:
+    """The kind of *link*, as the memory that is shown has it."""
+    toward = link["from"] == link["id"] and link["kind"] not in _MUTUAL
+    return f"{link['kind']} this" if toward else str(link["kind"])
 
 
 @command("edit", example="anamnesis edit 06h0105d")

@@ -127,6 +127,12 @@ def test_a_memory_is_shown_with_links_and_version(run: Run, memory: Memory) -> N
         ("updates", old, "Mara lives in Graz.")
     ]
     assert "Mara lives in Graz." in shown.text.splitlines()
+    ties = [line.split("  ")[0] for line in shown.text.splitlines() if "updates" in line]
+    assert [each.strip() for each in ties] == ["updates", "updates this"]
+    assert [(x["from"], x["id"]) for x in (*first["links"], *second["links"])] == [
+        (new, new),
+        (new, old),
+    ]
     with pytest.raises(NotFound):
         run("show", "0" * 20)
 
