@@ -111,6 +111,7 @@ def test_forget_asks_on_a_terminal_and_only_previews_elsewhere(
     assert "nothing was said yet" in err
     assert err.count("invalid_input") == 3
     assert "anamnesis forget ID --yes" in out
+    assert "repeat with these ids" not in out
     assert memory.get(ME, id).text == KEY
     from server.cli.place import Place
 
