@@ -54,6 +54,9 @@ export function through(source) {
   return has('through.' + name) ? t('through.' + name) : source;
 }
 
+/** Who made a change and what wrote it; "" where neither is known. @param {string} who @param {string} what */
+export const author = (who, what) => !what ? who && t('byAgent', who) : who ? t('by', who, what) : t('byItself', what);
+
 /** The words of *key* with {0}, {1} filled in. @param {string} key @param {...(string|number)} values */
 export function t(key, ...values) {
   const words = TABLES[spoken][key] ?? TABLES.en[key] ?? key;

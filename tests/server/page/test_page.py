@@ -98,6 +98,21 @@ def test_what_others_recall_and_what_is_not_stored_appears_with_its_reason(
     assert "Not stored" in skipped.inner_text()
 
 
+def test_what_is_put_in_doubt_is_told_as_that_with_what_doubts_it(server: Any, opened: Any) -> None:
+    page = opened().page
+    page.locator(".live.on").wait_for()
+    older = server.remember("The port of the lock keeper's radio is 16.", kind="fact")
+    card = page.locator(".feed .card", has_text="radio is 16")
+    card.get_by_text("Stored by me, through rest").wait_for()
+    newer = "The port of the lock keeper's radio is 73 now."
+    server.remember(newer, kind="fact")
+    assert server.call("GET", f"memories/{older}")["state"] == "doubtful"
+    card.get_by_text("Put in doubt by me, through a check for contradictions").wait_for()
+    card.get_by_role("link", name=newer).click()
+    page.locator(".whole", has_text=newer).wait_for()
+    page.locator(".history", has_text="Linked").get_by_text("through a check").wait_for()
+
+
 def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened: Any) -> None:
     tram = uuid.uuid4().hex  # a repeat would be refused what this one forgets
     id = server.remember(f"Tram {tram} leaves at nine.")

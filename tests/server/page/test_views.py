@@ -170,6 +170,22 @@ def test_what_was_drawn_from_a_memory_and_the_memory_lead_to_each_other(
     server.call("POST", "forget", {"ids": [summary["id"], *ids], "confirm": True})
 
 
+def test_history_names_what_replaced_a_memory_and_nobody_where_nobody_is_known(
+    server: Any, opened: Any
+) -> None:
+    text = "Signe Holm moved to Tromsø."
+    old = server.remember("Signe Holm lives in Narvik.", speaker="Ann")
+    new = server.remember(text, speaker="Ann")
+    assert server.call("GET", f"memories/{old}")["superseded_by"] == new
+    for _ in range(2):
+        server.tool("recall", query="Where does Signe Holm live?")
+    page = opened().page
+    view(page, f"memory/{old}")
+    replaced = page.locator(".history li", has_text="Replaced by")
+    replaced.locator("ins", has_text=text).wait_for()
+    assert "–" not in page.locator(".history").inner_text()
+
+
 def section(page: Any, name: str) -> Any:
     return page.locator("section", has=page.get_by_role("heading", name=name, exact=True))
 

@@ -7,15 +7,22 @@ import json
 import re
 from pathlib import Path
 
+import memory_core
 import server.page
 from memory_core import health
+from memory_core.consolidate import plan
 from memory_core.consolidate.run import MODES, STEPS
 from memory_core.consolidate.run_log import IMPORT
+from memory_core.lifecycle import doubts
+from memory_core.lifecycle.turn_pairs import PAIR
 from memory_core.overview import memory_graph
 from memory_core.recall import explanation, spreading
 from memory_core.recall.rivals import NAME
 from memory_core.recall.signals import SIGNALS
+from memory_core.relations.duplicates import KNOWN
 from memory_core.remember.capture import ECHO, NEAR_DUPLICATE
+from memory_core.storage.accesses import CO_RECALL
+from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.text import relevance
 from server.http import problems
 
@@ -63,6 +70,14 @@ def test_every_reason_not_to_store_has_a_sentence_in_both_languages() -> None:
         assert known == {f"skip.{reason}" for reason in reasons}
 
 
+def test_what_writes_changes_and_kinds_of_links_have_words_in_both_languages() -> None:
+    wanted = {f"through.{source}" for source in sources()}
+    assert len(wanted) >= 12
+    wanted |= {f"link.{kind}" for kind in (*KNOWN, CO_RECALL, DERIVED_FROM, PAIR)}
+    for language in ("en", "de"):
+        assert wanted <= words(language).keys()
+
+
 def test_steps_runs_and_checks_have_words_in_both_languages() -> None:
     source = Path(health.__file__).read_text("utf-8")
     checks = set(re.findall(r'(?:Check|_guarded)\("([^"]+)"', source))
@@ -87,6 +102,29 @@ def test_every_code_of_a_refusal_has_a_sentence() -> None:
     codes = {*problems.STATUS, *problems.CODES.values()}
     programs = {"method_not_allowed", "unsupported_media_type", "unknown_host"}  # never a reader's
     assert {f"code.{code}" for code in codes - programs} <= words("de").keys()
+
+
+def sources() -> set[str]:
+    """The names that the program gives as the source of a change of a memory or a link."""
+    found = {"undo", *(name.partition(":")[0] for name in (doubts.SOURCE, plan.SOURCE))}
+    for file in Path(memory_core.__file__).parent.rglob("*.py"):
+        text = file.read_text("utf-8")
+        known = dict(re.findall(r'^([A-Z]+) = "([a-z]+)"$', text, re.MULTILINE))
+        for node in ast.walk(ast.parse(text)):
+            given: list[tuple[str | None, ast.expr]] = []
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Change":
+                if ast.unparse(node.args[0]) != "'meta'":
+                    given = [(each.arg, each.value) for each in node.keywords]
+            elif isinstance(node, ast.Dict) and all(node.keys):
+                pairs = zip(node.keys, node.values, strict=True)
+                given = [(ast.unparse(key).strip("'"), value) for key, value in pairs if key]
+                given = given if {"source", "scope"} <= {name for name, _ in given} else []
+            for name, value in given:
+                if name == "source" and isinstance(value, ast.Constant):
+                    found.add(str(value.value))
+                elif name == "source":
+                    found.add(known.get(ast.unparse(value).rpartition(".")[2], "undo"))
+    return found
 
 
 def gated() -> set[str]:

@@ -3,8 +3,8 @@ import { get, send, session } from '../api.js';
 import { Fading } from '../fading.js';
 import { Card, PINNED, State, isPinned } from '../memorycard.js';
 import { Act, Dialog, Field, Loaded, html, tell, undoing, useChanges, useLoad, useRef, useState } from '../ui.js';
-import { Diff, Stored, when } from '../text.js';
-import { called, figure, has, t, through } from '../words.js';
+import { Diff, Stored, clipped, when } from '../text.js';
+import { author, called, figure, has, t, through } from '../words.js';
 
 /** How many other memories are read to be named. */
 const OTHERS = 60;
@@ -42,7 +42,7 @@ export default function MemoryView({ id }) {
 }
 
 /** Kinds of links that say something of their first memory about their second. */
-const DIRECTED = new Set(['duplicate_of', 'updates', 'updates_part', 'extends', 'doubts', 'doubts_part', 'suspends', 'answers']);
+const DIRECTED = new Set(['duplicate_of', 'updates', 'updates_part', 'extends', 'doubts', 'doubts_part', 'suspends', 'pair']);
 
 /** A link of the memory *id* to *other*, in its direction. @param {any} link @param {string} id @param {any} other */
 function tie({ a, kind }, id, other) {
@@ -95,12 +95,13 @@ function Change({ change, number, again, previous, text, others }) {
   const after = change.body ?? {}, { before } = change, linked = change.kind === 'link';
   const kind = change.kind === 'put' && number ? 'changed' : has('change.' + change.kind) ? change.kind : 'changed';
   const fields = number && !linked ? Object.keys(FIELDS).filter((name) => name in after && shown(name, before[name]) !== shown(name, after[name])) : [];
+  const value = (/** @type {string} */ name, /** @type {any} */ of) => name === 'superseded_by' && others.has(of) ? clipped(others.get(of).text, 120) : shown(name, of);
   const undo = async () => { await send(`memories/${change.target ?? location.hash.split('/')[2]}/undo`, { change: change.seq }); tell(t('undone')); again(); };
-  return html`<strong>${t('change.' + kind)}</strong> <time datetime=${change.at}>${when(change.at)}</time> <span>${change.source ? t('by', change.actor || '–', through(change.source)) : t('byAgent', change.actor || '–')}</span> ${number && session.can('write') ? html`<${Act} does=${undo}>${t('undoThis')}<//>` : null}
+  return html`<strong>${t('change.' + kind)}</strong> <time datetime=${change.at}>${when(change.at)}</time> <span>${author(change.actor, through(change.source))}</span> ${number && session.can('write') ? html`<${Act} does=${undo}>${t('undoThis')}<//>` : null}
     ${change.body === null ? html`<p class="empty">${t('erased')}</p>` : null}
     ${previous !== undefined ? html`<p><${Diff} before=${previous} after=${text} /></p>` : null}
     ${linked && others.has(after.b) ? html`<p><span class="badge">${called('link', after.kind)}</span> <a href=${'#/memory/' + after.b}><${Stored} text=${others.get(after.b).text} most=${120} /></a></p>` : null}
-    ${fields.map((name) => html`<p><span class="hint">${t(FIELDS[name])}</span> <${Diff} before=${shown(name, before[name])} after=${shown(name, after[name])} /></p>`)}`;
+    ${fields.map((name) => html`<p><span class="hint">${t(FIELDS[name])}</span> <${Diff} before=${value(name, before[name])} after=${value(name, after[name])} /></p>`)}`;
 }
 
 /** The *value* of a field as people read it. @param {string} name @param {any} value @returns {string} */

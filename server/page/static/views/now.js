@@ -5,7 +5,7 @@ import { useKept } from '../kept.js';
 import { Card } from '../memorycard.js';
 import { Act, Field, Loaded, html, useChanges, useEffect, useLoad, useState } from '../ui.js';
 import { Diff, Stored, when } from '../text.js';
-import { has, t, through } from '../words.js';
+import { author, has, t, through } from '../words.js';
 
 const MOST = 60, LOOK = 2500;
 
@@ -56,8 +56,8 @@ function item(each) {
       ${each.reason ? html`<p>${has('skip.' + each.reason) ? t('skip.' + each.reason) : each.reason}</p>` : null}
       ${each.ids.length ? html`<${Which} ids=${each.ids} />` : each.kind === 'recalled' ? html`<p>${t('foundNothing')}</p>` : null}</div>`;
   }
-  return html`<${Card} of=${each.memory}>${each.before ? html`<p><${Diff} before=${each.before.text} after=${each.memory.text} /></p>` : null}
-    <p class="event"><strong>${t('change.' + each.kind)}</strong> ${each.through ? t('by', each.actor || '–', each.through) : t('byAgent', each.actor || '–')} <time>${when(each.at)}</time></p><//>`;
+  return html`<${Card} of=${each.memory}>${each.before ? html`<p><${Diff} before=${each.before.text} after=${each.memory.text} /></p>` : null}${each.newer ? html`<p><span class="hint">${t('doubtedBy')}</span> <a href=${'#/memory/' + each.newer.id}><${Stored} text=${each.newer.text} most=${120} /></a></p>` : null}
+    <p class="event"><strong>${t('change.' + each.kind)}</strong> ${author(each.actor, each.through)} <time>${when(each.at)}</time></p><//>`;
 }
 
 /** The memories of *ids*, read once they are asked for. @param {{ids: string[]}} props */
@@ -79,10 +79,20 @@ const how = ({ source, body }) => source.startsWith('undo') ? 'undo' : source.st
 async function described(id) {
   try {
     const [memory, { changes }] = await Promise.all([get(`memories/${id}`), get(`memories/${id}/history`)]);
-    const puts = changes.filter((each) => each.kind === 'put'), last = puts[puts.length - 1], fresh = puts.length === 1;
+    const puts = changes.filter((each) => each.kind === 'put'), last = puts[puts.length - 1], doubt = await doubted(memory, last.at);
+    if (doubt) return { key: `${id}:${doubt.at}`, memory, before: null, kind: 'doubt', ...doubt };
+    const fresh = puts.length === 1;
     const parent = fresh ? /** @type {string} */ (memory.version.parent) : '', before = parent ? await get(`memories/${parent}`).catch(() => null) : null;
     return { key: `${id}:${last.seq}`, memory, before, at: last.at, kind: before ? 'amend' : fresh ? 'put' : how(last), actor: last.actor, through: fresh ? memory.client || through(last.source) : through(last.source) };
   } catch { return null; }
+}
+
+/** Who put *memory* in doubt, and with what, since it changed *last*; null where nobody did. @param {any} memory @param {string} last */
+async function doubted({ id, doubted_by }, last) {
+  if (!doubted_by) return null;
+  const [newer, { changes }] = await Promise.all([get(`memories/${doubted_by}`), get(`memories/${doubted_by}/history`)]);
+  const link = changes.reverse().find(({ kind, body }) => kind === 'link' && body?.b === id && String(body?.kind).startsWith('doubts'));
+  return link && new Date(link.at) > new Date(last) ? { newer, at: link.at, actor: link.actor, through: through(link.source) } : null;
 }
 
 function Brief() {
