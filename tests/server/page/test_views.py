@@ -150,6 +150,32 @@ def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -
     server.call("POST", "forget", {"ids": [wish], "confirm": True})
 
 
+def test_a_summary_is_pinned_by_hand_and_not_by_its_sources(
+    server: Any, opened: Any, tmp_path: Path
+) -> None:
+    loom = ("The loom stands upstairs.", "The weaver works at night.", "The wool is blue.")
+    ids = [server.remember(text, session="loom") for text in loom]
+    run = server.call("POST", "consolidate", {"mode": "session", "session": "loom"})
+    by_hand = run["summaries"][0]["id"]
+    file = tmp_path / "drawn.jsonl"
+    drawn = {"text": "Concept: the loom.", "kind": "concept", "importance": 1, "derived_from": ids}
+    file.write_text(json.dumps(drawn))
+    server.command("import", str(file))
+    every = server.call("GET", "memories?kind=concept")["memories"]
+    by_source = next(each["id"] for each in every if each["text"] == drawn["text"])
+    assert importance(server, by_source) == 1.0
+    page = opened().page
+    pinned = page.locator("main p > .badge", has_text="pinned")
+    view(page, f"memory/{by_hand}")
+    act(page, "Pin", "Pinned.")
+    pinned.first.wait_for()
+    view(page, f"memory/{by_source}")
+    page.locator(".whole", has_text="Concept").wait_for()
+    assert page.get_by_role("button", name="Unpin").count() == 0
+    assert pinned.count() == 0
+    server.call("POST", "forget", {"ids": [by_hand, by_source, *ids], "confirm": True})
+
+
 def test_what_was_drawn_from_a_memory_and_the_memory_lead_to_each_other(
     server: Any, opened: Any
 ) -> None:

@@ -62,11 +62,12 @@ function Whole({ memory, changes, links, others, again, forget }) {
     const known = ids.filter((each) => others.has(each)), more = ids.length - known.length;
     return html`${known.map((each) => html`<${Card} key=${each} of=${others.get(each)} most=${160} />`)}${more ? html`<p class="hint">${t('andMore', more)}</p>` : null}`;
   };
-  return html`<p><${State} state=${memory.state} />${isPinned(memory) ? html` <span class="badge">${t('pinned')}</span>` : null}</p>
+  const was = changes.some(({ kind, body }) => kind === 'put' && body?.importance < PINNED), pinned = isPinned(memory) || (was && memory.importance >= PINNED);
+  return html`<p><${State} state=${memory.state} />${pinned ? html` <span class="badge">${t('pinned')}</span>` : null}</p>
     <blockquote class="whole" tabindex="0"><${Stored} text=${memory.text} /></blockquote>
     ${memory.superseded_by ? html`<section><h2>${t('replacedBy')}</h2>${list([memory.superseded_by])}</section>` : null}
     ${memory.doubted_by ? html`<section><h2>${t('doubtedBy')}</h2>${list([memory.doubted_by])}<a href="#/doubtful">${t('decide')}</a></section>` : null}
-    <${Changing} memory=${memory} changes=${changes} again=${again} forget=${forget} />
+    <${Changing} memory=${memory} was=${was} pinned=${pinned} again=${again} forget=${forget} />
     <section><h2>${t('about')}</h2><dl>${rows.map(([name, value]) => html`<div><dt>${t('about.' + name)}</dt><dd><${Stored} text=${value} most=${600} /></dd></div>`)}</dl>
       <p>${memory.tags.map((/** @type {string} */ tag) => html`<a class="tag" href=${'#/memories?tag=' + encodeURIComponent(tag)}><${Stored} text=${tag} most=${60} /></a> `)}</p>${memory.state === 'retired' ? null : html`<${Fading} of=${memory.fading} />`}</section>
     ${memory.derived_from.length ? html`<section><h2>${t('restsOn')}</h2>${list(memory.derived_from)}</section>` : null}
@@ -116,11 +117,11 @@ function shown(name, value) {
 /** The importance of what was never less important and is unpinned: that of a decision (memory_core/text/importance.py). */
 const UNPINNED = 0.85;
 
-/** @param {{memory: any, changes: any[], again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
-function Changing({ memory, changes, again, forget }) {
+/** *was*: it was less important once. @param {{memory: any, was: boolean, pinned: boolean, again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
+function Changing({ memory, was, pinned, again, forget }) {
   const [open, set] = useState('');
   if (!session.can('write')) return null;
-  const most = memory.importance >= PINNED, was = changes.some(({ kind, body }) => kind === 'put' && body?.importance < PINNED), retired = memory.state === 'retired';
+  const most = memory.importance >= PINNED, retired = memory.state === 'retired';
   const done = (/** @type {any} */ answer, /** @type {string} */ said) => { tell(t(answer.status === 'unchanged' ? 'unchanged' : said), undoing(answer.undo)); again(); };
   const unpin = async () => done(was ? await send(`memories/${memory.id}/pin`, { pinned: false }) : await send(`memories/${memory.id}`, { importance: UNPINNED }, 'PATCH'), 'unpinned');
   const close = () => set('');
@@ -128,7 +129,7 @@ function Changing({ memory, changes, again, forget }) {
     <button type="button" onClick=${() => set('correct')}>${t('correct')}</button>
     <button type="button" onClick=${() => set('tags')}>${t('retag')}</button>
     ${!most ? html`<${Act} key="pin" does=${async () => done(await send(`memories/${memory.id}/pin`, {}), 'pinnedNow')}>${t('pin')}<//>`
-      : was || isPinned(memory) ? html`<${Act} key="unpin" does=${unpin}>${t('unpin')}<//>` : null}
+      : pinned ? html`<${Act} key="unpin" does=${unpin}>${t('unpin')}<//>` : null}
     <${Act} does=${async () => done(await send(`memories/${memory.id}/retire`, { retired: !retired }), retired ? 'revived' : 'retiredNow')}>${t(retired ? 'revive' : 'retire')}<//>
     <button type="button" class="danger" onClick=${() => set('forget')}>${t('forget')}</button></div>
     ${open === 'correct' ? html`<${Correct} memory=${memory} close=${close} done=${done} />` : null}
