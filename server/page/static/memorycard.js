@@ -5,7 +5,7 @@ import { t } from './words.js';
 
 /** @typedef {{id: string, text: string, state: string, kind: string, tier: string, tags: string[], occurred_at: string, agent: string, speaker: string, importance: number, trust: string, client: string, topic: string, entities: string[]} & Record<string, any>} Memory */
 
-const SIGNS = { current: '✓', doubtful: '?', superseded: '↷', retired: '⏸' };
+export const SIGNS = { current: '✓', doubtful: '?', superseded: '↷', retired: '–' };
 
 /** The state of a memory: a sign and a word, not a colour alone. @param {{state: string}} props */
 export const State = ({ state }) => html`<span class=${'state ' + state}><span aria-hidden="true">${/** @type {any} */ (SIGNS)[state]}</span> ${t('state.' + state)}</span>`;

@@ -212,6 +212,27 @@ def test_history_names_what_replaced_a_memory_and_nobody_where_nobody_is_known(
     assert "–" not in page.locator(".history").inner_text()
 
 
+def test_the_signs_of_all_states_are_drawn(opened: Any) -> None:
+    """A letter that no font of the machine has is drawn as one that does not exist."""
+    page = opened().page
+    drawn = page.evaluate(
+        """async () => {
+        const { SIGNS } = await import('/ui/memorycard.js');
+        const box = Object.assign(document.createElement('canvas'), { width: 40, height: 40 });
+        const to = box.getContext('2d', { willReadFrequently: true });
+        const points = (letter) => {
+            to.clearRect(0, 0, 40, 40);
+            to.font = '20px ' + getComputedStyle(document.body).fontFamily;
+            to.fillText(letter, 5, 30);
+            return to.getImageData(0, 0, 40, 40).data.join();
+        };
+        const none = points('\u0378');
+        return Object.values(SIGNS).filter((sign) => points(sign) === none);
+        }"""
+    )
+    assert drawn == []
+
+
 def section(page: Any, name: str) -> Any:
     return page.locator("section", has=page.get_by_role("heading", name=name, exact=True))
 
@@ -402,6 +423,9 @@ def test_a_memory_shows_how_it_fades(server: Any, opened: Any) -> None:
     assert "100 % is left." in page.locator(".fading figcaption").inner_text()
     view(page, "health")
     page.locator("h2", has_text="Tiers over time").wait_for()
+    newest = section(page, "Newest of each tier").locator("summary")
+    newest.first.wait_for()
+    assert newest.all_inner_texts() == ["active", "recent", "long-term"]  # it is not all of them
     assert page.locator(".fading").count() >= 1
 
 

@@ -59,6 +59,6 @@ function State() {
   }, []);
   return html`<${Loaded} of=${state}>${(/** @type {any} */ { hot, tiers }) => html`<section><h2>${t('hot')}</h2><p class="hint">${t('hotHint')}</p>
     ${hot.length ? hot.map((/** @type {any} */ m) => html`<${Card} key=${m.id} of=${m} />`) : html`<p class="empty">${t('hotEmpty')}</p>`}</section>
-    <section><h2>${t('newestOfTiers')}</h2><p class="hint">${t('fadingHint')}</p>${tiers.map((/** @type {any} */ { tier, memories, fading }) => html`<details open=${memories.length > 0}><summary>${t('tier.' + tier)} (${memories.length})</summary>
+    <section><h2>${t('newestOfTiers')}</h2><p class="hint">${t('fadingHint')}</p>${tiers.map((/** @type {any} */ { tier, memories, fading }) => html`<details open=${memories.length > 0}><summary>${t('tier.' + tier)}</summary>
     ${memories.slice(0, 5).map((/** @type {any} */ m, /** @type {number} */ n) => html`<${Card} key=${m.id} of=${m}>${!n && fading ? html`<${Fading} of=${fading} />` : null}<//>`)}</details>`)}</section>`}<//>`;
 }
