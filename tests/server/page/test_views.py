@@ -264,11 +264,13 @@ def test_a_topic_leads_to_its_memories_by_keyboard(
     server: Any, opened: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "topics.jsonl"
-    lines = ["The tomatoes need water at noon.", "The beans climb the southern fence."]
+    lines = ["The tomatoes need water at noon.", "The peas and the beans climb a fence."]
     file.write_text("".join(json.dumps({"text": t, "topic": "vegetables"}) + "\n" for t in lines))
     server.command("import", str(file))
     page = opened().page
     view(page, "topics")
+    page.locator("summary", has_text="As a table").click()
+    page.get_by_role("rowheader", name="The peas and the beans…", exact=True).wait_for()
     page.locator(".graph a[aria-label^='vegetables, 2']").focus()
     page.keyboard.press("Enter")
     page.locator(".virtual .card", has_text="beans").wait_for()
@@ -329,6 +331,16 @@ def test_names_in_the_graph_can_be_read_on_a_telephone(
         return names.length && names.every((name) => name.getBoundingClientRect().height >= 10);
         }"""
     )
+    page.locator("svg[data-settled=true]").wait_for()
+    picture = page.locator("svg[role=group]").bounding_box()
+    sides = (
+        "all => all.map(each => each.getBoundingClientRect()).flatMap(at => [at.left, at.right])"
+    )
+    names = page.locator("svg[role=group] text").evaluate_all(sides)
+    assert picture["x"] <= min(names) < max(names) <= picture["x"] + picture["width"]
+    tops = "all => all.map(each => each.getBoundingClientRect().top)"
+    forms = page.locator("svg[role=group] path").evaluate_all(tops)
+    assert max(forms) - min(forms) > picture["height"] / 2
 
 
 def test_words_in_a_table_stay_whole_on_a_telephone(server: Any, opened: Any) -> None:

@@ -6,7 +6,7 @@ import { Loaded, html, useChanges, useEffect, useLoad, useMemo, useRef, useState
 import { clipped, plain } from '../text.js';
 import { t } from '../words.js';
 
-const NAMED = 60, LETTERS = 12, TIES = 1500, WIDTH = 900, HEIGHT = 600, TICKS = 220, SLICE = 10, PAUSE = 400, NAMES = 200;
+const NAMED = 60, LETTERS = 12, SHORT = 5, TIES = 1500, WIDTH = 900, HEIGHT = 600, TICKS = 220, SLICE = 10, PAUSE = 400, NAMES = 200;
 const TYPES = ['topic', 'summary', 'episode', 'entity'];
 /** The outline of each type around (0, 0): told apart by form. @type {Record<string, string>} */
 const FORMS = { topic: 'M-1,0a1,1 0 1,0 2,0a1,1 0 1,0 -2,0', summary: 'M-1,-1H1V1H-1Z', episode: 'M0,-1.3L1.3,0L0,1.3L-1.3,0Z', entity: 'M0,-1.2L1.2,1L-1.2,1Z' };
@@ -45,7 +45,10 @@ export default function Topics() {
 }
 
 /** @param {string} label */
-export const short = (label) => clipped(plain(label).split(/\s+/).slice(0, 5).join(' '), 28);
+export function short(label) {
+  const words = plain(label).split(/\s+/);
+  return clipped(words.slice(0, SHORT).join(' ') + (words.length > SHORT ? '…' : ''), 28);
+}
 
 /** Where a node leads. @param {Whole['nodes'][number]} node */
 const address = ({ key, type, label }) => type === 'topic' ? '#/memories?topic=' + encodeURIComponent(label) : type === 'entity' ? '#/people/' + encodeURIComponent(label) : '#/memory/' + key;
@@ -58,10 +61,11 @@ function Graph({ graph }) {
   const [turn, draw] = useState(0);
   const key = graph.nodes.map((n) => n.key).join('\n');
   const { nodes, ties, moving } = useMemo(() => {
+    const tall = innerWidth < innerHeight;
     const nodes = graph.nodes.map((n, i) => ({ ...n, r: (n.type === 'episode' ? 4 : 5) + 3 * Math.sqrt(n.type === 'topic' || n.type === 'entity' ? n.size : 0), x: WIDTH / 2 + 12 * Math.sqrt(i) * Math.cos(i * 2.4), y: HEIGHT / 2 + 12 * Math.sqrt(i) * Math.sin(i * 2.4) }));
     const by = new Map(nodes.map((n) => [n.key, n]));
     const ties = graph.ties.slice(0, TIES).map((each) => ({ ...each, source: /** @type {any} */ (by.get(each.a)), target: /** @type {any} */ (by.get(each.b)) }));
-    const moving = forceSimulation(nodes).stop().force('links', forceLink(ties).distance(70).strength(0.15)).force('apart', forceManyBody().strength(-70).distanceMax(WIDTH / 3)).force('x', forceX(WIDTH / 2).strength(0.06)).force('y', forceY(HEIGHT / 2).strength(0.12)).force('collide', forceCollide((n) => n.r + 4));
+    const moving = forceSimulation(nodes).stop().force('links', forceLink(ties).distance(70).strength(0.15)).force('apart', forceManyBody().strength(-70).distanceMax(WIDTH / 3)).force('x', forceX(WIDTH / 2).strength(tall ? 0.12 : 0.06)).force('y', forceY(HEIGHT / 2).strength(tall ? 0.06 : 0.12)).force('collide', forceCollide((n) => n.r + 4));
     return { nodes, ties, moving };
   }, [key]);
   const [settled, settle] = useState(false);
@@ -81,7 +85,7 @@ function Graph({ graph }) {
   const xs = nodes.map((n) => n.x), ys = nodes.map((n) => n.y);
   const box = [Math.min(...xs) - 60, Math.min(...ys) - 40, Math.max(200, Math.max(...xs) - Math.min(...xs) + 120), Math.max(150, Math.max(...ys) - Math.min(...ys) + 80)];
   const at = useRef(/** @type {any} */ (null)), pixel = at.current ? Math.max(box[2] / at.current.clientWidth, box[3] / at.current.clientHeight) : 1;
-  const labelled = useMemo(() => placed(nodes, LETTERS * pixel), [nodes, turn, pixel]);
+  const labelled = useMemo(() => placed(nodes, LETTERS * pixel, box[0], box[0] + box[2]), [nodes, turn, pixel]);
   const edges = useMemo(() => html`<g class="edges" aria-hidden="true">${ties.map((each) => html`<line x1=${each.source.x} y1=${each.source.y} x2=${each.target.x} y2=${each.target.y} class=${each.relation} />`)}</g>`, [ties, turn]);
   const [chosen, choose] = useKept('node', '');
   const first = nodes.some((n) => n.key === chosen) ? chosen : nodes[0]?.key;
@@ -94,7 +98,7 @@ function Graph({ graph }) {
   return html`<svg class="graph" ref=${at} viewBox=${box.map(Math.round).join(' ')} role="group" aria-label=${t('graphLabel')} data-settled=${settled} onKeyDown=${walk}>
     ${edges}
     ${nodes.map((n) => html`<a key=${n.key} href=${address(n)} aria-label=${named(n)} tabindex=${n.key === first ? 0 : -1} onFocus=${() => choose(n.key)}>
-      <title>${plain(clipped(n.label, 200))}</title><path class=${n.type} d=${FORMS[n.type]} transform=${`translate(${n.x} ${n.y}) scale(${n.r})`} />${labelled.has(n.key) ? html`<text x=${n.x} y=${n.y + n.r + LETTERS * pixel} font-size=${LETTERS * pixel} text-anchor="middle" aria-hidden="true">${short(n.label)}</text>` : null}</a>`)}</svg>`;
+      <title>${plain(clipped(n.label, 200))}</title><path class=${n.type} d=${FORMS[n.type]} transform=${`translate(${n.x} ${n.y}) scale(${n.r})`} />${labelled.has(n.key) ? html`<text x=${labelled.get(n.key)} y=${n.y + n.r + LETTERS * pixel} font-size=${LETTERS * pixel} text-anchor="middle" aria-hidden="true">${short(n.label)}</text>` : null}</a>`)}</svg>`;
 }
 
 /** The directions of the arrow keys. @type {Record<string, [number, number]>} */
@@ -115,15 +119,19 @@ function toward(here, nodes, key) {
   return far(best) < Infinity ? best : undefined;
 }
 
-/** The keys of the nodes whose names, *high*, find room beside those of weightier ones.
- * @param {Array<{key: string, label: string, x: number, y: number, r: number}>} nodes @param {number} high */
-function placed(nodes, high) {
+/** The middles of the names, *high*, that find room beside those of weightier nodes between *left* and *right*, by key.
+ * @param {Array<{key: string, label: string, x: number, y: number, r: number}>} nodes @param {number} high @param {number} left @param {number} right */
+function placed(nodes, high, left, right) {
   /** @type {number[][]} */ const taken = [];
-  return new Set(nodes.filter((n) => {
-    const half = 0.3 * high * (short(n.label).length + 1), top = n.y + n.r, box = [n.x - half, top, n.x + half, top + 1.4 * high];
-    if (taken.length >= NAMED || taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return false;
-    return taken.push(box);
-  }).map((n) => n.key));
+  /** @type {Map<string, number>} */ const found = new Map();
+  for (const n of nodes) {
+    const half = 0.3 * high * (short(n.label).length + 1), x = Math.max(left + half, Math.min(right - half, n.x)), top = n.y + n.r;
+    const box = [x - half, top, x + half, top + 1.4 * high];
+    if (found.size >= NAMED || taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) continue;
+    taken.push(box);
+    found.set(n.key, x);
+  }
+  return found;
 }
 
 /** The same as a table, for whoever cannot use the picture. @param {{graph: Whole}} props */
