@@ -275,7 +275,7 @@ class _Import:
             looked = "; ".join(f"{form.name}: {form.about}" for form in asked)
             why = f" ({self.report.problems[0]})" if self.report.problems else ""
             raise InvalidInput(
-                f"nothing in {request.called or request.path} has a known form{why}. "
+                f"nothing in {request.origin or request.path} has a known form{why}. "
                 f"Looked for {looked}",
                 "name the form with --from, and the columns of a table with --column text=NAME",
             )

@@ -277,8 +277,9 @@ def unreadable(problem: OSError) -> str:
 def files(given: str, encoding: str = "", origin: str = "") -> Iterator[File | Unread]:
     """The files of *given*, a file, folder or zip archive, by their names, LAST at the end.
 
-    *origin* stands for its path in theirs. Raises NotFound when there is none, InvalidInput for an
-    unknown *encoding* and a broken archive, StorageError when it cannot be read.
+    *origin* stands for its path in theirs and in what is said of it. Raises NotFound when there is
+    none, InvalidInput for an unknown *encoding* and a broken archive, StorageError when it cannot
+    be read.
     """
     if encoding:
         try:
@@ -286,7 +287,7 @@ def files(given: str, encoding: str = "", origin: str = "") -> Iterator[File | U
             b"\xff".decode(encoding, "replace")
         except (LookupError, UnicodeError):
             raise InvalidInput(f"no encoding {encoding!r}", "give one such as cp1252") from None
-    path = Path(given).expanduser()
+    path, named = Path(given).expanduser(), origin or given
     origin = origin or _shown(str(path.absolute()))
     try:
         if not path.exists():
@@ -298,11 +299,11 @@ def files(given: str, encoding: str = "", origin: str = "") -> Iterator[File | U
         elif path.is_file():
             yield _of_path(path, _shown(path.name), encoding, origin)
         else:
-            raise InvalidInput(f"{given} is no file", "give a file, a folder or a zip archive")
+            raise InvalidInput(f"{named} is no file", "give a file, a folder or a zip archive")
     except zipfile.BadZipFile as problem:
-        raise InvalidInput(f"{given} is a broken archive ({problem})", "fetch it again") from None
+        raise InvalidInput(f"{named} is a broken archive ({problem})", "fetch it again") from None
     except OSError as problem:
-        raise StorageError(f"{given} cannot be read ({problem.strerror})", "check it") from None
+        raise StorageError(f"{named} cannot be read ({problem.strerror})", "check it") from None
 
 
 def _is_zip(path: Path) -> bool:
@@ -336,7 +337,7 @@ def _folder(root: Path, encoding: str, origin: str) -> Iterator[File | Unread]:
             elif stat.S_ISREG(mode):
                 count += 1
                 if count > FILES_MOST:
-                    raise InvalidInput(f"{root} has over {FILES_MOST} files", "import its parts")
+                    raise InvalidInput(f"{origin} has over {FILES_MOST} files", "import its parts")
                 file = _of_path(path, inner, encoding, f"{origin}/{inner}")
                 if name == LAST:
                     last.append(file)
@@ -360,13 +361,14 @@ def _archive(path: Path, encoding: str, origin: str) -> Iterator[File | Unread]:
     with zipfile.ZipFile(path) as archive:
         entries = sorted(archive.infolist(), key=lambda each: (_is_last(each), each.filename))
         if len(entries) > FILES_MOST:
-            raise InvalidInput(f"{path} has over {FILES_MOST} files", "import its parts")
+            raise InvalidInput(f"{origin} has over {FILES_MOST} files", "import its parts")
         named = [(entry, entry.filename.replace("\\", "/")) for entry in entries]
         read = [entry for entry, name in named if not _unsafe(entry, name, set())]
         size, whole = path.stat().st_size, sum(entry.file_size for entry in read)
         if whole > max(BOMB_BYTES, RATIO_MOST * size):
             raise InvalidInput(
-                f"{path} unpacks to {whole} bytes from {size}", "unpack it, then import its folder"
+                f"{origin} unpacks to {whole} bytes from {size}",
+                "unpack it, then import its folder",
             )
         seen: set[str] = set()
         for entry, name in named:

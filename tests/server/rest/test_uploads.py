@@ -129,6 +129,23 @@ def told_of(memory: Memory) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: (each["session"], each["text"], each["role"]))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("my.zip", b"PK\x03\x04 torn", "my.zip is a broken archive (File is not a zip file)"),
+        ("my.bin", b"\0\1", "nothing in my.bin has a known form."),
+    ],
+)
+async def test_a_refused_file_is_called_by_its_name(
+    ana: Any, name: str, content: bytes, said: str
+) -> None:
+    headers = {"content-type": "application/octet-stream"}
+    answer = await ana.post("/import/file", content=content, params={"name": name}, headers=headers)
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(said)
+    assert "upload" not in answer.text
+
+
 async def test_a_zip_is_read_packed_and_an_upload_tells_no_path(ana: Any, memory: Memory) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as to:
