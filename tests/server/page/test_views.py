@@ -10,8 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import chat_models
 import engines
 import pytest
+from processes import keep
+
+from tests.server.page.conftest import Server
 
 pytestmark = pytest.mark.slow
 
@@ -467,15 +471,79 @@ def test_a_doubtful_pair_is_decided(server: Any, opened: Any) -> None:
     assert found["memories"][0]["id"] == pair["newer"]["id"]
 
 
+def test_each_decision_about_a_pair_is_undone(server: Any, opened: Any) -> None:
+    older = server.remember("The port of the tide gauge is 5001.", kind="fact")
+    newer = server.remember("The port of the tide gauge is 5002 now.", kind="fact")
+
+    def states() -> list[str]:
+        return [server.call("GET", f"memories/{id}")["state"] for id in (older, newer)]
+
+    assert states() == ["doubtful", "current"]
+    page = opened().page
+    view(page, "doubtful")
+    pair = page.locator(".pairs > li", has_text="5002")
+    pair.wait_for()
+    decisions = ("The later one holds", "The earlier one holds", "Both hold", "Merge them")
+    assert pair.get_by_role("button").all_inner_texts() == list(decisions)
+    for decision in decisions:
+        pair.get_by_role("button", name=decision).click()
+        pair.wait_for(state="detached")
+        assert states() != ["doubtful", "current"]
+        undone(page)
+        pair.wait_for()
+        assert states() == ["doubtful", "current"], decision
+    server.call("POST", "forget", {"ids": [older, newer], "confirm": True})
+
+
+def test_what_is_retired_is_put_back(server: Any, opened: Any) -> None:
+    id = server.remember("The slipway is closed on Mondays.")
+    page = opened().page
+    view(page, f"memory/{id}")
+    for put_back in (lambda: undone(page), lambda: act(page, "Put back", "Put back.")):
+        act(page, "Retire", "Retired.")
+        page.get_by_role("button", name="Put back", exact=True).wait_for()
+        assert server.call("GET", f"memories/{id}")["state"] == "retired"
+        put_back()
+        page.get_by_role("button", name="Retire", exact=True).wait_for()
+        assert server.call("GET", f"memories/{id}")["state"] == "current"
+
+
+def test_what_is_broken_is_repaired_by_a_button(server: Any, opened: Any) -> None:
+    page = opened().page
+    report = server.call("GET", "health")
+    broken = {**report["checks"][1], "status": "degraded", "fix": "call health with repair"}
+    worse = {**report, "status": "degraded", "checks": [broken]}
+    page.route("**/api/v1/health", lambda route: route.fulfill(json=worse))
+    view(page, "health")
+    page.locator(".fix", has_text="call health with repair").wait_for()
+    page.unroute_all()
+    with page.expect_response("**/api/v1/health/repair") as answer:
+        page.get_by_role("button", name="Repair").click()
+    assert answer.value.json()["status"] == "ok"
+    page.get_by_text("Repaired as far as possible: Everything works.").wait_for()
+    page.locator(".status.ok").wait_for()
+
+
 def test_last_nights_sleep_is_undone(server: Any, opened: Any) -> None:
+    mill = ("The mill stands by the weir.", "The miller left in May.", "The wheel turns slowly.")
+    for text in mill:
+        server.remember(text, session="mill", when="2026-05-06")
+    server.call("POST", "consolidate", {"mode": "sleep"})
+
+    def summaries() -> str:
+        return texts(server.tool("recall", query="mill by the weir", kinds=["summary"]))
+
+    assert "mill" in summaries()
     page = opened().page
     view(page, "sleep")
-    run = page.locator(".runs > li", has_text="sleep").first  # an import is a run, too
+    run = page.locator(".runs > li", has_text="whole sleep").first  # an import is a run, too
+    run.locator("summary").click()
+    run.locator(".diff ins", has_text="The mill stands by the weir.").wait_for()
     run.get_by_role("button", name="Undo this run").click()
     run.locator(".badge", has_text="undone").wait_for()
     runs = server.call("GET", "runs")["runs"]
     assert next(each["state"] for each in runs if each["mode"] == "sleep") == "undone"
-    assert server.tool("recall", query="Mara Lind", kinds=["summary"])["memories"] == []
+    assert "mill" not in summaries()
 
 
 def test_a_dry_run_tells_and_changes_nothing(server: Any, opened: Any) -> None:
@@ -599,6 +667,38 @@ def test_a_chat_without_a_model_says_how_to_get_one_and_shows_what_comes_to_mind
     turn.locator(".why summary").first.click()
     assert turn.locator("meter").count() >= 3
     assert shown.said == []
+
+
+def test_a_chat_shows_the_answer_beside_what_was_recalled_for_it(
+    browser: Any, tmp_path: Path, processes: Any
+) -> None:
+    with chat_models.serving(chat_models.Model()) as model:
+        server = Server(tmp_path / "data")
+        keep(server.folder)
+        server.environment |= {
+            "ANAMNESIS_ENCODER": "openai",
+            "ANAMNESIS_ENCODER_URL": model.url,
+            "ANAMNESIS_ENCODER_MODEL": "small",
+        }
+        page = browser.new_context(locale="en-GB").new_page()
+        page.goto(server.address())
+        page.wait_for_selector("h1")
+        server.remember("The spare key of the flat is under the flowerpot.")
+        view(page, "chat")
+        page.get_by_role("textbox").fill(
+            "I need the spare key of the flat tonight, my bag is lost."
+        )
+        page.keyboard.press("Enter")
+        turn = page.locator(".turns > li").first
+        turn.locator(".reply", has_text="small The key is under the flowerpot.").wait_for()
+        turn.locator(".card", has_text="under the flowerpot").first.wait_for()
+        turn.get_by_text("Stored", exact=True).wait_for()
+        page.context.close()
+        found = server.tool("recall", query="The key is under the flowerpot.", k=5)["memories"]
+        engines.end(server.folder)
+    kept = texts({"memories": found})
+    assert "my bag is lost" in kept
+    assert "The key is under the flowerpot." in kept
 
 
 def test_a_search_says_why_others_were_left_out(server: Any, opened: Any) -> None:
