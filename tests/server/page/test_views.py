@@ -397,6 +397,50 @@ def test_filters_act_on_a_list_and_on_a_search(server: Any, opened: Any) -> None
     server.call("POST", "forget", {"ids": old, "confirm": True})
 
 
+def test_each_filter_narrows_the_list(server: Any, opened: Any) -> None:
+    made = ("token", "add", "--agent", "nils", "--rights", "read,write", "--json")
+    token = json.loads(server.command(*made))["token"]
+    url = json.loads((server.folder / "http.json").read_text("utf-8"))["url"]
+    anchor = {"text": "Nils Berg painted the anchor.", "speaker": "Nils Berg", "session": "deck"}
+    anchor |= {"kind": "procedure", "scope": "shared", "when": "2031-05-06"}
+    asked = urllib.request.Request(
+        f"{url}/api/v1/memories",
+        json.dumps(anchor).encode(),
+        {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+    )
+    urllib.request.urlopen(asked, timeout=60).close()
+    other = server.remember("The rope is wet.", when="2031-05-04")
+    server.call("POST", f"memories/{other}/retire", {})
+    page = opened().page
+    view(page, "memories")
+    page.locator("summary", has_text="Filters").click()
+    cards = page.locator(".virtual .card")
+    for label, value in {
+        "State": "current",
+        "Kind": "procedure",
+        "Who may read it": "shared",
+        "Agent": "nils",
+        "Person or thing": "Nils Berg",
+        "Conversation": "deck",
+        "Speaker": "Nils Berg",
+        "Since": "2031-05-05",
+    }.items():
+        cards.filter(has_text="The rope is wet.").wait_for()
+        field = page.locator(".filters").get_by_label(re.compile(f"^{label}"))
+        if field.evaluate("each => each.tagName") == "SELECT":
+            field.select_option(value)
+        else:
+            field.fill(value)
+            field.blur()
+        cards.filter(has_text="The rope is wet.").wait_for(state="detached")
+        cards.filter(has_text="painted the anchor").wait_for()
+        page.get_by_role("button", name="Clear filters").click()
+    page.get_by_label(re.compile("^Until")).fill("2031-05-05")
+    cards.filter(has_text="painted the anchor").wait_for(state="detached")
+    cards.filter(has_text="The rope is wet.").wait_for()
+    server.call("POST", "forget", {"ids": [other], "confirm": True})
+
+
 def brushed(page: Any) -> None:
     """Choose a stretch of time by the keyboard, and by the mouse, and the whole again."""
     shown = page.locator(".virtual .card .text")
