@@ -160,6 +160,11 @@ def test_a_pin_is_taken_off_with_the_importance_from_before(
     assert run("pin", boat).data == [{"id": boat, "change": 0}]
     run("pin", boat, "--off")
     assert memory.get(ME, boat).importance == before
+    normal = memory.remember(ME, RememberRequest("The rope is in the shed.")).id
+    assert memory.get(ME, normal).importance == 0.5  # which the journal does not hold
+    run("pin", normal)
+    run("pin", normal, "--off")
+    assert memory.get(ME, normal).importance == 0.5
 
 
 def test_what_is_retired_comes_back(run: Run, two: tuple[str, str], memory: Memory) -> None:

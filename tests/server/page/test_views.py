@@ -143,6 +143,12 @@ def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -
     act(page, "Pin", "Pinned.")
     act(page, "Unpin", "No longer pinned.")
     assert importance(server, id) == before
+    normal = server.remember("The rope lies in the shed.", importance=0.5)
+    assert importance(server, normal) == 0.5
+    view(page, f"memory/{normal}")
+    act(page, "Pin", "Pinned.")
+    act(page, "Unpin", "No longer pinned.")
+    assert importance(server, normal) == 0.5
     wish = server.remember("Always answer in Norwegian.", kind="preference")
     assert importance(server, wish) == 1.0  # though nobody pinned it
     view(page, f"memory/{wish}")

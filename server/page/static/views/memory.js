@@ -62,7 +62,8 @@ function Whole({ memory, changes, links, others, again, forget }) {
     const known = ids.filter((each) => others.has(each)), more = ids.length - known.length;
     return html`${known.map((each) => html`<${Card} key=${each} of=${others.get(each)} most=${160} />`)}${more ? html`<p class="hint">${t('andMore', more)}</p>` : null}`;
   };
-  const was = changes.some(({ kind, body }) => kind === 'put' && body?.importance < PINNED), pinned = isPinned(memory) || (was && memory.importance >= PINNED);
+  const less = (/** @type {any} */ { importance, text }) => (importance ?? (text ? 0 : PINNED)) < PINNED;  // a new one of the normal importance names none
+  const was = changes.some(({ kind, body }) => kind === 'put' && body && less(body)), pinned = isPinned(memory) || (was && memory.importance >= PINNED);
   return html`<p><${State} state=${memory.state} />${pinned ? html` <span class="badge">${t('pinned')}</span>` : null}</p>
     <blockquote class="whole" tabindex="0"><${Stored} text=${memory.text} /></blockquote>
     ${memory.superseded_by ? html`<section><h2>${t('replacedBy')}</h2>${list([memory.superseded_by])}</section>` : null}
