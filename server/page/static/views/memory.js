@@ -89,7 +89,7 @@ function told(changes) {
     const before = { ...known, ...change.before };
     if (change.kind === 'put') Object.assign(known, change.body);
     return { ...change, before };
-  }).filter(({ kind }) => SHOWN.has(kind));
+  }).filter(({ kind, body }) => SHOWN.has(kind) && body?.kind !== 'co_recall');  // each recall makes some
 }
 
 /** @param {{change: any, number: number, again: () => void, previous?: string, text: string, others: Map<string, any>}} props */
