@@ -729,34 +729,39 @@ def test_a_chat_without_a_model_says_how_to_get_one_and_shows_what_comes_to_mind
     assert shown.said == []
 
 
-def test_a_chat_shows_the_answer_beside_what_was_recalled_for_it(
-    browser: Any, tmp_path: Path, processes: Any
-) -> None:
+@pytest.fixture
+def modelled(tmp_path: Path, processes: Any) -> Iterator[Server]:
+    """A server whose settings name a language model."""
     with chat_models.serving(chat_models.Model()) as model:
-        server = Server(tmp_path / "data")
-        keep(server.folder)
-        server.environment |= {
+        made = Server(tmp_path / "data")
+        keep(made.folder)
+        made.environment |= {
             "ANAMNESIS_ENCODER": "openai",
             "ANAMNESIS_ENCODER_URL": model.url,
             "ANAMNESIS_ENCODER_MODEL": "small",
         }
-        page = browser.new_context(locale="en-GB").new_page()
-        page.goto(server.address())
-        page.wait_for_selector("h1")
-        server.remember("The spare key of the flat is under the flowerpot.")
-        view(page, "chat")
-        page.get_by_role("textbox").fill(
-            "I need the spare key of the flat tonight, my bag is lost."
-        )
-        page.keyboard.press("Enter")
-        turn = page.locator(".turns > li").first
-        turn.locator(".reply", has_text="small The key is under the flowerpot.").wait_for()
-        turn.locator(".card", has_text="under the flowerpot").first.wait_for()
-        turn.get_by_text("Stored", exact=True).wait_for()
-        page.context.close()
-        found = server.tool("recall", query="The key is under the flowerpot.", k=5)["memories"]
-        engines.end(server.folder)
-    kept = texts({"memories": found})
+        yield made
+        engines.end(made.folder)
+
+
+def test_a_chat_shows_the_answer_beside_what_was_recalled_for_it(
+    browser: Any, modelled: Server
+) -> None:
+    page = browser.new_context(locale="en-GB").new_page()
+    page.goto(modelled.address())
+    page.wait_for_selector("h1")
+    modelled.remember("The spare key of the flat is under the flowerpot.")
+    view(page, "chat")
+    page.get_by_role("textbox").fill("I need the spare key of the flat, for my bag is lost.")
+    page.keyboard.press("Enter")
+    turn = page.locator(".turns > li").first
+    turn.locator(".reply", has_text="small The key is under the flowerpot.").wait_for()
+    turn.locator(".card", has_text="under the flowerpot").first.wait_for()
+    turn.get_by_text("Stored", exact=True).wait_for()
+    view(page, "health")
+    page.get_by_text(re.compile(r"used [\d,]+ of 200,000 tokens today")).wait_for()
+    page.context.close()
+    kept = texts(modelled.tool("recall", query="The key is under the flowerpot.", k=5))
     assert "my bag is lost" in kept
     assert "The key is under the flowerpot." in kept
 

@@ -3,7 +3,7 @@ import { get, send, session } from '../api.js';
 import { Act, Loaded, Said, html, tell, useChanges, useLoad, useState } from '../ui.js';
 import { Fading } from '../fading.js';
 import { Card } from '../memorycard.js';
-import { called, month, t } from '../words.js';
+import { called, figure, month, t } from '../words.js';
 
 const MONTHS = 12, HOT = 10;
 const MARKS = { ok: '✓', repaired: '✓', warning: '!', degraded: '!', failing: '✗', error: '✗' };
@@ -33,8 +33,16 @@ function Checks() {
   const repair = async () => { const done = await send('health/repair', {}); tell(t('repaired', t('status.' + done.status))); set(turn + 1); };
   return html`<section><h2>${t('checks')}</h2><${Loaded} of=${report}>${(/** @type {import('../answers.js').Answer<'health'>} */ r) => html`<p class=${'status ' + r.status}><strong>${/** @type {any} */ (MARKS)[r.status] ?? ''} ${t('status.' + r.status)}</strong></p>
     <ul class="checks">${r.checks.map((c) => html`<li><span class="badge">${/** @type {any} */ (MARKS)[c.status] ?? '?'} ${called('checked', c.status)}</span> <strong>${called('check', c.name)}</strong> <${Said} text=${c.detail} />${c.fix ? html`<p class="fix">${t('fix')} <${Said} text=${c.fix} /></p>` : null}</li>`)}</ul>
+    <${Budget} encoder=${r.encoder} />
     <div class="actions"><${Act} does=${() => report.again()}>${t('checkAgain')}<//>${session.can('admin') && r.status !== 'ok' ? html`<${Act} kind="main" does=${repair}>${t('repair')}<//>` : null}</div>
     ${['storage', 'model', 'encoder', 'last_run', 'versions', 'engine'].map((name) => [name, Object.entries(/** @type {any} */ (r)[name] ?? {})]).filter(([, known]) => known.length).map(([name, known]) => html`<details><summary>${t('part.' + name)}</summary><dl lang="en">${/** @type {any[]} */ (known).map(([key, value]) => html`<div><dt>${key}</dt><dd>${typeof value === 'object' ? JSON.stringify(value) : String(value)}</dd></div>`)}</dl></details>`)}`}<//></section>`;
+}
+
+/** What the language model used of its tokens of the day; nothing where there is no model. @param {{encoder: any}} props */
+function Budget({ encoder }) {
+  if (!encoder?.model) return null;
+  const { tokens_in, tokens_out } = encoder.today;
+  return html`<p>${t('budget', figure(tokens_in + tokens_out, 0), figure(encoder.budget_tokens, 0))}</p>`;
 }
 
 /** How many memories of each month are in which tier now. */

@@ -298,6 +298,7 @@ export const WORDS = {
   "checkAgain": "Noch einmal prüfen",
   "repair": "Reparieren",
   "repaired": "Repariert, soweit möglich: {0}",
+  "budget": "Das Sprachmodell hat heute {0} von {1} Tokens verbraucht.",
   "part.storage": "Speicher",
   "part.model": "Modell",
   "part.encoder": "Sprachmodell",

@@ -298,6 +298,7 @@ export const WORDS = {
   "checkAgain": "Check again",
   "repair": "Repair",
   "repaired": "Repaired as far as possible: {0}",
+  "budget": "The language model used {0} of {1} tokens today.",
   "part.storage": "Storage",
   "part.model": "Model",
   "part.encoder": "Language model",
