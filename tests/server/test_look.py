@@ -263,6 +263,10 @@ def test_a_listing_is_json_in_a_pipe_and_a_table_on_a_terminal(
     assert KEY.text.split()[-1] in shown.out
     assert two[0] not in shown.out  # ids are short there
     assert two[0][:10] in shown.out
+    assert "\x1b[" not in piped.out + shown.out
+    colours = {"COLUMNS": "120", "TERM": "xterm-256color"}
+    monkeypatch.setattr(Place, "terminal", lambda self: colours)
+    assert "\x1b[" in running.printed(main.program, ["list"], Invocation()).out
     asked = running.printed(main.program, ["list", "--json"], Invocation())
     assert not asked.paged
     assert json.loads(asked.out)

@@ -627,6 +627,10 @@ def test_a_revoked_token_opens_nothing_more(server: Any, opened: Any) -> None:
         assert answer.status == 200
     page = opened().page
     view(page, "access")
+    row = page.get_by_role("row").filter(has_text=made["id"])
+    row.get_by_role("cell", name="zoe", exact=True).wait_for()
+    row.get_by_role("cell", name="read", exact=True).wait_for()
+    assert "not since" not in row.inner_text()  # it was used above
     page.get_by_role("button", name=f"Revoke token {made['id']}").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     page.get_by_text("revoked").first.wait_for()
