@@ -17,10 +17,11 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -87,6 +88,18 @@ class File:
     def beginning(self) -> str:
         """The first HEAD bytes as text, without a byte order mark; wrong bytes are U+FFFD."""
         return self.head.decode(self.charset, "replace").removeprefix("\ufeff")
+
+    @cached_property
+    def first_lines(self) -> list[str]:
+        """The lines that begin in the head; also the last one is whole, as far as it is an object.
+
+        The first line of a transcript may hold all that somebody pasted.
+        """
+        lines = self.beginning.split("\n")
+        if self.size > len(self.head) and lines[-1].startswith("{"):
+            with suppress(InvalidInput):
+                lines[-1] = next(islice(self.lines(), len(lines) - 1, None), (0, None))[1] or ""
+        return lines
 
     @property
     def suffix(self) -> str:

@@ -274,3 +274,31 @@ def test_a_form_that_is_named_is_read_whatever_the_file_is_called(
     assert memory.import_files(ME, ImportRequest(str(file), form="markdown")).counts["stored"] == 1
     with pytest.raises(InvalidInput, match="mem0"):
         memory.import_files(ME, ImportRequest(str(file), form="nosuch"))
+
+
+_PASTED = "The weir log of Tuesday. " * 4_000
+"""Longer than what is read of a file to know its form."""
+
+
+def _lines(*events: object) -> str:
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("claude-code", _lines({"type": "user", "message": _PASTED, "sessionId": "s"})),
+        ("codex", _lines({"payload": {"base_instructions": _PASTED}, "type": "session_meta"})),
+        ("anamnesis", _lines({"notes": _PASTED, "text": "The heron waits by the weir."})),
+        (
+            "server-memory",
+            _lines({"type": "entity", "observations": [_PASTED, "Waits."], "name": "The heron"}),
+        ),
+    ],
+)
+def test_a_first_line_may_be_longer_than_what_tells_the_form(
+    memory: Memory, tmp_path: Path, form: str, text: str
+) -> None:
+    file = tmp_path / "rollout-1.jsonl"
+    file.write_text(text)
+    assert set(memory.import_files(ME, ImportRequest(str(tmp_path))).forms) == {form}

@@ -23,7 +23,7 @@ from memory_core.records import PROJECT
 
 
 def _reads(file: File) -> bool:
-    for line in file.beginning.split("\n"):
+    for line in file.first_lines:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):

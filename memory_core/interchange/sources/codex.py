@@ -27,7 +27,7 @@ _GIVEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructi
 
 
 def _reads(file: File) -> bool:
-    for line in file.beginning.split("\n"):
+    for line in file.first_lines:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):

@@ -12,7 +12,7 @@ from memory_core.interchange.parsing import json_lines, string, strings
 
 
 def _reads(file: File) -> bool:
-    for line in file.beginning.split("\n"):
+    for line in file.first_lines:
         try:
             record = json.loads(line)
         except (ValueError, RecursionError):
