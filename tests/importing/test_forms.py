@@ -190,6 +190,7 @@ def test_cursor_is_copied_and_read_in_the_order_of_its_headers(
             {"bubbleId": "b2", "type": 1},
             {"bubbleId": "b1", "type": 2},
             {"bubbleId": "b3", "type": 2},
+            {"bubbleId": "b4", "type": 1},
         ],
     }
     path = database(
@@ -201,6 +202,8 @@ def test_cursor_is_copied_and_read_in_the_order_of_its_headers(
         """INSERT INTO cursorDiskKV VALUES('bubbleId:c1:b2',
         '{"type": 1, "text": "The proxy must leave port 443 to the other service."}')""",
         'INSERT INTO cursorDiskKV VALUES(\'bubbleId:c1:b3\', \'{"type": 2, "text": ""}\')',
+        "INSERT INTO cursorDiskKV VALUES('bubbleId:c1:b4', NULL)",
+        "INSERT INTO cursorDiskKV VALUES('composerData:c2', NULL)",
     )
     before = (path.read_bytes(), sorted(path.parent.iterdir()))
     report = memory.import_files(ME, ImportRequest(str(path)))
@@ -212,6 +215,7 @@ def test_cursor_is_copied_and_read_in_the_order_of_its_headers(
     assert {each.occurred_at for each in found} == {1_709_280_000.0}
     assert {each.session for each in found} == {"cursor:c1"}
     assert dict(report.dated) == {"conversation": 2}
+    assert (report.problems, dict(report.left_out)) == ([], {"no text": 2, "deleted": 1})
     assert before == (path.read_bytes(), sorted(path.parent.iterdir()))
 
 

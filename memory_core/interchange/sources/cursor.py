@@ -32,6 +32,9 @@ def _read(file: File) -> Iterator[Entry]:
         asked = "SELECT key, value FROM cursorDiskKV WHERE key GLOB 'composerData:*' ORDER BY key"
         for key, value in db.execute(asked).fetchall():
             place = f"{file.name} {key}"
+            if value is None:
+                yield LeftOut("deleted", place)
+                continue
             talk = _object(value)
             if talk is None:
                 yield Problem(place, "it is not JSON")
@@ -48,7 +51,7 @@ def _conversation(
         name = string(header.get("bubbleId")) or str(number)
         where, key = f"{place} {name}", f"bubbleId:{id}:{name}"
         row = db.execute("SELECT value FROM cursorDiskKV WHERE key = ?", (key,)).fetchone()
-        bubble = header if row is None else _object(row[0])
+        bubble = header if row is None or row[0] is None else _object(row[0])
         if bubble is None:
             yield Problem(where, "it is not JSON")
             continue
