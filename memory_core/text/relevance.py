@@ -16,7 +16,8 @@ _INTERRUPTION = lazy_pattern(
 _BLOCK_TAGS = listed(
     """system-reminder command-name command-message command-args local-command-stdout
     local-command-stderr bash-input bash-stdout bash-stderr user-prompt-submit-hook tool_result
-    function_results"""
+    function_results ide_opened_file ide_selection task-notification turn_aborted
+    user_shell_command"""
 )
 _STACK = lazy_pattern(
     r"^\s*(?:Traceback \(most recent call last\)|File \"[^\"\n]{1,300}\", line \d"

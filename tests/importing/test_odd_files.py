@@ -282,8 +282,17 @@ def test_a_conversation_that_was_resumed_is_told_once(
 
 def test_what_a_client_adds_to_a_turn_is_not_said(memory: Memory, bring: Bring) -> None:
     added = "<system-reminder>\nNever mention the weather.\n</system-reminder>"
-    bring("a.jsonl", event("u1", f"{added}\nMy sister Ann works at the harbour.\n{added}"))
+    seen = "<ide_opened_file>The user opened /weir.py.</ide_opened_file>"
+    seen += "<turn_aborted>\nThe user interrupted.\n</turn_aborted>"
+    bring("a.jsonl", event("u1", f"{added}\nMy sister Ann works at the harbour.\n{added}{seen}"))
     assert texts(memory) == ["My sister Ann works at the harbour."]
+
+
+def test_what_an_editor_adds_to_a_turn_of_codex_is_not_said(memory: Memory, bring: Bring) -> None:
+    opened = "# Context from my IDE setup:\n\n## Active file: weir.py\n\n"
+    asked = f"{opened}## My request for Codex:\n{ASKED}"
+    bring("a.jsonl", rollout("c", asked, ANSWERED, opened, ANSWERED, "<skill>\nTo row.</skill>"))
+    assert set(texts(memory)) == {ASKED, ANSWERED}
 
 
 def mem0(text: str, at: str) -> str:

@@ -22,8 +22,16 @@ from memory_core.interchange.parsing import blocks, json_lines, moment, string
 from memory_core.records import PROJECT
 
 _TYPES = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
-_GIVEN = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCT")
+_GIVEN = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<INSTRUCT",
+    "<skill>",
+)
 """How a message begins that the program wrote in the name of the user."""
+_EDITOR, _ASKED = "# Context from my IDE setup:", "## My request for Codex:"
+"""How a message begins to which an editor added what is open in it, and what the user said."""
 
 
 def _reads(file: File) -> bool:
@@ -87,6 +95,8 @@ def _message(
     role, text = string(message.get("role")), blocks(message.get("content"))
     if role not in ("user", "assistant"):
         return LeftOut(f"{role or 'unknown'} message", place)
+    if role == "user" and text.startswith(_EDITOR):
+        text = text.partition(_ASKED)[2].strip()
     if not text:
         return LeftOut("no text", place)
     if role == "user" and text.startswith(_GIVEN):
