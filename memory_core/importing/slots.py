@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from memory_core import browse
-from memory_core.records import Identity, MemoryRecord, content_hash
+from memory_core.records import Identity, MemoryRecord, content_hash, repeat_key
 from memory_core.storage.store import MemoryStore
 
 ALIKE = 0.6
@@ -36,6 +36,7 @@ class Slots:
         self._who = who
         self._held: dict[str, dict[str, Holding]] | None = None
         self._texts: set[str] = set()
+        self._keys: set[str] = set()
 
     def held(self, slot: str) -> dict[str, Holding]:
         """What *slot* holds, by id."""
@@ -45,6 +46,11 @@ class Slots:
         """True when a memory of the caller, replaced or not, says *text* word for word."""
         self._read()
         return content_hash(text) in self._texts
+
+    def repeats(self, memory: MemoryRecord) -> bool:
+        """True when *memory* repeats a memory of the caller that holds."""
+        self._read()
+        return repeat_key(memory) in self._keys
 
     def put(self, slot: str, id: str, memory: MemoryRecord, replaces: str) -> None:
         """Note that the *memory* under *id* is in *slot* now, in the place of *replaces*."""
@@ -57,6 +63,8 @@ class Slots:
             for memory in browse.readable(self._store, self._who):
                 if memory.agent == self._who.agent:
                     self._texts.add(memory.content_hash)
+                    if not memory.replaced:
+                        self._keys.add(repeat_key(memory))
                     if memory.source and not memory.replaced:
                         self._add(memory.source, memory.id, memory)
         return self._held

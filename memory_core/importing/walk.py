@@ -154,6 +154,9 @@ class Importer:
         except (InvalidInput, TooLarge) as problem:
             work.report.problem(each.found.place, str(problem))
             return
+        if work.repeats(memory) and not (each.found.record is not None and each.replaces):
+            work.report.counts["reinforced"] += 1
+            return
         status = "changed" if each.replaces else "new"
         if len(work.report.samples) < SAMPLES:
             work.report.samples.append(work.masked(memory.text)[:SAMPLE_CHARS])
@@ -428,6 +431,10 @@ class _Import:
     def _source(self, found: Incoming) -> str:
         """The source as it is stored: within its length, without secrets."""
         return self.masked(_shortened(found.source, SOURCE_CHARS))
+
+    def repeats(self, memory: MemoryRecord) -> bool:
+        """True when *memory*, as it will be stored, repeats one that is there."""
+        return self.slots.repeats(replace(memory, text=self.masked(memory.text)))
 
     def masked(self, text: str) -> str:
         """*text* without secrets, as the settings want."""

@@ -91,6 +91,16 @@ def test_a_preview_shows_how_the_first_texts_begin_without_secrets(
     assert bring(memory, path).samples == []
 
 
+def test_a_preview_counts_as_the_import_does(memory: Memory, tmp_path: Path) -> None:
+    note, own = tmp_path / "a.md", tmp_path / "own.jsonl"
+    for day, said in (("2024-05-01", ""), ("2024-06-01", "- The stork nests on the barn.\n")):
+        note.write_text(f"---\nupdated: {day}\n---\n- The heron waits by the weir.\n{said}")
+        own.write_text('{"text": "The otter swims.", "occurred_at": "2024-05-01"}\n')
+        for file in (note, own):
+            told, done = (bring(memory, file, dry_run=dry).counts for dry in (True, False))
+            assert (told["new"], told["reinforced"]) == (done["stored"], done["reinforced"])
+
+
 def test_an_import_is_taken_back_whole(memory: Memory, tmp_path: Path, clock: Clock) -> None:
     said = memory.remember(ME, RememberRequest("The gate code is 4711 since 2023-01-01.")).id
     before = list(memory.export(ME))
