@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Any
 
 from memory_core.errors import InvalidInput
@@ -37,8 +38,8 @@ def json_lines(file: File) -> Iterator[tuple[str, dict[str, Any]] | Problem]:
                 yield Problem(place, "it is not a JSON object")
 
 
-def elements(file: File, name: str = "") -> Iterator[tuple[str, Any] | Problem]:
-    """The elements of the list that *file* is, or of the list *name* in the object that it is.
+def elements(file: File, *names: str) -> Iterator[tuple[str, Any] | Problem]:
+    """The elements of the list that *file* is, or of the lists *names* in the object that it is.
 
     A list is streamed: an element that is not JSON is a problem, and the next one is read. An
     object is read whole. Raises InvalidInput for any other file.
@@ -48,9 +49,9 @@ def elements(file: File, name: str = "") -> Iterator[tuple[str, Any] | Problem]:
         yield from _streamed(file)
         return
     value = whole(file)
-    inner = value.get(name) if isinstance(value, dict) else None
-    listed = inner if isinstance(inner, list) else [value]
-    for number, each in enumerate(listed, 1):
+    inner = [value.get(name) for name in names] if isinstance(value, dict) else []
+    lists = [each for each in inner if isinstance(each, list)] or [[value]]
+    for number, each in enumerate(chain.from_iterable(lists), 1):
         yield f"{file.name} element {number}", each
 
 

@@ -163,6 +163,25 @@ def test_mem0_history_arrives_as_a_chain_of_replacements(memory: Memory, tmp_pat
     assert dict(memory.import_files(ME, request).counts) == {"reinforced": 2}
 
 
+def test_mem0_relations_of_its_graph_arrive(memory: Memory, tmp_path: Path) -> None:
+    told = {"id": "a", "memory": "Ann rows.", "hash": "h", "user_id": "ann"}
+    edges = [
+        {"source": "ann", "relationship": "works_at", "target": "weir"},
+        {"source": "ann", "relationship": "knows", "destination": "ben"},
+        {"source": "ann", "relationship": "knows"},
+    ]
+    file = tmp_path / "all.json"
+    file.write_text(json.dumps({"results": [told], "relations": edges}))
+    os.utime(file, (FILE_TIME, FILE_TIME))
+    report = memory.import_files(ME, ImportRequest(str(file)))
+    found = stored(memory)
+    assert [(each.text, each.kind, each.entities) for each in found if each.text[0] == "a"] == [
+        ("ann knows ben.", "relationship", ("ann", "ben")),
+        ("ann works at weir.", "relationship", ("ann", "weir")),
+    ]
+    assert report.problems == ["all.json element 4: the relation lacks an end or its type"]
+
+
 def test_mcp_memory_service_database(memory: Memory, tmp_path: Path) -> None:
     path = database(
         tmp_path / "sqlite_vec.db",
@@ -173,11 +192,14 @@ def test_mcp_memory_service_database(memory: Memory, tmp_path: Path) -> None:
         "'{}',1709280000.0,NULL)",
         "INSERT INTO memories VALUES(2,'h2','A deleted line about the boiler.','','note','{}',"
         "1.7e9,1.71e9)",
+        "CREATE TABLE memory_graph(source_hash TEXT, target_hash TEXT, similarity REAL)",
+        "INSERT INTO memory_graph VALUES('h1', 'h2', 0.9)",
     )
     report = memory.import_files(ME, ImportRequest(str(path)))
     (found,) = stored(memory)
     assert (found.text, found.tags) == ("The boiler is serviced in May.", ("home", "heating"))
-    assert (found.occurred_at, dict(report.left_out)) == (1_709_280_000.0, {"deleted": 1})
+    assert found.occurred_at == 1_709_280_000.0
+    assert dict(report.left_out) == {"deleted": 1, "association": 1}
 
 
 def test_cursor_is_copied_and_read_in_the_order_of_its_headers(

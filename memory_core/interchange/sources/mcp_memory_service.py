@@ -25,6 +25,9 @@ def _read(file: File) -> Iterator[Entry]:
             for row in db.execute("SELECT rowid, * FROM memories"):
                 place = f"{file.name} row {row[0]}"
                 yield _memory(file, place, {name: row[name] for name in columns})
+            if db.execute("PRAGMA table_info(memory_graph)").fetchone():
+                for number, _ in enumerate(db.execute("SELECT 1 FROM memory_graph"), 1):
+                    yield LeftOut("association", f"{file.name} association {number}")
         return
     for entry in elements(file, "memories"):
         if isinstance(entry, Problem):

@@ -29,12 +29,31 @@ def _read(file: File) -> Iterator[Entry]:
     if file.is_sqlite:
         yield from _history(file)
         return
-    for entry in elements(file, "results"):
+    for entry in elements(file, "results", "relations"):
         if isinstance(entry, Problem):
             yield entry
+        elif isinstance(entry[1], dict) and "relationship" in entry[1]:
+            yield _relation(file, *entry)
         else:
-            place, each = entry
-            yield _memory(file, place, each)
+            yield _memory(file, *entry)
+
+
+def _relation(file: File, place: str, each: dict[str, Any]) -> Entry:
+    """An edge of mem0's graph, which names its end by either word."""
+    start, verb = string(each.get("source")), string(each.get("relationship"))
+    end = string(each.get("destination")) or string(each.get("target"))
+    if not (start and verb and end):
+        return Problem(place, "the relation lacks an end or its type")
+    return Incoming(
+        f"{start} {verb.replace('_', ' ')} {end}.",
+        f"{start}\x1f{verb}\x1f{end}",
+        place,
+        file.modified,
+        FILE,
+        kind="relationship",
+        entities=(start, end),
+        source=f"mem0: {start} -> {verb} -> {end}",
+    )
 
 
 def _memory(file: File, place: str, each: Any) -> Entry:

@@ -7,6 +7,7 @@ export const SAID = {
   "a symbolic link is not followed": "einem symbolischen Link wird nicht gefolgt",
   "a whole number": "eine ganze Zahl",
   "an observation is no text": "eine Beobachtung ist kein Text",
+  "association": "Verknüpfung",
   "attachment": "Anhang",
   "before 1990": "vor 1990",
   "chats, checkpoints and logs.json in ~/.gemini/tmp": "Chats, Checkpoints und logs.json in ~/.gemini/tmp",
