@@ -182,6 +182,20 @@ def test_mem0_relations_of_its_graph_arrive(memory: Memory, tmp_path: Path) -> N
     assert report.problems == ["all.json element 4: the relation lacks an end or its type"]
 
 
+def test_a_heading_of_claudes_memories_stands_with_what_it_is_about(
+    memory: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "memories.json"
+    text = "**Work context**\n\nAnn keeps the weir.\n\nShe rows.\n\n## Home\n\nShe lives in Bonn."
+    file.write_text(json.dumps([{"account_uuid": "a", "conversations_memory": text}]))
+    memory.import_files(ME, ImportRequest(str(file)))
+    assert {each.text for each in stored(memory)} == {
+        "**Work context**\nAnn keeps the weir.",
+        "She rows.",
+        "## Home\nShe lives in Bonn.",
+    }
+
+
 def test_mcp_memory_service_database(memory: Memory, tmp_path: Path) -> None:
     path = database(
         tmp_path / "sqlite_vec.db",

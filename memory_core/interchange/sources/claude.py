@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ from memory_core.interchange.found import (
 )
 from memory_core.interchange.parsing import blocks, elements, moment, string
 
+_HEADING = re.compile(r"\*\*[^*\n]+\*\*:?|#{1,6} [^\n]+")
 _ROLES = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
@@ -108,7 +110,15 @@ def _memories(file: File, place: str, each: Mapping[str, Any]) -> Iterator[Entry
 
 
 def _paragraphs(text: str) -> list[str]:
-    return [part.strip() for part in text.split("\n\n") if part.strip()]
+    """The paragraphs of *text*; a heading that stands alone belongs to the one after it."""
+    found, heading = list[str](), ""
+    for part in filter(None, map(str.strip, text.split("\n\n"))):
+        if _HEADING.fullmatch(part):
+            heading = f"{part}\n"
+        else:
+            found.append(heading + part)
+            heading = ""
+    return found
 
 
 def _text(file: File, place: str, slot: str, title: str, text: str, own: float | None) -> Incoming:
