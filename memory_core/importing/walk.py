@@ -28,6 +28,7 @@ from memory_core.interchange.files import File, Unread, files, unreadable
 from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, Problem, SourceForm
 from memory_core.interchange.parsing import moment
 from memory_core.interchange.sources import registry
+from memory_core.interchange.sources.okf import edited_form
 from memory_core.lifecycle import stamps
 from memory_core.records import (
     Identity,
@@ -218,6 +219,7 @@ class _Import:
         self._now = now
         self._session = ""
         self._seen: dict[str, str] = {}
+        self._ids: dict[str, str] = {}
 
     def entries(self) -> Iterator[_New]:
         """What is to be written, in the order of the source; the rest is noted in the report.
@@ -353,6 +355,15 @@ class _Import:
         """A record of our own form; the writer says whether it is known."""
         record = found.record or {}
         id = record.get("id")
+        if isinstance(id, str) and is_id(id) and (text := _text_of(record)):
+            known = self._says_already(id, text)
+            if known not in ("", content_hash(text)):
+                if self._stored(id) and record.get("content_hash") == known:
+                    return self._new(edited_form(record, found.place, found.when))
+                self.report.problem(
+                    found.place, "its id came before with another text, which stays"
+                )
+                return None
         when = moment(record.get("occurred_at"))
         found = replace(found, when=self._now if when is None else when)
         if self._request.dry_run and isinstance(id, str) and is_id(id) and self._stored(id):
@@ -361,6 +372,14 @@ class _Import:
             self.report.counts["reinforced"] += 1
             return None
         return _New(found, None)
+
+    def _says_already(self, id: str, text: str) -> str:
+        """The hash of what the memory *id* says, here or in this preview; "" for a new one."""
+        memory = self._store.memories([id]).get(id) if self._stored(id) else None
+        if memory is not None:
+            same = content_hash(self.masked(text)) == memory.content_hash
+            return content_hash(text) if same else memory.content_hash
+        return self._ids.setdefault(id, content_hash(text)) if self._request.dry_run else ""
 
     def _later(self, id: str, given: Any) -> bool:
         """True when the stamps *given* of a record are later than those of the memory *id*."""
@@ -460,6 +479,14 @@ class _Import:
             trust="quoted" if pasted else "import",
         )
         return memory
+
+
+def _text_of(record: Mapping[str, Any]) -> str:
+    """The text of a *record* of ours; "" when it cannot be stored."""
+    try:
+        return jsonl.from_record({"text": record.get("text")})[0].text
+    except InvalidInput:
+        return ""
 
 
 def _said(found: Incoming) -> str:

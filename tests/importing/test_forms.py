@@ -18,6 +18,7 @@ from memory_core.errors import InvalidInput
 from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.memory import Memory
 from memory_core.records import Identity, MemoryRecord
+from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
 DATA = Path(__file__).parent.parent / "interchange" / "data"
@@ -293,6 +294,34 @@ def test_our_own_export_comes_back_with_its_links_and_times(
     report = other.import_files(ME, ImportRequest(str(file)))
     assert dict(report.counts) == {"stored": 9}
     assert [json.dumps(each) for each in other.export(ME)] == lines
+
+
+def test_a_text_that_was_edited_in_our_own_export_replaces_its_memory(
+    memory: Memory, tmp_path: Path
+) -> None:
+    ferry = memory.remember(ME, RememberRequest("The ferry leaves at nine.", tags=("sea",))).id
+    file = tmp_path / "ours.jsonl"
+    edited = next(memory.export(ME)) | {"text": "The ferry leaves at ten."}
+    file.write_text(json.dumps(edited) + "\n")
+    for dry_run, counts in ((True, {"changed": 1}), (False, {"replaced": 1})):
+        request = ImportRequest(str(file), dry_run=dry_run)
+        assert dict(memory.import_files(ME, request).counts) == counts
+    (now,) = stored(memory)
+    assert (now.text, now.tags) == ("The ferry leaves at ten.", ("sea",))
+    assert memory.get(ME, ferry).superseded_by == now.id
+    assert dict(memory.import_files(ME, ImportRequest(str(file))).counts) == {"reinforced": 1}
+
+
+def test_an_id_of_ours_that_comes_with_another_text_is_named(
+    memory: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "ours.jsonl"
+    said = ("The heron waits.", "The stork nests.")
+    file.write_text(_lines(*({"id": "0" * 20, "text": text} for text in said)))
+    named = ["ours.jsonl line 2: its id came before with another text, which stays"]
+    for more in ({"dry_run": True}, {"strict": True}, {}, {}):
+        assert memory.import_files(ME, ImportRequest(str(file), **more)).problems == named  # type: ignore[arg-type]
+    assert [each.text for each in stored(memory)] == [said[0]]
 
 
 def test_our_own_export_is_known_whatever_characters_it_holds(

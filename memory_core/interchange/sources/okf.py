@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from memory_core.errors import InvalidInput
 from memory_core.interchange import okf
@@ -30,23 +31,29 @@ def _read(file: File) -> Iterator[Entry]:
         elif not string(record["text"]):
             yield Problem(place, "its text is gone; forget the memory instead")
         else:
-            yield Incoming(
-                string(record["text"]),
-                id,
-                place,
-                file.modified,
-                FILE,
-                kind=string(record.get("kind")) or "episode",
-                role=string(record.get("role")),
-                speaker=string(record.get("speaker")),
-                session=string(record.get("session")),
-                tags=strings(record.get("tags")),
-                source=string(record.get("source")),
-                slot=id,
-                replaces=id,
-            )
+            yield edited_form(record, place, file.modified)
     for line in okf.others(text):
         yield LeftOut("line that belongs to no memory", f"{file.name} line {line}")
+
+
+def edited_form(record: Mapping[str, Any], place: str, modified: float) -> Incoming:
+    """The text of *record*, which somebody edited in a file *modified* then, as its successor."""
+    id = string(record.get("id"))
+    return Incoming(
+        string(record["text"]),
+        id,
+        place,
+        modified,
+        FILE,
+        kind=string(record.get("kind")) or "episode",
+        role=string(record.get("role")),
+        speaker=string(record.get("speaker")),
+        session=string(record.get("session")),
+        tags=strings(record.get("tags")),
+        source=string(record.get("source")),
+        slot=id,
+        replaces=id,
+    )
 
 
 FORM = SourceForm("okf", "Markdown that export --format okf wrote", _reads, _read)

@@ -26,7 +26,7 @@ def _read(file: File) -> Iterator[Entry]:
             yield entry
         else:
             place, record = entry
-            yield Incoming("", "", place, 0.0, record=record)
+            yield Incoming("", "", place, file.modified, record=record)
 
 
 FORM = SourceForm("anamnesis", "JSON lines with a text each, as export writes them", _reads, _read)

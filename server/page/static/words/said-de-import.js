@@ -69,6 +69,7 @@ export const SAID = {
   "it unpacks to {} bytes from {}": "entpackt hat es {0} Bytes aus {1}",
   "its date is {}; it is dated today": "das Datum liegt {0}; datiert auf heute",
   "its id came before with another text, which is taken": "die Id kam schon mit anderem Text, der gilt",
+  "its id came before with another text, which stays": "die Id kam schon mit anderem Text, der bleibt",
   "its messages lead in a circle; those before it are taken": "die Nachrichten führen im Kreis; die davor werden übernommen",
   "its path leads out of the archive": "der Pfad führt aus dem Archiv hinaus",
   "its payload is no object": "payload ist kein Objekt",
