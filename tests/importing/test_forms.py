@@ -296,6 +296,20 @@ def test_our_own_export_comes_back_with_its_links_and_times(
     assert [json.dumps(each) for each in other.export(ME)] == lines
 
 
+def test_what_was_attached_to_a_chat_is_counted(memory: Memory, tmp_path: Path) -> None:
+    said = (
+        "\u200eimage omitted",
+        "<Media omitted>",
+        "IMG-20240507-WA0001.jpg (file attached)",
+        "Hi",
+    )
+    lines = [f"07/05/2024, 21:3{number} - Ann: {text}\n" for number, text in enumerate(said)]
+    file = tmp_path / "chat.txt"
+    file.write_text("".join(lines), encoding="utf-8")
+    assert memory.import_files(ME, ImportRequest(str(file))).left_out == {"attachment": 3}
+    assert [each.text for each in stored(memory)] == ["Hi"]
+
+
 def test_a_text_that_was_edited_in_our_own_export_replaces_its_memory(
     memory: Memory, tmp_path: Path
 ) -> None:

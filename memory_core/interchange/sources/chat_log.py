@@ -33,6 +33,11 @@ _SAID = re.compile(
     r"(?P<who>User|Human|Assistant|AI|You|Me|ChatGPT|Claude|Gemini)\s?: (?P<said>.*)"
 )
 
+_ATTACHED = re.compile(
+    r"\u200e.*|<[^\W\d]+ [^\W\d]+>|\u200e?[A-Z]{3}-\d{8}-WA\d{4}\.\w{2,5} \([^()]+\)"
+)
+"""What WhatsApp writes for an attachment: after a mark, as <Media omitted>, or by a name."""
+
 _MONTH_FIRST = (1, 0, 2)
 """Written with dots nowhere."""
 _YEAR_FIRST = (2, 1, 0)
@@ -150,6 +155,8 @@ def _role(log: _Log, who: str) -> str:
 
 def _whole(started: Incoming, lines: list[str]) -> Entry:
     text = "\n".join(lines).strip()
+    if _ATTACHED.fullmatch(text):
+        return LeftOut("attachment", started.place)
     return replace(started, text=text) if text else Problem(started.place, "nothing is said")
 
 
