@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from memory_core.importing.request import ImportRequest
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from server import __version__
 from server.cli import invocation, main, serve
 
 ME = Identity("me")
@@ -90,6 +92,32 @@ def test_a_folder_gives_everything_back_and_stays_the_same(
     assert sorted(kept, key=lambda each: each["id"]) == sorted(
         ({**each, "trust": "import"} for each in filled), key=lambda each: each["id"]
     )
+
+
+def test_a_file_of_the_folder_says_what_the_format_asks_for(
+    run: Run, memory: Memory, tmp_path: Path
+) -> None:
+    said = {"source": "letter: 7", "tags": ("project:weir",)}
+    old = memory.remember(ME, RememberRequest("Ann keeps the weir.", session="talk", **said)).id
+    new = memory.remember(ME, RememberRequest("Ben keeps the weir.", replaces=old, **said)).id
+    run("export", str(tmp_path), "--format", "okf")
+    talk = (tmp_path / "sessions" / "talk.md").read_text()
+    matter, _, rest = talk.removeprefix("---\n").partition("---\n")
+    assert matter.splitlines() == [
+        'okf: "0.2"',
+        'type: "conversation"',
+        'title: "talk"',
+        "generated:",
+        f'  by: "anamnesis/{__version__}"',
+        f'  at: "{next(memory.export(ME))["recorded_at"]}"',
+        "sources:",
+        '  - "letter: 7"',
+    ]
+    where = next(path for path in tmp_path.rglob("*.md") if "> Ben keeps" in path.read_text())
+    place = where.relative_to(tmp_path).as_posix()
+    assert f"Lifecycle: superseded by [{new}](../{place}#{new})." in rest
+    assert re.search(r"^Valid: \.\.\. to \d{4}-\d\d-\d\d\.$", rest, re.MULTILINE)
+    assert "- [talk](sessions/talk.md): 1" in (tmp_path / "index.md").read_text()
 
 
 def test_files_have_names_that_every_system_takes(
