@@ -25,7 +25,7 @@ from memory_core.importing.request import SAMPLE_CHARS, SAMPLES, ImportReport, I
 from memory_core.importing.slots import Holding, Slots, matched
 from memory_core.interchange import jsonl
 from memory_core.interchange.files import File, Unread, files, unreadable
-from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, Problem, SourceForm
+from memory_core.interchange.found import OWN, TODAY, Entry, Incoming, LeftOut, Problem, SourceForm
 from memory_core.interchange.parsing import moment
 from memory_core.interchange.sources import registry
 from memory_core.interchange.sources.okf import edited_form
@@ -298,7 +298,7 @@ class _Import:
         if not EARLIEST <= entry.when <= self._now + AHEAD_SECONDS:
             said = "before 1990" if entry.when < EARLIEST else "in the future"
             self.report.problem(entry.place, f"its date is {said}; it is dated today")
-            entry = replace(entry, when=self._now, dated=FILE)
+            entry = replace(entry, when=self._now, dated=TODAY)
         return replace(entry, key=f"{form.name}\x1f{entry.key}")
 
     # What of it is new

@@ -8,8 +8,9 @@ from typing import Any
 
 from memory_core.interchange.files import File
 
-OWN, CONVERSATION, FILE = "own", "conversation", "file"
-"""Where a date is from: the thing itself, what it belongs to, or the time of the file."""
+OWN, CONVERSATION, FILE, TODAY = "own", "conversation", "file", "today"
+"""Where a date is from: the thing itself, what it belongs to, the time of the file, or the import,
+for what had a date that cannot be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -406,8 +406,12 @@ def _told(report: ImportReport) -> str:
 
 
 def _uncertain(report: ImportReport) -> str:
-    """How many memories have the date of their file or of their conversation."""
-    told = {"file": "from the time of the file", "conversation": "from the conversation"}
+    """How many memories have the date of their file, of their conversation or of the import."""
+    told = {
+        "file": "from the time of the file",
+        "conversation": "from the conversation",
+        "today": "of today",
+    }
     found = [f"{report.dated[name]} {words}" for name, words in told.items() if report.dated[name]]
     return f" ({', '.join(found)})" if found else ""
 

@@ -351,6 +351,7 @@ def test_a_date_of_1970_or_of_tomorrow_is_named(
     path = chatgpt(tmp_path / "c.json", conversation("c", birds(1), at))
     report = bring(memory, path)
     assert report.problems[0].startswith("c.json element 1 (c) n0: its date is")
+    assert report.dated == {"today": 1}
     (found,) = memory.listing(ME)
     assert found.occurred_at == clock.now
     assert bring(memory, path).counts["stored"] == 0
