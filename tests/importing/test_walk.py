@@ -229,8 +229,10 @@ def test_newer_words_of_the_user_stay_whatever_an_import_says(
     path = tmp_path / "m.json"
     old = {"id": "1", "memory": "My office is in room 7.", "created_at": "2020-01-01T00:00:00Z"}
     path.write_text(json.dumps({"results": [old | {"user_id": ""}]}))
-    bring(memory, path)
+    assert bring(memory, path).doubts == 1
     assert memory.get(ME, said).superseded_by == ""
+    ((pair, known),) = [(pair, {pair.older.text, pair.newer.text}) for pair in memory.doubts(ME)]
+    assert (known, pair.newer.id) == ({"My office is in room 7.", "My office is in room 12."}, said)
 
 
 def test_secrets_are_masked_and_forgotten_texts_refused(memory: Memory, tmp_path: Path) -> None:
