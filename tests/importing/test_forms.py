@@ -296,6 +296,13 @@ def test_our_own_export_comes_back_with_its_links_and_times(
     assert [json.dumps(each) for each in other.export(ME)] == lines
 
 
+def test_tags_of_a_note_may_stand_in_one_line(memory: Memory, tmp_path: Path) -> None:
+    file = tmp_path / "n.md"
+    file.write_text('---\ntags: "#river #bird"\n---\nThe heron waits.\n')
+    memory.import_files(ME, ImportRequest(str(file)))
+    assert stored(memory)[0].tags == ("river", "bird")
+
+
 def test_what_was_attached_to_a_chat_is_counted(memory: Memory, tmp_path: Path) -> None:
     said = (
         "\u200eimage omitted",

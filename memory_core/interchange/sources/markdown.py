@@ -183,7 +183,10 @@ class _Note:
         self._place = "" if nameless and not path.parent.name else file.origin
         """The note as one that changes: of an upload the folder is not known, so a name that many
         notes have does not make it the same one."""
-        self._tags = tuple(tag.lstrip("#") for tag in strings(about.get("tags")))
+        tags = about.get("tags")
+        if isinstance(tags, str) and all(each.startswith("#") for each in tags.split()):
+            tags = tags.split()
+        self._tags = tuple(tag.strip("#,") for tag in strings(tags))
         if stem.casefold() in _AGENTS and path.parent.name:
             self._tags = (*self._tags, PROJECT + _project(path))
             self._title = own or _project(path)
