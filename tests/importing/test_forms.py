@@ -256,6 +256,27 @@ def test_cursor_is_copied_and_read_in_the_order_of_its_headers(
     assert before == (path.read_bytes(), sorted(path.parent.iterdir()))
 
 
+def test_what_was_typed_in_cursors_editor_is_read(memory: Memory, tmp_path: Path) -> None:
+    lines = [[("The proxy ", "text"), ("@ports", "mention")], [("listens on 8443.", "text")]]
+    typed = {
+        "root": {
+            "children": [
+                {"type": "paragraph", "children": [{"text": t, "type": k} for t, k in line]}
+                for line in lines
+            ]
+        }
+    }
+    bubble = {"type": 1, "bubbleId": "b", "text": "", "richText": json.dumps(typed)}
+    talk = json.dumps({"createdAt": 1_709_280_000_000, "conversation": [bubble]})
+    path = database(
+        tmp_path / "state.vscdb",
+        "CREATE TABLE cursorDiskKV(key TEXT UNIQUE, value BLOB)",
+        f"INSERT INTO cursorDiskKV VALUES('composerData:c1', '{talk}')",
+    )
+    memory.import_files(ME, ImportRequest(str(path)))
+    assert [each.text for each in stored(memory)] == ["The proxy @ports\nlistens on 8443."]
+
+
 def test_mempalace_drawers_keep_wing_and_room_and_are_the_same_in_its_export(
     memory: Memory, place: Callable[[str], Path], tmp_path: Path
 ) -> None:

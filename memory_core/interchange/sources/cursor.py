@@ -21,6 +21,8 @@ from memory_core.interchange.found import (
 from memory_core.interchange.parsing import moment, string
 
 _ROLES: dict[Any, str] = {1: "user", 2: "assistant"}
+_BREAKS = ("paragraph", "linebreak")
+"""Nodes of the editor with which a line begins."""
 
 
 def _reads(file: File) -> bool:
@@ -56,7 +58,7 @@ def _conversation(
             yield Problem(where, "it is not JSON")
             continue
         role = _ROLES.get(bubble.get("type", header.get("type")), "")
-        text = string(bubble.get("text"))
+        text = string(bubble.get("text")) or _typed(bubble.get("richText"))
         if not role or not text:
             yield LeftOut("no text" if role else "event that is no message", where)
             continue
@@ -83,6 +85,18 @@ def _headers(talk: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if isinstance(listed, list) and listed:
             yield from (each for each in listed if isinstance(each, dict))
             return
+
+
+def _typed(value: Any) -> str:
+    """The words in *value*, JSON of the editor in which a message was typed; "" for none."""
+    words, left = list[str](), [(_object(value) or {}).get("root")]
+    while left:
+        node = left.pop()
+        if isinstance(node, dict):
+            words.append("\n" if node.get("type") in _BREAKS else str(node.get("text", "")))
+            children = node.get("children")
+            left += reversed(children) if isinstance(children, list) else ()
+    return "".join(words).strip()
 
 
 def _object(value: Any) -> dict[str, Any] | None:
