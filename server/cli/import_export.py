@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory_core.errors import InvalidInput, NotFound, StorageError
+from memory_core.errors import Busy, InvalidInput, NotFound, StorageError
 from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.interchange import local, okf
 from memory_core.interchange.other_forms import FORMS
@@ -290,11 +290,11 @@ def _near_home(path: Path) -> str:
 def _of_place(
     memory: Memory, who: Identity, place: local.LocalPlace, dry_run: bool
 ) -> ImportReport:
-    """The import of one *place*; one of which nothing can be read is a problem of its report."""
+    """The import of one *place*; that none of it can be had now is a problem of its report."""
     try:
         request = ImportRequest(str(place.path), place.form, dry_run=dry_run)
         return memory.import_files(who, request)
-    except (InvalidInput, NotFound, StorageError) as problem:
+    except (Busy, InvalidInput, NotFound, StorageError) as problem:
         report = ImportReport("preview" if dry_run else "completed")
         report.problem(str(place.path), str(problem).partition(". Looked for")[0])
         return report

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from memory_core.errors import Busy
+from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from server.cli import invocation, main
@@ -187,6 +189,30 @@ def test_one_place_that_cannot_be_read_keeps_no_other_from_coming(
     ):
         assert said in out
     assert ".gemini" not in out
+
+
+def test_a_store_that_is_busy_for_one_place_keeps_no_word_of_the_others(
+    run: Run, memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "memory.jsonl").write_text(
+        '{"type":"entity","name":"Ann","entityType":"person","observations":["rows"]}\n'
+    )
+    (tmp_path / "CLAUDE.md").write_text("- Run the tests.\n")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
+    monkeypatch.chdir(tmp_path)
+    really = Memory.import_files
+
+    def busy_later(self: Memory, who: Identity, request: ImportRequest) -> ImportReport:
+        if request.path.endswith("CLAUDE.md"):
+            raise Busy("another consolidation is at work", "wait until it ends, then repeat")
+        return really(self, who, request)
+
+    monkeypatch.setattr(Memory, "import_files", busy_later)
+    code, out, _ = run("import", "--found", "all")
+    assert (code, [each.text for each in memory.listing(ME)]) == (1, ["Ann: rows"])
+    assert "wait until it ends, then repeat" in out
+    assert "to take it back: anamnesis consolidate --undo " in out
 
 
 @pytest.mark.usefixtures("processes")
