@@ -340,6 +340,10 @@ class _Import:
         current = max(held.values(), key=lambda each: each.when, default=None)
         if found.replaces:
             current = self._edited(found)
+            if current is not None and not self._may_replace(current.id):
+                why = f"{current.id} belongs to another agent; ask its owner or an admin"
+                self.report.problem(found.place, why)
+                return None
         if self._is_older(found, current):
             return None
         return self._written(found, self._again(id, current), current)
@@ -389,6 +393,19 @@ class _Import:
             return True  # the preview names it
         mine = stamps.stamps(self._store.journal, id)
         return any(stamp > mine.of(name) for name, stamp in read.items())
+
+    def _may_replace(self, id: str) -> bool:
+        """False for a memory that belongs to another agent, or whose successor does."""
+        seen: set[str] = set()
+        while not (id in seen or self.who.admin):
+            seen.add(id)
+            memory = self._store.memories([id]).get(id)
+            if memory is None:
+                return True
+            if memory.agent != self.who.agent:
+                return False
+            id = memory.superseded_by
+        return True
 
     def _edited(self, found: Incoming) -> Holding | None:
         """The memory that *found* is an edited form of; None when it is not here."""

@@ -354,6 +354,24 @@ def test_a_text_that_was_edited_in_our_own_export_replaces_its_memory(
     assert dict(memory.import_files(ME, ImportRequest(str(file))).counts) == {"reinforced": 1}
 
 
+def test_an_edited_text_of_another_agent_is_named_and_the_rest_goes_on(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.remember(Identity("you"), RememberRequest("The ferry leaves at nine.", scope="shared"))
+    me = Identity("me", rights=frozenset({"read", "write"}))
+    edited = next(memory.export(me)) | {"text": "The ferry leaves at ten."}
+    file = tmp_path / "ours.jsonl"
+    file.write_text(_lines(edited, {"text": "The heron waits."}))
+    why = f"ours.jsonl line 1: {edited['id']} belongs to another agent; ask its owner or an admin"
+    for dry_run in (True, False):
+        report = memory.import_files(me, ImportRequest(str(file), dry_run=dry_run))
+        assert report.problems == [why]
+    assert {each.text for each in memory.listing(me)} == {
+        "The ferry leaves at nine.",
+        "The heron waits.",
+    }
+
+
 def test_an_id_of_ours_that_comes_with_another_text_is_named(
     memory: Memory, tmp_path: Path
 ) -> None:
