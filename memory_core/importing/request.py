@@ -38,10 +38,10 @@ class ImportReport:
 
     `status` is completed, preview, refused (strict, and there were problems) or stopped (by an
     undo); `run` is "" when nothing was written. `counts` are memories by status: stored, replaced,
-    changed (set later there), reinforced (known), refused (forgotten before); `new` and `changed`
-    in a preview. `forms` are entries by form, `left_out` those not taken by reason, `dated`
-    memories by where their date is from. `first` and `last` are the span of what was new, in epoch
-    seconds.
+    changed (set later there), reinforced (known), refused (forgotten before); in a
+    preview `new` and `changed` for those that would be written. `forms` are entries by form,
+    `left_out` those not taken by reason, `dated` memories by where their date is from. `first` and
+    `last` are the span of what was new, in epoch seconds.
     """
 
     status: str = "completed"

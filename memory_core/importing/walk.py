@@ -155,9 +155,11 @@ class Importer:
         except (InvalidInput, TooLarge) as problem:
             work.report.problem(each.found.place, str(problem))
             return
-        if work.repeats(memory) and not (each.found.record is not None and each.replaces):
-            work.report.counts["reinforced"] += 1
-            return
+        if not (each.found.record is not None and each.replaces):
+            refused = self._writer.refuses(work.who, memory)
+            if refused or work.repeats(memory):
+                work.report.counts["refused" if refused else "reinforced"] += 1
+                return
         status = "changed" if each.replaces else "new"
         if len(work.report.samples) < SAMPLES:
             work.report.samples.append(work.masked(memory.text)[:SAMPLE_CHARS])

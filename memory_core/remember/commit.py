@@ -37,6 +37,7 @@ from memory_core.relations.corrections import Correction
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
 from memory_core.remember import again
 from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.journal.queries import Queries
 from memory_core.text.time import timestamps
 
 TOLD = 2
@@ -364,11 +365,10 @@ def _known(fields: Mapping[str, Any], warnings: tuple[str, ...]) -> Receipt:
 # Tombstones
 
 
-def forgotten(tx: Transaction, prepared: Prepared) -> dict[str, float]:
-    """The tombstones that match the memory of *prepared*, with the time of each, oldest first."""
+def forgotten(tx: Queries, prepared: Prepared) -> dict[str, float]:
+    """The tombstones in *tx* for the memory of *prepared*, with the time of each, oldest first."""
     memory = prepared.memory
-    secret = tx.meta(SECRET)
-    if secret is None:
+    if (secret := tx.meta(SECRET)) is None:
         return {}  # nothing was ever forgotten
     owners = dict.fromkeys((owner_of(memory), f"private:{memory.agent}"))
     said = prepared.forms or forms(memory.text)

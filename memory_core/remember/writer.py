@@ -114,6 +114,12 @@ class Writer:
         prepared = relate_late(self._store, prepared, self._profile)
         return self._store.commit(lambda tx: commit.take_in(tx, prepared, (), run))
 
+    def refuses(self, who: Identity, memory: MemoryRecord) -> bool:
+        """True when *who* cannot import *memory*, as what it says was forgotten."""
+        memory, _ = self._masked(memory)
+        prepared = Prepared(who, memory, forms=self._forms(memory.text))
+        return bool(commit.forgotten(self._store.journal, prepared))
+
     def bring_in(
         self,
         who: Identity,

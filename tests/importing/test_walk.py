@@ -241,6 +241,7 @@ def test_secrets_are_masked_and_forgotten_texts_refused(memory: Memory, tmp_path
     note = tmp_path / "a.md"
     key = "sk-" + "proj-" + "a1B2c3D4" * 5
     note.write_text(f"- The safe is behind the painting.\n- The key of the shop is {key}.\n")
+    assert bring(memory, note, dry_run=True).counts == {"new": 1, "refused": 1}
     report = bring(memory, note)
     assert dict(report.counts) == {"stored": 1, "refused": 1}
     assert key not in json.dumps(list(memory.export(ME)))

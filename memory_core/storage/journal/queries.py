@@ -151,6 +151,14 @@ class Queries:
         """The sequence of the first change of the memory *id*; 0 when there is none."""
         return int(self._first("SELECT min(seq) FROM changes WHERE target = ?", (id,)) or 0)
 
+    def tombstones(self, digests: Sequence[str]) -> list[tuple[str, str, float]]:
+        """(tombstone id, digest, time) of every tombstone with one of *digests*, oldest first."""
+        sql = (
+            "SELECT id, digest, at FROM tombstones"
+            " WHERE digest IN (SELECT value FROM json_each(?)) ORDER BY rowid"
+        )
+        return [(id, digest, at) for id, digest, at in self._rows(sql, (encode(list(digests)),))]
+
     def receipt(self, key: str) -> dict[str, Any] | None:
         """The receipt stored under an idempotency key, or None."""
         text = self._first("SELECT body FROM receipts WHERE key = ? AND gone = 0", (key,))

@@ -97,14 +97,6 @@ class Transaction(Queries):
         highest = self._first(sql, (thread,))
         return 0 if highest is None else int(highest) + 1
 
-    def tombstones(self, digests: Sequence[str]) -> list[tuple[str, str, float]]:
-        """(tombstone id, digest, time) of every tombstone with one of *digests*, oldest first."""
-        sql = (
-            "SELECT id, digest, at FROM tombstones"
-            " WHERE digest IN (SELECT value FROM json_each(?)) ORDER BY rowid"
-        )
-        return [(id, digest, at) for id, digest, at in self._rows(sql, (encode(list(digests)),))]
-
     def accesses(self, ids: Sequence[str]) -> dict[str, tuple[int, float | None]]:
         """Access count and last access of those of *ids* that live."""
         sql = (
