@@ -6,6 +6,7 @@ import json
 import re
 import urllib.error
 import urllib.request
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ import pytest
 from processes import keep
 
 from tests.server.page.conftest import Server
+
+from server.rest.transfer import EXPORTS as FORMS
 
 pytestmark = pytest.mark.slow
 
@@ -683,6 +686,20 @@ def test_what_another_tool_exported_is_previewed_imported_and_taken_out(
     page.get_by_role("button", name="Take them out again").click()
     page.get_by_text("Undone.").wait_for()
     assert server.call("GET", "stats")["memories"] == before
+
+
+@pytest.mark.parametrize("form", sorted(FORMS))
+def test_everything_is_taken_along_in_each_form(server: Any, opened: Any, form: str) -> None:
+    page = opened().page
+    view(page, "import")
+    page.get_by_label("Form").select_option(form)
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Export", exact=True).click()
+    file = Path(started.value.path())
+    held = zipfile.ZipFile(file) if form == "okf" else None
+    texts = [held.read(name) for name in held.namelist()] if held else [file.read_bytes()]
+    assert b"Mara Lind sold the red bicycle" in b"".join(texts)
+    assert started.value.suggested_filename.startswith("anamnesis.")
 
 
 def test_a_file_of_no_known_form_is_refused_with_words(opened: Any, tmp_path: Path) -> None:

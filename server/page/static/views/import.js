@@ -1,11 +1,15 @@
 // Import: a file is read by the server, what would come is shown, and what came can be taken out again.
+// Export: everything in the form of one's choice, as a file of the browser.
 import { ask, query, send } from '../api.js';
 import { useKept } from '../kept.js';
-import { Act, Field, Refusal, Said, html, tell, useState } from '../ui.js';
+import { Act, Choice, Field, Refusal, Said, html, tell, useState } from '../ui.js';
 import { Stored, when } from '../text.js';
 import { has, t } from '../words.js';
 
 const SHOWN = 20;
+/** The end of a file's name in each form of an export. */
+const ENDS = { jsonl: 'jsonl', okf: 'zip', 'server-memory': 'jsonl', mem0: 'json', csv: 'csv' };
+const FORMS = /** @type {Array<keyof typeof ENDS>} */ (Object.keys(ENDS));
 
 /** What an import of *file* did, or would do; *moved* hears how many entries are read.
  * @param {File} file @param {boolean} preview @param {(done: number) => void} moved @returns {Promise<any>} */
@@ -51,7 +55,23 @@ export default function Import() {
     ${report ? html`<section role="status"><h2>${t(report.status === 'preview' ? 'importPreview' : 'importDone')}</h2>
       ${file ? html`<p><bdi>${file.name}</bdi></p>` : null}<${Told} report=${report} />
       <div class="actions">${report.status === 'preview' && file ? html`<${Act} kind="main" does=${() => run(file, false)} disabled=${!report.counts.new && !report.counts.changed}>${t('importNow')}<//>` : null}
-      ${report.run ? html`<${Act} does=${undo}>${t('undoImport')}<//>` : null}</div></section>` : null}`;
+      ${report.run ? html`<${Act} does=${undo}>${t('undoImport')}<//>` : null}</div></section>` : null}
+    <${Export} />`;
+}
+
+/** Take everything along. */
+function Export() {
+  const [form, choose] = useState(FORMS[0]);
+  const save = async () => {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(await (await ask('export' + query({ format: form }))).blob());
+    link.download = `anamnesis.${ENDS[form]}`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  };
+  return html`<section><h2>${t('export')}</h2><p class="hint">${t('exportHint')}</p>
+    <${Choice} label=${t('exportForm')} value=${form} set=${choose} options=${FORMS.map((name) => [name, t('exportAs.' + name)])} />
+    <div class="actions"><${Act} does=${save}>${t('export')}<//></div></section>`;
 }
 
 /** What came, or would, and what not and why. @param {{report: any}} props */
