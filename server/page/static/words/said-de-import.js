@@ -2,6 +2,7 @@
 /** @type {Record<string, string>} */
 export const SAID = {
   "(byte 0x{})": "(Byte 0x{0})",
+  "{} belongs to another agent; ask its owner or an admin": "{0} gehört einem anderen Agenten; den Besitzer oder einen Verwalter fragen",
   "a .csv or .tsv file with a column named text, or --column text=NAME": "eine .csv- oder .tsv-Datei mit einer Spalte text, oder --column text=NAME",
   "a number": "eine Zahl",
   "a symbolic link is not followed": "einem symbolischen Link wird nicht gefolgt",
