@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,7 @@ def test_works_the_second_time():
     assert said.count("repeated: ") == 1
     assert "test_works_the_second_time" in said.partition("repeated: ")[2].partition("\n")[0]
     closing = said.rpartition("== RED ==")[2]
-    assert "test_hangs" in closing
+    assert re.search(r"test_hangs +\S*test_broken\.py:6\n", closing)
     assert "Timeout (>1.0s) from pytest-timeout" in closing
     assert "test_works" not in closing
 

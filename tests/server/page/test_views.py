@@ -16,9 +16,8 @@ import engines
 import pytest
 from processes import keep
 
-from tests.server.page.conftest import Server
-
 from server.rest.transfer import EXPORTS as FORMS
+from tests.server.page.conftest import Server
 
 pytestmark = pytest.mark.slow
 
