@@ -687,6 +687,30 @@ def test_what_another_tool_exported_is_previewed_imported_and_taken_out(
     assert server.call("GET", "stats")["memories"] == before
 
 
+def test_how_a_file_is_read_is_chosen_on_the_page(server: Any, opened: Any, tmp_path: Path) -> None:
+    file = tmp_path / "remarks.csv"
+    file.write_bytes(
+        "Remark;Day\nDer Käuzchenruf.;2024-05-07\nDie Lerche.;no day\n".encode("cp1252")
+    )
+    page = opened().page
+    view(page, "import")
+    page.get_by_text("How it is read").click()
+    page.locator("input[type=file]").set_input_files(file)
+    page.get_by_text("has a known form").wait_for()
+    page.get_by_label("Columns of a table").fill("text=Remark, when=Day")
+    page.get_by_label("Columns of a table").press("Enter")
+    page.get_by_text("it is not UTF-8").wait_for()
+    page.get_by_label("Encoding, if not UTF-8").fill("cp1252")
+    page.get_by_label("Encoding, if not UTF-8").press("Enter")
+    page.get_by_text("Der Käuzchenruf.").wait_for()
+    before = server.call("GET", "stats")["memories"]
+    page.get_by_label("Import nothing when anything cannot be read").check()
+    page.get_by_text("Der Käuzchenruf.").wait_for()
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("heading", name="Nothing was imported").wait_for()
+    assert server.call("GET", "stats")["memories"] == before
+
+
 @pytest.mark.parametrize("form", sorted(FORMS))
 def test_everything_is_taken_along_in_each_form(server: Any, opened: Any, form: str) -> None:
     page = opened().page

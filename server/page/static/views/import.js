@@ -11,11 +11,15 @@ const SHOWN = 20;
 const ENDS = { jsonl: 'jsonl', okf: 'zip', 'server-memory': 'jsonl', mem0: 'json', csv: 'csv' };
 const FORMS = /** @type {Array<keyof typeof ENDS>} */ (Object.keys(ENDS));
 
+/** How a file is read, when nothing is chosen. */
+const PLAIN = { encoding: '', columns: '', strict: false };
+
 /** What an import of *file* did, or would do; *moved* hears how many entries are read.
- * @param {File} file @param {boolean} preview @param {(done: number) => void} moved @returns {Promise<any>} */
-async function upload(file, preview, moved) {
+ * @param {File} file @param {boolean} preview @param {typeof PLAIN} how @param {(done: number) => void} moved @returns {Promise<any>} */
+async function upload(file, preview, how, moved) {
   const name = file.name.replace(/^\.+/, '') || 'upload';
-  const answer = await ask('import/file' + query({ name, dry_run: preview || '' }), { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body: file });
+  const column = how.columns.split(',').map((each) => each.trim()).filter(Boolean);
+  const answer = await ask('import/file' + query({ name, dry_run: preview || '', encoding: how.encoding, strict: how.strict || '', column }), { method: 'POST', headers: { 'Content-Type': 'application/octet-stream' }, body: file });
   const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
   let kept = '', report = /** @type {any} */ ({});
   for (;;) {
@@ -36,9 +40,10 @@ export default function Import() {
   const [waiting, wait] = useKept('waiting', false, true);
   const [report, show] = useKept('report', /** @type {any} */ (null), true);
   const [problem, fail] = useKept('problem', /** @type {any} */ (null), true);
-  const run = async (/** @type {File} */ given, /** @type {boolean} */ preview) => {
+  const [how, set] = useKept('how', PLAIN, true);
+  const run = async (/** @type {File} */ given, /** @type {boolean} */ preview, by = how) => {
     fail(null); show(null); move(0); wait(true);
-    try { show(await upload(given, preview, move)); }
+    try { show(await upload(given, preview, by, move)); }
     catch (said) { fail(said); }
     wait(false);
   };
@@ -46,13 +51,22 @@ export default function Import() {
     choose(given ?? null);
     if (given) run(given, true); else show(null);
   };
+  const turn = (/** @type {Partial<typeof PLAIN>} */ part) => {
+    const next = { ...how, ...part };
+    set(next);
+    if (file) run(file, true, next);
+  };
   const undo = async () => { await send(`runs/${report.run}/undo`, {}); show(null); choose(null); tell(t('undone')); };
   return html`<p class="hint">${t('importHint')}</p>
     <div class=${over ? 'drop over' : 'drop'} onDragOver=${(/** @type {Event} */ e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${(/** @type {any} */ e) => { e.preventDefault(); drag(false); take(e.dataTransfer.files[0]); }}>
     <${Field} label=${t('dropFile')}><input type="file" disabled=${waiting} onChange=${(/** @type {any} */ e) => take(e.target.files[0])} /><//></div>
+    <details><summary>${t('importHow')}</summary>
+      <${Field} label=${t('importEncoding')}><input type="text" placeholder="cp1252" value=${how.encoding} disabled=${waiting} onChange=${(/** @type {any} */ e) => turn({ encoding: e.target.value.trim() })} /><//>
+      <${Field} label=${t('importColumns')}><input type="text" placeholder="text=Remark, when=Day" value=${how.columns} disabled=${waiting} onChange=${(/** @type {any} */ e) => turn({ columns: e.target.value })} /><//>
+      <label><input type="checkbox" checked=${how.strict} disabled=${waiting} onChange=${(/** @type {any} */ e) => turn({ strict: e.target.checked })} /> ${t('importStrict')}</label></details>
     ${waiting ? html`<p role="status">${t('importReads', read)}</p>` : null}
     ${problem ? html`<p class="problem" role="alert"><${Refusal} of=${problem} /></p>` : null}
-    ${report ? html`<section role="status"><h2>${t(report.status === 'preview' ? 'importPreview' : 'importDone')}</h2>
+    ${report ? html`<section role="status"><h2>${t({ preview: 'importPreview', refused: 'importRefused' }[/** @type {string} */ (report.status)] ?? 'importDone')}</h2>
       ${file ? html`<p><bdi>${file.name}</bdi></p>` : null}<${Told} report=${report} />
       <div class="actions">${report.status === 'preview' && file ? html`<${Act} kind="main" does=${() => run(file, false)} disabled=${!report.counts.new && !report.counts.changed}>${t('importNow')}<//>` : null}
       ${report.run ? html`<${Act} does=${undo}>${t('undoImport')}<//>` : null}</div></section>` : null}
