@@ -88,11 +88,13 @@ async function described(id) {
 }
 
 /** Who put *memory* in doubt, and with what, since it changed *last*; null where nobody did. @param {any} memory @param {string} last */
-async function doubted({ id, doubted_by }, last) {
+async function doubted({ id, doubted_by, recorded_at }, last) {
   if (!doubted_by) return null;
   const [newer, { changes }] = await Promise.all([get(`memories/${doubted_by}`), get(`memories/${doubted_by}/history`)]);
   const link = changes.reverse().find(({ kind, body }) => kind === 'link' && body?.b === id && String(body?.kind).startsWith('doubts'));
-  return link && new Date(link.at) > new Date(last) ? { newer, at: link.at, actor: link.actor, through: through(link.source) } : null;
+  const since = (/** @type {string} */ one, /** @type {string} */ other) => Date.parse(one) - Date.parse(other);
+  // a change is told to the second: in the same one, what was stored later came later
+  return link && (since(link.at, last) || since(newer.recorded_at, recorded_at)) > 0 ? { newer, at: link.at, actor: link.actor, through: through(link.source) } : null;
 }
 
 function Brief() {
