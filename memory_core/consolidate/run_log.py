@@ -59,6 +59,10 @@ class RunRequest:
         return {name: value for name, value in values.items() if value}
 
 
+PATIENCE = 20.0
+"""Seconds that a transfer waits for a run that began by itself, as after the transfer before it."""
+
+
 class RunLog:
     """The runs of one store; one process at a time runs one."""
 
@@ -67,13 +71,14 @@ class RunLog:
         self._store = store
 
     @contextmanager
-    def exclusive(self) -> Iterator[list[Change]]:
+    def exclusive(self, seconds: float = 0.0) -> Iterator[list[Change]]:
         """Hold run.lock for the block; yields the latest entry of each run that was killed.
 
-        The block has to resume or fail each of them. Raises Busy.
+        The block has to resume or fail each of them. Raises Busy where another run is at work for
+        *seconds* more.
         """
         lock = FileLock(self._store.directory / "run.lock")
-        if not lock.acquire():
+        if not lock.acquire(seconds):
             raise Busy(
                 "another consolidation is at work on this store", "wait until it ends, then repeat"
             )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memory_core.consolidate.run_log import RunLog
+from memory_core.consolidate.run_log import PATIENCE, RunLog
 from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, ScopeDenied, TooLarge
 from memory_core.importing.request import PROBLEMS_MOST
 from memory_core.importing.walk import Importer, Progress
@@ -84,7 +84,7 @@ class Syncer:
             )
         shared = SyncFolder(place)
         of = hashlib.sha256(str(shared.path.resolve()).encode()).hexdigest()[:16]
-        with self._log.exclusive():
+        with self._log.exclusive(PATIENCE):
             self._store.catch_up()
             work = _Sync(self._store, self._importer, self._forget, who, shared, of)
             work.report.machine = work.machine = self._machine(shared, work.state)

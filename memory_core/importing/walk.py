@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.config import Settings
-from memory_core.consolidate.run_log import IMPORT, RunLog, RunRequest
+from memory_core.consolidate.run_log import IMPORT, PATIENCE, RunLog, RunRequest
 from memory_core.errors import InvalidInput, TooLarge
 from memory_core.importing.copies import Conversations, without_copies
 from memory_core.importing.request import SAMPLE_CHARS, SAMPLES, ImportReport, ImportRequest
@@ -115,7 +115,7 @@ class Importer:
         return self._import(who, request, progress)
 
     def _import(self, who: Identity, request: ImportRequest, progress: Progress) -> ImportReport:
-        with nullcontext() if request.dry_run else self._log.exclusive():
+        with nullcontext() if request.dry_run else self._log.exclusive(PATIENCE):
             work = _Import(self._store, self._settings, who, request, self._clock())
             of = request.called or str(Path(request.path).expanduser().absolute())
             asked = RunRequest(who.agent, IMPORT, of)

@@ -7,9 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +23,8 @@ from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.storage import locks
+from memory_core.storage.locks import FileLock
 
 ME = Identity("me")
 OpenMemory = Callable[..., Memory]
@@ -202,6 +206,21 @@ def test_an_import_that_had_everything_but_its_end_is_ended_by_the_next(
     assert bring(memory, path).run == ""  # it has ended
     memory.consolidate(ME, undo=run)
     assert texts(memory) == []
+
+
+def test_an_import_waits_for_a_run_that_began_by_itself(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = chatgpt(tmp_path / "conversations.json", conversation("a", birds(2)))
+    other = FileLock(tmp_path / "store" / "run.lock")
+    assert other.acquire()
+
+    def ends_meanwhile(seconds: float) -> None:
+        other.release()
+
+    patient = SimpleNamespace(monotonic=time.monotonic, sleep=ends_meanwhile)
+    monkeypatch.setattr(locks, "time", patient)
+    assert bring(memory, path).counts["stored"] == 2
 
 
 def test_an_import_that_did_not_end_can_be_taken_back(memory: Memory, tmp_path: Path) -> None:
