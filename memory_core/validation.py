@@ -40,7 +40,7 @@ EPOCH_LEAST = -62_135_596_800.0
 COUNT_MOST = 2**31 - 1
 """What a column of counts or positions can hold."""
 
-_TIMES = (
+TIMES = (
     "occurred_at",
     "recorded_at",
     "valid_from",
@@ -50,6 +50,7 @@ _TIMES = (
     "stale_since",
     "last_accessed",
 )
+"""The fields of a memory that are epoch seconds."""
 
 SPLIT = (
     "split it into several memories, or write the parts to a file, each as a line of JSON with a "
@@ -203,7 +204,7 @@ def imported(memory: MemoryRecord, limits: LimitSettings) -> None:
         text(getattr(memory, name), name, limits.text_chars)
     for name in ("position", "access_count"):
         number(getattr(memory, name), name, -1, COUNT_MOST)
-    for name in _TIMES:
+    for name in TIMES:
         if (moment := getattr(memory, name)) is not None:
             number(moment, name, EPOCH_LEAST, EPOCH_MOST)
     for date in memory.dates:

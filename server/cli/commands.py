@@ -13,6 +13,7 @@ from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
 from memory_core.records import KINDS, ROLES, VISIBILITIES, Change, ForgetReport, Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.validation import TIMES
 from server.cli import console, people
 from server.cli.console import Outcome
 from server.cli.grammar import (
@@ -416,7 +417,12 @@ def _changed_values(change: Change) -> str:
         return f"begins: {_short(body['text'])}"
     if "merged" in body:
         return f"said again: {_short(body['merged'].get('text', ''))}"
-    return ", ".join(f"{name} = {_short(value)}" for name, value in body.items())
+    return ", ".join(f"{name} = {_short(_plain(name, value))}" for name, value in body.items())
+
+
+def _plain(name: str, value: Any) -> Any:
+    """The *value* of the field *name*, a time as a date."""
+    return rendering.iso(value) if name in TIMES and value is not None else value
 
 
 def _short(value: Any) -> str:

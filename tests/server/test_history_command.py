@@ -37,7 +37,7 @@ def test_history_shows_each_change_and_undoes_one(
     assert whats[0] == "begins: Mara lives in Graz."
     assert "said again: mara lives in graz!" in whats
     assert new in whats[-1]
-    assert "superseded_by" in shown.text
+    assert "superseded_at = 2024-06-01T00:00:00Z" in whats[-1]
     assert shown.text.startswith(f"version 1, new; the latest is {new}\n")
     assert run("history", new).text.startswith(f"version 2, updates {old}\n")
     number = shown.data[-1]["change"]
