@@ -24,7 +24,6 @@ from memory_core.text import normalise, passages
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import content_words
 
-PREVIEW = "nothing was removed; repeat with these ids and confirm to forget them for good"
 FORGOTTEN = "gone from every answer; erased from every file within a minute while a server runs"
 ERASED = "gone from every answer and erased from every file"
 
@@ -96,7 +95,7 @@ class Forgetter:
         chosen = self._chosen(who, ids)
         reach = self._reach(chosen)
         if not confirm:
-            return self._report("preview", who, chosen, reach, PREVIEW)
+            return self._report("preview", who, chosen, reach)
         report = self._report("forgotten", who, chosen, reach)
         self._apply(who, chosen, reach, reason, never_again=never_again)
         problem = self._empty_log()
@@ -276,14 +275,11 @@ class Forgetter:
         who: Identity,
         chosen: Sequence[MemoryRecord],
         reach: _Reach,
-        note: str = "",
     ) -> ForgetReport:
         seen = [m for m in reach.derived.values() if self._store.may_read(who, m.id)]
-        if reach.stale:
-            stale = f"{len(reach.stale)} summaries have other sources left and become stale"
-            note = _joined(note, stale)
+        stale = f"{len(reach.stale)} summaries have other sources left and become stale"
         held = self._copies([memory.id for memory in (*chosen, *reach.derived.values())])
-        note = _joined(note, copies.in_words(held, places=who.admin))
+        note = _joined(stale if reach.stale else "", copies.in_words(held, places=who.admin))
         return ForgetReport(status, _removals(chosen), _removals(seen), note)
 
     def _copies(self, ids: Sequence[str]) -> list[copies.Copy]:

@@ -110,13 +110,9 @@ def with_texts(memory: Memory, who: Identity, answer: dict[str, Any]) -> dict[st
 
 
 def forgotten(answer: Mapping[str, Any]) -> str:
-    """The text of a forget answer: a numbered table of what is or would be removed.
-
-    The note of a preview tells a program how to go on, so it is left out.
-    """
+    """The text of a forget answer: a numbered table of what is or would be removed."""
     count = len(answer["removed"])
-    preview = answer["status"] == "preview"
-    word = "would be removed" if preview else "removed"
+    word = "would be removed" if answer["status"] == "preview" else "removed"
     rows = [
         (label, item.get("when", ""), f"{item['text']}\n{item['id']}")
         for label, item in (
@@ -126,7 +122,7 @@ def forgotten(answer: Mapping[str, Any]) -> str:
     ]
     lines = [console.table(("", "when", "memory"), rows)] if rows else []
     lines.append(f"{answer['status']}: {count} {'memory' if count == 1 else 'memories'} {word}")
-    return "\n".join([*lines, *([] if preview else _note(answer))])
+    return "\n".join([*lines, *_note(answer)])
 
 
 def _note(answer: Mapping[str, Any]) -> list[str]:

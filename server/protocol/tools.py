@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server.mcpserver import Context
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _TRY_AGAIN = "call again; if it stays slow, call health"
 _REPEAT = "repeat the same call; a memory that is already stored is not stored twice"
 _REVIEW = "read memory://review to see whether it is decided; repeating the call is safe"
+_UNCONFIRMED = "nothing was removed; repeat with these ids and confirm to forget them for good"
 _LOOK = "preview again to see whether it is deleted; repeating the call is safe"
 
 
@@ -199,6 +201,8 @@ class Tools:
             ),
             late=_LOOK,
         )
+        if done.status == "preview":
+            done = replace(done, note="; ".join(filter(None, (_UNCONFIRMED, done.note))))
         return _answer(structure.forget_report(done), rendering.forget)
 
     async def health(self, repair: bool = False) -> Annotated[CallToolResult, schemas.HealthResult]:

@@ -2,7 +2,7 @@
 import { get, send, session } from '../api.js';
 import { Fading } from '../fading.js';
 import { Card, PINNED, State, isPinned } from '../memorycard.js';
-import { Act, Dialog, Field, Loaded, html, tell, undoing, useChanges, useLoad, useRef, useState } from '../ui.js';
+import { Act, Dialog, Field, Loaded, Said, html, tell, undoing, useChanges, useLoad, useRef, useState } from '../ui.js';
 import { Diff, Stored, clipped, when } from '../text.js';
 import { author, called, figure, has, t, through } from '../words.js';
 
@@ -176,6 +176,7 @@ function Forget({ memory, close, forget }) {
   return html`<${Dialog} title=${t('forgetTitle')} close=${close}><p>${t('forgetHint')}</p>
     <${Loaded} of=${preview}>${(/** @type {any} */ p) => html`<h3>${t('goes', p.removed.length)}</h3><ul>${p.removed.map((/** @type {any} */ m) => html`<li><${Stored} text=${m.text} most=${200} /></li>`)}</ul>
       ${p.derived.length ? html`<h3>${t('goesToo', p.derived.length)}</h3><ul>${p.derived.map((/** @type {any} */ m) => html`<li><${Stored} text=${m.text} most=${200} /></li>`)}</ul>` : null}
+      ${p.note ? html`<p class="hint"><${Said} text=${p.note} /></p>` : null}
       <label><input type="checkbox" checked=${never} onChange=${(/** @type {any} */ e) => set(e.target.checked)} /> ${t('neverAgain')}</label>
       <div class="actions"><${Act} kind="danger" does=${go}>${t('forgetNow')}<//><button type="button" onClick=${close}>${t('cancel')}</button></div>`}<//><//>`;
 }

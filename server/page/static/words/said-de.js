@@ -177,7 +177,6 @@ export const SAID = {
   "nothing to do, it is tried again; if it persists, see the log of that service": "nichts zu tun, es wird wieder versucht; bleibt es so, hilft das Protokoll des Dienstes",
   "nothing was decided about {} and {}": "über {0} und {1} wurde nichts entschieden",
   "nothing was done; repeat the call shortly": "nichts wurde getan; bald wiederholen",
-  "nothing was removed; repeat with these ids and confirm to forget them for good": "nichts wurde entfernt; erst die Bestätigung vergisst endgültig",
   "older files hold forgotten text, and no process is erasing it": "ältere Dateien enthalten Vergessenes, und kein Prozess löscht es",
   "older files hold text that was forgotten {} s ago": "ältere Dateien enthalten Text, der vor {0} s vergessen wurde",
   "Ollama at {}": "Ollama unter {0}",
