@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +22,20 @@ from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import choose
 from memory_core.errors import Busy
 from memory_core.memory import Memory
-from memory_core.records import Identity, Receipt
+from memory_core.records import (
+    Change,
+    Identity,
+    MemoryRecord,
+    Receipt,
+    content_hash,
+    new_id,
+    to_fields,
+)
 from memory_core.remember.request import RememberRequest
 
 ROOT = Path(__file__).parents[2]
 FILLERS = 32
+BATCH = 500
 
 PACKAGES = ("mcp", "lancedb", "faiss-cpu", "apsw", "onnxruntime", "numpy")
 PEOPLE = (
@@ -162,6 +172,33 @@ def _remembered(memory: Memory, text: str, seconds: float = 120.0) -> Receipt:
             if time.monotonic() > end:
                 raise
             time.sleep(0.1)
+
+
+def write(memory: Memory, embedder: Prepared, texts: Sequence[str]) -> None:
+    """Put *texts*, said ten minutes apart, into the journal; none is compared with another.
+
+    A hundred times as fast as `fill`, for what only reads.
+    """
+    store, now = memory._runtime.parts().store, time.time()
+    for start in range(0, len(texts), BATCH):
+        batch = texts[start : start + BATCH]
+        vectors = embedder.documents(batch).astype(np.float16)
+
+        def build(tx: Any, start: int = start, batch: Any = batch, vectors: Any = vectors) -> None:
+            for number, (text, vector) in enumerate(zip(batch, vectors, strict=True), start):
+                at = now - 600.0 * (len(texts) - number)
+                record = MemoryRecord(
+                    id=new_id(at),
+                    text=text,
+                    agent="me",
+                    occurred_at=at,
+                    recorded_at=at,
+                    content_hash=content_hash(text),
+                )
+                tx.append(Change("put", record.id, to_fields(record)))
+                tx.put_vectors(record.id, embedder.fingerprint, [0], vector[np.newaxis])
+
+        store.commit(build)
 
 
 def settled(memory: Memory, seconds: float = 120.0) -> None:

@@ -2,7 +2,8 @@
 
     python tests/bench/page.py [--memories 10000] [--loads 5] [--seed 7] [--graph]
 
-A store is filled with notes made from the seed, a real engine serves it, and Chromium opens the
+A store is filled with notes made from the seed, of more than 10,000 straight into the journal, a
+real engine serves it, and Chromium opens the
 page with an empty cache each time. Printed are medians. The violations of axe need Node's packages
 of tests/server/page (`npm ci` there). First comes the graph of topics with 500 made nodes: how long
 until it is drawn and until it stands still, and whether the keyboard reaches every node. With
@@ -24,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import engines  # noqa: E402
-from material import Prepared, fill, machine, notes, questions, settled  # noqa: E402
+from material import Prepared, fill, machine, notes, questions, settled, write  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
 from memory_core.config import Settings  # noqa: E402
@@ -33,6 +34,8 @@ from memory_core.overview import memory_graph  # noqa: E402
 from tests.server.page.conftest import Server, chromium  # noqa: E402
 from tests.server.page.test_views import VIEWS, view  # noqa: E402
 
+REMEMBERED = 10_000
+"""Notes that are remembered one by one; more would take hours."""
 SIZE = "() => performance.getEntriesByType('resource').reduce((n, e) => n + e.transferSize, performance.getEntriesByType('navigation')[0].transferSize)"  # noqa: E501
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
 AXE = "async () => (await axe.run(document)).violations.map((v) => v.id)"
@@ -43,8 +46,8 @@ def filled(folder: Path, count: int, seed: int) -> None:
     embedder = Prepared()
     with Memory(Settings(data_dir=folder), embedder=embedder) as memory:
         assert memory.wait_ready(60)
-        fill(memory, embedder, notes(count, seed))
-        settled(memory)
+        (fill if count <= REMEMBERED else write)(memory, embedder, notes(count, seed))
+        settled(memory, 600.0)
 
 
 def loads(browser: Any, server: Server, count: int, asked: list[str]) -> dict[str, list[float]]:
