@@ -118,17 +118,6 @@ _FIXED = {
 }
 """Former keys of the file that are constants of the program now, by section."""
 
-_TELEMETRY = "ORT_DISABLE_TELEMETRY"
-
-
-def forbid_telemetry() -> None:
-    """Keep ONNX Runtime from sending usage data and from writing into the home directory.
-
-    Only this name, set before the import, keeps its files away; its API call comes too late (seen
-    with 1.31.1). Somebody who set the name keeps their value.
-    """
-    os.environ.setdefault(_TELEMETRY, "1")
-
 
 class Settings(_Section):
     """All settings of one process, validated and frozen."""

@@ -47,6 +47,9 @@ _BATCH_PIECES = 512
 2,048, 169 and 371 at 4,096; smaller is no faster."""
 _WINDOW = 512
 _WORKERS = 2
+_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""Keeps ONNX Runtime from sending usage data and from writing into the home directory. Only this
+name, set before the import, does; the call of its API comes too late (seen with 1.31.1)."""
 _FIX = "run `anamnesis setup`, which checks the files and fetches damaged ones again"
 
 
@@ -55,9 +58,6 @@ def load(settings: Settings, profile: Profile | None, indexes: Sequence[str]) ->
 
     Raises EncoderUnavailable with the fix when there are none or they give wrong vectors.
     """
-    from memory_core.config import forbid_telemetry  # 17 MiB that the model does not need
-
-    forbid_telemetry()
     return MiniLM(acquire(settings, indexes), profile or PROFILES[NAME])
 
 
@@ -158,6 +158,7 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _session(folder: Path) -> Any:
+    os.environ.setdefault(_TELEMETRY, "1")  # whoever set it keeps their value
     import onnxruntime
     from onnxruntime.capi import onnxruntime_pybind11_state as vendor
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +20,7 @@ from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import choose
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import EncoderUnavailable, InvalidInput
+from tests.processes import Processes
 
 HERE = Path(__file__).parent
 TEXTS: list[str] = json.loads((HERE / "golden_texts.json").read_text(encoding="utf-8"))
@@ -170,3 +172,14 @@ def test_linked_weights_load(own_copy: Path, tmp_path_factory: pytest.TempPathFa
         (links / name).symlink_to(own_copy / name)
     vectors = choose(Settings(model_dir=links)).documents(TEXTS[:3])
     assert cosines(vectors, GOLDEN[:3]).min() >= 0.9999
+
+
+def test_the_model_writes_nothing_into_the_home_directory(processes: Processes) -> None:
+    folder = acquisition.locate(Settings(offline=True))
+    code = "import sys, pathlib; from memory_core.embedding.minilm import MiniLM; "
+    code += "print(len(MiniLM(pathlib.Path(sys.argv[1])).query('one')))"
+    environment = {**processes.environment}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    done = processes.run(sys.executable, "-c", code, str(folder), env=environment)
+    assert (done.stdout.strip(), done.returncode) == ("384", 0), done.stderr
+    assert list(processes.home.rglob("*")) == []
