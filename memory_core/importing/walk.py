@@ -297,11 +297,17 @@ class _Import:
             return None
         if entry.record is not None:
             return entry
-        if not EARLIEST <= entry.when <= self._now + AHEAD_SECONDS:
-            said = "before 1990" if entry.when < EARLIEST else "in the future"
-            self.report.problem(entry.place, f"its date is {said}; it is dated today")
+        if not self._may_be_dated(entry.when, entry.place):
             entry = replace(entry, when=self._now, dated=TODAY)
         return replace(entry, key=f"{form.name}\x1f{entry.key}")
+
+    def _may_be_dated(self, when: float, place: str) -> bool:
+        """False, and noted, for a date that nothing is written on."""
+        if EARLIEST <= when <= self._now + AHEAD_SECONDS:
+            return True
+        said = "before 1990" if when < EARLIEST else "in the future"
+        self.report.problem(place, f"its date is {said}; it is dated today")
+        return False
 
     # What of it is new
 
@@ -358,7 +364,10 @@ class _Import:
         return older
 
     def _own(self, found: Incoming) -> _New | None:
-        """A record of our own form; the writer says whether it is known."""
+        """A record of our own form; the writer says whether it is known.
+
+        One with an id was remembered with its date, whatever that is; one without was made by hand.
+        """
         record = found.record or {}
         id = record.get("id")
         if isinstance(id, str) and is_id(id) and (text := _text_of(record)):
@@ -371,6 +380,9 @@ class _Import:
                 )
                 return None
         when = moment(record.get("occurred_at"))
+        if when is not None and id is None and not self._may_be_dated(when, found.place):
+            dated = {name: each for name, each in record.items() if name != "occurred_at"}
+            when, found = None, replace(found, record=dated, dated=TODAY)
         found = replace(found, when=self._now if when is None else when)
         if self._request.dry_run and isinstance(id, str) and is_id(id) and self._stored(id):
             if self._later(id, record.get("stamps")):

@@ -21,7 +21,7 @@ from memory_core.consolidate.run_log import RunLog
 from memory_core.errors import InvalidInput, NotFound
 from memory_core.importing.request import ImportReport, ImportRequest
 from memory_core.memory import Memory
-from memory_core.records import Identity
+from memory_core.records import Identity, new_id
 from memory_core.remember.request import RememberRequest
 from memory_core.storage import locks
 from memory_core.storage.locks import FileLock
@@ -377,6 +377,25 @@ def test_a_date_of_1970_or_of_tomorrow_is_named(
     (found,) = memory.listing(ME)
     assert found.occurred_at == clock.now
     assert bring(memory, path).counts["stored"] == 0
+
+
+@pytest.mark.parametrize("at", [0, "1970-01-01T00:00:00Z", "2999-05-07T09:30:00Z"])
+def test_a_line_of_ours_that_nobody_exported_is_dated_as_all_others_are(
+    memory: Memory, tmp_path: Path, clock: Clock, at: object
+) -> None:
+    path = tmp_path / "mine.jsonl"
+    mine = {"text": "The heron waits by the weir.", "occurred_at": at}
+    born = {"text": "Mara was born in Graz.", "occurred_at": "1985-03-01T00:00:00Z"}
+    path.write_text("\n".join(map(json.dumps, [mine, {**born, "id": new_id(1.7e9)}])))
+    preview = bring(memory, path, dry_run=True)
+    report = bring(memory, path)
+    assert preview.problems == report.problems
+    (problem,) = report.problems
+    assert problem.startswith("mine.jsonl line 1: its date is ")
+    assert report.counts["stored"] == 2
+    found = {each.text[:4]: each.occurred_at for each in memory.listing(ME)}
+    assert found["The "] == clock.now
+    assert found["Mara"] == 478_483_200.0  # it was remembered with that date
 
 
 def test_an_id_that_comes_twice_with_another_text_is_named(memory: Memory, tmp_path: Path) -> None:
