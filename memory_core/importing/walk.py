@@ -39,6 +39,7 @@ from memory_core.records import (
     id_of,
     is_id,
     new_id,
+    repeat_key,
 )
 from memory_core.remember import draft
 from memory_core.remember.merge import Brought
@@ -222,6 +223,7 @@ class _Import:
         self._session = ""
         self._seen: dict[str, str] = {}
         self._ids: dict[str, str] = {}
+        self._previewed: set[str] = set()
 
     def entries(self) -> Iterator[_New]:
         """What is to be written, in the order of the source; the rest is noted in the report.
@@ -483,8 +485,11 @@ class _Import:
         return self.masked(_shortened(found.source, SOURCE_CHARS))
 
     def repeats(self, memory: MemoryRecord) -> bool:
-        """True when *memory*, as it will be stored, repeats one that is there."""
-        return self.slots.repeats(replace(memory, text=self.masked(memory.text)))
+        """True when *memory*, as it will be stored, repeats one that is there or came before it."""
+        stored = replace(memory, text=self.masked(memory.text))
+        key, before = repeat_key(stored), len(self._previewed)
+        self._previewed.add(key)
+        return len(self._previewed) == before or self.slots.repeats(stored)
 
     def masked(self, text: str) -> str:
         """*text* without secrets, as the settings want."""

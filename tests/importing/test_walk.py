@@ -98,8 +98,11 @@ def test_a_preview_shows_how_the_first_texts_begin_without_secrets(
 def test_a_preview_counts_as_the_import_does(memory: Memory, tmp_path: Path) -> None:
     note, own = tmp_path / "a.md", tmp_path / "own.jsonl"
     for day, said in (("2024-05-01", ""), ("2024-06-01", "- The stork nests on the barn.\n")):
-        note.write_text(f"---\nupdated: {day}\n---\n- The heron waits by the weir.\n{said}")
-        own.write_text('{"text": "The otter swims.", "occurred_at": "2024-05-01"}\n')
+        once_more = "\n# Pond\n- The heron waits by the weir.\n"
+        note.write_text(
+            f"---\nupdated: {day}\n---\n- The heron waits by the weir.\n{said}{once_more}"
+        )
+        own.write_text('{"text": "The otter swims.", "occurred_at": "2024-05-01"}\n' * 2)
         for file in (note, own):
             told, done = (bring(memory, file, dry_run=dry).counts for dry in (True, False))
             assert (told["new"], told["reinforced"]) == (done["stored"], done["reinforced"])
@@ -487,8 +490,8 @@ def test_a_conversation_that_leads_in_a_circle_is_named_and_ends(
 
 def test_one_bad_line_of_many_is_named_with_its_number(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
-    good = '{"id": "%020d", "text": "The heron waits by the weir."}\n'
-    lines = [good % number for number in range(10_000)]
+    good = '{"id": "%020d", "text": "Heron %d waits by the weir."}\n'
+    lines = [good % (number, number) for number in range(10_000)]
     lines[6_543] = lines[6_543][:30] + "\n"
     path.write_text("".join(lines))
     report = bring(memory, path, dry_run=True)
