@@ -190,15 +190,15 @@ class Watched:
 
 @pytest.fixture
 def opened(browser: Any, server: Server) -> Iterator[Any]:
-    """Opens the page: (flags, options of the browser's context) -> Watched."""
+    """Opens the page: (flags, of=another server, options of the browser's context) -> Watched."""
     contexts = []
 
-    def go(*flags: str, **more: Any) -> Watched:
+    def go(*flags: str, of: Server = server, **more: Any) -> Watched:
         context = browser.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **more})
         contexts.append(context)
         context.set_default_timeout(20_000)
         watched = Watched(context.new_page())
-        watched.page.goto(server.address(*flags))
+        watched.page.goto(of.address(*flags))
         watched.page.wait_for_selector("h1")
         return watched
 

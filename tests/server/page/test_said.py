@@ -162,6 +162,13 @@ def test_an_import_and_the_checks_are_told_in_german(
     page.evaluate("location.hash = '#/health'")
     page.get_by_text("geschrieben, gefunden und entfernt").wait_for()
     assert page.locator("main bdi[lang=en]").all_inner_texts() == []
+    assert page.locator("main dl[lang]").count() == 0
+    told = page.locator("main .part:not(.versions) dt").all_text_contents()
+    english = table("en")
+    assert {"Ordner", "Prozess", "Verbundene Clients"} <= set(told)
+    assert set(told) <= {each for key, each in WORDS.items() if key.startswith("field.")}
+    differ = {english[key] for key in english if english[key] != WORDS.get(key)}
+    assert differ.isdisjoint(told)
     page.evaluate("location.hash = '#/import'")
     page.locator("input[type=file]").set_input_files(named)
     page.get_by_text("some.jsonl Zeile 4: kein JSON-Objekt").wait_for()

@@ -14,7 +14,7 @@ from typing import Any
 import chat_models
 import engines
 import pytest
-from processes import keep
+from processes import keep, until
 
 from server.rest.transfer import EXPORTS as FORMS
 from tests.server.page.conftest import Server
@@ -519,6 +519,77 @@ def test_health_shows_the_counts_of_the_tool(server: Any, opened: Any) -> None:
     page.locator(".checks li").first.wait_for()
 
 
+def test_health_shows_jobs_disk_and_engine_as_other_clients_are_told_them(
+    server: Any, opened: Any
+) -> None:
+    page = opened().page
+    view(page, "health")
+    page.locator(".checks li").first.wait_for()
+    jobs, report = server.call("GET", "jobs"), server.tool("health")
+    section(page, "Jobs").get_by_text(in_words(jobs), exact=True).wait_for()
+    disk = page.locator(".checks li", has=page.get_by_text("Disk", exact=True)).inner_text()
+    free = re.fullmatch(r"✓ fine Disk ([\d,]+) MiB free", " ".join(disk.split()))
+    assert free
+    exact = report["storage"]["free_bytes"] / 2**20
+    assert abs(int(free[1].replace(",", "")) - exact) < exact / 10  # others use the disk, too
+    engine, told = known(page, "engine"), report["engine"]
+    assert engine.pop("It has run for").endswith(" s")
+    used = engine.pop("Memory that it uses").split()
+    assert used[:7] == f"With shared pages in full {used[5]} MiB".split()
+    assert float(used[5].replace(",", "")) > 10
+    assert engine == {
+        "Serves several clients": "yes",
+        "Version": told["version"],
+        "Process": str(told["pid"]),
+        "Connected clients": str(told["clients"]),
+    }
+    stored = known(page, "storage")
+    assert stored["Folder"] == str(server.folder)
+    assert stored["Memories in the journal"] == str(report["storage"]["live"])
+    assert stored["Damaged and set aside"] == "none"
+    assert known(page, "versions")["lancedb"] == report["versions"]["lancedb"]
+
+
+def in_words(jobs: dict[str, Any]) -> str:
+    return f"{jobs['queued']} waiting, {jobs['running']} running, {jobs['failed']} failed"
+
+
+def known(page: Any, part: str) -> dict[str, str]:
+    """What the page tells of *part* of the report of health, by its name there."""
+    shown = page.locator(f".part.{part}")
+    if shown.get_attribute("open") is None:
+        shown.locator("summary").click()
+    rows = shown.locator("> dl > div")
+    names = rows.locator("> dt").all_inner_texts()
+    return dict(zip(names, rows.locator("> dd").all_inner_texts(), strict=True))
+
+
+def test_jobs_that_wait_for_a_model_that_refuses_are_counted(
+    modelled: Server, model: chat_models.Model, opened: Any
+) -> None:
+    model.status = 401
+    modelled.address()
+    modelled.remember("Ragna Moe keeps bees behind the mill in Voss.")
+
+    def waits() -> bool:
+        """Whether jobs wait, and the model is not asked for a while."""
+        jobs = modelled.call("GET", "jobs")
+        pause = modelled.call("GET", "health")["encoder"]["pause_seconds"]
+        return pause > 60 and jobs["queued"] > 0 == jobs["running"]
+
+    until(waits)
+    jobs = modelled.call("GET", "jobs")
+    page = opened(of=modelled).page
+    view(page, "health")
+    section(page, "Jobs").get_by_text(in_words(jobs), exact=True).wait_for()
+    check = page.locator(".checks li", has=page.locator("strong", has_text="Language model"))
+    check.locator(".fix").wait_for()
+    encoder = known(page, "encoder")
+    assert encoder["Model"] == "small"
+    assert encoder["Tokens allowed in a day"] == "200,000"
+    assert "Failed calls" in encoder["Today"]
+
+
 def test_a_doubtful_pair_is_decided(server: Any, opened: Any) -> None:
     pairs = server.call("GET", "contradictions")["pairs"]
     pair = next(each for each in pairs if "5433" in each["newer"]["text"])
@@ -774,26 +845,31 @@ def test_a_chat_without_a_model_says_how_to_get_one_and_shows_what_comes_to_mind
 
 
 @pytest.fixture
-def modelled(tmp_path: Path, processes: Any) -> Iterator[Server]:
-    """A server whose settings name a language model."""
-    with chat_models.serving(chat_models.Model()) as model:
-        made = Server(tmp_path / "data")
-        keep(made.folder)
-        made.environment |= {
-            "ANAMNESIS_ENCODER": "openai",
-            "ANAMNESIS_ENCODER_URL": model.url,
-            "ANAMNESIS_ENCODER_MODEL": "small",
-        }
-        yield made
-        engines.end(made.folder)
+def model(processes: Any) -> Iterator[chat_models.Model]:
+    """A language model that answers on this machine."""
+    answering = chat_models.Model()
+    with chat_models.serving(answering):
+        yield answering
+
+
+@pytest.fixture
+def modelled(tmp_path: Path, model: chat_models.Model) -> Iterator[Server]:
+    """A server whose settings name the language model."""
+    made = Server(tmp_path / "data")
+    keep(made.folder)
+    made.environment |= {
+        "ANAMNESIS_ENCODER": "openai",
+        "ANAMNESIS_ENCODER_URL": model.url,
+        "ANAMNESIS_ENCODER_MODEL": "small",
+    }
+    yield made
+    engines.end(made.folder)
 
 
 def test_a_chat_shows_the_answer_beside_what_was_recalled_for_it(
-    browser: Any, modelled: Server
+    modelled: Server, opened: Any
 ) -> None:
-    page = browser.new_context(locale="en-GB").new_page()
-    page.goto(modelled.address())
-    page.wait_for_selector("h1")
+    page = opened(of=modelled).page
     modelled.remember("The spare key of the flat is under the flowerpot.")
     view(page, "chat")
     page.get_by_role("textbox").fill("I need the spare key of the flat, for my bag is lost.")
@@ -804,7 +880,6 @@ def test_a_chat_shows_the_answer_beside_what_was_recalled_for_it(
     turn.get_by_text("Stored", exact=True).wait_for()
     view(page, "health")
     page.get_by_text(re.compile(r"used [\d,]+ of 200,000 tokens today")).wait_for()
-    page.context.close()
     kept = texts(modelled.tool("recall", query="The key is under the flowerpot.", k=5))
     assert "my bag is lost" in kept
     assert "The key is under the flowerpot." in kept

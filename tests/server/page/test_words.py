@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
+import textwrap
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, get_args
+from typing import get_type_hints as hints
 
 import memory_core
 import server.page
 from memory_core import health
-from memory_core.consolidate import plan
+from memory_core.consolidate import plan, run_log
 from memory_core.consolidate.run import MODES, STEPS
 from memory_core.consolidate.run_log import IMPORT
+from memory_core.enrichment import budget
+from memory_core.enrichment.budget import Budget
 from memory_core.lifecycle import doubts
 from memory_core.lifecycle.turn_pairs import PAIR
+from memory_core.maintenance import reembedding
+from memory_core.memory import Memory
 from memory_core.overview import memory_graph
 from memory_core.recall import explanation, spreading
 from memory_core.recall.rivals import NAME
 from memory_core.recall.signals import SIGNALS
+from memory_core.records import Identity
 from memory_core.relations.duplicates import KNOWN
 from memory_core.remember.capture import ECHO, NEAR_DUPLICATE
+from memory_core.remember.request import RememberRequest
 from memory_core.storage.accesses import CO_RECALL
 from memory_core.storage.index.indexes import DERIVED_FROM
+from memory_core.storage.journal.journal import Journal
 from memory_core.text import relevance
+from server.engine import usage
+from server.engine.engine import Engine
 from server.http import problems
+from server.protocol import schemas, structure
 
 WORDS = Path(server.page.__file__).parent / "static" / "words"
 _LINE = re.compile(r'^  ("[^"]+"): ("(?:[^"\\]|\\.)*"),?$', re.MULTILINE)
@@ -87,6 +102,56 @@ def test_steps_runs_and_checks_have_words_in_both_languages() -> None:
     wanted |= {f"checked.{status}" for status in health._ORDER}
     for language in ("en", "de"):
         assert wanted <= words(language).keys()
+
+
+def test_what_a_report_of_health_holds_has_words_in_both_languages(memory: Memory) -> None:
+    """Its parts, the keys and states in them, and how it is told how the whole stands."""
+    shown = schemas.HealthResult.model_fields.keys() - {"status", "checks", "counts", "jobs"}
+    known = keys()
+    memory.remember(Identity("me"), RememberRequest("The heron waits by the weir."))
+    for who in (Identity("me"), Identity("me", rights=frozenset({"read"}))):
+        held = structure.health_report(memory.health(who), usage.own())
+        for part in shown - {"versions"}:
+            assert set(nested(held.get(part, {}))) <= known, f"{part}: name it in SAYING"
+    wanted = {f"part.{name}" for name in shown} | {f"field.{key}" for key in known}
+    states = {run_log.STARTED, run_log.COMPLETED, run_log.FAILED, run_log.UNDONE, run_log.STOPPING}
+    wanted |= {f"run.{state}" for state in states}
+    wanted |= {f"status.{each}" for each in get_args(hints(schemas.HealthResult)["status"])}
+    wanted |= {f"checked.{each}" for each in get_args(hints(schemas.CheckDone)["status"])}
+    for language in ("en", "de"):
+        assert wanted <= words(language).keys()
+        fields = {key for key in words(language) if key.startswith("field.")}
+        assert fields == {f"field.{key}" for key in known}
+    view = (WORDS.parent / "views/health.js").read_text("utf-8")
+    assert set(re.findall(r"'(\w+)'", re.findall(r"PARTS = \[(.*)\]", view)[0])) == shown
+
+
+SAYING = (
+    *(health._facts, health._storage, health._model_facts, health._last_run),
+    *(reembedding._target, Journal.stats, Journal.counts),
+    *(Budget.report, Budget._cost, Engine.serving, usage.own),
+)
+"""What puts together what a report of health tells of a part."""
+
+
+def keys() -> set[str]:
+    """Every key that SAYING may give: those of its dicts, and those that it takes by name."""
+    found = {*budget._COUNTS, *usage._NAMES.values()}
+    for each in SAYING:
+        for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(each)))):
+            named = node.keys if isinstance(node, ast.Dict) else ()
+            named = node.elts if isinstance(node, ast.Tuple) else named
+            found |= {str(key.value) for key in named if isinstance(key, ast.Constant)}
+    return found
+
+
+def nested(held: Mapping[str, Any]) -> Iterator[str]:
+    """The keys of *held* at any depth, without days."""
+    for key, value in held.items():
+        if not re.fullmatch(r"\d{4}-\d\d-\d\d", key):
+            yield key
+        if isinstance(value, Mapping):
+            yield from nested(value)
 
 
 def test_the_page_knows_how_much_its_graph_holds() -> None:

@@ -3,9 +3,14 @@ import { get, send, session } from '../api.js';
 import { Act, Loaded, Said, html, tell, useChanges, useLoad, useState } from '../ui.js';
 import { Fading } from '../fading.js';
 import { Card } from '../memorycard.js';
-import { called, figure, month, t } from '../words.js';
+import { Stored, when } from '../text.js';
+import { called, day, figure, month, t } from '../words.js';
 
 const MONTHS = 12, HOT = 10;
+const PARTS = ['storage', 'model', 'encoder', 'last_run', 'versions', 'engine'];
+/** The values of a report that their kind alone does not say how to write. */
+const TIMES = ['last_apply', 'last_inspection', 'last_scrub', 'at'], BYTES = ['bytes', 'wal_bytes', 'free_bytes', 'resident', 'proportional'];
+const SECONDS = ['seconds', 'pause_seconds'], NUMBERS = ['pid', 'maintenance_process', 'dimension'];
 const MARKS = { ok: '✓', repaired: '✓', warning: '!', degraded: '!', failing: '✗', error: '✗' };
 
 export default function Health() {
@@ -35,7 +40,28 @@ function Checks() {
     <ul class="checks">${r.checks.map((c) => html`<li><span class="badge">${/** @type {any} */ (MARKS)[c.status] ?? '?'} ${called('checked', c.status)}</span> <strong>${called('check', c.name)}</strong> <${Said} text=${c.detail} />${c.fix ? html`<p class="fix">${t('fix')} <${Said} text=${c.fix} /></p>` : null}</li>`)}</ul>
     <${Budget} encoder=${r.encoder} />
     <div class="actions"><${Act} does=${() => report.again()}>${t('checkAgain')}<//>${session.can('admin') && r.status !== 'ok' ? html`<${Act} kind="main" does=${repair}>${t('repair')}<//>` : null}</div>
-    ${['storage', 'model', 'encoder', 'last_run', 'versions', 'engine'].map((name) => [name, Object.entries(/** @type {any} */ (r)[name] ?? {})]).filter(([, known]) => known.length).map(([name, known]) => html`<details><summary>${t('part.' + name)}</summary><dl lang="en">${/** @type {any[]} */ (known).map(([key, value]) => html`<div><dt>${key}</dt><dd>${typeof value === 'object' ? JSON.stringify(value) : String(value)}</dd></div>`)}</dl></details>`)}`}<//></section>`;
+    ${PARTS.map((name) => [name, /** @type {any} */ (r)[name] ?? {}]).filter(([, known]) => Object.keys(known).length).map(([name, known]) => html`<details class=${'part ' + name}><summary>${t('part.' + name)}</summary><${Known} of=${known} as=${name === 'versions' ? 'package' : 'field'} /></details>`)}`}<//></section>`;
+}
+
+/** What is known of a part, by its name in the language of the page. @param {{of: Record<string, any>, as: string}} props */
+const Known = ({ of, as }) => html`<dl>${Object.entries(of).map(([key, value]) => html`<div><dt>${as === 'day' ? day(key) : called(as, key)}</dt><dd>${written(key, value)}</dd></div>`)}</dl>`;
+
+/** @param {string} key @param {any} value @returns {any} */
+function written(key, value) {
+  if (value === null && TIMES.includes(key)) return t('never');
+  if (value === null || value === '' || Array.isArray(value) && !value.length) return t('none');
+  if (TIMES.includes(key)) return when(new Date(value * 1000).toISOString());
+  if (BYTES.includes(key)) return t('mebibytes', figure(value / 2 ** 20, 1));
+  if (SECONDS.includes(key)) return t('seconds', figure(value, 0));
+  if (NUMBERS.includes(key)) return String(value);
+  if (key === 'cost_usd') return figure(value, 2);
+  if (key === 'state') return called('run', value);
+  if (key === 'problem') return html`<${Said} text=${value} />`;
+  if (typeof value === 'boolean') return t(value ? 'yes' : 'no');
+  if (typeof value === 'number') return figure(value, 0);
+  if (Array.isArray(value)) return html`<${Stored} text=${value.join(', ')} />`;
+  if (typeof value === 'object') return html`<${Known} of=${value} as=${key === 'days' ? 'day' : 'field'} />`;
+  return html`<${Stored} text=${String(value)} />`;
 }
 
 /** What the language model used of its tokens of the day; nothing where there is no model. @param {{encoder: any}} props */
