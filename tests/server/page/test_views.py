@@ -733,6 +733,60 @@ def test_a_file_is_imported_and_taken_out(server: Any, opened: Any, tmp_path: Pa
     assert "kestrel" not in texts(server.tool("recall", query="kestrel in the silo"))
 
 
+DROP = """async (zone, [files, text]) => {
+    const dropped = new DataTransfer();
+    for (const [name, lines] of files) dropped.items.add(new File([lines], name));
+    if (text) dropped.setData('text/plain', text);
+    const more = { dataTransfer: dropped, bubbles: true, cancelable: true };
+    zone.dispatchEvent(new DragEvent('dragenter', more));
+    const taken = !zone.dispatchEvent(new DragEvent('dragover', more));
+    await new Promise((go) => setTimeout(go));
+    const marked = zone.classList.contains('over');
+    return !zone.dispatchEvent(new DragEvent('drop', more)) && taken ? marked : 'the browser';
+}"""
+"""Drop files, or a text, as a browser does: whether the field showed that it would take them.
+
+"the browser" where the page leaves it to the browser, which would open the file in its place.
+"""
+
+
+def test_a_file_that_is_dropped_is_previewed_and_imported(server: Any, opened: Any) -> None:
+    page = opened().page
+    view(page, "import")
+    text = "The bittern booms in the reeds."
+    file = ["birds.jsonl", json.dumps({"text": text})]
+    assert page.locator(".drop").evaluate(DROP, [[file], ""]) is True
+    page.get_by_role("heading", name="What would be imported").wait_for()
+    page.locator("main bdi", has_text="birds.jsonl").wait_for()
+    page.get_by_text(text).wait_for()
+    assert page.locator(".drop.over").count() == 0
+    held = lambda: texts(server.call("POST", "recall", {"query": "bittern in the reeds"}))  # noqa: E731
+    assert text not in held()
+    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("button", name="Take them out again").wait_for()
+    assert text in held()
+
+
+def test_what_is_no_file_and_several_files_are_not_taken_and_that_is_said(
+    server: Any, opened: Any
+) -> None:
+    shown = opened()
+    page = shown.page
+    view(page, "import")
+    files = [["one.jsonl", '{"text": "Egret one."}'], ["two.jsonl", '{"text": "Egret two."}']]
+    told = page.locator("main [role=alert]")
+    for dropped, words in ((files, "One file at a time"), ([], "That was no file")):
+        page.locator(".drop").evaluate(DROP, [dropped, "" if dropped else "Egret three."])
+        told.filter(has_text=words).wait_for()
+        assert page.get_by_text("Egret").count() == 0
+    beside = page.locator("main h1").evaluate(DROP, [files[:1], ""])
+    assert beside is False
+    assert not any("import/file" in address for address in shown.asked)
+    page.locator(".drop").evaluate(DROP, [files[:1], ""])
+    page.get_by_text("Egret one.").wait_for()
+    assert told.count() == 0
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

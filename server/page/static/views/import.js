@@ -2,7 +2,7 @@
 // Export: everything in the form of one's choice, as a file of the browser.
 import { ask, query, send } from '../api.js';
 import { useKept } from '../kept.js';
-import { Act, Choice, Field, Refusal, Said, html, tell, useState } from '../ui.js';
+import { Act, Choice, Field, Refusal, Said, html, tell, useEffect, useState } from '../ui.js';
 import { Stored, when } from '../text.js';
 import { has, t } from '../words.js';
 
@@ -10,6 +10,15 @@ const SHOWN = 20;
 /** The end of a file's name in each form of an export. */
 const ENDS = { jsonl: 'jsonl', okf: 'zip', 'server-memory': 'jsonl', mem0: 'json', csv: 'csv' };
 const FORMS = /** @type {Array<keyof typeof ENDS>} */ (Object.keys(ENDS));
+
+const MISSED = /** @type {const} */ (['dragover', 'drop']);
+
+/** The words for why what was dropped cannot be read; '' when it is one file. @param {DataTransfer|null} dropped */
+function unfit(dropped) {
+  if (!dropped?.files.length) return 'dropNoFile';
+  if (dropped.files.length > 1) return 'dropSeveral';
+  return dropped.items[0]?.webkitGetAsEntry()?.isDirectory ? 'dropFolder' : '';
+}
 
 /** How a file is read, when nothing is chosen. */
 const PLAIN = { encoding: '', columns: '', strict: false };
@@ -57,15 +66,28 @@ export default function Import() {
     if (file) run(file, true, next);
   };
   const undo = async () => { await send(`runs/${report.run}/undo`, {}); show(null); choose(null); tell(t('undone')); };
+  const drop = (/** @type {DragEvent} */ e) => {
+    e.preventDefault();
+    drag(false);
+    if (waiting) return;
+    const wrong = unfit(e.dataTransfer);
+    if (wrong) fail({ words: wrong }); else take(e.dataTransfer?.files[0]);
+  };
+  useEffect(() => {  // a file that misses the field would replace the page
+    const miss = (/** @type {DragEvent} */ e) => { if (e.dataTransfer?.types.includes('Files')) e.preventDefault(); };
+    for (const name of MISSED) addEventListener(name, miss);
+    return () => { for (const name of MISSED) removeEventListener(name, miss); };
+  }, []);
+  const left = (/** @type {any} */ e) => { if (!e.currentTarget.contains(e.relatedTarget)) drag(false); };
   return html`<p class="hint">${t('importHint')}</p>
-    <div class=${over ? 'drop over' : 'drop'} onDragOver=${(/** @type {Event} */ e) => { e.preventDefault(); drag(true); }} onDragLeave=${() => drag(false)} onDrop=${(/** @type {any} */ e) => { e.preventDefault(); drag(false); take(e.dataTransfer.files[0]); }}>
+    <div class=${over ? 'drop over' : 'drop'} onDragEnter=${(/** @type {Event} */ e) => { e.preventDefault(); drag(true); }} onDragOver=${(/** @type {Event} */ e) => e.preventDefault()} onDragLeave=${left} onDrop=${drop}>
     <${Field} label=${t('dropFile')}><input type="file" disabled=${waiting} onChange=${(/** @type {any} */ e) => take(e.target.files[0])} /><//></div>
     <details><summary>${t('importHow')}</summary>
       <${Field} label=${t('importEncoding')}><input type="text" placeholder="cp1252" value=${how.encoding} disabled=${waiting} onChange=${(/** @type {any} */ e) => turn({ encoding: e.target.value.trim() })} /><//>
       <${Field} label=${t('importColumns')}><input type="text" placeholder="text=Remark, when=Day" value=${how.columns} disabled=${waiting} onChange=${(/** @type {any} */ e) => turn({ columns: e.target.value })} /><//>
       <label><input type="checkbox" checked=${how.strict} disabled=${waiting} onChange=${(/** @type {any} */ e) => turn({ strict: e.target.checked })} /> ${t('importStrict')}</label></details>
     ${waiting ? html`<p role="status">${t('importReads', read)}</p>` : null}
-    ${problem ? html`<p class="problem" role="alert"><${Refusal} of=${problem} /></p>` : null}
+    ${problem ? html`<p class="problem" role="alert">${problem.words ? t(problem.words) : html`<${Refusal} of=${problem} />`}</p>` : null}
     ${report ? html`<section role="status"><h2>${t({ preview: 'importPreview', refused: 'importRefused' }[/** @type {string} */ (report.status)] ?? 'importDone')}</h2>
       ${file ? html`<p><bdi>${file.name}</bdi></p>` : null}<${Told} report=${report} />
       <div class="actions">${report.status === 'preview' && file ? html`<${Act} kind="main" does=${() => run(file, false)} disabled=${!report.counts.new && !report.counts.changed}>${t('importNow')}<//>` : null}

@@ -534,4 +534,7 @@ export const WORDS = {
   "never": "noch nie",
   "mebibytes": "{0} MiB",
   "seconds": "{0} s",
+  "dropNoFile": "Das war keine Datei. Eine Datei hierher ziehen oder wählen.",
+  "dropSeveral": "Nur eine Datei auf einmal: ein Zip davon hierher ziehen, oder eine nach der anderen.",
+  "dropFolder": "Ein Ordner lässt sich hier nicht lesen: ein Zip davon hierher ziehen.",
 };

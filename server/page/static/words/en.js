@@ -534,4 +534,7 @@ export const WORDS = {
   "never": "never",
   "mebibytes": "{0} MiB",
   "seconds": "{0} s",
+  "dropNoFile": "That was no file. Drop a file, or choose one.",
+  "dropSeveral": "One file at a time: drop a zip of them, or one after the other.",
+  "dropFolder": "A folder cannot be read here: drop a zip of it.",
 };
