@@ -177,34 +177,56 @@ def browser(processes_of_a_file: Any) -> Iterator[Any]:
 
 
 class Watched:
-    """A page, and everything that its console and its network said."""
+    """A page, and everything that the console and the network of its browser context said.
 
-    def __init__(self, page: Any) -> None:
-        self.page = page
+    Reports of the content security policy are among it. A test that makes one of these errors
+    happen says so with `expects`; any other fails it.
+    """
+
+    def __init__(self, context: Any) -> None:
         self.said: list[str] = []
         self.asked: list[str] = []
-        page.on("console", lambda m: self.said.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda problem: self.said.append(str(problem)))
-        page.on("request", lambda request: self.asked.append(request.url))
+        self._expected: dict[str, bool] = {}
+        context.on("console", lambda m: self.said.append(m.text) if m.type == "error" else None)
+        context.on("weberror", lambda problem: self.said.append(str(problem.error)))
+        context.on("request", lambda request: self.asked.append(request.url))
+        self.page = context.new_page()
+
+    def expects(self, *parts: str, sure: bool = True) -> Watched:
+        """Let pass each error that holds one of *parts*; where *sure*, there has to be one."""
+        self._expected |= dict.fromkeys(parts, sure)
+        return self
+
+    def judge(self) -> None:
+        """Fail where an error was said that is not expected, or an expected one was not."""
+        open = [said for said in self.said if not any(part in said for part in self._expected)]
+        sure = [part for part, sure in self._expected.items() if sure]
+        missed = [part for part in sure if not any(part in said for said in self.said)]
+        assert (open, missed) == ([], []), "said by the console, and expected but not said"
 
 
 @pytest.fixture
 def opened(browser: Any, server: Server) -> Iterator[Any]:
-    """Opens the page: (flags, of=another server, options of the browser's context) -> Watched."""
-    contexts = []
+    """Opens the page: (flags, of=another server, options of the browser's context) -> Watched.
+
+    At the end of the test every page that was opened has said no error but what it expects.
+    """
+    all_opened = []
 
     def go(*flags: str, of: Server = server, **more: Any) -> Watched:
         context = browser.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **more})
-        contexts.append(context)
         context.set_default_timeout(20_000)
-        watched = Watched(context.new_page())
+        watched = Watched(context)
+        all_opened.append((context, watched))
         watched.page.goto(of.address(*flags))
         watched.page.wait_for_selector("h1")
         return watched
 
     yield go
-    for context in contexts:
+    for context, _ in all_opened:
         context.close()
+    for _, watched in all_opened:
+        watched.judge()
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def view(page: Any, name: str) -> None:
 
 
 def test_an_address_opens_once_and_leaves_no_code_behind(server: Any, opened: Any) -> None:
-    shown = opened()
+    shown = opened().expects("status of 401")
     assert shown.page.url.partition("#")[2] == ""
     address = server.address()
     second = shown.page.context.new_page()
@@ -55,8 +55,7 @@ def test_an_address_opens_once_and_leaves_no_code_behind(server: Any, opened: An
 def test_what_other_clients_store_correct_and_are_told_appears_by_itself(
     server: Any, opened: Any
 ) -> None:
-    shown = opened()
-    page = shown.page
+    page = opened().page
     page.locator(".live.on").wait_for()
     first = server.remember("Always name the tide: it turns at six.", kind="preference")
     page.locator(".feed .card", has_text="turns at six").get_by_text("through rest").wait_for()
@@ -72,7 +71,6 @@ def test_what_other_clients_store_correct_and_are_told_appears_by_itself(
     act = page.locator(".feed .event", has_text="Told at the start of a conversation")
     act.locator("summary").first.click()
     act.locator(".card", has_text="turns at five").first.wait_for()
-    assert shown.said == []
 
 
 def test_what_others_recall_and_what_is_not_stored_appears_with_its_reason(
@@ -116,8 +114,7 @@ def test_what_is_put_in_doubt_is_told_as_that_with_what_doubts_it(server: Any, o
 def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened: Any) -> None:
     tram = uuid.uuid4().hex  # a repeat would be refused what this one forgets
     id = server.remember(f"Tram {tram} leaves at nine.")
-    shown = opened()
-    page = shown.page
+    page = opened().page
     page.evaluate(f"location.hash = '#/memory/{id}'")
     page.get_by_role("button", name="Correct").click()
     page.get_by_label("Text", exact=True).fill(f"Tram {tram} leaves at ten.")
@@ -138,15 +135,13 @@ def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened:
     page.get_by_text("Forgotten.").wait_for()
     states = [each["id"] for each in server.call("GET", "memories")["memories"]]
     assert id not in states
-    assert shown.said == []
 
 
 def test_what_is_loaded_while_a_memory_is_forgotten_shows_no_error(
     server: Any, opened: Any
 ) -> None:
     id = server.remember(f"Ferry {uuid.uuid4().hex} leaves at nine.")
-    shown = opened()
-    page = shown.page
+    page = opened().page
     page.locator(".live.on").wait_for()
     page.evaluate(f"location.hash = '#/memory/{id}'")
     page.get_by_role("button", name="Forget", exact=True).click()
@@ -166,7 +161,6 @@ def test_what_is_loaded_while_a_memory_is_forgotten_shows_no_error(
     page.get_by_role("button", name="Forget for good").click()
     page.get_by_text("Forgotten.").first.wait_for()
     assert held
-    assert shown.said == []
 
 
 def test_a_search_says_why_and_stored_text_never_becomes_markup(server: Any, opened: Any) -> None:
@@ -182,15 +176,13 @@ def test_a_search_says_why_and_stored_text_never_becomes_markup(server: Any, ope
     assert page.locator(".hits meter").count() >= 3
     assert page.locator(".card img, .card svg, .card style, .card b").count() == 0
     assert "U+202E" in page.locator(".hits .card").first.inner_text()
-    assert shown.said == []
     own = page.evaluate("location.origin")
     assert all(each.startswith((own, "data:")) for each in shown.asked)
 
 
 def test_a_read_only_session_shows_no_change_and_can_make_none(server: Any, opened: Any) -> None:
     id = server.remember("The lighthouse is white.")
-    shown = opened("--read-only")
-    page = shown.page
+    page = opened("--read-only").expects("status of 403").page
     page.evaluate(f"location.hash = '#/memory/{id}'")
     page.get_by_text("Rests on").or_(page.get_by_role("heading", name="History")).first.wait_for()
     assert page.get_by_role("button", name="Forget").count() == 0
@@ -205,7 +197,7 @@ def test_a_read_only_session_shows_no_change_and_can_make_none(server: Any, open
 
 
 def test_a_pages_session_ends_with_the_engine(server: Any, opened: Any) -> None:
-    page = opened().page
+    page = opened().expects("net::ERR_", sure=False).page
     page.locator(".live.on").wait_for()
     url = page.evaluate("location.origin")
     server.command("engine", "stop")
@@ -220,7 +212,8 @@ def test_every_view_opens_without_an_error_in_german_too(server: Any, opened: An
     german = words("de")
     other = [each for key, each in words("en").items() if each != german[key]]
     other = [each for each in other if each not in german.values() and "{" not in each]
-    shown = opened(locale="de-DE", color_scheme="dark", viewport={"width": 360, "height": 740})
+    more = {"color_scheme": "dark", "viewport": {"width": 360, "height": 740}}
+    shown = opened(locale="de-DE", **more).expects("status of 404")
     for name in VIEWS:
         view(shown.page, name)
         shown.page.locator("main h1").wait_for()
@@ -234,9 +227,7 @@ def test_every_view_opens_without_an_error_in_german_too(server: Any, opened: An
     shown.page.evaluate("location.hash = '#/memory/00000000000000000000'")
     refused = shown.page.locator("main .problem", has_text="Es ist nicht da oder nicht lesbar.")
     refused.get_by_text("mit Wörtern suchen, um die richtige Id zu finden").wait_for()
-    shown.said = [each for each in shown.said if "404" not in each]
     assert shown.page.get_by_role("link", name="Erinnerungen").count() == 1
-    assert shown.said == []
 
 
 def test_an_attacking_page_reads_and_changes_nothing(
@@ -244,7 +235,9 @@ def test_an_attacking_page_reads_and_changes_nothing(
 ) -> None:
     server.remember("The ferry leaves at nine.")
     before = [each["text"] for each in server.call("GET", "memories")["memories"]]
-    shown = opened()
+    refused = ("status of 401", "status of 415", "status of 421", "frame-ancestors 'none'")
+    shown = opened().expects("blocked by CORS policy", *refused)
+    shown.expects("net::ERR_", "status of 404", sure=False)
     own = shown.page.evaluate("location.origin")
     page = shown.page.context.new_page()
     page.goto(attacker)

@@ -157,8 +157,7 @@ def test_an_import_and_the_checks_are_told_in_german(
     named, unknown = tmp_path / "some.jsonl", tmp_path / "some.bin"
     named.write_text("\n".join([*lines, '{"text": "The kiosk on the pier is blue."}']), "utf-8")
     unknown.write_bytes(b"\0\1")
-    shown = opened(locale="de-DE")
-    page = shown.page
+    page = opened(locale="de-DE").expects("status of 422").page
     page.evaluate("location.hash = '#/health'")
     page.get_by_text("geschrieben, gefunden und entfernt").wait_for()
     assert page.locator("main bdi[lang=en]").all_inner_texts() == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server.page.test_views import VIEWS, checked, view
+from tests.server.page.test_views import OF_AXE, VIEWS, checked, view
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ EMPTY = {
 def test_an_empty_memory_says_so_until_another_client_stores(
     opened: Any, server: Any, npm: Path
 ) -> None:
-    page = opened().page
+    page = opened().expects(*OF_AXE, sure=False).page
     page.evaluate((npm / "axe-core/axe.min.js").read_text("utf-8"))
     for name in VIEWS:
         view(page, name)
@@ -42,7 +42,7 @@ def test_an_empty_memory_says_so_until_another_client_stores(
 
 
 def test_a_view_that_waits_or_fails_says_so_and_tries_again(opened: Any, npm: Path) -> None:
-    page = opened().page
+    page = opened().expects("status of 500").expects(*OF_AXE, sure=False).page
     page.evaluate((npm / "axe-core/axe.min.js").read_text("utf-8"))
     failing, held = [True], []
 

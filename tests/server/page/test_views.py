@@ -70,7 +70,7 @@ def view(page: Any, name: str) -> None:
 def test_axe_finds_nothing_in_any_view_scheme_and_width(
     server: Any, opened: Any, npm: Path
 ) -> None:
-    page = opened().page
+    page = opened().expects("status of 404").expects(*OF_AXE, sure=False).page
     memory = server.call("GET", "memories?limit=1")["memories"][0]["id"]
     page.evaluate((npm / "axe-core/axe.min.js").read_text("utf-8"))
     for name in (*VIEWS, f"memory/{memory}"):
@@ -102,6 +102,10 @@ def test_axe_finds_nothing_in_any_view_scheme_and_width(
     view(page, "memory/00000000000000000000")
     page.locator("main .problem").wait_for()
     checked(page, "refusal")
+
+
+OF_AXE = ("Applying inline style violates",)
+"""What the content security policy forbids axe, which measures with styles of its own."""
 
 
 def checked(page: Any, name: str) -> None:
@@ -817,7 +821,7 @@ def test_how_a_file_is_read_is_chosen_on_the_page(server: Any, opened: Any, tmp_
     file.write_bytes(
         "Remark;Day\nDer Käuzchenruf.;2024-05-07\nDie Lerche.;no day\n".encode("cp1252")
     )
-    page = opened().page
+    page = opened().expects("status of 422").page
     view(page, "import")
     page.get_by_text("How it is read").click()
     page.locator("input[type=file]").set_input_files(file)
@@ -852,7 +856,7 @@ def test_everything_is_taken_along_in_each_form(server: Any, opened: Any, form: 
 
 def test_a_file_of_no_known_form_is_refused_with_words(opened: Any, tmp_path: Path) -> None:
     (tmp_path / "noise.bin").write_bytes(bytes(range(256)) * 4)
-    page = opened().page
+    page = opened().expects("status of 422").page
     view(page, "import")
     page.locator("input[type=file]").set_input_files(tmp_path / "noise.bin")
     assert "known form" in page.locator("[role=alert]").inner_text()
@@ -884,8 +888,7 @@ def test_a_person_leads_to_what_is_known(server: Any, opened: Any) -> None:
 def test_a_chat_without_a_model_says_how_to_get_one_and_shows_what_comes_to_mind(
     server: Any, opened: Any
 ) -> None:
-    shown = opened()
-    page = shown.page
+    page = opened().page
     view(page, "chat")
     page.get_by_role("textbox").fill("When does the contract with the harbour end?")
     page.get_by_role("button", name="Say it").click()
@@ -895,7 +898,6 @@ def test_a_chat_without_a_model_says_how_to_get_one_and_shows_what_comes_to_mind
     turn.get_by_role("button", name="Why?").click()
     turn.locator(".why summary").first.click()
     assert turn.locator("meter").count() >= 3
-    assert shown.said == []
 
 
 @pytest.fixture

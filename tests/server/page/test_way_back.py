@@ -52,7 +52,7 @@ def test_a_chat_is_there_again(server: Any, opened: Any) -> None:
 
 
 def test_a_turn_stands_there_while_its_answer_is_waited_for(server: Any, opened: Any) -> None:
-    page = opened().page
+    page = opened().expects("net::ERR_FAILED").page
     view(page, "chat")
     held: list[Any] = []
     page.route("**/api/v1/chat", lambda route: held.append(route))
