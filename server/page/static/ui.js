@@ -142,5 +142,12 @@ export const Choice = ({ label, value, options, set }) => html`<${Field} label=$
   <select value=${value} onChange=${(/** @type {any} */ e) => set(e.target.value)}>
   ${options.map(([id, name]) => html`<option value=${id} selected=${id === value}>${name}</option>`)}</select><//>`;
 
+/** A table; on a narrow screen each row stands as a list, with the name of the column before each cell.
+ * The roles say what a browser forgets of a table that it lays out otherwise.
+ * @param {{heads: any[], rows: Array<{key?: string, cells: any[]}>}} props */
+export const Table = ({ heads, rows }) => html`<table class="rows" role="table"><thead role="rowgroup"><tr role="row">${heads.map((head) => html`<th scope="col" role="columnheader">${head}</th>`)}</tr></thead>
+  <tbody role="rowgroup">${rows.map(({ key, cells: [first, ...more] }) => html`<tr key=${key} role="row"><th scope="row" role="rowheader">${first}</th>
+  ${more.map((cell, n) => html`<td role="cell"><span class="head" aria-hidden="true">${heads[n + 1]}</span><span>${cell}</span></td>`)}</tr>`)}</tbody></table>`;
+
 /** A number from 0 to *most* as a bar with its figure. @param {{name: string, value: number, most: number}} props */
 export const Bar = ({ name, value, most }) => html`<span class="bar"><meter min="0" max=${most} value=${Math.max(0, value)} aria-label=${name}></meter><span class="figure">${figure(value)}</span></span>`;

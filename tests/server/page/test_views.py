@@ -377,6 +377,41 @@ def test_words_in_a_table_stay_whole_on_a_telephone(server: Any, opened: Any) ->
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+SIDEWAYS = """() => [...document.querySelectorAll('*')].filter((each) => {
+    const scrolls = ['auto', 'scroll'].includes(getComputedStyle(each).overflowX);
+    return scrolls && each.scrollWidth > each.clientWidth && !each.closest('svg, pre');
+}).map((each) => each.outerHTML.slice(0, 200))"""
+"""What is scrolled sideways to be read, but for graphs and what an assistant reads as it is."""
+WIDE = "document.scrollingElement.scrollWidth - innerWidth"
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_nothing_is_scrolled_sideways_on_a_telephone(
+    server: Any, opened: Any, tmp_path: Path, width: int
+) -> None:
+    agent = f"agent-of-a-long-name-without-a-space-{width}"
+    made = json.loads(server.command("token", "add", "--agent", agent, "--json"))
+    file = tmp_path / "long.jsonl"
+    file.write_text(json.dumps({"text": "Skerries" * 30, "tags": ["t" * 90], "topic": "u" * 90}))
+    server.command("import", str(file))
+    long = server.call("GET", f"memories?tag={'t' * 90}")["memories"][0]["id"]
+    for locale in ("en-GB", "de-DE"):
+        page = opened(viewport={"width": width, "height": 800}, locale=locale).page
+        for name in (*VIEWS, f"memory/{long}"):
+            view(page, name)
+            page.evaluate("for (const each of document.querySelectorAll('details')) each.open = 1")
+            page.locator(".loading[role=status]").first.wait_for(state="detached")
+            assert page.evaluate(WIDE) <= 0, (name, locale)
+            assert page.evaluate(SIDEWAYS) == [], (name, locale)
+        view(page, "access")
+        button = page.get_by_role("row").filter(has_text=made["id"]).get_by_role("button")
+        button.scroll_into_view_if_needed()
+        place = button.bounding_box()
+        assert place["x"] >= 0
+        assert place["x"] + place["width"] <= width
+    server.command("token", "revoke", made["id"])
+
+
 def test_what_was_recalled_last_is_in_the_hot_buffer(server: Any, opened: Any) -> None:
     server.remember("The buoy off the pier is red.")
     server.tool("recall", query="What colour is the buoy?", session="pier")

@@ -1,6 +1,6 @@
 // Tiers and health: counts, the working memory, what is checked, and repairs.
 import { get, send, session } from '../api.js';
-import { Act, Loaded, Said, html, tell, useChanges, useLoad, useState } from '../ui.js';
+import { Act, Loaded, Said, Table, html, tell, useChanges, useLoad, useState } from '../ui.js';
 import { Fading } from '../fading.js';
 import { Card } from '../memorycard.js';
 import { Stored, when } from '../text.js';
@@ -29,7 +29,7 @@ export default function Health() {
 function Counts({ name, counts }) {
   const most = Math.max(1, ...Object.values(counts));
   return html`<h3>${t('filter.' + name)}</h3><table class="counts"><tbody>${Object.entries(counts).map(([each, n]) => html`<tr><th scope="row">${called(name, each)}</th>
-    <td><meter min="0" max=${most} value=${n} aria-label=${each}></meter></td><td class="figure">${n}</td></tr>`)}</tbody></table>`;
+    <td><meter min="0" max=${most} value=${n} aria-label=${called(name, each)}></meter></td><td class="figure">${n}</td></tr>`)}</tbody></table>`;
 }
 
 function Checks() {
@@ -76,8 +76,8 @@ function Growth() {
   const spans = useLoad(async (signal) => (await get('stats/timeline', { step: 'month' }, signal)).spans, []);
   useChanges(() => spans.again());
   const tiers = ['active', 'recent', 'long_term'];
-  return html`<section><h2>${t('tiersOverTime')}</h2><${Loaded} of=${spans} none=${(/** @type {any[]} */ s) => !s.length} empty=${t('nothingYet')}>${(/** @type {any[]} */ s) => html`<table tabindex="0"><thead><tr><th scope="col">${t('month')}</th>${tiers.map((each) => html`<th scope="col">${t('tier.' + each)}</th>`)}<th scope="col">${t('memories')}</th></tr></thead><tbody>
-    ${s.slice(-MONTHS).reverse().map((span) => html`<tr><th scope="row">${month(span.start)}</th>${tiers.map((each) => html`<td class="figure">${span.by_tier[each] ?? 0}</td>`)}<td><meter min="0" max=${Math.max(...s.map((other) => other.memories))} value=${span.memories} aria-label=${month(span.start)}></meter> <span class="figure">${span.memories}</span></td></tr>`)}</tbody></table>`}<//></section>`;
+  return html`<section><h2>${t('tiersOverTime')}</h2><${Loaded} of=${spans} none=${(/** @type {any[]} */ s) => !s.length} empty=${t('nothingYet')}>${(/** @type {any[]} */ s) => html`<${Table} heads=${[t('month'), ...tiers.map((each) => t('tier.' + each)), t('memories')]}
+    rows=${s.slice(-MONTHS).reverse().map((span) => ({ key: span.start, cells: [month(span.start), ...tiers.map((each) => span.by_tier[each] ?? 0), html`<meter min="0" max=${Math.max(...s.map((other) => other.memories))} value=${span.memories} aria-label=${month(span.start)}></meter> ${span.memories}`] }))} />`}<//></section>`;
 }
 
 /** What was recalled last, and the newest of each tier, the first of them with how it fades. */

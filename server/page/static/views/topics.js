@@ -2,7 +2,7 @@
 import { get } from '../api.js';
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from '../vendor/d3-force.js';
 import { useKept } from '../kept.js';
-import { Loaded, html, useChanges, useEffect, useLoad, useMemo, useRef, useState } from '../ui.js';
+import { Loaded, Table, html, useChanges, useEffect, useLoad, useMemo, useRef, useState } from '../ui.js';
 import { clipped, plain } from '../text.js';
 import { t } from '../words.js';
 
@@ -40,7 +40,7 @@ export default function Topics() {
     const part = { ...g, nodes, ties: g.ties.filter((each) => shown.has(each.a) && shown.has(each.b)) };
     return html`<p class="hint">${t('topicsHint')} ${t('graphKeys')}</p>${g.part ? html`<p class="hint part">${g.part}</p>` : null}<fieldset class="legend"><legend>${t('shown')}</legend>${TYPES.map((type) => html`<label><input type="checkbox" checked=${!hidden.includes(type)} onChange=${() => turn(type)} />
       <svg class="graph ${type}" viewBox="-2 -2 4 4" aria-hidden="true"><path class=${type} d=${FORMS[type]} /></svg> ${t('nodes.' + type)} (${g.nodes.filter((n) => n.type === type).length})</label>`)}</fieldset>
-    ${nodes.length ? html`<${Graph} graph=${part} /><${Table} graph=${part} />` : html`<p class="empty">${t('noneFits')}</p>`}`;
+    ${nodes.length ? html`<${Graph} graph=${part} /><${AsTable} graph=${part} />` : html`<p class="empty">${t('noneFits')}</p>`}`;
   }}<//>`;
 }
 
@@ -135,10 +135,9 @@ function placed(nodes, high, left, right) {
 }
 
 /** The same as a table, for whoever cannot use the picture. @param {{graph: Whole}} props */
-function Table({ graph }) {
+function AsTable({ graph }) {
   const by = new Map(graph.nodes.map((n) => [n.key, n])), tied = new Map(graph.nodes.map((n) => [n.key, /** @type {string[]} */ ([])]));
   for (const { a, b } of graph.ties) { tied.get(a)?.push(b); tied.get(b)?.push(a); }
-  return html`<details><summary>${t('asTable')}</summary><table><thead><tr><th scope="col">${t('what')}</th><th scope="col">${t('label')}</th><th scope="col">${t('tiedTo')}</th></tr></thead><tbody>
-    ${graph.nodes.map((n) => html`<tr><td>${t('nodes.' + n.type)}</td><th scope="row"><a href=${address(n)}>${short(n.label)}</a></th>
-    <td>${(tied.get(n.key) ?? []).slice(0, 4).map((each) => short(by.get(each)?.label ?? '')).join(', ')}</td></tr>`)}</tbody></table></details>`;
+  return html`<details><summary>${t('asTable')}</summary><${Table} heads=${[t('label'), t('what'), t('tiedTo')]}
+    rows=${graph.nodes.map((n) => ({ key: n.key, cells: [html`<a href=${address(n)}>${short(n.label)}</a>`, t('nodes.' + n.type), (tied.get(n.key) ?? []).slice(0, 4).map((each) => short(by.get(each)?.label ?? '')).join(', ')] }))} /></details>`;
 }
