@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from memory_core.records import Identity
 from server.cli import admin, capture, commands, look, review, running
-from server.cli.grammar import SectionedGroup
+from server.cli.grammar import CLIENT, SectionedGroup
 from server.cli.invocation import Invocation
 from server.cli.place import Lines, Place, Progress, place
+from server.protocol.calling import program as calling
 
 if TYPE_CHECKING:
     from memory_core.config import Settings
@@ -66,6 +67,7 @@ def answer(
     """
     own = settings.model_copy(update={"agent": who.agent, "team": who.team})
     before = place.set(there)
+    program_before = calling.set(CLIENT)
     try:
         if settings.warnings:  # they go to the client's stderr, through its log
             raise GivenBack
@@ -74,6 +76,7 @@ def answer(
         return None
     finally:
         place.reset(before)
+        calling.reset(program_before)
     return {"out": done.out, "err": done.err, "code": done.code, "paged": done.paged}
 
 

@@ -23,12 +23,15 @@ from server.hooks.payload import ANSWERED, ENDS, TAG, folder, said, tag, without
 from server.hooks.payload import session as session_of
 from server.hooks.reminder import HITS, Told, remind
 from server.protocol import rendering, structure
+from server.protocol.calling import program
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
 log = logging.getLogger(__name__)
 
+CLIENT = "hook"
+"""The client that memories stored here name."""
 MOST_PARTS = 3
 """Memories that one text is captured as, at most (roughly: they end with a line)."""
 PROMPT_CHARS = 1_200
@@ -82,6 +85,7 @@ class Hooks:
         if pause.until(str(self._memory.settings.data_dir), self._clock()) is not None:
             return _go_on(who, payload) if event is _go_on else {}
         payload = without_private(payload)
+        program.set(CLIENT)
         abandoned.set(None)  # what was said is kept, also when nobody waits for the answer
         answer = event(who, payload)
         if not payload.get("spooled"):
@@ -143,7 +147,7 @@ class Hooks:
                     session_of(payload),
                     tags=tags,
                     trust="quoted" if place and role == "user" else "",  # so much is pasted
-                    client="hook",
+                    client=CLIENT,
                 )
                 try:
                     self._memory.observe(who, turn)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
 from memory_core.remember.request import ConversationTurn
-from server.gate import source
 from server.protocol import rendering
+from server.protocol.calling import program
 
 if TYPE_CHECKING:
     from memory_core.remember.capture import Observation
@@ -37,15 +37,27 @@ class Activity:
         self._lock = threading.Lock()
         self._number = 0
 
-    def note(self, who: Identity, kind: str, text: str, reason: str, ids: list[str]) -> None:
-        """Keep one act of *who*: recalled, briefed or skipped."""
+    def note(
+        self,
+        who: Identity,
+        kind: str,
+        text: str,
+        reason: str,
+        ids: list[str],
+        client: str = "",
+    ) -> None:
+        """Keep one act of *who*: recalled, briefed or skipped.
+
+        *client* is whose words they are; without it, whoever makes the current call.
+        """
         act = {
             "kind": kind,
             "at": rendering.iso(self._clock()),
             "text": text[:CHARS],
             "reason": reason,
             "ids": ids[:IDS],
-            "client": source.get()[0] or who.agent,
+            "agent": who.agent,
+            "client": client or program.get(),
         }
         with self._lock:
             self._number += 1
@@ -80,7 +92,7 @@ class WatchedMemory:
     def observe(self, who: Identity, turn: ConversationTurn) -> Observation:
         """Memory.observe."""
         seen: Observation = self._memory.observe(who, turn)
-        self._skipped(who, seen)
+        self._skipped(who, seen, turn.client)
         return seen
 
     def observe_and_recall(
@@ -88,8 +100,8 @@ class WatchedMemory:
     ) -> tuple[Observation, Recollection]:
         """Memory.observe_and_recall."""
         seen, found = self._memory.observe_and_recall(who, turn, **more)
-        self._skipped(who, seen)
-        self._recalled(who, turn.content, found)
+        self._skipped(who, seen, turn.client)
+        self._recalled(who, turn.content, found, turn.client)
         return seen, found
 
     def shown(self, who: Identity, ids: Sequence[str]) -> None:
@@ -98,11 +110,11 @@ class WatchedMemory:
         if ids:
             self._activity.note(who, "briefed", "", "", list(ids))
 
-    def _recalled(self, who: Identity, query: str, found: Recollection) -> None:
-        self._activity.note(who, "recalled", query, "", [hit.memory.id for hit in found.hits])
+    def _recalled(self, who: Identity, query: str, found: Recollection, client: str = "") -> None:
+        ids = [hit.memory.id for hit in found.hits]
+        self._activity.note(who, "recalled", query, "", ids, client)
 
-    def _skipped(self, who: Identity, seen: Observation) -> None:
+    def _skipped(self, who: Identity, seen: Observation, client: str) -> None:
         for each in seen.skipped:
-            self._activity.note(
-                who, "skipped", each.text, each.reason, [each.of] if each.of else []
-            )
+            of = [each.of] if each.of else []
+            self._activity.note(who, "skipped", each.text, each.reason, of, client)

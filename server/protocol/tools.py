@@ -16,6 +16,7 @@ from memory_core.remember.request import RememberRequest
 from server.gate import Gate
 from server.identity import caller
 from server.protocol import patience, rendering, schemas, structure
+from server.protocol.calling import program
 from server.protocol.guard import GuardedTool
 from server.protocol.long_runs import Runs
 from server.protocol.messages import replaced_surrogates
@@ -87,6 +88,7 @@ class Tools:
 
     async def recall(
         self,
+        ctx: Context[Any, Any],
         query: schemas.Query,
         k: schemas.Hits = schemas.DEFAULT_HITS,
         max_tokens: schemas.Tokens = schemas.DEFAULT_TOKENS,
@@ -118,6 +120,7 @@ class Tools:
             explain=explain,
             cut=True,
         )
+        program.set(_client_name(ctx))
         found = await self._gate.run(
             lambda: patience.recalled(self._memory, who, request), late=_TRY_AGAIN
         )

@@ -18,12 +18,16 @@ from server.gate import Gate, as_known_error
 from server.identity import caller
 from server.protocol import structure
 from server.protocol.arguments import shown
+from server.protocol.calling import program
 from server.protocol.long_runs import Runs
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
 T = TypeVar("T")
+
+CLIENT = "rest"
+"""The client of what is stored here, in its history."""
 
 _LATE = "repeat the call; what was stored is not stored twice"
 _VOLATILE = ("access_count", "last_accessed")
@@ -116,6 +120,7 @@ class Calls:
 
     async def run(self, work: Callable[[], T]) -> T:
         """The result of *work*, in a thread and behind the gate. Raises a MemoryCoreError."""
+        program.set(CLIENT)
         try:
             return await self._gate.run(work, late=_LATE)
         except HTTPException:

@@ -21,9 +21,8 @@ from memory_core.remember.request import ConversationTurn, RememberRequest
 from server.protocol import rendering, structure
 from server.protocol.schemas import Kind
 from server.rest import answers, bodies, overviews, recalling
-from server.rest.calls import Calls, answer
+from server.rest.calls import CLIENT, Calls, answer
 from server.rest.chatting import Chats
-from server.rest.memories import CLIENT
 from server.rest.overviews import AgentName
 
 BLOCK_TOKENS = 1_250

@@ -19,10 +19,7 @@ from memory_core.remember.request import RememberRequest, digest, instead_of
 from server.protocol import schemas
 from server.protocol.schemas import OptionalKind, OptionalScope
 from server.rest import answers, bodies
-from server.rest.calls import Calls, answer, etag, is_guarded, require_version, unmodified
-
-CLIENT = "rest"
-"""The client of what is stored here, in its history."""
+from server.rest.calls import CLIENT, Calls, answer, etag, is_guarded, require_version, unmodified
 
 MemoryId = Annotated[str, Path(pattern=bodies.ID, description="an id, or its beginning")]
 Key = Annotated[

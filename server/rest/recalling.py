@@ -13,8 +13,8 @@ from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from server.protocol import patience
 from server.rest import answers, bodies
-from server.rest.calls import Calls, answer
-from server.rest.memories import CLIENT, Key, keyed
+from server.rest.calls import CLIENT, Calls, answer
+from server.rest.memories import Key, keyed
 
 EXTRACT_SECONDS = 15.0
 """That a language model has for one text; the call's own deadline is 20."""

@@ -48,6 +48,9 @@ export const has = (key) => key in TABLES.en;
  * @param {string} group @param {string} name */
 export const called = (group, name) => has(`${group}.${name}`) ? t(`${group}.${name}`) : name;
 
+/** A client by the name that it gave; the program's own ones are called by words. @param {string} name */
+export const client = (name) => called('client', name);
+
 /** What wrote a change: the program by its own name for it, a client by the name that it gave. @param {string} source */
 export function through(source) {
   const [name] = source.split(/[: ]/);

@@ -7,6 +7,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from server.page.activity import CHARS, IDS, MOST, Activity, WatchedMemory
+from server.protocol.calling import program
 
 ME = Identity("me", "north")
 NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z
@@ -26,11 +27,16 @@ def test_a_recall_is_noted_with_what_it_found_and_a_look_is_not(memory: Memory) 
         [stored.id],
     )
     assert act["at"].startswith("2024-06-01T00:00:00")
-    assert act["client"] == "me"
+    assert (act["agent"], act["client"]) == ("me", "")
+    before = program.set("command line")
+    watched.recall(ME, RecallRequest("Where is the spare key now?"))
+    program.reset(before)
+    assert activity.of(ME)[0]["client"] == "command line"
     watched.shown(ME, [stored.id])  # at the start of a conversation
     watched.shown(ME, [])
     assert [(each["kind"], each["ids"]) for each in activity.of(ME)] == [
         ("briefed", [stored.id]),
+        ("recalled", [stored.id]),
         ("recalled", [stored.id]),
     ]
 
@@ -47,10 +53,10 @@ def test_a_turn_that_is_not_stored_is_noted_with_its_reason(memory: Memory) -> N
 def test_a_turn_that_also_recalls_notes_both(memory: Memory) -> None:
     activity = Activity()
     watched = WatchedMemory(memory, activity)
-    watched.observe_and_recall(ME, ConversationTurn("user", "ok"))
-    assert [(act["kind"], act["text"]) for act in activity.of(ME)] == [
-        ("recalled", "ok"),
-        ("skipped", "ok"),
+    watched.observe_and_recall(ME, ConversationTurn("user", "ok", client="chat"))
+    assert [(act["kind"], act["text"], act["client"]) for act in activity.of(ME)] == [
+        ("recalled", "ok", "chat"),
+        ("skipped", "ok", "chat"),
     ]
 
 

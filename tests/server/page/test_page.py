@@ -80,19 +80,29 @@ def test_what_others_recall_and_what_is_not_stored_appears_with_its_reason(
     page = opened().page
     page.locator(".live.on").wait_for()
     acts = page.locator(".feed .event")
-    for ask in (
-        lambda words: server.tool("recall", query=words),
-        lambda words: server.command("recall", words),
+    german = opened(locale="de-DE").page
+    for client, client_in_german, ask in (
+        ("mcp", "mcp", lambda words: server.tool("recall", query=words)),
+        ("rest", "rest", lambda words: server.call("POST", "recall", {"query": words})),
+        (
+            "the command line",
+            "die Befehlszeile",
+            lambda words: server.command("recall", words),
+        ),
     ):
         words = f"What colour is the beacon? {uuid.uuid4().hex}"
         ask(words)
         recalled = acts.filter(has_text=words)
         recalled.get_by_text("Recalled for").wait_for()
+        recalled.get_by_text(f"by me, through {client}", exact=True).wait_for()
+        there = german.locator(".feed .event", has_text=words)
+        there.get_by_text(f"von me, über {client_in_german}", exact=True).wait_for()
         recalled.locator("summary").click()
         recalled.locator(".card", has_text="green").first.wait_for()
     server.call("POST", "observe", {"role": "user", "content": "Which beacon is red?"})
     skipped = acts.filter(has_text="Which beacon is red?")
     skipped.get_by_text("It only asks something.").wait_for()
+    skipped.get_by_text("by me, through rest", exact=True).wait_for()
     assert "Not stored" in skipped.inner_text()
 
 

@@ -36,8 +36,11 @@ from memory_core.storage.accesses import CO_RECALL
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.journal import Journal
 from memory_core.text import relevance
+from server.chat import session
+from server.cli import grammar
 from server.engine import usage
 from server.engine.engine import Engine
+from server.hooks import hooks
 from server.http import problems
 from server.protocol import schemas, structure
 
@@ -91,6 +94,13 @@ def test_what_writes_changes_and_kinds_of_links_have_words_in_both_languages() -
     wanted |= {f"link.{kind}" for kind in (*KNOWN, CO_RECALL, DERIVED_FROM, PAIR)}
     for language in ("en", "de"):
         assert wanted <= words(language).keys()
+
+
+def test_the_clients_that_the_program_names_itself_have_words_in_both_languages() -> None:
+    names = {session.CLIENT, grammar.CLIENT, hooks.CLIENT}
+    for language in ("en", "de"):
+        known = {key for key in words(language) if key.startswith("client.")}
+        assert known == {f"client.{name}" for name in names}
 
 
 def test_steps_runs_and_checks_have_words_in_both_languages() -> None:

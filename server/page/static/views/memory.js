@@ -4,7 +4,7 @@ import { Fading } from '../fading.js';
 import { Card, PINNED, State, isPinned } from '../memorycard.js';
 import { Act, Dialog, Field, Loaded, Said, html, tell, undoing, useChanges, useLoad, useRef, useState } from '../ui.js';
 import { Diff, Stored, clipped, when } from '../text.js';
-import { author, called, figure, has, t, through } from '../words.js';
+import { author, called, client, figure, has, t, through } from '../words.js';
 
 /** How many other memories are read to be named. */
 const OTHERS = 60;
@@ -53,7 +53,7 @@ function tie({ a, kind }, id, other) {
 /** @param {{memory: any, changes: any[], links: any[], others: Map<string, any>, again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
 function Whole({ memory, changes, links, others, again, forget }) {
   const rows = [['occurred', when(memory.occurred_at)], ['recorded', when(memory.recorded_at)], ['who', memory.speaker || called('role', memory.role)], ['agent', memory.agent], ['scope', t('scope.' + memory.visibility)],
-    ['kind', t('kind.' + memory.kind)], ['tier', t('tier.' + memory.tier)], ['source', memory.source], ['client', memory.client], ['trust', has('trust.' + memory.trust) ? t('trust.' + memory.trust) : memory.trust],
+    ['kind', t('kind.' + memory.kind)], ['tier', t('tier.' + memory.tier)], ['source', memory.source], ['client', client(memory.client)], ['trust', has('trust.' + memory.trust) ? t('trust.' + memory.trust) : memory.trust],
     ['session', memory.session], ['lead', memory.lead.join(' · ')], ['topic', memory.topic], ['entities', memory.entities.join(', ')], ['importance', figure(memory.importance)], ['validFrom', when(memory.valid_from)], ['validUntil', when(memory.valid_until)],
     ['used', t('times', memory.access_count)], ['lastUsed', when(memory.last_accessed)], ['retiredAt', when(memory.retired_at)]].filter(([, value]) => value);
   const ties = links.filter((l) => l.kind !== DERIVED).map((l) => ({ ...l, other: l.a === memory.id ? l.b : l.a })).filter((l) => others.has(l.other));

@@ -5,7 +5,7 @@ import { useKept } from '../kept.js';
 import { Card } from '../memorycard.js';
 import { Act, Field, Loaded, html, useChanges, useEffect, useLoad, useState } from '../ui.js';
 import { Diff, Stored, when } from '../text.js';
-import { author, has, t, through } from '../words.js';
+import { author, client, has, t, through } from '../words.js';
 
 const MOST = 60, LOOK = 2500;
 
@@ -51,7 +51,7 @@ function Feed() {
 function item(each) {
   if (each.gone) return html`<p class="event">${t('goneNow', each.gone)} <time>${when(each.at)}</time></p>`;
   if (each.act) {
-    return html`<div class="event"><strong>${t('act.' + each.kind)}</strong> <time>${when(each.at)}</time> <bdi>${each.client}</bdi>
+    return html`<div class="event"><strong>${t('act.' + each.kind)}</strong> <time>${when(each.at)}</time> <bdi>${author(each.agent, client(each.client))}</bdi>
       <p><${Stored} text=${each.text} most=${240} /></p>
       ${each.reason ? html`<p>${has('skip.' + each.reason) ? t('skip.' + each.reason) : each.reason}</p>` : null}
       ${each.ids.length ? html`<${Which} ids=${each.ids} />` : each.kind === 'recalled' ? html`<p>${t('foundNothing')}</p>` : null}</div>`;
@@ -83,7 +83,7 @@ async function described(id) {
     if (doubt) return { key: `${id}:${doubt.at}`, memory, before: null, kind: 'doubt', ...doubt };
     const fresh = puts.length === 1;
     const parent = fresh ? /** @type {string} */ (memory.version.parent) : '', before = parent ? await get(`memories/${parent}`).catch(() => null) : null;
-    return { key: `${id}:${last.seq}`, memory, before, at: last.at, kind: before ? 'amend' : fresh ? 'put' : how(last), actor: last.actor, through: fresh ? memory.client || through(last.source) : through(last.source) };
+    return { key: `${id}:${last.seq}`, memory, before, at: last.at, kind: before ? 'amend' : fresh ? 'put' : how(last), actor: last.actor, through: fresh && memory.client ? client(memory.client) : through(last.source) };
   } catch { return null; }
 }
 

@@ -537,4 +537,7 @@ export const WORDS = {
   "dropNoFile": "Das war keine Datei. Eine Datei hierher ziehen oder wählen.",
   "dropSeveral": "Nur eine Datei auf einmal: ein Zip davon hierher ziehen, oder eine nach der anderen.",
   "dropFolder": "Ein Ordner lässt sich hier nicht lesen: ein Zip davon hierher ziehen.",
+  "client.command line": "die Befehlszeile",
+  "client.hook": "einen Hook",
+  "client.chat": "den Chat",
 };

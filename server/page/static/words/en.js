@@ -537,4 +537,7 @@ export const WORDS = {
   "dropNoFile": "That was no file. Drop a file, or choose one.",
   "dropSeveral": "One file at a time: drop a zip of them, or one after the other.",
   "dropFolder": "A folder cannot be read here: drop a zip of it.",
+  "client.command line": "the command line",
+  "client.hook": "a hook",
+  "client.chat": "the chat",
 };
