@@ -1,8 +1,8 @@
 // The page: signs in, keeps the stream of changes open, shows one view under a navigation.
 import { ended, follow, login, session } from './api.js';
 import { arrive, lost, restore, watch } from './kept.js';
-import { Act, Problem, Refusal, h, html, listeners, messages, render, tell, useEffect, useErrorBoundary, useRef, useState } from './ui.js';
-import { LANGUAGES, language, setLanguage, t } from './words.js';
+import { Act, Problem, Refusal, attempt, h, html, listeners, messages, render, tell, useEffect, useErrorBoundary, useRef, useState } from './ui.js';
+import { LANGUAGES, language, setLanguage, t, wished } from './words.js';
 
 /** @type {Array<[string, string]>} name, needed right */
 const VIEWS = [
@@ -75,6 +75,11 @@ function Page() {
     follow((changed) => { for (const id of changed.gone) lost.add(id); for (const each of [...listeners]) each(changed); }, setLive, stop.signal);
     return () => { stop.abort(); removeEventListener('hashchange', moved); };
   }, []);
+  const speak = async (/** @type {HTMLSelectElement} */ choice) => {
+    await attempt(() => setLanguage(choice.value));
+    choice.value = language();
+    spoken(language());
+  };
   const name = known(at.name), title = t(name);
   useEffect(() => { document.title = `${title} · Anamnesis`; }, [title]);
   if (over) return html`<${Ended} />`;
@@ -84,17 +89,18 @@ function Page() {
     <div class="who"><span class=${live ? 'live on' : 'live'} role="status">${t(live ? 'live' : 'notLive')}</span>
       <bdi>${session.agent}${session.team ? ' · ' + session.team : ''}</bdi>
       ${session.can('write') ? null : html`<span class="badge">${t('readOnly')}</span>`}
-      <select aria-label=${t('language')} onChange=${(/** @type {any} */ e) => { setLanguage(e.target.value); spoken(e.target.value); }}>
+      <select aria-label=${t('language')} onChange=${(/** @type {any} */ e) => speak(e.target)}>
         ${LANGUAGES.map(([id, name]) => html`<option value=${id} lang=${id} selected=${id === language()}>${name}</option>`)}</select></div>
   </header>
   <main id="main" tabindex="-1" ref=${main}><h1>${title}</h1><${View} key=${at.visit} at=${at} /></main><${Messages} />`;
 }
 
 const root = /** @type {HTMLElement} */ (document.getElementById('page'));
-setLanguage(language());
+/** English is there where the words of another language do not come. */
+const worded = setLanguage(wished()).catch(() => setLanguage('en'));
 /** What stands there before is the header that is painted first. @param {any} what */
 const show = (what) => { root.replaceChildren(); render(what, root); };
-login().then(
+login().finally(() => worded).then(
   () => show(h(Page, {})),
   (problem) => show(problem.message && problem.status !== 401
     ? html`<main><h1>Anamnesis</h1><${Problem} problem=${problem} again=${() => location.reload()} /></main>`

@@ -1,11 +1,9 @@
 // What the program says in English, in the language of the page, by the forms of its sentences.
-import { figure, language } from './words.js';
-import { SAID as de } from './words/said-de.js';
+import { SENTENCES, figure, language } from './words.js';
 
 /** @typedef {{pattern: RegExp, longest: string, fixed: number, open: boolean[], words: string}} Form */
 /** *sure*: how many letters of the sentence are known. @typedef {{words: string, sure: number}} Told */
 
-/** @type {Record<string, Record<string, string>>} */ const TABLES = { de };
 /** A sentence of which fewer letters are known is left as it is: "{} is {}" fits too much.
  * One that is longer or has more parts is none of the program; to look for each part takes too long. */
 const LEAST = 6, PARTS = 60, LONG = 2000, KEPT = 20_000;
@@ -33,7 +31,7 @@ const counted = (value) => /^\d{1,3}(,\d{3})+$/.test(value) ? figure(Number(valu
 /** *text* where enough of it is known to say it by itself. @param {string} text @returns {Told|null} */
 function alone(text) {
   const found = told(text);
-  return found && (found.sure >= LEAST || text in TABLES[of]) ? found : null;
+  return found && (found.sure >= LEAST || text in SENTENCES[of]) ? found : null;
 }
 
 /** *text* as one sentence of which a form is known: the one that has most of its letters. @param {string} text @returns {Told|null} */
@@ -68,9 +66,9 @@ function told(text) {
  * @param {string} text */
 export function said(text) {
   const now = language();
-  if (!(now in TABLES) || text.length > LONG) return '';
+  if (!(now in SENTENCES) || text.length > LONG) return '';
   if (now !== of || known.size > KEPT) known.clear();
   of = now;
-  read[of] ??= Object.entries(TABLES[of]).map(form);
+  read[of] ??= Object.entries(SENTENCES[of]).map(form);
   return alone(text)?.words ?? '';
 }

@@ -1,14 +1,21 @@
 // Every word of the page, in each language: one table, the same keys in all.
-import { WORDS as de } from './words/de.js';
 import { WORDS as en } from './words/en.js';
 
-/** @type {Record<string, Record<string, string>>} */
-export const TABLES = { en, de };
+/** The words of the languages that were spoken here, and of English. @type {Record<string, Record<string, string>>} */
+const TABLES = { en };
+/** What the program says in English, in the other languages that were spoken here. @type {Record<string, Record<string, string>>} */
+export const SENTENCES = {};
 /** @type {Array<[string, string]>} */
 export const LANGUAGES = [['en', 'English'], ['de', 'Deutsch']];
+/** What a language needs beside English: only who reads it loads it.
+ * @type {Record<string, () => Promise<[{WORDS: Record<string, string>}, {SAID: Record<string, string>}]>>} */
+const OTHERS = { de: () => Promise.all([import('./words/de.js'), import('./words/said-de.js')]) };
 const KEY = 'anamnesis-language';
 
-let spoken = sessionStorage.getItem(KEY) ?? (navigator.languages.map((l) => l.slice(0, 2)).find((l) => l in TABLES) ?? 'en');
+let spoken = 'en', wish = spoken;
+
+/** The language that the reader chose in this tab, or reads. */
+export const wished = () => sessionStorage.getItem(KEY) ?? navigator.languages.map((each) => each.slice(0, 2)).find((each) => each === 'en' || each in OTHERS) ?? 'en';
 
 export const language = () => spoken;
 
@@ -34,15 +41,22 @@ export function ticked(second, days) {
   return new Intl.DateTimeFormat(tongue(), style).format(new Date(second * 1000));
 }
 
-/** @param {string} id */
-export function setLanguage(id) {
-  spoken = id in TABLES ? id : 'en';
+/** Speak *id* as soon as its words are there. Rejects when they do not come; then the language stays. @param {string} id */
+export async function setLanguage(id) {
+  const next = wish = id in OTHERS ? id : 'en';
+  if (!(next in TABLES)) {
+    const [{ WORDS }, { SAID }] = await OTHERS[next]();
+    TABLES[next] = WORDS;
+    SENTENCES[next] = SAID;
+  }
+  if (next !== wish) return;  // another was chosen meanwhile
+  spoken = next;
   sessionStorage.setItem(KEY, spoken);
   document.documentElement.lang = spoken;
 }
 
 /** @param {string} key */
-export const has = (key) => key in TABLES.en;
+export const has = (key) => key in en;
 
 /** What *name* of *group* is called; *name* itself where there are no words for it.
  * @param {string} group @param {string} name */
@@ -62,6 +76,6 @@ export const author = (who, what) => !what ? who && t('byAgent', who) : who ? t(
 
 /** The words of *key* with {0}, {1} filled in. @param {string} key @param {...(string|number)} values */
 export function t(key, ...values) {
-  const words = TABLES[spoken][key] ?? TABLES.en[key] ?? key;
+  const words = TABLES[spoken][key] ?? en[key] ?? key;
   return words.replace(/\{(\d)\}/g, (_, n) => String(values[Number(n)] ?? ''));
 }

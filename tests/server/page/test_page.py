@@ -21,6 +21,12 @@ LEFT = """words => {
             found.push(node.data.trim());
     return found; }"""
 """The texts of the page that are English ones of its dictionary, where nothing says so."""
+HEADINGS = """
+    window.shownHeadings = new Set();
+    new MutationObserver(() => {
+        for (const each of document.querySelectorAll('h1')) shownHeadings.add(each.textContent);
+    }).observe(document, { childList: true, subtree: true });"""
+"""Keeps every heading that the page shows from its beginning on."""
 VIEWS = (
     "now",
     "memories",
@@ -238,6 +244,48 @@ def test_every_view_opens_without_an_error_in_german_too(server: Any, opened: An
     refused = shown.page.locator("main .problem", has_text="Es ist nicht da oder nicht lesbar.")
     refused.get_by_text("mit Wörtern suchen, um die richtige Id zu finden").wait_for()
     assert shown.page.get_by_role("link", name="Erinnerungen").count() == 1
+
+
+def test_words_of_another_language_are_loaded_by_its_readers_alone(
+    server: Any, opened: Any
+) -> None:
+    english = opened(locale="fr-FR")
+    page = english.page
+    assert page.locator("html").get_attribute("lang") == "en"
+    for name in VIEWS:
+        view(page, name)
+    german = ("words/de.js", "words/said-de.js", "words/said-de-import.js")
+    loaded = [each for each in english.asked if "/words/" in each]
+    assert [each for each in loaded if each.endswith(german)] == []
+    assert [each.rpartition("/")[2] for each in loaded] == ["en.js"]
+    page.get_by_label("Language").select_option("de")
+    page.locator("h1", has_text="Agenten und Tokens").wait_for()
+    assert page.locator("html").get_attribute("lang") == "de"
+    assert all(any(each.endswith(file) for each in english.asked) for file in german)
+    page.get_by_label("Sprache").select_option("en")
+    page.locator("h1", has_text="Agents and tokens").wait_for()
+    page.get_by_label("Language").select_option("de")
+    page.locator("h1", has_text="Agenten und Tokens").wait_for()
+    held: list[Any] = []
+    page.route("**/words/de.js", lambda route: held.append(route))
+    page.add_init_script(HEADINGS)
+    with page.expect_request("**/words/de.js"), page.expect_response("**/api/v1/meta"):
+        page.reload()
+    held[0].continue_()  # only after the page is signed in
+    page.locator("h1", has_text="Agenten und Tokens").wait_for()
+    assert page.evaluate("[...shownHeadings]") == ["Agenten und Tokens"]
+
+
+def test_a_language_whose_words_do_not_come_leaves_the_page_in_english(opened: Any) -> None:
+    shown = opened().expects("net::ERR_FAILED")
+    page = shown.page
+    page.route("**/words/said-de.js", lambda route: route.abort())
+    page.get_by_label("Language").select_option("de")
+    page.locator(".messages .problem").wait_for()
+    assert page.get_by_label("Language").input_value() == "en"
+    page.evaluate("sessionStorage.setItem('anamnesis-language', 'de')")
+    page.reload()
+    page.get_by_role("heading", name="Now", exact=True).wait_for()
 
 
 def test_an_attacking_page_reads_and_changes_nothing(
