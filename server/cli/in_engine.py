@@ -13,7 +13,7 @@ from server.cli import admin, capture, commands, look, review, running
 from server.cli.grammar import CLIENT, SectionedGroup
 from server.cli.invocation import Invocation
 from server.cli.place import Lines, Place, Progress, place
-from server.protocol.calling import program as calling
+from server.protocol.calling import calling
 
 if TYPE_CHECKING:
     from memory_core.config import Settings
@@ -67,16 +67,15 @@ def answer(
     """
     own = settings.model_copy(update={"agent": who.agent, "team": who.team})
     before = place.set(there)
-    program_before = calling.set(CLIENT)
     try:
         if settings.warnings:  # they go to the client's stderr, through its log
             raise GivenBack
-        done = running.printed(program, words, Invocation(settings=own))
+        with calling(CLIENT):
+            done = running.printed(program, words, Invocation(settings=own))
     except GivenBack:
         return None
     finally:
         place.reset(before)
-        calling.reset(program_before)
     return {"out": done.out, "err": done.err, "code": done.code, "paged": done.paged}
 
 

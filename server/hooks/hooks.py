@@ -23,7 +23,7 @@ from server.hooks.payload import ANSWERED, ENDS, TAG, folder, said, tag, without
 from server.hooks.payload import session as session_of
 from server.hooks.reminder import HITS, Told, remind
 from server.protocol import rendering, structure
-from server.protocol.calling import program
+from server.protocol.calling import calling
 
 if TYPE_CHECKING:
     from memory_core.memory import Memory
@@ -85,9 +85,9 @@ class Hooks:
         if pause.until(str(self._memory.settings.data_dir), self._clock()) is not None:
             return _go_on(who, payload) if event is _go_on else {}
         payload = without_private(payload)
-        program.set(CLIENT)
         abandoned.set(None)  # what was said is kept, also when nobody waits for the answer
-        answer = event(who, payload)
+        with calling(CLIENT):
+            answer = event(who, payload)
         if not payload.get("spooled"):
             self._capture(who, payload)
         elif name in ANSWERED and not self._ends_with_it:

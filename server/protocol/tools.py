@@ -16,7 +16,7 @@ from memory_core.remember.request import RememberRequest
 from server.gate import Gate
 from server.identity import caller
 from server.protocol import patience, rendering, schemas, structure
-from server.protocol.calling import program
+from server.protocol.calling import calling
 from server.protocol.guard import GuardedTool
 from server.protocol.long_runs import Runs
 from server.protocol.messages import replaced_surrogates
@@ -120,10 +120,10 @@ class Tools:
             explain=explain,
             cut=True,
         )
-        program.set(_client_name(ctx))
-        found = await self._gate.run(
-            lambda: patience.recalled(self._memory, who, request), late=_TRY_AGAIN
-        )
+        with calling(_client_name(ctx)):
+            found = await self._gate.run(
+                lambda: patience.recalled(self._memory, who, request), late=_TRY_AGAIN
+            )
         return _answer(self._shown(request, found, max_tokens), rendering.recall)
 
     def _shown(

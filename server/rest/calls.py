@@ -18,7 +18,7 @@ from server.gate import Gate, as_known_error
 from server.identity import caller
 from server.protocol import structure
 from server.protocol.arguments import shown
-from server.protocol.calling import program
+from server.protocol.calling import calling
 from server.protocol.long_runs import Runs
 
 if TYPE_CHECKING:
@@ -120,9 +120,9 @@ class Calls:
 
     async def run(self, work: Callable[[], T]) -> T:
         """The result of *work*, in a thread and behind the gate. Raises a MemoryCoreError."""
-        program.set(CLIENT)
         try:
-            return await self._gate.run(work, late=_LATE)
+            with calling(CLIENT):
+                return await self._gate.run(work, late=_LATE)
         except HTTPException:
             raise
         except Exception as problem:  # a call ends here

@@ -7,7 +7,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from server.page.activity import CHARS, IDS, MOST, Activity, WatchedMemory
-from server.protocol.calling import program
+from server.protocol.calling import calling
 
 ME = Identity("me", "north")
 NOW = 1_717_200_000.0  # 2024-06-01T00:00:00Z
@@ -28,9 +28,8 @@ def test_a_recall_is_noted_with_what_it_found_and_a_look_is_not(memory: Memory) 
     )
     assert act["at"].startswith("2024-06-01T00:00:00")
     assert (act["agent"], act["client"]) == ("me", "")
-    before = program.set("command line")
-    watched.recall(ME, RecallRequest("Where is the spare key now?"))
-    program.reset(before)
+    with calling("command line"):
+        watched.recall(ME, RecallRequest("Where is the spare key now?"))
     assert activity.of(ME)[0]["client"] == "command line"
     watched.shown(ME, [stored.id])  # at the start of a conversation
     watched.shown(ME, [])
