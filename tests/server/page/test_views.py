@@ -264,6 +264,8 @@ def section(page: Any, name: str) -> Any:
 
 
 def act(page: Any, button: str, said: str) -> None:
+    """Press *button*, and wait until that is *said*, once more where it was said before."""
+    no_messages(page)
     page.get_by_role("button", name=button, exact=True).click()
     page.locator(".messages").get_by_text(said, exact=True).last.wait_for()
 
@@ -273,8 +275,14 @@ def undone(page: Any) -> None:
     messages = page.locator(".messages")
     messages.get_by_role("button", name="Undo").last.click()
     messages.get_by_text("Undone.").last.wait_for()
-    while messages.get_by_role("button", name="Close").count():
-        messages.get_by_role("button", name="Close").first.click()
+    no_messages(page)
+
+
+def no_messages(page: Any) -> None:
+    """Close the messages, which stay until somebody does."""
+    close = page.locator(".messages").get_by_role("button", name="Close")
+    while close.count():
+        close.first.click()
 
 
 def importance(server: Any, id: str) -> float:
