@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_core.text.secrets import forms, mask, named, personal, spans
+from memory_core.text.secrets import forms, mask, named, personal, spans, told
 from memory_core.text.secrets.spans import Rule, folded
 
 DATA = Path(__file__).parent / "data"
@@ -18,7 +18,7 @@ DATA = Path(__file__).parent / "data"
 def rules() -> Iterator[tuple[str, Rule]]:
     for place, (kind, rule) in enumerate(forms._RULES):
         yield f"{kind}-{place}", rule
-    for module in (forms, named, personal):
+    for module in (forms, named, personal, told):
         for name, value in vars(module).items():
             if isinstance(value, Rule):
                 yield name, value

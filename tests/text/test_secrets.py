@@ -426,6 +426,16 @@ def test_what_only_resembles_such_a_form_is_left_alone(text: str) -> None:
         "The spare key is with the neighbour. --replaces 06h0105d4r04pq8fyv7f",
         "AWS_SECRET_ACCESS_KEY=\nAWS_ACCESS_KEY_ID=\n",
         'secret = client.secrets.kv.v2.read_secret_version(path="app")',
+        "I refactored the gallery code from 120 lines to 85.",
+        "The login goes over OAuth2 with SHA-256 and Postgres16.",
+        "Password hashing uses argon2id now, before it was pbkdf2:sha256.",
+        "The safe weighs 320 kg and the code is in the drawer.",
+        "The alarm clock is set to 0630, the code review is at 1000.",
+        "My locker is number 118, the combination is written in the diary.",
+        "The gate code changed in 2023.",
+        "hashed_password = argon2.hash_password(given)",
+        "My wallet holds cards: bank, library, train, gym, blood donor, cinema, bakery, zoo, spa.",
+        "admin / Winter is coming",
     ],
 )
 def test_what_stands_near_the_name_of_a_secret_stays(text: str) -> None:

@@ -8,6 +8,7 @@ from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.spans import (
     Rule,
     Span,
+    is_example,
     is_placeholder,
     is_random,
     is_reference,
@@ -37,6 +38,8 @@ _SERVICES = (
 )
 
 BY_FORM: tuple[tuple[str, str, str], ...] = (
+    ("airtable_token", "pat", rf"{_B}pat[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}(?![\w-])"),
+    ("secret", "django-insecure-", r"django-insecure-[^\s\"']{30,80}"),
     ("anthropic_key", "sk-ant-", rf"{_B}sk-ant-{_URL_SAFE}{{16,256}}"),
     (
         "stripe_key",
@@ -283,7 +286,8 @@ def found(text: str, low: str) -> Iterator[Span]:
     for kind, rule in _RULES:
         for match in rule.found(text, low):
             group = match.lastgroup or 0
-            if kind not in _SPOKEN or _counts(kind, match[group]):
+            told = match[group]
+            if not is_example(told) and (kind not in _SPOKEN or _counts(kind, told)):
                 yield (*match.span(group), kind)
     for line in _COOKIES.found(text, low):
         for match in _COOKIE.finditer(text, *line.span()):

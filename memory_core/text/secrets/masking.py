@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from memory_core.text import normalise
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets import command_lines, forms, keys, named, personal
+from memory_core.text.secrets import command_lines, forms, keys, named, personal, told
 from memory_core.text.secrets.spans import Span, folded
 
 
@@ -66,5 +66,8 @@ def _plain(text: str, personal_too: bool) -> Iterator[Span]:
     yield from forms.found(text, low)
     yield from command_lines.found(text, low)
     yield from named.found(text, low)
+    yield from told.passwords(text, low)
+    yield from told.codes(text, low)
     if personal_too:
         yield from personal.found(text, low)
+        yield from told.personal(text, low)

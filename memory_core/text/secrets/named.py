@@ -80,7 +80,7 @@ _QUOTED_LATER = Rule(
 _PHRASE = Rule(
     "pass",
     r"(?i)(?:passphrase|pass phrase)[^\n:=]{0,40}?(?:(?:\bis|\bist|\blautet)\s{1,3}|[:=]\s{0,3})"
-    r"(?P<value>[a-zäöüß]{2,15}(?:[ -][a-zäöüß]{2,15}){2,11})(?=[.!]?\s*(?:\n|$))",
+    r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11})(?=[.!]?\s*(?:\n|$))",
 )
 _WORDS_SET = Rule(
     _WORDS,
@@ -197,7 +197,7 @@ _ENTRY = lazy_pattern(r"[\w .-]{1,40}?\s?[=:]\s?[\"'`]?(?P<value>[^\s\"'`,;]{4,1
 _CODES = Rule(
     "code|key|schlüssel",
     r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs|notfall)"
-    r"[ _-]?(?:codes?|keys?|schlüssel)\b(?:\s?\n(?:[^\n]{0,80}\n){0,2}?"
+    r"[ _-]?(?:codes?|keys?|schlüssel)\b(?:[^\n:]{0,40}:?\s?\n(?:[^\n]{0,80}\n){0,2}?"
     r"(?P<lines>(?:(?:[0-9]{1,2}[.)][ ]|[*-][ ])?(?=[a-z -]{0,40}[0-9])"
     r"[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}[ ]?(?:\n|$)){3,20})"
     r"|[\"'][ ]?:[ ]?[\"'](?P<given>[\w-]{6,80})[\"']|[^\n:=]{0,30}?"
@@ -205,7 +205,8 @@ _CODES = Rule(
     r"|\s{1,3}(?P<parts>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,15}|[0-9]{6,12})(?![\w-]))",
 )
 _CODE = lazy_pattern(
-    r"(?<![\w-])(?P<value>(?=[a-zA-Z-]{0,40}[0-9]|[A-Z]?[a-z-]{1,40}[A-Z])[\w-]{6,80})(?![\w-])"
+    r"(?<![\w-])(?P<value>(?=[a-zA-Z-]{0,40}[0-9]|[A-Z]?[a-z-]{1,40}[A-Z])[\w-]{6,80}"
+    r"|[0-9]{3,5}(?: [0-9]{3,5}){1,3})(?![\w-])"
 )
 _MARKUP = Rule(
     "pass|secret|token|api",

@@ -48,6 +48,7 @@ _REFERENCE = lazy_pattern(
     r"[$&][({]{0,3}[A-Za-z_.]{0,60}[)}]{0,3}$|%[sd(]|\*+\W*$|<|\{{1,2}[A-Za-z_.]{0,60}\}{0,2}$"
     r"|![A-Za-z_-]{2,30}$|\[[a-z -]{3,30}\]?\W*$"
     r"|[A-Za-z_]{1,60}(?:\.[A-Za-z_]\w{0,60}){0,8}[(\[]"
+    r"|[A-Za-z_]\w{1,60}(?:\.[A-Za-z_]\w{0,60}){1,8}\("
     r"|[a-z_]{1,40}(?:\.[a-zA-Z_]{1,40}){1,6}[);,]{0,4}$"
 )
 _PLACEHOLDER = lazy_pattern(
@@ -56,6 +57,7 @@ _PLACEHOLDER = lazy_pattern(
     r"example|dummy|none|null|true|false|string|undefined|todo|required|optional)[.,;)\]}]*$"
     r"|(?-i:(?:[A-Z]+_)*(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN|KEY))$"
 )
+_EXAMPLE = lazy_pattern(r"(?:^|[_-])([Xx*])\1{7,}$|(?i:your)[-_]")
 _NO_VALUES = frozenset(
     listed(
         """none null true false string str required optional empty todo unset hidden bytes any
@@ -83,4 +85,9 @@ def is_reference(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """True where *value* stands for a secret that somebody is to fill in, or was masked."""
-    return bool(_PLACEHOLDER.match(value)) or len(set(value)) < 3
+    return bool(_PLACEHOLDER.match(value)) or len(set(value)) < 3 or is_example(value)
+
+
+def is_example(value: str) -> bool:
+    """True for what has the form of a token and says that it is none: "glpat-XXXXXXXXXXXX"."""
+    return bool(_EXAMPLE.search(value))

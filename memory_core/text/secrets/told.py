@@ -1,0 +1,302 @@
+"""Secrets that a sentence names somewhere before it gives them, whatever words stand between.
+
+The rules of `named` read a name and its value side by side. People write "the one for the printer
+is ...", so here the sentence only has to name a secret, and a value has to look like none of its
+words: letters with digits or signs, introduced by a verb, a colon or quotation marks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.secrets.remarks import is_listed, is_predicate
+from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_reference
+from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
+
+_WORD = (
+    r"(?<![a-zäöü])(?:[a-zäöü]{0,20}[_-]?)?(?:pass?[ _-]?(?:wor[dt]|phrase|code)|passwd|pwd"
+    r"|kennw[oö]rt"
+    r"|mot de passe|mdp|wachtwoord|contrase[ñn]a|clave|senha|palavra-passe|parola d'ordine|lösenord"
+    r"|adgangskode|hasło|credentials?|zugangsdaten)(?:e?s|er)?(?![a-zäöü])"
+)
+_NAMES = Rule(
+    "pas|pwd|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło|cred"
+    "|zugangsd",
+    rf"(?i){_WORD}",
+)
+_SENTENCE = lazy_pattern(r"[^\n]{0,240}?(?=[.!?][ \n]+[^\W\d_a-z]|\n|$)|[^\n]{240}")
+_TOKEN = lazy_pattern(r"[^\s\"'`“”„«»()<>\[\]]{6,64}")
+_LINKS = frozenset(
+    listed(
+        """is was are be ist war lautet heißt heisst es est é è c'est son to in auf zu mit with = :
+        => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
+        nimm zijn luidt är old new alte neue nuevo nouveau oude nieuwe"""
+    )
+)
+"""What stands directly before a value that a sentence gives."""
+_OPENING = "\"'`“„«("
+_NO_VALUE = lazy_pattern(
+    r"(?i)(?:https?:|ftp:|www\.|~?/|\.{1,2}/|[a-z]:\\)|[^@\s]+@[\w-]+\.[\w.]+$"
+    r"|\d[\d.,:/x-]*[a-zäöü%°€$-]*$"
+    r"|v?\d+(?:\.\w+)+$|[a-z]{2,6}-?\d{1,5}$|[\w-]+\.[a-z]{2,5}$|[a-z_]\w*(?:\.\w+)*[(=]|#\d+$"
+    r"|@[\w.-]+$"
+    r"|[a-z]+(?:[-/][a-z]+)*$|[\w.-]+:\d{1,5}$|[a-z0-9]+(?::[a-z0-9]+)+$"
+)
+"""Addresses, folders, numbers with a unit, versions, names of files, words."""
+
+_PIN = Rule(
+    "pin|puk|geheimzahl|tan|otp|code|cvv|cvc|ziffer|digit|atrás|dos",
+    r"(?i)(?<![a-zäöü])(?:(?-i:PIN|[A-Za-z]{0,8}-?TAN)|pin(?:code|(?=\s?[:=])|(?= (?:of|for|to"
+    r"|vom|von|für|de"
+    r"|van) ))|puk[ ]?[12]?|geheim(?:zahl|nummer)"
+    r"|otp|(?:one[- ]time|verification|whatsapp|sms|login|bestätigungs|einmal)[- ]?code"
+    r"|prüf(?:ziffer|nummer|zahl)"
+    r"|(?:three|four|3|4) digits on the (?:back|front)|c[óo]digo de (?:atrás|seguridad)"
+    r"|cryptogramme|code au dos|pass ?codes?|cv[vc]2?)(?![a-zäöü])"
+    r"[\"']?(?P<between>(?:[^\n0-9]|(?<![0-9])[0-9](?![0-9])){0,60}?)[\"'`„“]?"
+    r"(?P<value>(?<![\w.,:/+-])[0-9]{3,10}|(?<![\w.,:/+-])[0-9]{3}[- ][0-9]{3})"
+    r"(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?|dollars?|pounds|percent|prozent|characters|digits"
+    r"|zeichen|ziffern|stellen"
+    r"|minut|hours|stunden|days|tage|times|mal\b|uhr\b|people|years|jahre))",
+)
+_ABOUT_NUMBERS = lazy_pattern(
+    r"(?i)\b(?:in|at|um|bis|until|till|since|seit|after|nach|before|vor|page|seite|line|zeile|step"
+    r"|schritt|version|room|raum|zimmer|error|fehler|status|http|port|nr|no|number|nummer"
+    r"|chapter|rfc|iso"
+    r"|ticket|issue|than|als|about|etwa|ca|over|über|has|have|hat|haben|of|from|von)[.:#]?\s{0,2}$"
+)
+
+_LOCKED = (
+    r"door|gate|garage|keypad|entrance|cellar|building|lockers?|lock ?box|(?:bike |pad)?lock"
+    r"|safe|alarm|barrier|tablet|screen"
+    r"|(?:haus|eingangs|hinter|wohnungs|keller|büro)?tür|(?:garagen|hof|einfahrts)?tor|tresor"
+    r"|(?:fahrrad|zahlen|vorhänge)?schloss|(?:schließ|post|bank)fach|spind|alarmanlage|keller"
+    r"|eingang|digicode|immeuble|coffre|portail|porte"
+    r"|garaje|puerta|portal|caja fuerte|kluis|deur|poort|cassaforte|cancello"
+)
+_OPENS = (
+    r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi)?code"
+    r"|combination|[a-zäöü]{0,8}kombination|keypad|accepts|opens? with"
+    r"|unlock(?:s|ed)?(?: is| with)?"
+    r"|öffnet mit|geht auf mit|(?:un)?scharf mit|marca|compose|dials?|j'ai choisi|toets"
+)
+_OPENED = Rule(
+    "code|combination|kombination|keypad|accepts|open|unlock|öffnet|geht auf|scharf|marca|compose"
+    "|dial|choisi|toets",
+    rf"(?i)(?<![a-zäöü])(?:(?:{_LOCKED})(?![a-zäöü])[^\n.!?]{{0,60}}?(?<![a-zäöü])(?:{_OPENS})"
+    rf"|(?:{_OPENS})(?![a-zäöü])[^\n.!?]{{0,40}}?(?<![a-zäöü])(?:{_LOCKED}))"
+    r"(?![a-zäöü])(?P<rest>[^\n.!?]{2,120})",
+)
+"""Something locked, and what it is opened with, in either order."""
+_DIALLED = lazy_pattern(
+    r"(?<![\w.,:/+*#-])(?P<value>(?:[*#]?[0-9]{3,8}[*#]?|[0-9](?:-[0-9]){2,7}"
+    r"|[0-9]{2}(?:[ -][0-9]{2}){1,3}"
+    r"|[0-9]{1,4}[A-Z][0-9]{0,4}|[A-Z][0-9]{2,5}[A-Z]?))"
+    r"(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?|dollars?|kilo|kg|cm|mm|px|ms|mi?n|lines|zeilen"
+    r"|bytes|[kmg]i?b\b|chars|tokens|items|points"
+    r"|hours|stunden|days|tage|times|mal\b|uhr\b"
+    r"|people|years|jahre))"
+)
+_DIALS = Rule(
+    "box|safe|tresor|kasten|padlock|bike lock|schloss",
+    r"(?i)(?<![a-zäöü])(?:(?:lock|key) ?box|safe|tresor|schlüsselkasten|padlock|bike lock"
+    r"|(?:fahrrad|zahlen)schloss)"
+    r"(?![a-zäöü])[^\n.!?0-9]{0,40}(?P<value>[0-9](?:-[0-9]){3,7})(?![\w-])",
+)
+_SPELT = Rule(
+    "code|pin|combination|kombination|zahl|password|passwort",
+    r"(?i)(?:code|pin|combination|kombination|zahl|password|passwort)\b[^\n.!?]{0,60}?"
+    r"(?P<value>\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|zwo"
+    r"|drei|vier|fünf|sechs"
+    r"|sieben|acht|neun)(?:[ ,-]{1,2}(?:zero|oh|one|two|three|four|five|six|seven|eight|nine"
+    r"|null|eins|zwei|zwo|drei"
+    r"|vier|fünf|sechs|sieben|acht|neun)){3,9})\b",
+)
+_ANSWERED = Rule(
+    "security question|sicherheitsfrage|memorable word|codewort|pregunta de seguridad"
+    "|question secrète",
+    r"(?i)(?:(?:memorable word|codewort)[^\n.!?]{0,60}?(?:\bis|\bist|['’]s|:)"
+    r"|(?:security question|sicherheitsfrage|pregunta de seguridad|question secrète)[^\n.!?]{0,80}?"
+    r"(?:\banswer(?:ed)?(?: with| is)?|\bantwort(?:e[tn]?)?(?: mit| ist)?|\bbeantwortet mit"
+    r"|\brespuesta es|\bréponse est))"
+    r"\s{1,2}[\"'„“]?(?P<value>(?:(?:Mrs?|Dr|Frau|Herr)\.? )?[^\s,.;:\"'“”]{3,40})"
+    r"(?=[\"'“”]?(?:[,.;\n]|$))",
+)
+
+_DEFAULT_USER = Rule(
+    "admin|root|guest|demo",
+    r"(?i)(?<![\w/.@-])(?:(?:admin(?:istrator)?|root|guest|demo)(?: / |[ \t]{3,20})"
+    r"|(?:admin|root):(?=[^\s:]{6,64}(?:@|\s|$)))"
+    r"(?P<value>[^\s:\"'`<>|/@,;]{6,64})",
+)
+"""A user that many devices have, and what stands behind it."""
+_WIRELESS = Rule(
+    "wifi|wi-fi|wlan",
+    r"(?i)(?:wi-?fi|wlan)[^\n/]{0,40}\s/\s(?P<value>[^\s\"'`<>|/@,;]{6,64})",
+)
+
+_LICENCE = Rule(
+    "licen|lizenz|serial|product key|activation|seriennummer|wifi|wi-fi|wlan",
+    r"(?:(?i:licen[cs]e|lizenz|serial|product key|activation|seriennummer|wi-?fi|wlan))[^\n]{0,80}?"
+    r"(?<![\w-])(?P<value>(?=[A-Z -]{0,40}[0-9])"
+    r"(?:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,9}"
+    r"|(?=[^\n]{0,40}[A-Z])[A-Z0-9]{5}(?: [A-Z0-9]{5}){2,6}))(?![\w-])",
+)
+_SET_UP = Rule(
+    "authenticator|totp|2fa|app password|app-passwort|secret key",
+    r"(?i)authenticator|totp|2fa|app password|app-passwort|secret key",
+)
+_GROUPS = lazy_pattern(
+    r"(?<![\w-])(?P<value>[a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,7})(?![\w-])",
+)
+
+_CALLS = Rule(
+    "pdo|mysqli|connect|securestring",
+    r"(?i)(?:PDO|mysqli|[a-z]{0,20}connect(?:ion)?)\s?\((?:\s?(?:\"[^\"\n]{0,200}\""
+    r"|'[^'\n]{0,200}'),){2}"
+    r"\s?(?:\"(?P<double>[^\"\n]{3,128})\"|'(?P<single>[^'\n]{3,128})')"
+    r"|ConvertTo-SecureString\s(?:-String\s)?(?:\"(?P<secure>[^\"$\n]{3,128})\""
+    r"|'(?P<plain>[^'\n]{3,128})')",
+)
+"""A database, a user and a password as arguments, and what PowerShell takes for one."""
+_SWITCH = Rule(
+    "enable |username ",
+    r"(?m)^[ \t>]{0,8}(?:enable (?:secret|password)|username \S{1,60}(?: privilege [0-9]{1,2})?"
+    r" (?:secret|password))(?: [0-9])? (?P<value>\S{3,128})[ \t]*$",
+)
+"""Lines of a switch's configuration."""
+_NAMED_PAIR = Rule(
+    'name:|name"',
+    r"[\"']?name[\"']?:[ ]?[\"']?[A-Z0-9_]{0,40}(?:KEY|SECRET|TOKEN|PASSWORD|PASS"
+    r"|PWD)[\"']?,?\s{1,20}"
+    r"[\"']?value[\"']?:[ ]?[\"']?(?P<value>[^\s\"']{6,512})",
+)
+"""A variable of a container's environment: its name, and its value on the next line."""
+
+_WALLET = Rule(
+    "seed|wallet phrase|wallet words|hot wallet|mnemonic|bip39|bip-39|ledger|trezor|metamask"
+    "|electrum|recovery phrase",
+    r"(?i)seed|wallet phrase|wallet words|hot wallet|mnemonic|bip-?39|ledger|trezor|metamask"
+    r"|electrum|recovery phrase",
+)
+_WORDS = lazy_pattern(
+    r"(?:(?:[0-9]{1,2}[.):]?[ ]?)?(?<![\w-])[a-z]{3,8}(?![\w'-])[ ,\n]{1,2}){11,40}"
+    r"(?:[0-9]{1,2}[.):]?[ ]?)?[a-z]{3,8}(?![\w-])"
+)
+_NUMBERED = lazy_pattern("[a-z]+")
+_SEED_LEAST = 12
+
+
+def passwords(text: str, low: str) -> Iterator[Span]:
+    """The places of values in sentences of *text* that name a password; *low* is `folded` of it."""
+    until = 0
+    for match in _NAMES.found(text, low):
+        if match.start() < until:
+            continue
+        said = _SENTENCE.match(text, match.end())
+        until = said.end() if said else match.end()
+        for token in _TOKEN.finditer(text, match.end(), until):
+            value = token.group().rstrip(".,;:!?)")
+            signs = token.group()[len(value) :].rstrip(".,;:)")  # "Winter2024!" ends with its own
+            sign = _leads_to(text, match.end(), token.start())
+            called = text.startswith("(", token.end())
+            if sign and not called and _is_value(value, sign):
+                yield token.start(), token.start() + len(value) + len(signs), "password"
+    for rule in (_CALLS, _SWITCH, _NAMED_PAIR):
+        for match in rule.found(text, low):
+            given = match.lastgroup or "value"
+            if rule is _SWITCH or not (is_reference(match[given]) or is_placeholder(match[given])):
+                yield (*match.span(given), "password")
+    for rule in (_DEFAULT_USER, _WIRELESS):
+        for match in rule.found(text, low):
+            if _is_value(match["value"].rstrip(".,;:!?)"), ":") or _ends_oddly(match["value"]):
+                yield (*match.span("value"), "password")
+
+
+def codes(text: str, low: str) -> Iterator[Span]:
+    """The places in *text* of licence keys, and of what an authenticator is set up with."""
+    for match in _LICENCE.found(text, low):
+        yield (*match.span("value"), "licence_key")
+    for match in _GROUPS.finditer(text) if any(_SET_UP.found(text, low)) else ():
+        groups = re.split("[ -]", match["value"])
+        if not any(map(is_listed, groups)) and not all(map(_has_a_vowel, groups)):
+            yield (*match.span("value"), "secret")
+
+
+def personal(text: str, low: str) -> Iterator[Span]:
+    """The places in *text* of PINs, one-time codes, codes of locks, and the words of a wallet."""
+    for match in _PIN.found(text, low):
+        between = match["between"]
+        if not re.search(r"[.!?;]\s", between) and not _ABOUT_NUMBERS.search(between):
+            yield (*match.span("value"), "pin")
+    for match in _OPENED.found(text, low):
+        led = False  # one value; others may follow: "... is 4471 and the cellar 0926"
+        for dialled in _DIALLED.finditer(text, *match.span("rest")):
+            begin, at = match.start("rest"), dialled.start()
+            led = (
+                led or not text[begin:at].strip(_OPENING + " ") or bool(_leads_to(text, begin, at))
+            )
+            if led and not _ABOUT_NUMBERS.search(text, match.start(), dialled.start()):
+                yield (*dialled.span("value"), "pin")
+    for rule in (_SPELT, _DIALS):
+        for match in rule.found(text, low):
+            yield (*match.span("value"), "pin")
+    for match in _ANSWERED.found(text, low):
+        if not is_predicate(match["value"]):
+            yield (*match.span("value"), "password")
+    for match in _WORDS.finditer(text) if any(_WALLET.found(text, low)) else ():
+        yield from _seeds(match)
+
+
+def _is_value(value: str, leads: str) -> bool:
+    """True for what no sentence has for a word: letters with digits, or with signs within.
+
+    Behind a sign, and right behind the name, one digit is enough.
+    """
+    if len(value) < 6 or is_placeholder(value) or is_reference(value) or _NO_VALUE.match(value):
+        return False
+    digits = sum(map(str.isdigit, value))
+    short = leads in (":", "(") and len(value) >= 8 and "pass" not in value.lower()
+    least = 1 if short else 2
+    odd = digits >= least or bool(re.search(r"\w[!#$%&*@^+=?]\w", value))
+    return odd and any(map(str.isalpha, value))
+
+
+def _ends_oddly(value: str) -> bool:
+    """True for a word with a sign behind it that ends no sentence, as in "welcomehome!"."""
+    return len(value) >= 8 and value[-1:] in "!#$*&%" and value[:-1].isalnum()
+
+
+def _leads_to(text: str, name: int, at: int) -> str:
+    """What leads from the *name* to the value *at*: a sign, the last word, "(" for nothing; ""."""
+    between = text[name:at].rstrip(" \t")
+    before = between.rstrip(_OPENING).rstrip()
+    if not before:  # not "credentials a1b2", and nothing that is one word with its name
+        login = text[:name].casefold().endswith(("in", "s", "en"))
+        return "(" if between or (at > name and not login) else ""
+    if before.endswith((":", "=", ">", "→", "–", ",")):
+        return ":" if before[-1] in ":=" else before[-1]
+    last = before.split()[-1].casefold().replace("’", "'")
+    return last if last in _LINKS else ""
+
+
+def _has_a_vowel(group: str) -> bool:
+    return any(char in "aeiouy" for char in group)
+
+
+def _seeds(match: re.Match[str]) -> Iterator[Span]:
+    """The runs of twelve words and more in *match* that hold none of a sentence."""
+    run: list[re.Match[str]] = []
+    words = [*_NUMBERED.finditer(match.string, *match.span())]
+    for word in (*words, None):
+        common = word is None or any(
+            word.group() in some for some in (STOPWORDS, FUNCTION_WORDS, GERMAN_STOPWORDS)
+        )
+        if word is not None and not common:
+            run.append(word)
+            continue
+        if len(run) >= _SEED_LEAST:
+            yield run[0].start(), run[-1].end(), "seed_phrase"
+        run = []
