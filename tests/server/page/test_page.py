@@ -43,7 +43,7 @@ VIEWS = (
 
 def view(page: Any, name: str) -> None:
     page.evaluate(f"location.hash = '#/{name}'")
-    page.wait_for_function(f"document.querySelector('nav [aria-current]')?.hash === '#/{name}'")
+    page.locator(f"nav a[aria-current][href='#/{name}']").wait_for(state="attached")
 
 
 def test_an_address_opens_once_and_leaves_no_code_behind(server: Any, opened: Any) -> None:

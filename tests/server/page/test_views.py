@@ -343,7 +343,7 @@ def test_the_graph_shows_what_is_chosen_of_it(server: Any, opened: Any) -> None:
         order.append(page.evaluate("document.activeElement.getAttribute('href')"))
     assert order == forms.evaluate_all("all => all.map(each => each.getAttribute('href'))")
     page.keyboard.press("Enter")
-    page.wait_for_function("href => location.hash === href", arg=order[-1])
+    until(lambda: page.evaluate("location.hash") == order[-1])
 
 
 def test_names_in_the_graph_can_be_read_on_a_telephone(
@@ -359,19 +359,16 @@ def test_names_in_the_graph_can_be_read_on_a_telephone(
     server.command("import", str(file))
     page = opened(viewport={"width": 390, "height": 844}, reduced_motion="reduce").page
     view(page, "topics")
-    page.wait_for_function(
-        """() => {
-        const names = [...document.querySelectorAll('svg[role=group] text')];
-        return names.length && names.every((name) => name.getBoundingClientRect().height >= 10);
-        }"""
-    )
+    high = "all => all.map(each => each.getBoundingClientRect().height)"
+    names = page.locator("svg[role=group] text")
+    until(lambda: min(names.evaluate_all(high), default=0) >= 10)
     page.locator("svg[data-settled=true]").wait_for()
     picture = page.locator("svg[role=group]").bounding_box()
     sides = (
         "all => all.map(each => each.getBoundingClientRect()).flatMap(at => [at.left, at.right])"
     )
-    names = page.locator("svg[role=group] text").evaluate_all(sides)
-    assert picture["x"] <= min(names) < max(names) <= picture["x"] + picture["width"]
+    at = names.evaluate_all(sides)
+    assert picture["x"] <= min(at) < max(at) <= picture["x"] + picture["width"]
     tops = "all => all.map(each => each.getBoundingClientRect().top)"
     forms = page.locator("svg[role=group] path").evaluate_all(tops)
     assert max(forms) - min(forms) > picture["height"] / 2

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import until
 
 from tests.server.page.test_views import view
 
@@ -115,7 +116,7 @@ def test_now_is_as_it_was_left(server: Any, opened: Any) -> None:
     page.get_by_role("heading", name="History").wait_for()
     assert page.evaluate("scrollY") == 0
     page.go_back()
-    page.wait_for_function("top => scrollY === top", arg=top)
-    page.wait_for_function("document.activeElement.textContent.startsWith('Berth 3 ')")
+    until(lambda: page.evaluate("scrollY") == top)
+    until(lambda: page.evaluate("document.activeElement.textContent").startswith("Berth 3 "))
     assert prompt.input_value() == "Which boat is at berth 4?"
     page.locator(".block", has_text="Berth 4").wait_for()
