@@ -12,10 +12,9 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from runner import HERE, ROOT, serving
+from runner import HERE, ROOT, place, serving
 
 LEFT_OUT = ("/events", "/import", "/import/file", "/clear", "/health", "/health/repair")
 PHASES = "coverage,fuzzing,stateful"
@@ -45,9 +44,9 @@ def main() -> int:
     given = parser.parse_args()
     output = HERE / "out"
     output.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with place() as folder:
         words = ["-m", "server", "serve", "--transport", "http", "--port", "0"]
-        data = Path(folder) / "data"
+        data = folder / "data"
         with serving([*words, "--data-dir", str(data)], output / "rest.log") as url:
             token = (data / "token").read_text("ascii").strip()
             report = output / "rest.xml"

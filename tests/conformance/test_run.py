@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
+import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from tests.processes import MARK, ended
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -46,6 +51,28 @@ def test_a_single_scenario_is_told_by_its_checks(runner: ModuleType) -> None:
     said = "Checks:\n...\nTest Results:\nPassed: 3/3, 0 failed, 0 warnings\n"
     assert runner.line(said, 0) == "Passed: 3/3, 0 failed, 0 warnings"
     assert runner.line("nothing", 6) == "exit 6"
+
+
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("marked", [True, False])
+def test_what_still_writes_is_ended_before_its_folder_is_removed(
+    runner: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    until: Callable[..., None],
+    marked: bool,
+) -> None:
+    monkeypatch.setenv(MARK, os.environ[MARK])
+    writes = "while :; do n=$((n+1)); mkdir -p $PLACE/data; : > $PLACE/data/$n; done"
+    with runner.place() as folder:
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", writes],
+            cwd="/" if marked else folder,
+            env={"PLACE": str(folder), **({MARK: os.environ[MARK]} if marked else {})},
+        )
+        until((folder / "data" / "100").exists)
+    assert ended(process.pid)
+    process.wait()
+    assert not folder.exists()
 
 
 def test_every_tool_is_pinned_exactly_and_locked_with_its_hash() -> None:
