@@ -1,13 +1,12 @@
 """The steps that compare memories: which one updates, contradicts or repeats another.
 
-Statements about the same subject and attribute are compared whatever their wording. For the rest,
-close vectors select the pairs, and the claims of the two texts (numbers, negation, names) decide.
+Close vectors select the pairs, and the claims of the two texts (numbers, negation, names) decide.
 Nothing is removed: an outdated memory is marked, a repetition retired.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,18 +14,11 @@ from memory_core.consolidate.plan import Plan
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.records import DERIVED, TRUSTS, Contradiction, MemoryRecord, scope
 from memory_core.relations import duplicates
-from memory_core.relations.change import change, repeats
+from memory_core.relations.authority import may_change
+from memory_core.relations.change import change, repeats, says_change
 from memory_core.relations.claims import NEGATIONS, opposed
-from memory_core.relations.corrections import (
-    Correction,
-    Said,
-    correction,
-    may_change,
-    requests,
-    said,
-)
-from memory_core.relations.english import corrects
-from memory_core.relations.shared import about_one
+from memory_core.relations.compare import compare
+from memory_core.relations.competing import UNKNOWN
 from memory_core.scoring import clusters
 from memory_core.text.quoted import claimed
 from memory_core.text.time.lexicon import WEEKDAYS
@@ -42,14 +34,20 @@ UNCLEAR_MOST = 10
 """Unclear pairs reported by one run, the closest first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """That two memories may not both hold: the *relation* of the newer one, and how they differ."""
+
+    relation: str
+    detail: str
+
+
 def contradictions(work: Workspace) -> None:
     """Mark what a later memory of the same owner corrects; report across agents and speakers."""
     foreign = [m for m in work.others if m.retired_at is None and not m.superseded_by]
     everyone = work.originals() + [m for m in foreign if m.kind not in DERIVED]
     everyone.sort(key=_when)
     resolved: set[frozenset[str]] = set()
-    for older, newer, found in _by_statement(everyone):
-        _resolve(work, older, newer, found, resolved)
     if work.profile is None:
         work.plan.details["contradictions"] = f"{NO_MODEL}: compared by their words alone"
     elif near := work.embedded(everyone):
@@ -57,33 +55,6 @@ def contradictions(work: Workspace) -> None:
         _unclear(work, near, resolved)
         _classified(work, near, resolved)
     _undecided(work)
-
-
-# By what is stated
-
-
-def _by_statement(
-    everyone: list[MemoryRecord],
-) -> Iterator[tuple[MemoryRecord, MemoryRecord, Correction]]:
-    """(older, newer, correction) for statements about the same subject and attribute, oldest first.
-
-    Each is compared with the latest one before it of every owner and speaker: versions form chains.
-    """
-    latest: dict[tuple[str, str, str], dict[object, Said]] = {}
-    for memory in everyone:
-        newer = said(memory)
-        line = (scope(memory), memory.speaker, memory.role, memory.trust)
-        for statement in newer.statements:
-            known = latest.setdefault(statement.key, {})
-            for older in known.values():
-                if older.memory.id != memory.id and not _different_speakers(older.memory, memory):
-                    found = correction(older, newer)
-                    if found is not None:
-                        yield older.memory, memory, found
-            last = known.get(line)
-            found = None if last is None else correction(last, newer)
-            if found is None or found.until is None:
-                known[line] = newer
 
 
 # By closeness
@@ -96,11 +67,10 @@ def _by_closeness(
     for i, j, _ in clusters.near_pairs(work.matrix(everyone), work.profile.near_duplicate):
         older, newer = everyone[i], everyone[j]
         found = _conflict(work, older, newer)
-        changed = None if found is None else change(claimed(older), claimed(newer))
-        worded = changed is not None and changed.worded and about_one("", older.text, newer.text)
-        if found is not None and worded and not requests(newer):
+        compared = None if found is None else compare(older, newer, UNKNOWN)
+        if found is not None and compared is not None and compared.supersedes:
             _resolve(work, older, newer, found, resolved)
-        elif found is not None and (worded or _one_value_apart(work, older, newer)):
+        elif found is not None and (compared or _one_value_apart(work, older, newer)):
             _doubt(work, older, newer, found.relation, found.detail, resolved)
         elif (
             _same_speaker(older, newer)
@@ -110,7 +80,7 @@ def _by_closeness(
             _link(work, older, newer, duplicates.EXTENDS)
 
 
-def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
+def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Conflict | None:
     """Why a near pair cannot both hold; None when it can.
 
     Two named speakers each speak of themselves. A number in one text only adds to the other text.
@@ -128,9 +98,9 @@ def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Corr
     if not _one_occasion(older, newer, difference, {*left, *right}):
         return None
     if relation == duplicates.CONTRADICTS:
-        return Correction(relation, "one affirms what the other denies")
+        return Conflict(relation, "one affirms what the other denies")
     if relation == duplicates.UPDATES and left and right:
-        return Correction(relation, f"{', '.join(left)} -> {', '.join(right)}")
+        return Conflict(relation, f"{', '.join(left)} -> {', '.join(right)}")
     return None
 
 
@@ -179,7 +149,7 @@ def _unclear(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozen
     unresolved = [
         place
         for place, memory in enumerate(everyone)
-        if place and memory.id in left and corrects(claimed(memory))
+        if place and memory.id in left and says_change(claimed(memory))
     ]
     pairs: list[tuple[float, MemoryRecord, MemoryRecord]] = []
     for place, nearest, cosine in clusters.nearest_before(work.matrix(everyone), unresolved):
@@ -203,7 +173,7 @@ def _judge(
     if relation == duplicates.CONTRADICTS and work.classify is not None:
         _doubt(work, older, newer, relation, detail, resolved)
     elif relation in (duplicates.UPDATES, duplicates.CONTRADICTS):
-        _resolve(work, older, newer, Correction(relation, detail or "judged by a model"), resolved)
+        _resolve(work, older, newer, Conflict(relation, detail or "judged by a model"), resolved)
     elif relation == duplicates.EXTENDS:
         _link(work, older, newer, duplicates.EXTENDS)
     elif not relation and (older.id, newer.id) not in work.doubtful:
@@ -259,10 +229,10 @@ def _resolve(
     work: Workspace,
     older: MemoryRecord,
     newer: MemoryRecord,
-    found: Correction,
+    found: Conflict,
     resolved: set[frozenset[str]],
 ) -> None:
-    """Mark *older* as *found* says; a pair that is not the caller's, or not clear, is reported."""
+    """Mark *older* as superseded; a pair that is not the caller's is reported."""
     plan, pair = work.plan, frozenset((older.id, newer.id))
     if pair in resolved or pair in work.kept_both:
         return
@@ -276,22 +246,15 @@ def _resolve(
         return
     if pair in work.related:
         return  # an earlier run, or remember, has linked it
-    if not found.clear:
-        _judge(work, older, newer, found.detail, resolved - {pair})
-        return
     if work.excludes(older, newer):
         _report(work, older, newer, found.relation, found.detail)
         return
     action = plan.begin("contradictions", [older.id, newer.id])
     action.contradiction = _contradiction(older, newer, found.relation, found.detail)
     plan.link(action, newer.id, older.id, found.relation, 1.0)
-    if found.until is not None:
-        if plan.memories[newer.id].valid_until is None:
-            plan.put(action, newer.id, valid_until=found.until)
-    elif not found.partial:
-        plan.put(action, older.id, superseded_by=newer.id, superseded_at=plan.now)
-        if older.valid_until is None:
-            plan.put(action, older.id, valid_until=newer.occurred_at)
+    plan.put(action, older.id, superseded_by=newer.id, superseded_at=plan.now)
+    if older.valid_until is None:
+        plan.put(action, older.id, valid_until=newer.occurred_at)
 
 
 def _doubt(

@@ -25,7 +25,7 @@ from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
 from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.tiers import TierTuning, moves, open_rows
 from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id, owner_of
-from memory_core.relations import corrections, duplicates
+from memory_core.relations import duplicates
 from memory_core.representation import embed
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage import process_memory
@@ -163,7 +163,6 @@ class Consolidator:
         try:
             return self._preview(call) if dry_run else self._run_exclusively(call)
         finally:
-            corrections.clear_cache()
             process_memory.trim()
             with self._ended:
                 self._at_work -= 1

@@ -23,7 +23,7 @@ from memory_core.lifecycle.tiers import still_applies
 from memory_core.lifecycle.topics import label_from, subjects
 from memory_core.records import DERIVED, MemoryRecord, scope
 from memory_core.relations.claims import Claims, claims
-from memory_core.relations.corrections import extends
+from memory_core.relations.duplicates import extends
 from memory_core.scoring import clusters, tiers
 from memory_core.scoring.arrays import Scores
 from memory_core.scoring.decay import DAY

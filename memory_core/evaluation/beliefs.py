@@ -139,9 +139,9 @@ def evaluate(
 def evaluate_together(data: Mapping[str, Any], memory: Memory, now: float) -> Score:
     """As `evaluate`, with all cases in one store: all that is true, the corrections, then sleep.
 
-    Counted are the corrections, the doubts, and whether the older of two true memories stands first
-    for a question about it, as it did before the corrections came. Prompts and captures are left
-    out.
+    Counted are the corrections, what is superseded or in doubt, and whether the older of two true
+    memories stands first for a question about it, as it did before the corrections came. Prompts
+    and captures are left out.
     """
     return _Play(data, memory, None, now, None).run_together()
 
@@ -212,6 +212,9 @@ class _Play:
             pairs = {(old, new) for _, old, new in lasting}
             for old in (*true.values(), *(old for _, old, _ in corrections)):
                 hit = self._hit(who, old)
+                if by := hit.memory.superseded_by:
+                    right = (old, by) in pairs
+                    self._score.count(f"superseded: right, {stage}", right, hit.memory.text)
                 if hit.doubted_by:
                     right = (old, hit.doubted_by) in pairs
                     self._score.count(f"doubts: right, {stage}", right, hit.memory.text)

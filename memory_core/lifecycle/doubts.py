@@ -15,7 +15,7 @@ import numpy as np
 
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.records import Change, Identity, MemoryRecord, from_fields, owner_of, scope
-from memory_core.relations.corrections import may_change
+from memory_core.relations.authority import may_change
 from memory_core.relations.duplicates import (
     CONTRADICTS,
     DOUBTS,

@@ -36,7 +36,7 @@ WORDS = "words"
 """The kind of a change that the newer text names: "moved", "no longer"."""
 
 MATTER = "matter"
-"""The kind of a newer text that names a change of what the speaker has one of: home, work, partner.
+"""The kind of a newer text that names a change of what one person has one of: home, work, partner.
 
 Its words need not be those of the older one: "I live in Graz", "I moved to Linz"."""
 
@@ -79,13 +79,15 @@ class Found:
 
     *words* are those by which the newer text says so. *part* is what may be out of date of an older
     text that says more, which still holds; "" for all of it. *passing*: the newer text speaks of
-    today or this week, after which the older one holds again.
+    today or this week, after which the older one holds again. *supersedes*: the relation by
+    which it leaves no doubt, "updates" or "contradicts"; else "".
     """
 
     kind: str
     words: tuple[str, ...] = ()
     part: str = ""
     passing: bool = False
+    supersedes: str = ""
 
     @property
     def partial(self) -> bool:
@@ -148,6 +150,11 @@ def common_subject(text: str) -> frozenset[str]:
 def passes(text: str) -> bool:
     """True when a sentence of *text* holds for today or this week alone."""
     return any(_brief(each, each.cues) for each in read_all(text))
+
+
+def says_change(text: str) -> bool:
+    """True when a sentence of *text* has a word of change."""
+    return any(each.cues - WEAK_ONLY for each in read_all(text))
 
 
 def repeats(a: str, b: str) -> bool:
@@ -245,20 +252,28 @@ def _touched(older: Sequence[Sentence], now: Sentence) -> str:
 
 @lru_cache(maxsize=4_096)
 def names_a_matter(text: str) -> bool:
-    """True when a sentence of *text* may tell of a change of what the speaker has one of."""
-    return any(
-        lexicon.SPEAKER.search(each.lowered)
-        and any(t.search(each.lowered) for _, t in lexicon.MATTERS)
-        for each in read_all(text)
-    )
+    """True when a sentence of *text* may tell of a change of what somebody has one of."""
+    return any(t.search(each.lowered) for each in read_all(text) for _, t in lexicon.MATTERS)
 
 
 def _matter(then: Sentence, now: Sentence) -> bool:
-    """True when both are of the speaker and of one matter (home, work, partner), in other words."""
-    spoken = lexicon.SPEAKER.search(then.lowered) and lexicon.SPEAKER.search(now.lowered)
-    return bool(spoken) and any(
+    """True when both are of one person and one matter (home, work, partner), in other words.
+
+    Of the speaker, or of who both begin with: "user's sister Carla".
+    """
+    one = all(lexicon.SPEAKER.search(each.lowered) for each in (then, now))
+    return (one or _begins_with_one(then, now)) and any(
         state.search(then.lowered) and turn.search(now.lowered) for state, turn in lexicon.MATTERS
     )
+
+
+def _begins_with_one(then: Sentence, now: Sentence) -> bool:
+    """True when the words with which both begin name a thing, and neither goes on with its name."""
+    both = zip(then.tokens, now.tokens, strict=False)
+    begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
+    named = any(word in then.content for word in then.tokens[:begin])
+    after = (each.tokens[begin : begin + 1] for each in (then, now))
+    return named and not all(each and says_what(each[0]) for each in after)
 
 
 def _clauses(some: Sequence[Sentence]) -> list[Sentence]:

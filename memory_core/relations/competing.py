@@ -47,6 +47,9 @@ LIKELY = 0.7
 LIKELY_WORDED = 0.4
 """The same, of a newer text that says itself that something changed, or is so for a while."""
 
+SURE = 0.97
+"""The same, from which a newer text that says for good that something changed supersedes."""
+
 LEAST = 0.35
 """No pair with a smaller cosine is likely; of labelled corrections 19 of 20 have a greater one."""
 
@@ -74,6 +77,10 @@ class Nearness:
     margin: float = APART
     ahead: float = APART
     worded: bool = True
+
+
+UNKNOWN = Nearness(None)
+"""Of what is compared by its words alone."""
 
 
 def likelihood(older: str, newer: str, near: Nearness, *, form: bool = True) -> float:

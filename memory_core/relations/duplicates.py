@@ -7,7 +7,7 @@ names, polarity) decide.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,3 +114,8 @@ def single_linkage(vectors: NDArray[np.floating], threshold: float) -> list[list
             group.extend(frontier)
         groups.append(sorted(group))
     return groups
+
+
+def extends(less: Collection[str], more: Collection[str]) -> bool:
+    """True when the content words *more* hold every one of *less*, and at least two others."""
+    return bool(less) and set(less) < set(more) and len(set(more) - set(less)) >= 2

@@ -83,6 +83,20 @@ NOW = frozenset(
 )
 """Those that only say when."""
 
+CORRECTION = frozenset(listed("correction korrektur misspoke"))
+"""Those that take back what was said."""
+
+OVER = lazy_pattern(
+    r"\b(?:no longer|any ?more|any longer|nicht mehr|nicht länger"
+    r"|kein\w{0,2} (?:[\w-]+ ){1,3}mehr)\b"
+)
+"""That something was so and is no longer."""
+
+DENIES = frozenset(
+    listed("no not longer any more anymore nicht mehr länger kein keine keinen keinem keiner")
+)
+"""The words of a denial."""
+
 _DAY = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|may|june|july"
     r"|august|september|october|november|december|spring|summer|autumn|fall|winter|christmas"

@@ -15,6 +15,8 @@ from itertools import pairwise, takewhile
 
 from memory_core.relations import lexicon
 from memory_core.relations.claims import SPELLED, claims, opposed
+from memory_core.relations.duplicates import CONTRADICTS, UPDATES
+from memory_core.relations.forms import same_word
 from memory_core.relations.sentence import DAYS, read_all, says_what
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed
@@ -24,6 +26,9 @@ MOST_WORDS = 4
 
 _TOKEN = lazy_pattern(r"[0-9](?:[\w.,:/-]*\w)?|[^\W_][\w'’-]*")
 """A number with all that belongs to it ("2026-12-01", "9:15"), or a word."""
+_CLAUSE = lazy_pattern(r"[.;,:!]\s|\b(?:and|but|und|aber|sondern)\b")
+_DO = frozenset(listed("do does did"))
+_SAYS_SO = lexicon.NOW | lexicon.CORRECTION | frozenset(listed("actually eigentlich"))
 _WHERE = frozenset(listed("in at for bei"))
 _TITLES = lexicon.TITLES | {"dr", "prof"}
 _OWNERS = frozenset(listed("my our mein meine unser unsere"))
@@ -35,17 +40,11 @@ def restated(older: str, newer: str) -> bool:
     False for what happened, which comes again with other values, and for a value that tells two
     things apart: a number of the subject ("flat 12"), the year of "the papers of 2023".
     """
-    then, now = (_TOKEN.findall(text.casefold()) for text in (older, newer))
+    then, now = _tokens(older), _tokens(newer)
     plain = [word for word in now if word not in lexicon.NOW]
-    since, now = len(plain) < len(now) and lexicon.NOW.isdisjoint(then), plain
-    begin, end = _alike(then, now), _alike(then[::-1], now[::-1])
-    while begin and _is_number(then[begin - 1]):
-        begin -= 1  # "31 May", "31 July"
-    one, two = then[begin : len(then) - end], now[begin : len(now) - end]
-    if not begin or not (0 < len(one) <= MOST_WORDS and 0 < len(two) <= MOST_WORDS):
-        return False
-    before = then[:begin]
-    if any(each.reports for each in read_all(older)):
+    since = len(plain) < len(now) and lexicon.NOW.isdisjoint(then)
+    before, one, two, end = _difference(then, plain)
+    if not one or any(each.reports for each in read_all(older)):
         return False
     if since:
         return _is_behind_a_verb(before)
@@ -54,9 +53,75 @@ def restated(older: str, newer: str) -> bool:
         return labelled or _holds_a_number(before, one, two)
     if end:
         return False
-    if begin > 1 and before[-1] in lexicon.BE and opposed(claims(older), claims(newer)) == "values":
+    excluded = opposed(claims(older), claims(newer)) == "values"
+    if excluded and len(before) > 1 and before[-1] in lexicon.BE:
         return True
     return _is_name(older, one) and _is_name(newer, two) and _holds_a_name(before)
+
+
+def taken_back(older: str, newer: str) -> str:
+    """How *newer* takes *older* back: a clause of it is *older* once more, with another value
+    ("updates"), no longer ("updates") or denied ("contradicts"), and *newer* says so; else "".
+
+    "I no longer have a dog", "correction: the bank opens at 9", "actually Mara lives in Linz now".
+    Of "my boss is" no word but "correction" tells a name from what else a boss can be.
+    """
+    then = [word for word in _tokens(older) if word not in _SAYS_SO]
+    corrects = not lexicon.CORRECTION.isdisjoint(_tokens(newer))
+    if any(each.reports for each in read_all(older)):
+        return ""
+    for clause in _CLAUSE.split(newer):
+        said = _tokens(clause)
+        now = [word for word in said if word not in _SAYS_SO]
+        says_so = corrects or len(now) < len(said)
+        held = [word for word in now if word not in lexicon.DENIES]
+        if len(held) < len(now):
+            over = lexicon.OVER.search(clause.casefold()) is not None
+            if (over or says_so) and _same(then, held):
+                return UPDATES if over else CONTRADICTS
+            continue
+        before, one, two, _ = _difference(then, now)
+        if not one or not says_so:
+            continue
+        if all(map(_is_figure, (*one, *two))) and _is_behind_a_verb(before):
+            return UPDATES
+        if not (_is_name(older, one) and _is_name(newer, two)):
+            continue
+        one_holds = _holds_a_name(before) and lexicon.BE.isdisjoint(before)
+        if one_holds or (corrects and _is_behind_a_verb(before)):
+            return UPDATES
+    return ""
+
+
+def _tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.casefold().replace("’", "'").replace("n't", " not"))
+
+
+def _difference(
+    then: Sequence[str], now: Sequence[str]
+) -> tuple[Sequence[str], Sequence[str], Sequence[str], int]:
+    """What two texts begin with, the words of each in between, and how many end both.
+
+    No words in between where they begin with none, or differ by too many.
+    """
+    begin, end = _alike(then, now), _alike(then[::-1], now[::-1])
+    while begin and _is_number(then[begin - 1]):
+        begin -= 1  # "31 May", "31 July"
+    one, two = then[begin : len(then) - end], now[begin : len(now) - end]
+    if not begin or not (0 < len(one) <= MOST_WORDS and 0 < len(two) <= MOST_WORDS):
+        return (), (), (), 0
+    return then[:begin], one, two, end
+
+
+def _same(then: Sequence[str], now: Sequence[str]) -> bool:
+    """True when both say the same, but for articles and endings."""
+    one, two = ([w for w in some if w not in lexicon.DETERMINERS | _DO] for some in (then, now))
+    return len(one) == len(two) and all(map(same_word, one, two))
+
+
+def _is_figure(word: str) -> bool:
+    """True for a number, a day, a month, and what joins them."""
+    return _is_number(word) or word.removesuffix("s") in DAYS or word in lexicon.PREPOSITIONS
 
 
 def _alike(then: Sequence[str], now: Sequence[str]) -> int:

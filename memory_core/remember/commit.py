@@ -33,7 +33,6 @@ from memory_core.records import (
     to_fields,
 )
 from memory_core.relations import change
-from memory_core.relations.corrections import Correction
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
 from memory_core.remember import again
 from memory_core.storage.journal.journal import Transaction
@@ -62,12 +61,10 @@ class Doubt:
 class Overtaken:
     """What stored memories that were said after the one that is written change of it.
 
-    *corrected_by* are those that correct it, the earliest first, and how; *doubted_by* those that
-    may put it out of date; *withdrawn* are doubts (newer, older) between others that no longer hold
-    with it.
+    *doubted_by* are those that put it out of date or may, the earliest first; *withdrawn* are
+    doubts (newer, older) between others that no longer hold with it.
     """
 
-    corrected_by: Mapping[str, Correction] = field(default_factory=dict)
     doubted_by: Sequence[Doubt] = ()
     withdrawn: Sequence[tuple[str, str]] = ()
 
@@ -79,10 +76,10 @@ class Prepared:
     `vectors` is (n, d) float32, a row for each of `parts`, None without a model (`fingerprint`).
     `replaces` is an id as the caller gave it; `readable` is True when the caller may read the
     memory of that id (of an import: the memory's own id). `similar` are near memories; `twin` is
-    the one of them that is reinforced in place of this one, "" for none; `corrected` are those that
-    this one corrects, and how; `doubts` are those that it may put out of date; `overtaken` is what
-    those say that were said after it; `overcome` are memories out of date that this one says again,
-    each with those that put them so; `derived` is what is derived from each memory that this one
+    the one of them that is reinforced in place of this one, "" for none; `doubts` are those that
+    it puts out of date, or may; `overtaken` is what those say that were said after it; `overcome`
+    are memories out of date that this one says again, each with those that put them so; `derived`
+    is what is derived from each memory that this one
     may supersede. `leaving` are the ids that leave the ring of the conversation when this one
     enters it, each with the jobs that a model then has. `forms` are those of tombstones.forms when
     they were made before the lock was taken: long texts have many. `key` is an idempotency key, and
@@ -99,7 +96,6 @@ class Prepared:
     readable: bool = False
     similar: tuple[Similar, ...] = ()
     twin: str = ""
-    corrected: Mapping[str, Correction] = field(default_factory=dict)
     doubts: Sequence[Doubt] = ()
     overtaken: Overtaken = Overtaken()
     overcome: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -138,7 +134,7 @@ def remember(tx: Transaction, prepared: Prepared) -> Receipt:
     if prepared.replaces and not lifted:
         receipt = _replace(tx, prepared, receipt)
     if receipt.status in ("stored", "replaced"):
-        mark_stale(tx, prepared, [*receipt.replaced, *prepared.corrected])
+        mark_stale(tx, prepared, [*receipt.replaced, *corrected(prepared)])
     if key:
         _keep(tx, key, receipt, prepared.asked)
     return receipt
@@ -153,7 +149,7 @@ def embedded_late(tx: Transaction, prepared: Prepared) -> None:
     half = prepared.vectors.astype(np.float16)
     tx.put_vectors(memory.id, prepared.fingerprint, prepared.parts, half)
     bear(tx, prepared, _known(fields, ()))
-    mark_stale(tx, prepared, list(prepared.corrected))
+    mark_stale(tx, prepared, corrected(prepared))
 
 
 def take_fact(tx: Transaction, prepared: Prepared, known: str = "") -> str:
@@ -201,7 +197,7 @@ def take_in(
     _link(tx, prepared, receipt, links)
     if receipt.status == "stored":
         receipt = bear(tx, prepared, receipt)
-        mark_stale(tx, prepared, list(prepared.corrected))
+        mark_stale(tx, prepared, corrected(prepared))
     if prepared.replaces and receipt.status != "refused":
         receipt = _replace(tx, prepared, receipt)
         mark_stale(tx, prepared, receipt.replaced)
@@ -344,9 +340,8 @@ def overcome(tx: Transaction, old: MemoryRecord, prepared: Prepared, receipt: Re
     """Let nothing keep *old* out of date; what superseded it, or is doubted, is in doubt."""
     later = [id for id in prepared.overcome.get(old.id, ()) if tx.accesses([id])]
     again.withdraw(tx, old, later, prepared.who.agent)
-    changed = dict.fromkeys((*prepared.corrected, old.superseded_by), change.Found(change.PRESUMED))
-    found = {id: Doubt(id, each) for id, each in changed.items()}
-    found |= {doubt.id: doubt for doubt in prepared.doubts}
+    found = {doubt.id: doubt for doubt in prepared.doubts}
+    found.setdefault(old.superseded_by, Doubt(old.superseded_by, change.Found(change.PRESUMED)))
     said = list(receipt.warnings)
     for id in later:
         if id in found:
@@ -431,12 +426,12 @@ def bear(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
     new, late = receipt.id, prepared.overtaken
     said: list[str] = []
     doubts: list[str] = []
-    for id, found in prepared.corrected.items():
-        if _correct(tx, prepared, new, id, found):
-            said.append(f"it corrects {id}{found.extent}")
-    for id, found in late.corrected_by.items():
-        if _correct(tx, prepared, id, new, found):
-            said.append(f"{id} corrects it{found.extent}")
+    for doubt in prepared.doubts:
+        if _correct(tx, prepared, new, doubt.id, doubt.found):
+            said.append(f"it corrects {doubt.id}")
+    for doubt in late.doubted_by:
+        if _correct(tx, prepared, doubt.id, new, doubt.found):
+            said.append(f"{doubt.id} corrects it")
     for doubt in surest(prepared.doubts):
         if _doubt(tx, prepared, new, doubt.id, doubt.found):
             doubts += _hint(doubt)
@@ -455,10 +450,17 @@ def surest(doubts: Sequence[Doubt]) -> list[Doubt]:
     return sorted(doubts, key=lambda doubt: (doubt.found.partial, not doubt.found.worded))
 
 
+def corrected(prepared: Prepared) -> list[str]:
+    """The ids of what *prepared* puts out of date without a doubt."""
+    return [doubt.id for doubt in prepared.doubts if doubt.found.supersedes]
+
+
 def _correct(
-    tx: Transaction, prepared: Prepared, newer: str, older: str, found: Correction
+    tx: Transaction, prepared: Prepared, newer: str, older: str, found: change.Found
 ) -> bool:
-    """Mark *older* as superseded by *newer*; recall goes on returning it. False: it was already."""
+    """Mark *older* as superseded by *newer*; recall goes on returning it. False: not so."""
+    if not found.supersedes:
+        return False
     both = tx.fold([newer, older])
     if len(both) < 2 or both[older].get("superseded_by") or linked(tx, newer, older):
         return False  # forgotten, corrected or decided by another writer meanwhile
@@ -468,13 +470,12 @@ def _correct(
         "source": "correction",
         "scope": owner_of(old),
     }
-    link = {"b": older, "kind": found.relation, "weight": 1.0}
+    link = {"b": older, "kind": found.supersedes, "weight": 1.0}
     tx.append(Change("link", newer, link, **by))
-    if found.until is None and not found.partial:
-        body = {"superseded_by": newer, "superseded_at": tx.now}
-        if old.valid_until is None:
-            body["valid_until"] = both[newer]["occurred_at"]
-        tx.append(Change("put", older, body, **by))
+    body = {"superseded_by": newer, "superseded_at": tx.now}
+    if old.valid_until is None:
+        body["valid_until"] = both[newer]["occurred_at"]
+    tx.append(Change("put", older, body, **by))
     return True
 
 

@@ -13,17 +13,16 @@ from dataclasses import replace
 import numpy as np
 
 from memory_core.embedding.base import Profile
-from memory_core.records import MemoryRecord, elapsed, scope
-from memory_core.relations import competing, corrections
+from memory_core.records import MemoryRecord, elapsed
+from memory_core.relations import competing
+from memory_core.relations.compare import compare
 from memory_core.relations.competing import Nearness
-from memory_core.relations.corrections import Correction
 from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS
 from memory_core.remember import relate
 from memory_core.remember.commit import Doubt, Overtaken, Prepared
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
-from memory_core.text import quoted
 
 
 def relate_late(
@@ -45,31 +44,20 @@ def relate_late(
     if not near:
         return prepared
     later = sorted(store.indexed(near).values(), key=lambda other: (other.occurred_at, other.id))
-    corrected_by = {
-        other.id: found
-        for other in later
-        if _within_reach(memory, other, near[other.id])
-        and (found := _correction(memory, other)) is not None
-    }
     doubted_by, withdrawn = [], []
     for other in later:
         with store.reading() as view:
             doubted = _doubted(view, other)
-        apart = other.id in corrected_by or not corrections.may_doubt(memory, other)
-        then, said = quoted.claimed(memory), quoted.claimed(other)
         beside = _beside(store, prepared, other, near[other.id], profile)
-        what = None
-        if not apart:
-            what = relate.found_out_of_date(then, said, (), beside[memory.id])
-        if what and not relate.is_exception(memory, other, what):
+        what = compare(memory, other, beside[memory.id])
+        if what is not None:
             doubted_by.append(Doubt(other.id, what))
         for older in store.indexed(doubted).values():
-            as_it_is = beside.get(older.id, relate.UNKNOWN)
+            as_it_is = beside.get(older.id, competing.UNKNOWN)
             alone = replace(as_it_is, margin=competing.APART, ahead=competing.APART, worded=True)
-            chance = relate.doubted(older, other, alone)
-            if chance and not relate.doubted(older, other, as_it_is):
+            if compare(older, other, alone) and not compare(older, other, as_it_is):
                 withdrawn.append((other.id, older.id))
-    return replace(prepared, overtaken=Overtaken(corrected_by, doubted_by, withdrawn))
+    return replace(prepared, overtaken=Overtaken(doubted_by, withdrawn))
 
 
 def _beside(
@@ -98,21 +86,6 @@ def _beside(
     ]
     worded = memory.id if len(shared) < 2 or shared[0] > shared[1] else first
     return {id: replace(each, worded=id == worded) for id, each in beside.items()}
-
-
-def _within_reach(older: MemoryRecord, newer: MemoryRecord, near: Nearness) -> bool:
-    """True for what *newer* would have been compared with for a correction when it was written."""
-    names = [{name.casefold() for name in each.entities} for each in (older, newer)]
-    related = near.cosine is not None and near.cosine >= relate.PACKAGED.related
-    return related or not names[0].isdisjoint(names[1])
-
-
-def _correction(older: MemoryRecord, newer: MemoryRecord) -> Correction | None:
-    """How *newer* clearly corrects *older*, in its own words; None when it does not."""
-    if scope(older) != scope(newer) or not corrections.decides(newer):
-        return None
-    found = corrections.correction(corrections.said(older), corrections.said(newer))
-    return found if found is not None and found.clear else None
 
 
 def _doubted(view: View, newer: MemoryRecord) -> list[str]:

@@ -146,7 +146,7 @@ def _arrive(tx: Transaction, prepared: Prepared, given: Brought, mine: Stamps) -
         put_link(tx, prepared.who, link, stamp, given.of)
     if first is None:
         receipt = commit.bear(tx, prepared, receipt)
-        commit.mark_stale(tx, prepared, list(prepared.corrected))
+        commit.mark_stale(tx, prepared, commit.corrected(prepared))
     return receipt
 
 

@@ -14,7 +14,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core import records
 from memory_core.embedding.base import Profile
 from memory_core.records import (
     DERIVED,
@@ -26,11 +25,9 @@ from memory_core.records import (
     Similar,
     elapsed,
 )
-from memory_core.relations import change, claims, competing, corrections, duplicates, forms
-from memory_core.relations.competing import LIKELY, LIKELY_WORDED, Nearness
-from memory_core.relations.corrections import Correction
-from memory_core.relations.restated import restated
-from memory_core.relations.shared import about_one, labels_apart
+from memory_core.relations import claims, competing, duplicates, forms
+from memory_core.relations.compare import compare
+from memory_core.relations.competing import UNKNOWN, Nearness
 from memory_core.remember import again
 from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
 from memory_core.remember.draft import Draft
@@ -41,7 +38,6 @@ from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 from memory_core.text import quoted
 from memory_core.text.importance import ImportanceScorer
-from memory_core.text.time import validity
 from memory_core.text.words import content_words
 
 SIMILAR_MOST = 5
@@ -49,9 +45,6 @@ SIMILAR_MOST = 5
 
 NEAR_MOST = 12
 """Near memories looked up once: for what is similar, and for what may be out of date."""
-
-SAME_SUBJECT = 20
-"""The newest memories with a name of the new one that it is compared with for a correction."""
 
 LIVE_SECONDS = 60.0
 """A memory dated at most so long ago is said now: after all that is stored, however dated."""
@@ -68,9 +61,6 @@ COMPARED_COSINE = 0.2
 
 OCCASION_S = 86_400.0
 """Captured turns that say the same are one memory within a day of each other."""
-
-TURNED_COSINE = 0.85
-"""From which two texts may hold the same words in another order; measured on reversals: 0.86."""
 
 CROWDED = 5
 """Memories among which it tells something that one is the nearest."""
@@ -98,8 +88,6 @@ def relate(
     with store.reading() as view:
         nearest = _nearest(view, prepared)
         near = nearest[:SIMILAR_MOST]
-        related = [id for id, cosine in near if cosine >= profile.related]
-        earlier = [] if replaces else _earlier(view, who, memory, related, now)
         alike = [id for id, _ in near]
         if prepared.vectors is None:
             allowed = of_speaker(view, memory)
@@ -108,18 +96,17 @@ def relate(
         closest = None if prepared.vectors is None else max((c for _, c in near), default=-1.0)
         importance = scorer.importance(memory, closest, profile.related)
         memory = replace(memory, importance=importance)
-    corrected = _corrected(store, memory, earlier)
-    doubts = [] if replaces else _doubts(store, prepared, nearest, corrected, profile, now)
+    doubts = [] if replaces else _doubts(store, prepared, nearest, profile, now)
+    corrected = {d.id: d.found.supersedes for d in doubts if d.found.supersedes}
     close = [id for id, cosine in near if cosine >= profile.near_duplicate]
     doubtful = [doubt.id for doubt in surest(doubts) if not doubt.found.passing][:TOLD]
     others = store.indexed(dict.fromkeys([*close, *corrected, *doubtful]))
-    shown = {id: other for id, other in others.items() if id in doubtful and id not in close}
-    relations = _relations(memory, others, corrected) | dict.fromkeys(shown, duplicates.DOUBTS)
+    shown = dict.fromkeys((id for id in doubtful if id not in close), duplicates.DOUBTS)
+    relations = _relations(memory, others) | shown | corrected
     return replace(
         prepared,
         memory=memory,
         similar=tuple(Similar(id, others[id].text, what) for id, what in relations.items()),
-        corrected=corrected,
         doubts=doubts,
         overcome={} if replaces else again.overcome(store, memory, alike),
         twin=_twin(memory, others, relations) if draft.passive else "",
@@ -131,19 +118,11 @@ def relate(
 def place(store: MemoryStore, prepared: Prepared, profile: Profile) -> Prepared:
     """*prepared*, an import, with what it corrects or puts in doubt of all that was said before."""
     memory = prepared.memory
-    owner = replace(prepared.who, agent=memory.agent)
     with store.reading() as view:
         nearest = _nearest(view, prepared, said_before(view, memory))
-        near = nearest[:SIMILAR_MOST]
-        related = [id for id, cosine in near if cosine >= profile.related]
-        earlier = _earlier(view, owner, memory, related, math.inf)
-    corrected = _corrected(store, memory, earlier)
-    return replace(
-        prepared,
-        corrected=corrected,
-        doubts=_doubts(store, prepared, nearest, corrected, profile, math.inf),
-        derived=_derived(store, list(corrected)),
-    )
+    doubts = _doubts(store, prepared, nearest, profile, math.inf)
+    corrected = [doubt.id for doubt in doubts if doubt.found.supersedes]
+    return replace(prepared, doubts=doubts, derived=_derived(store, corrected))
 
 
 # What is near
@@ -170,26 +149,19 @@ def _named(view: View, rows: Rows, cosines: NDArray[np.float32]) -> dict[str, fl
     return {view.columns.id(row): cosine for row, cosine in pairs}
 
 
-def _relations(
-    memory: MemoryRecord,
-    others: Mapping[str, MemoryRecord],
-    corrected: Mapping[str, Correction],
-) -> dict[str, str]:
+def _relations(memory: MemoryRecord, others: Mapping[str, MemoryRecord]) -> dict[str, str]:
     """The relation of *memory* to each of *others*, by id."""
     if not others:
         return {}
     mine = claims.claims(memory.text, memory.entities)
-    return {
-        id: corrected[id].relation if id in corrected else _relation(memory, mine, other)
-        for id, other in others.items()
-    }
+    return {id: _relation(memory, mine, other) for id, other in others.items()}
 
 
 def _relation(memory: MemoryRecord, mine: claims.Claims, other: MemoryRecord) -> str:
     if (memory.speaker, memory.visibility) != (other.speaker, other.visibility):
         return duplicates.SIMILAR
     found = duplicates.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))
-    longer = found == duplicates.DUPLICATE and corrections.extends(
+    longer = found == duplicates.DUPLICATE and duplicates.extends(
         content_words(other.text), content_words(memory.text)
     )
     return duplicates.EXTENDS if longer else found
@@ -211,47 +183,6 @@ def _twin(
     return ""
 
 
-# What is corrected
-
-
-def _earlier(
-    view: View, who: Identity, memory: MemoryRecord, related: Sequence[str], now: float
-) -> list[str]:
-    """The ids that *memory* may correct: said before it by the same speaker of *who*.
-
-    Those of *related*, and the newest that hold a name of *memory*. None unless it decides.
-    """
-    if not corrections.decides(memory):
-        return []
-    columns = view.columns
-    own = columns.agent == columns.code(who.agent, "agent")
-    said = own & _same_voice(view, memory, ("user",)) & ~columns.superseded
-    if elapsed(memory.occurred_at, now) >= LIVE_SECONDS:  # else all was said before it
-        said &= columns.occurred_at <= memory.occurred_at
-    near = [row for id in related if (row := columns.row(id)) is not None]
-    naming = (view.graph.entity_rows(name) for name in memory.entities)
-    rows = [*near, *(int(row) for some in naming for row in some[-SAME_SUBJECT:])]
-    return [columns.id(row) for row in dict.fromkeys(rows) if said[row]]
-
-
-def _corrected(
-    store: MemoryStore, memory: MemoryRecord, earlier: Sequence[str]
-) -> dict[str, Correction]:
-    """Those of *earlier*, in the scope of *memory*, that it clearly corrects, and how.
-
-    What no rule decides is left for consolidation to report.
-    """
-    if not earlier:
-        return {}
-    newer, found = corrections.said(memory), {}
-    for id, other in store.indexed(earlier).items():
-        if records.scope(other) == records.scope(memory) and not other.superseded_by:
-            what = corrections.correction(corrections.said(other), newer)
-            if what is not None and what.clear:
-                found[id] = what
-    return found
-
-
 # What is put in doubt
 
 
@@ -268,7 +199,6 @@ def _doubts(
     store: MemoryStore,
     prepared: Prepared,
     nearest: Near,
-    corrected: Mapping[str, Correction],
     profile: Profile,
     now: float,
 ) -> list[Doubt]:
@@ -294,88 +224,10 @@ def _doubts(
             claimed |= {i: quoted.claimed(others[i]) for i in others.keys() - claimed.keys()}
     found = []
     for id, other in others.items():
-        if id in corrected or not corrections.may_doubt(other, memory):
-            continue
-        what = found_out_of_date(claimed[id], text, names, near[id])
-        if what and not is_exception(other, memory, what):
+        what = compare(other, memory, near[id], names)
+        if what is not None:
             found.append(Doubt(id, what))
     return found
-
-
-def is_exception(rule: MemoryRecord, memory: MemoryRecord, found: change.Found) -> bool:
-    """True when *memory* does not change *rule*, whatever was *found* in its words.
-
-    It holds for single days or until one, and *rule* names none; or no word of change tells, and it
-    is no note but a turn of talk, which says much in passing or of what it quotes.
-    """
-    if found.passing:
-        return memory.valid_until is None
-    if found.worded or found.kind == change.ORDER:
-        return False
-    if found.kind == change.PRESUMED and not _is_note(memory):
-        return True
-    if rule.dates or rule.valid_until is not None:
-        return False
-    return memory.valid_until is not None or validity.of_days(memory.text, memory.dates)
-
-
-def _is_note(memory: MemoryRecord) -> bool:
-    """True for what was given to `remember` as it is, and asks for nothing."""
-    plain = not memory.role and quoted.claimed(memory) == memory.text
-    return plain and not corrections.requests(memory)
-
-
-def doubted(older: MemoryRecord, newer: MemoryRecord, near: Nearness) -> change.Found | None:
-    """How *newer* may put *older* out of date, by whatever names it calls a thing."""
-    then, now = quoted.claimed(older), quoted.claimed(newer)
-    return found_out_of_date(then, now, forms.aliases([now, then]), near)
-
-
-def found_out_of_date(
-    older: str, newer: str, names: Sequence[tuple[str, str]], near: Nearness
-) -> change.Found | None:
-    """How *newer* may put *older* out of date, also where it calls a thing by another name.
-
-    By all that *near* and the texts show; what names its change of one matter, or of a thing by
-    another one of its *names*, whose vector nobody has, is taken at its word.
-    """
-    if labels_apart(older, newer):
-        return None
-    renamed = forms.called(newer, names) if names else ()
-    for text in () if renamed and about_one("", older, newer) else renamed:
-        found = change.change(older, text)
-        if found is not None and found.worded and about_one("", older, text):
-            return found
-    if restated(older, newer):
-        return change.change(older, newer)
-    turned = near.cosine is not None and near.cosine >= TURNED_COSINE
-    if not turned and not change.names_a_matter(newer) and not _may_be_likely(older, newer, near):
-        return None
-    found = change.change(older, newer)
-    if found is None or found.kind == change.MATTER:
-        return found
-    if near.cosine is None:
-        return None
-    if found.kind == change.ORDER:
-        return found if turned else None
-    told = found.worded or found.passing
-    if told:
-        near = replace(near, margin=near.ahead)
-    # an exception mostly has the form of its rule
-    likelihood = competing.likelihood(older, newer, near, form=not found.passing)
-    return found if likelihood >= (LIKELY_WORDED if told else LIKELY) else None
-
-
-def _may_be_likely(older: str, newer: str, near: Nearness) -> bool:
-    """False, in little time, where whatever words say the likelihood does not suffice."""
-    most = replace(near, margin=max(near.margin, near.ahead))
-    if not competing.may_compete(older, newer, most):
-        return False
-    return competing.likelihood(older, newer, most, form=False) >= LIKELY_WORDED
-
-
-UNKNOWN = Nearness(None)
-"""Of what is compared by its words alone."""
 
 
 def comparable(

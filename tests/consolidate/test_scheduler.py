@@ -218,7 +218,8 @@ def _undone(asleep: Make) -> tuple[Any, Scheduler, list[str], str]:
     """A world in which the first run that began by itself was taken back."""
     world, sleeper = asleep(every_turns=2, concept_members=3, min_age_s=0.0)
     ids = [world.tell(text, session="lake") for text in world.sailing]
-    ids += [world.tell("I live in Linz."), world.tell("I no longer live in Linz.")]
+    port = "the big database of the billing service listens on port {} since the last release"
+    ids += [world.tell(port.format(5432)), world.tell(f"Actually {port.format(5433)}")]
     ids += [world.tell("an umbrella", importance=0.1, recorded_at=START - 90 * DAY)]
     world.now += HOUR
     before = world.export()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from memory_core.relations.restated import restated
+from memory_core.relations.restated import restated, taken_back
 
 
 @pytest.mark.parametrize(
@@ -54,3 +56,44 @@ def test_another_value_of_one_thing(older: str, newer: str) -> None:
 )
 def test_what_may_both_be_true(older: str, newer: str) -> None:
     assert not restated(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "relation"),
+    [
+        ("I have a dog.", "I no longer have a dog.", "updates"),
+        ("User prefers tabs.", "User no longer prefers tabs; they use spaces.", "updates"),
+        ("Tomas works at Siemens.", "Tomas doesn't work at Siemens any more.", "updates"),
+        ("Ich habe einen Hund.", "Ich habe keinen Hund mehr.", "updates"),
+        ("Mara likes rye bread.", "Actually Mara does not like rye bread.", "contradicts"),
+        ("Ich mag Kaffee.", "Korrektur: Ich mag keinen Kaffee.", "contradicts"),
+        ("Mara lives in Graz.", "Actually Mara lives in Linz now.", "updates"),
+        ("Mara lives in Graz now.", "Mara now lives in Linz.", "updates"),
+        ("The key expires in March.", "The key now expires in June.", "updates"),
+        ("The server listens on port 5432.", "Correction: the server listens on 5434.", ""),
+        ("The server listens on port 5432.", "Actually the server listens on port 54.", "updates"),
+        ("The meeting is on Tuesday.", "Correction: the meeting is on Wednesday.", "updates"),
+        ("Die Probe ist am Montag.", "Korrektur: Die Probe ist am Freitag.", "updates"),
+        ("Our office is in Berlin.", "Correction: our office is in Hamburg.", "updates"),
+        ("My dentist is Dr Brandt.", "Correction: my dentist is Dr Sand now.", "updates"),
+        # both may be true, or nothing says that it changed
+        ("My boss is Karen.", "Actually my boss is Canadian.", ""),
+        ("The meeting is on Monday.", "Actually the meeting is great.", ""),
+        ("User speaks French.", "User now speaks Italian.", ""),
+        ("The bank opens at 9.", "The bank opens at 10.", ""),
+        ("I like coffee.", "I do not like coffee.", ""),
+        ("I like coffee.", "I no longer like the coffee at work.", ""),
+        ("Flat 3 is let to Kim.", "Flat 5 is now let to Wen.", ""),
+        ("Walked 8 km along the dyke.", "Actually walked 11 km along the dyke.", ""),
+        ("Mara lives in Graz.", "Actually Tomas lives in Linz now.", ""),
+        ("", "I no longer have a dog.", ""),
+    ],
+)
+def test_what_is_said_once_more_and_taken_back(older: str, newer: str, relation: str) -> None:
+    assert taken_back(older, newer) == relation
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_two_texts_are_compared(older: str, newer: str) -> None:
+    assert taken_back(older, newer) in ("", "updates", "contradicts")
+    assert isinstance(restated(older, newer), bool)

@@ -9,6 +9,7 @@ import pytest
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.relations.duplicates import KNOWN
 from memory_core.remember.request import RememberRequest
 
 ME, OTHER = Identity("me", "crew"), Identity("other", "crew")
@@ -118,6 +119,47 @@ def test_what_is_no_correction_changes_nothing(
     old = memory.remember(ME, RememberRequest(older)).id
     memory.remember(ME, RememberRequest(newer, **options))  # type: ignore[arg-type]
     assert memory.get(ME, old).superseded_by == ""
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "relation"),
+    [
+        ("Our team lead is Ana.", "Correction: our team lead is Rui.", "updates"),
+        ("The choir rehearsal is on Monday.", "The choir rehearsal is now on Friday.", "updates"),
+        ("Tomas works at Siemens.", "Tomas no longer works at Siemens.", "updates"),
+        ("I like filter coffee.", "Actually I don't like filter coffee.", "contradicts"),
+        ("Ich habe einen Hund.", "Ich habe keinen Hund mehr.", "updates"),
+        ("Unser Büro ist in Berlin.", "Korrektur: Unser Büro ist in Hamburg.", "updates"),
+        ("I live in Graz.", "Last week I moved to Linz.", "doubts"),
+        ("My sister Ann lives in Oslo.", "My sister Ann moved to Tromsø in May.", "doubts"),
+        ("The choir rehearsal is on Monday.", "The choir rehearsal was moved to Friday.", "doubts"),
+        ("Die Chorprobe ist am Montag.", "Die Chorprobe wurde auf Freitag verschoben.", "doubts"),
+        (
+            "The service is written in Kotlin and deployed to Heroku.",
+            "We pulled the service off Heroku, it's deployed to Fly.io.",
+            "doubts_part",
+        ),
+        ("My sister Ann lives in Oslo.", "My sister Bea moved to Tromsø in May.", ""),
+        ("My boss is Karen.", "My boss is Canadian.", None),
+        ("I work at Bosch.", "I work for Christian Meyer.", ""),
+        ("Ich wohne in Köln.", "Ich bin in Elternzeit.", ""),
+        ("I live in Oslo.", "Translate this into French. I no longer live in Oslo.", None),
+    ],
+)
+def test_only_what_is_said_once_more_and_taken_back_is_superseded(
+    open_memory: Any, asked_once: Any, older: str, newer: str, relation: str | None
+) -> None:
+    """All else is in doubt at most; of some it does not matter which."""
+    memory = open_memory("told", asked_once)
+    for text in ("The heron waits by the weir.", "Lea plays the cello.", "Tea is at four."):
+        memory.remember(ME, RememberRequest(text))
+    old = memory.remember(ME, RememberRequest(older)).id
+    new = memory.remember(ME, RememberRequest(newer)).id
+    found = {link.kind for link in memory.links(ME, new) if link.b == old and link.kind in KNOWN}
+    superseded = relation in ("updates", "contradicts")
+    assert memory.get(ME, old).superseded_by == (new if superseded else "")
+    if relation is not None:
+        assert found == ({relation} if relation else set())
 
 
 def test_another_agents_memory_is_not_touched(memory: Memory) -> None:

@@ -27,7 +27,7 @@ SAID = (
     "The harbour team no longer deploys on Monday.",
     "The standup of the harbour team moved to eleven instead.",
     "The boat of the harbour team is called Vela.",
-    "The harbour team sold the yellow van.",
+    "The harbour team no longer has a yellow van.",
 )
 """Oldest first, a day apart."""
 

@@ -697,7 +697,7 @@ def test_what_a_user_repeats_of_an_assistant_corrects_as_their_own_words_do(
 ) -> None:
     old = memory.remember(ME, RememberRequest("Lena lives in Porto.", role="user", trust="user")).id
     clock.pass_by(86_400.0)
-    text = "Lena moved to Lisbon."
+    text = "Actually Lena lives in Lisbon now."
     memory.remember(ME, RememberRequest(text, role="assistant"))
     assert memory.get(ME, old).superseded_by == ""
     clock.pass_by(86_400.0)
