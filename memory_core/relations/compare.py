@@ -88,8 +88,8 @@ def compare_texts(
             return found
     if relation := taken_back(older, newer):
         found = change.change(older, newer)
-        if found is not None and found.worded:
-            return found if found.partial else replace(found, supersedes=relation)
+        if found is not None and not (found.passing or found.partial):
+            return replace(found, supersedes=relation)
     if restated(older, newer):
         return change.change(older, newer)
     turned = near.cosine is not None and near.cosine >= TURNED_COSINE

@@ -56,7 +56,7 @@ def restated(older: str, newer: str) -> bool:
     excluded = opposed(claims(older), claims(newer)) == "values"
     if excluded and len(before) > 1 and before[-1] in lexicon.BE:
         return True
-    return _is_name(older, one) and _is_name(newer, two) and _holds_a_name(before)
+    return _is_name(older, one) and _is_name(newer, two) and _holds_a_name(before, older)
 
 
 def taken_back(older: str, newer: str) -> str:
@@ -87,7 +87,7 @@ def taken_back(older: str, newer: str) -> str:
             return UPDATES
         if not (_is_name(older, one) and _is_name(newer, two)):
             continue
-        one_holds = _holds_a_name(before) and lexicon.BE.isdisjoint(before)
+        one_holds = _holds_a_name(before, older) and lexicon.BE.isdisjoint(before)
         if one_holds or (corrects and _is_behind_a_verb(before)):
             return UPDATES
     return ""
@@ -151,14 +151,15 @@ def _is_inflected(word: str) -> bool:
     return word.endswith("s") or (word.endswith("t") and len(word) > 4)
 
 
-def _holds_a_name(before: Sequence[str]) -> bool:
+def _holds_a_name(before: Sequence[str], text: str) -> bool:
     """True behind "my manager is" and "the user lives in", but not behind "has friends in"."""
     while before[-1:] and before[-1] in _TITLES:
         before = before[:-1]
     if before[-1:] and before[-1] in lexicon.BE:
         return any(word in _OWNERS or word.endswith("'s") for word in before[:-1])
     subject = [word for word in before[:-2] if word not in lexicon.DETERMINERS]
-    return len(subject) == 1 and before[-1] in _WHERE and before[-2] not in lexicon.BE
+    named = len(subject) == 1 or (subject and all(_is_name(text, [word]) for word in subject))
+    return bool(named) and before[-1] in _WHERE and before[-2] not in lexicon.BE
 
 
 def _is_measure(value: Sequence[str]) -> bool:

@@ -465,11 +465,8 @@ def _correct(
     if len(both) < 2 or both[older].get("superseded_by") or linked(tx, newer, older):
         return False  # forgotten, corrected or decided by another writer meanwhile
     old = from_fields(both[older])
-    by: dict[str, Any] = {
-        "actor": prepared.who.agent,
-        "source": "correction",
-        "scope": owner_of(old),
-    }
+    actor = prepared.who.agent
+    by: dict[str, Any] = {"actor": actor, "source": "correction", "scope": owner_of(old)}
     link = {"b": older, "kind": found.supersedes, "weight": 1.0}
     tx.append(Change("link", newer, link, **by))
     body = {"superseded_by": newer, "superseded_at": tx.now}

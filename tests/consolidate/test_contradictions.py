@@ -184,7 +184,7 @@ def test_two_speakers_speak_of_themselves(world: Any) -> None:
 
 
 def test_another_day_alone_puts_the_older_in_doubt(world: Any) -> None:
-    text = "The weekly meeting of the whole garden club in the old town hall is now held on {}"
+    text = "The weekly meeting of the whole garden club in the old town hall is held on {}"
     old, new = world.tell(text.format("Monday")), world.tell(text.format("Tuesday"))
     (found,) = world.run("contradictions").contradictions
     assert (found.older, found.newer, found.relation) == (old, new, "updates")

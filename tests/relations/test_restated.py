@@ -23,6 +23,7 @@ from memory_core.relations.restated import restated, taken_back
         ("My landlord is Okonkwo.", "My landlord is Petersen."),
         ("User's therapist is Dr. Amari.", "User's therapist is Dr. Feld."),
         ("I live in Tampere.", "I live in Oulu."),
+        ("Aino Virta lives in Tampere.", "Aino Virta lives in Oulu."),
         ("Der Nutzer arbeitet bei Siemens.", "Der Nutzer arbeitet bei Zeiss."),
         ("The front gate is green.", "The front gate is blue."),
         ("The bin day is Tuesday.", "The bin day is Friday."),

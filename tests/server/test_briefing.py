@@ -136,8 +136,8 @@ def test_doubts_are_asked_about(memory: Memory) -> None:
             "We moved the standup of the harbour team to 9:45.",
         ),
         LIGHTHOUSE: (
-            "The lens of the lighthouse is cleaned on Mondays.",
-            "They moved the day on which the lens of the lighthouse is cleaned to Friday.",
+            "The lamp of the lighthouse burns for 12 hours.",
+            "The lamp of the lighthouse burns for 14 hours.",
         ),
     }
     for tag, (old, new) in pairs.items():
@@ -147,7 +147,7 @@ def test_doubts_are_asked_about(memory: Memory) -> None:
     text = told(memory)
     assert "[doubtful, ask which holds]" in text
     assert "> {}\n> but later: {}".format(*pairs[HARBOUR]) in text
-    assert "cleaned" not in text
+    assert "lamp" not in text
 
 
 def test_of_many_doubts_only_those_that_are_told_are_read(

@@ -118,7 +118,7 @@ def test_a_long_list_goes_on_where_it_ended(run: Run, two: tuple[str, str]) -> N
 
 def test_a_memory_is_shown_with_links_and_version(run: Run, memory: Memory) -> None:
     old = memory.remember(ME, RememberRequest("Mara lives in Graz.", speaker="Mara")).id
-    new = memory.remember(ME, RememberRequest("Mara moved to Linz.", speaker="Mara")).id
+    new = memory.remember(ME, RememberRequest("Now Mara lives in Linz.", speaker="Mara")).id
     shown = run("show", new[:15], old)
     second, first = shown.data
     assert (first["id"], first["state"], first["superseded_by"]) == (old, "superseded", new)

@@ -118,7 +118,7 @@ def test_what_is_put_in_doubt_is_told_as_that_with_what_doubts_it(server: Any, o
     older = server.remember("The port of the lock keeper's radio is 16.", kind="fact")
     card = page.locator(".feed .card", has_text="radio is 16")
     card.get_by_text("Stored by me, through rest").wait_for()
-    newer = "The port of the lock keeper's radio is 73 now."
+    newer = "The port of the lock keeper's radio is 73."
     server.remember(newer, kind="fact")
     assert server.call("GET", f"memories/{older}")["state"] == "doubtful"
     card.get_by_text("Put in doubt by me, through a check for contradictions").wait_for()

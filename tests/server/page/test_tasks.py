@@ -61,7 +61,7 @@ def server(served: Callable[[], Any]) -> Iterator[Any]:
     ):
         made.remember(text, session="bicycle", speaker="Ann")
     made.remember("Mara Lind's phone number is 5432.", kind="fact")
-    later = "Mara Lind has a new phone number, it is 5433 now."
+    later = "Mara Lind's phone number is 5433."
     made.remember(later, kind="fact", when="2031-02-03")
     made.call("POST", "consolidate", {"mode": "sleep"})
     yield made
