@@ -310,17 +310,25 @@ def install() -> int:
     if subprocess.run([*fast, *anew, "--python", PYTHON, ".[dev,page]"], cwd=ROOT).returncode:
         print("uv did not install it, so pip does: it knows other indexes and certificates")
         subprocess.run([*pip, ".[dev,page]"], cwd=ROOT, check=True)
-    if any(map(shutil.which, (os.environ.get("CHROMIUM_PATH", ""), "chromium", "google-chrome"))):
+    return browser()
+
+
+def browser() -> int:
+    """Chromium, where it can be had the one without windows, which costs half; the exit status."""
+    if any(map(shutil.which, (os.environ.get("CHROMIUM_PATH", ""), "chromium-headless-shell"))):
         return 0
-    if os.geteuid() or not shutil.which("apt-get"):
-        print("there is no Chromium: install it, or set CHROMIUM_PATH to one")
-        return 1
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    get = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0"]
-    subprocess.run([*get, "update"], env=quiet, check=True)
-    browser = [*get, "install", "-y", "--no-install-recommends", "chromium"]
-    subprocess.run(browser, env=quiet, stdout=subprocess.DEVNULL, check=True)
-    return 0
+    if not os.geteuid() and shutil.which("apt-get"):
+        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        get = ["apt-get", "-qq", "-o", "Dpkg::Use-Pty=0"]
+        subprocess.run([*get, "update"], env=quiet)
+        for each in ("chromium-headless-shell", "chromium"):
+            install = [*get, "install", "-y", "--no-install-recommends", each]
+            if not subprocess.run(install, env=quiet, stdout=subprocess.DEVNULL).returncode:
+                return 0
+    if any(map(shutil.which, ("chromium", "google-chrome"))):
+        return 0
+    print("there is no Chromium: install it, or set CHROMIUM_PATH to one")
+    return 1
 
 
 if __name__ == "__main__":
