@@ -28,7 +28,11 @@ _TOKEN = lazy_pattern(r"[0-9](?:[\w.,:/-]*\w)?|[^\W_][\w'’-]*")
 """A number with all that belongs to it ("2026-12-01", "9:15"), or a word."""
 _CLAUSE = lazy_pattern(r"[.;,:!]\s|\b(?:and|but|und|aber|sondern)\b")
 _DO = frozenset(listed("do does did"))
-_SAYS_SO = lexicon.NOW | lexicon.CORRECTION | frozenset(listed("actually eigentlich"))
+_SAYS_SO = lexicon.CORRECTION | frozenset(
+    listed("actually eigentlich now nowadays jetzt nun inzwischen mittlerweile")
+)
+_BESIDE = _SAYS_SO | lexicon.NOW
+"""What stands beside a statement and is no part of it."""
 _WHERE = frozenset(listed("in at for bei"))
 _TITLES = lexicon.TITLES | {"dr", "prof"}
 _OWNERS = frozenset(listed("my our mein meine unser unsere"))
@@ -66,14 +70,14 @@ def taken_back(older: str, newer: str) -> str:
     "I no longer have a dog", "correction: the bank opens at 9", "actually Mara lives in Linz now".
     Of "my boss is" no word but "correction" tells a name from what else a boss can be.
     """
-    then = [word for word in _tokens(older) if word not in _SAYS_SO]
+    then = [word for word in _tokens(older) if word not in _BESIDE]
     corrects = not lexicon.CORRECTION.isdisjoint(_tokens(newer))
     if any(each.reports for each in read_all(older)):
         return ""
     for clause in _CLAUSE.split(newer):
         said = _tokens(clause)
-        now = [word for word in said if word not in _SAYS_SO]
-        says_so = corrects or len(now) < len(said)
+        now = [word for word in said if word not in _BESIDE]
+        says_so = corrects or not _SAYS_SO.isdisjoint(said)
         held = [word for word in now if word not in lexicon.DENIES]
         if len(held) < len(now):
             over = lexicon.OVER.search(clause.casefold()) is not None
@@ -83,7 +87,7 @@ def taken_back(older: str, newer: str) -> str:
         before, one, two, _ = _difference(then, now)
         if not one or not says_so:
             continue
-        if all(map(_is_figure, (*one, *two))) and _is_behind_a_verb(before):
+        if _figures(one) == _figures(two) != set() and _is_behind_a_verb(before):
             return UPDATES
         if not (_is_name(older, one) and _is_name(newer, two)):
             continue
@@ -119,9 +123,14 @@ def _same(then: Sequence[str], now: Sequence[str]) -> bool:
     return len(one) == len(two) and all(map(same_word, one, two))
 
 
-def _is_figure(word: str) -> bool:
-    """True for a number, a day, a month, and what joins them."""
-    return _is_number(word) or word.removesuffix("s") in DAYS or word in lexicon.PREPOSITIONS
+def _figures(value: Sequence[str]) -> set[str]:
+    """The kinds of what *value* holds, numbers and dates; none where it holds anything else."""
+    kinds = [
+        "number" if _is_number(word) else "date" if word.removesuffix("s") in DAYS else word
+        for word in value
+        if word not in lexicon.PREPOSITIONS
+    ]
+    return set(kinds) if {"number", "date"}.issuperset(kinds) else set()
 
 
 def _alike(then: Sequence[str], now: Sequence[str]) -> int:

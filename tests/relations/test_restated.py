@@ -79,6 +79,8 @@ def test_what_may_both_be_true(older: str, newer: str) -> None:
         ("My dentist is Dr Brandt.", "Correction: my dentist is Dr Sand now.", "updates"),
         # both may be true, or nothing says that it changed
         ("My boss is Karen.", "Actually my boss is Canadian.", ""),
+        ("The train leaves at 7:10.", "Now the train leaves at 7:40 on Sundays.", ""),
+        ("The shop is open.", "The shop is not open again.", ""),
         ("The meeting is on Monday.", "Actually the meeting is great.", ""),
         ("User speaks French.", "User now speaks Italian.", ""),
         ("The bank opens at 9.", "The bank opens at 10.", ""),
