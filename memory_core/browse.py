@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import link_kinds
+from memory_core.beliefs.change import change
+from memory_core.beliefs.importance import BANDS, INSTRUCTION
+from memory_core.beliefs.quoted import SPEAKING, UNTRUSTED
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.interchange import jsonl
 from memory_core.lifecycle import places, topics
 from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.stamps import stamps
+from memory_core.link_kinds import HOLDS
 from memory_core.records import (
     DERIVED,
     KINDS,
@@ -31,9 +36,6 @@ from memory_core.records import (
     MemoryRecord,
     is_prefix,
 )
-from memory_core.relations import duplicates
-from memory_core.relations.change import change
-from memory_core.relations.duplicates import HOLDS
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.columns import Columns
@@ -43,9 +45,7 @@ from memory_core.storage.journal.format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table.table import Filter
 from memory_core.storage.view import View
-from memory_core.text.importance import BANDS, INSTRUCTION
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.quoted import SPEAKING, UNTRUSTED
 from memory_core.text.time.timestamps import DAY
 
 BATCH = 500
@@ -65,7 +65,7 @@ _OF_ONESELF = lazy_pattern(
     r"(?:the )?(?:user|i|i'm|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.IGNORECASE
 )
 _EPISODE = KINDS.index("episode")
-_MARKS = {duplicates.DOUBTS, duplicates.KEPT_BOTH}
+_MARKS = {link_kinds.DOUBTS, link_kinds.KEPT_BOTH}
 """Links that change what is shown of a memory."""
 
 
@@ -309,7 +309,7 @@ def _fates(view: View, mask: Mask) -> dict[str, int]:
     columns, graph = view.columns, view.graph
     retired = mask & np.isfinite(columns.retired_at)
     merged = sum(
-        any(kind == duplicates.DUPLICATE_OF and w >= HOLDS for _, kind, w in graph.neighbours(row))
+        any(kind == link_kinds.DUPLICATE_OF and w >= HOLDS for _, kind, w in graph.neighbours(row))
         for row in np.flatnonzero(retired).tolist()
     )
     faded = int((retired & ~columns.superseded).sum()) - merged
@@ -467,7 +467,7 @@ def _in_doubt(store: MemoryStore, view: View, mask: Mask) -> list[_InDoubt]:
     columns, known = view.columns, Doubts(view, store.journal)
     kinds = {
         pair: kind
-        for kind in (duplicates.DOUBTS_PART, duplicates.DOUBTS)
+        for kind in (link_kinds.DOUBTS_PART, link_kinds.DOUBTS)
         for pair in known.pairs(mask, kind)
     }
     newest = sorted(
@@ -489,7 +489,7 @@ def _pairs(store: MemoryStore, found: Sequence[_InDoubt]) -> list[DoubtfulPair]:
 def _doubtful(older: MemoryRecord, newer: MemoryRecord, kind: str) -> DoubtfulPair:
     """The pair, with the reason; "" where no reading of the two gives one."""
     found = change(older.text, newer.text)
-    part = "" if kind == duplicates.DOUBTS else (found.part if found else "") or older.text
+    part = "" if kind == link_kinds.DOUBTS else (found.part if found else "") or older.text
     return DoubtfulPair(older, newer, "" if found is None else found.reason, part)
 
 

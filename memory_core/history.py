@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any
 
-from memory_core import validation
+from memory_core import link_kinds, validation
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.records import (
     SYNCED,
@@ -19,7 +19,6 @@ from memory_core.records import (
     new_id,
     to_fields,
 )
-from memory_core.relations import duplicates
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 
@@ -168,7 +167,7 @@ def _links(tx: Transaction, change: Change, body: Mapping[str, Any]) -> list[Cha
         for link, target in [*((c, "") for c in mine), *((c, change.target) for c in theirs)]
         if link.body
         and link.run == change.run
-        and link.body["kind"] in (*duplicates.RELATIONS, duplicates.DUPLICATE_OF)
+        and link.body["kind"] in (*link_kinds.RELATIONS, link_kinds.DUPLICATE_OF)
         and (not target or link.body["b"] == target)
     ]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from memory_core import browse, health, history, validation
+from memory_core.beliefs.importance import ImportanceScorer
 from memory_core.config import Settings
 from memory_core.consolidate.run import MODES
 from memory_core.embedding.base import Embedder
@@ -53,7 +54,6 @@ from memory_core.runtime import Parts, Runtime, Tuning
 from memory_core.storage.backup import copies
 from memory_core.storage.store import MemoryStore
 from memory_core.text import secrets
-from memory_core.text.importance import ImportanceScorer
 
 LISTING_MOST = 1000
 FORGET_CANDIDATES = 10

@@ -14,6 +14,7 @@ from concurrent.futures import TimeoutError as NotYet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from memory_core.beliefs.importance import ImportanceScorer, Rules
 from memory_core.config import Settings
 from memory_core.consolidate.run import Consolidator
 from memory_core.consolidate.scheduler import Scheduler
@@ -38,7 +39,6 @@ from memory_core.remember.capture import Capture
 from memory_core.remember.writer import Writer
 from memory_core.representation import embed, index_text
 from memory_core.storage.store import EMBEDDING, LOCK_SECONDS, MemoryStore
-from memory_core.text.importance import ImportanceScorer, Rules
 
 log = logging.getLogger(__name__)
 

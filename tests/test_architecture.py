@@ -25,9 +25,9 @@ FLOORS: list[set[str]] = [
     {"forget", "enrichment", "importing"},
     {"remember", "recall", "consolidate", "browse", "overview"},
     {"gist", "maintenance", "lifecycle", "history", "representation"},
-    {"storage", "embedding", "relations", "validation"},
+    {"storage", "embedding", "beliefs", "validation"},
     {"text", "scoring", "interchange", "config"},
-    {"records", "errors"},
+    {"records", "errors", "link_kinds"},
 ]
 """Rooms of `memory_core` and files of its root, from the top: a room imports lower floors only, so
 those of one floor never import each other."""

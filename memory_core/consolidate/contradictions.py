@@ -10,17 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from memory_core import link_kinds
+from memory_core.beliefs import claims
+from memory_core.beliefs.authority import may_change
+from memory_core.beliefs.change import change, repeats, says_change
+from memory_core.beliefs.claims import NEGATIONS, opposed
+from memory_core.beliefs.compare import compare
+from memory_core.beliefs.competing import UNKNOWN
+from memory_core.beliefs.quoted import claimed
 from memory_core.consolidate.plan import Plan
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.records import DERIVED, TRUSTS, Contradiction, MemoryRecord, scope
-from memory_core.relations import duplicates
-from memory_core.relations.authority import may_change
-from memory_core.relations.change import change, repeats, says_change
-from memory_core.relations.claims import NEGATIONS, opposed
-from memory_core.relations.compare import compare
-from memory_core.relations.competing import UNKNOWN
 from memory_core.scoring import clusters
-from memory_core.text.quoted import claimed
 from memory_core.text.time.lexicon import WEEKDAYS
 
 UNCLEAR = "unclear"
@@ -77,7 +78,7 @@ def _by_closeness(
             and work.extends(older, newer)
             and not _differ(work, older, newer)
         ):
-            _link(work, older, newer, duplicates.EXTENDS)
+            _link(work, older, newer, link_kinds.EXTENDS)
 
 
 def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Conflict | None:
@@ -90,16 +91,16 @@ def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Conf
         return None
     a, b = work.claims_of(older), work.claims_of(newer)
     difference = opposed(a, b)
-    relation = duplicates.relation(difference)
+    relation = claims.relation(difference)
     left, right = sorted(a.numbers - b.numbers), sorted(b.numbers - a.numbers)
     if difference == "values":
         left = [word for word in a.order if word not in b.order]
         right = [word for word in b.order if word not in a.order]
     if not _one_occasion(older, newer, difference, {*left, *right}):
         return None
-    if relation == duplicates.CONTRADICTS:
+    if relation == link_kinds.CONTRADICTS:
         return Conflict(relation, "one affirms what the other denies")
-    if relation == duplicates.UPDATES and left and right:
+    if relation == link_kinds.UPDATES and left and right:
         return Conflict(relation, f"{', '.join(left)} -> {', '.join(right)}")
     return None
 
@@ -170,12 +171,12 @@ def _judge(
 ) -> None:
     """Let the model decide; report the pair when there is none, or when it decides nothing."""
     relation, detail = work.relate(older, newer)
-    if relation == duplicates.CONTRADICTS and work.classify is not None:
+    if relation == link_kinds.CONTRADICTS and work.classify is not None:
         _doubt(work, older, newer, relation, detail, resolved)
-    elif relation in (duplicates.UPDATES, duplicates.CONTRADICTS):
+    elif relation in (link_kinds.UPDATES, link_kinds.CONTRADICTS):
         _resolve(work, older, newer, Conflict(relation, detail or "judged by a model"), resolved)
-    elif relation == duplicates.EXTENDS:
-        _link(work, older, newer, duplicates.EXTENDS)
+    elif relation == link_kinds.EXTENDS:
+        _link(work, older, newer, link_kinds.EXTENDS)
     elif not relation and (older.id, newer.id) not in work.doubtful:
         _report(work, older, newer, UNCLEAR, why)
 
@@ -199,11 +200,11 @@ def _classified(
             if not asked or not may_change(older, newer) or not _same_speaker(older, newer):
                 continue
             relation, detail = work.classify(older, newer)
-            if relation == duplicates.CONTRADICTS:
-                _doubt(work, older, newer, duplicates.CONTRADICTS, detail, resolved)
-                _link(work, older, newer, duplicates.CONTRADICTS)  # the classifier's last word
-            elif relation == duplicates.EXTENDS:
-                _link(work, older, newer, duplicates.EXTENDS)
+            if relation == link_kinds.CONTRADICTS:
+                _doubt(work, older, newer, link_kinds.CONTRADICTS, detail, resolved)
+                _link(work, older, newer, link_kinds.CONTRADICTS)  # the classifier's last word
+            elif relation == link_kinds.EXTENDS:
+                _link(work, older, newer, link_kinds.EXTENDS)
 
 
 def _undecided(work: Workspace) -> None:
@@ -213,7 +214,7 @@ def _undecided(work: Workspace) -> None:
     for older, newer in sorted(pairs, key=lambda pair: _when(pair[1]), reverse=True):
         if not older.superseded_by and not newer.superseded_by:
             found = change(claimed(older), claimed(newer))
-            _report(work, older, newer, duplicates.DOUBTS, found.reason if found else "")
+            _report(work, older, newer, link_kinds.DOUBTS, found.reason if found else "")
 
 
 def _about_one(older: MemoryRecord, newer: MemoryRecord) -> bool:
@@ -272,7 +273,7 @@ def _doubt(
     resolved.add(pair)
     _report(work, older, newer, relation, detail)
     if _same_speaker(older, newer):
-        _link(work, older, newer, duplicates.DOUBTS)
+        _link(work, older, newer, link_kinds.DOUBTS)
 
 
 def _link(work: Workspace, older: MemoryRecord, newer: MemoryRecord, kind: str) -> None:
@@ -339,7 +340,7 @@ def _merge(plan: Plan, a: MemoryRecord, b: MemoryRecord, cosine: float) -> None:
     """Retire the less trusted of two that say the same, else the older."""
     stays, goes = sorted(sorted((a, b), key=_when, reverse=True), key=_distrust)
     action = plan.begin("duplicates", [stays.id, goes.id])
-    plan.link(action, goes.id, stays.id, duplicates.DUPLICATE_OF, cosine)
+    plan.link(action, goes.id, stays.id, link_kinds.DUPLICATE_OF, cosine)
     plan.retire(action, goes.id)
     if goes.importance > stays.importance:
         plan.put(action, stays.id, importance=goes.importance)

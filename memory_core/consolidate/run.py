@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import link_kinds
 from memory_core.config import DecaySettings
 from memory_core.consolidate import contradictions, steps, summaries
 from memory_core.consolidate.plan import SOURCE, Plan
@@ -25,7 +26,6 @@ from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
 from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.tiers import TierTuning, moves, open_rows
 from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id, owner_of
-from memory_core.relations import duplicates
 from memory_core.representation import embed
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage import process_memory
@@ -283,8 +283,8 @@ class Consolidator:
             ids = [view.columns.id(int(row)) for row in rows]
             vectors = _vectors(view, ids, rows) if embedder is not None else {}
             moved = self._moves(view, who, readable, now) if "settle" in MODES[mode] else {}
-            related = _linked(view, rows, duplicates.KNOWN)
-            kept_both = _linked(view, rows, {duplicates.KEPT_BOTH}, duplicates.HOLDS)
+            related = _linked(view, rows, link_kinds.KNOWN)
+            kept_both = _linked(view, rows, {link_kinds.KEPT_BOTH}, link_kinds.HOLDS)
             doubtful = _doubtful(view, self._store.journal, readable)
         if session and not ids:
             raise NotFound(

@@ -15,6 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.beliefs.claims import Claims, claims, extends
 from memory_core.config import DecaySettings
 from memory_core.consolidate.plan import Plan
 from memory_core.embedding.base import Profile
@@ -22,8 +23,6 @@ from memory_core.lifecycle import retention
 from memory_core.lifecycle.tiers import still_applies
 from memory_core.lifecycle.topics import label_from, subjects
 from memory_core.records import DERIVED, MemoryRecord, scope
-from memory_core.relations.claims import Claims, claims
-from memory_core.relations.duplicates import extends
 from memory_core.scoring import clusters, tiers
 from memory_core.scoring.arrays import Scores
 from memory_core.scoring.decay import DAY

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from memory_core.beliefs.sentence import read_all
+from memory_core.beliefs.shared import different_things, shared_words
 from memory_core.consolidate.plan import Action
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
 from memory_core.gist.passthrough import central
@@ -24,9 +26,7 @@ from memory_core.records import (
     repeat_key,
     scope,
 )
-from memory_core.relations import duplicates
-from memory_core.relations.sentence import read_all
-from memory_core.relations.shared import different_things, shared_words
+from memory_core.scoring import clusters
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.text.passages import sentences
 from memory_core.text.time.timestamps import day_words
@@ -169,7 +169,7 @@ def _clusters(work: Workspace, episodes: list[MemoryRecord]) -> Iterator[list[Me
             link = work.profile.cluster
             if batch[0].topic:
                 link = min(link, work.profile.topic)
-            for group in duplicates.single_linkage(work.matrix(batch), link):
+            for group in clusters.single_linkage(work.matrix(batch), link):
                 if len(group) >= tuning.min_cluster:
                     yield [batch[index] for index in group]
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from memory_core.beliefs import claims, relevance
+from memory_core.beliefs.importance import NORMAL
 from memory_core.embedding.base import Embedder
 from memory_core.enrichment import grounding
 from memory_core.gist.base import Encoded, Fact, Gist, InputTurn
@@ -28,7 +30,6 @@ from memory_core.records import (
     normalised,
     owner_of,
 )
-from memory_core.relations import claims
 from memory_core.remember import commit
 from memory_core.remember.commit import Prepared
 from memory_core.representation import embed
@@ -36,8 +37,7 @@ from memory_core.scoring.tiers import KEEP_IMPORTANCE
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
-from memory_core.text import relevance, secrets
-from memory_core.text.importance import NORMAL
+from memory_core.text import secrets
 from memory_core.text.names.entities import entities
 from memory_core.text.time import dates
 

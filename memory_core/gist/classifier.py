@@ -10,8 +10,8 @@ from memory_core.config import Settings
 from memory_core.errors import EncoderUnavailable
 from memory_core.gist.base import CLASSIFIER, Related, ServiceFailure
 from memory_core.gist.passthrough import PassthroughEncoder
-from memory_core.relations.duplicates import CONTRADICTS as CONTRADICTION
-from memory_core.relations.duplicates import DUPLICATE, EXTENDS
+from memory_core.link_kinds import CONTRADICTS as CONTRADICTION
+from memory_core.link_kinds import DUPLICATE, EXTENDS
 
 ENTAILS, CONTRADICTS = 0.80, 0.65
 """Probabilities above which a newer text repeats the older one, or denies it."""

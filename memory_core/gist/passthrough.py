@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from memory_core.beliefs.claims import agree, claims
+from memory_core.beliefs.importance import salience
 from memory_core.gist.base import Encoded, Gist, InputTurn, Related, Summarised
-from memory_core.relations.claims import agree, claims
 from memory_core.text import passages
-from memory_core.text.importance import salience
 from memory_core.text.keywords import keywords
 from memory_core.text.names.entities import entities
 from memory_core.text.words import content_words, count_words

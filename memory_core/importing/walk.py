@@ -17,6 +17,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from memory_core.beliefs import quoted, relevance
 from memory_core.config import Settings
 from memory_core.consolidate.run_log import IMPORT, PATIENCE, RunLog, RunRequest
 from memory_core.errors import InvalidInput, TooLarge
@@ -45,7 +46,7 @@ from memory_core.remember import draft
 from memory_core.remember.merge import Brought
 from memory_core.remember.writer import Writer
 from memory_core.storage.store import MemoryStore
-from memory_core.text import quoted, relevance, secrets
+from memory_core.text import secrets
 from memory_core.validation import LABEL_CHARS, LABELS_MOST, SOURCE_CHARS, mapping
 
 log = logging.getLogger(__name__)

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from memory_core.beliefs.authority import may_change
 from memory_core.errors import NotFound, ScopeDenied
-from memory_core.records import Change, Identity, MemoryRecord, from_fields, owner_of, scope
-from memory_core.relations.authority import may_change
-from memory_core.relations.duplicates import (
+from memory_core.link_kinds import (
     CONTRADICTS,
     DOUBTS,
     DOUBTS_PART,
@@ -27,6 +26,7 @@ from memory_core.relations.duplicates import (
     UPDATES,
     UPDATES_PART,
 )
+from memory_core.records import Change, Identity, MemoryRecord, from_fields, owner_of, scope
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from memory_core.beliefs.importance import FILLER, NORMAL
 from memory_core.config import GistSettings, Settings
 from memory_core.records import JOBS, NEVER, MemoryRecord
-from memory_core.text.importance import FILLER, NORMAL
 
 
 def due(memory: MemoryRecord, *, judged: bool) -> tuple[str, ...]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_core.errors import InvalidInput
+from memory_core.link_kinds import KNOWN
 from memory_core.records import SYNCED, Change, is_id
-from memory_core.relations.duplicates import KNOWN
 from memory_core.storage.journal.queries import Queries
 
 Stamp = tuple[float, str]

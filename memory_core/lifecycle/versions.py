@@ -6,15 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from memory_core.link_kinds import CONTRADICTS, DUPLICATE, DUPLICATE_OF, EXTENDS, HOLDS, UPDATES
 from memory_core.records import Identity, MemoryRecord
-from memory_core.relations.duplicates import (
-    CONTRADICTS,
-    DUPLICATE,
-    DUPLICATE_OF,
-    EXTENDS,
-    HOLDS,
-    UPDATES,
-)
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
 

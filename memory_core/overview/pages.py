@@ -11,10 +11,10 @@ import numpy as np
 from memory_core import validation
 from memory_core.interchange import jsonl
 from memory_core.lifecycle.doubts import Doubts
+from memory_core.link_kinds import DOUBTS
 from memory_core.overview import cursors
 from memory_core.overview.request import STATES, PageRequest
 from memory_core.records import KINDS, TIERS, TRUSTS, VISIBILITIES, Identity, MemoryRecord
-from memory_core.relations.duplicates import DOUBTS
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View

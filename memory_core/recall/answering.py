@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.relations.change import change, common_subject
-from memory_core.relations.sentence import read
-from memory_core.relations.shared import held
-from memory_core.text.question import gives, kind_asked, noun_asked
+from memory_core.beliefs.change import change, common_subject
+from memory_core.beliefs.question import gives, kind_asked, noun_asked
+from memory_core.beliefs.sentence import read
+from memory_core.beliefs.shared import held
 from memory_core.text.words import words
 
 Embed = Callable[[Sequence[str]], NDArray[np.float32] | None]

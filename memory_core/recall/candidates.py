@@ -8,8 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
+from memory_core import link_kinds
 from memory_core.recall.query import Cues
-from memory_core.relations import duplicates
 from memory_core.scoring import activation
 from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.index import bm25
@@ -127,7 +127,7 @@ def newer(view: View, cues: Cues, row: int) -> list[tuple[int, str]]:
     return [
         (origin, kind)
         for origin, kind in view.graph.incoming(row)
-        if kind in duplicates.NEWER
+        if kind in link_kinds.NEWER
         and cues.doubts.holds(origin, row, kind)
         and not cues.doubts.both_hold(origin, row)
     ]

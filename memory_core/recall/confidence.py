@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from memory_core.beliefs import question
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.recall.signals import SIGNALS
 from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.view import View
-from memory_core.text import question
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import CJK, FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 

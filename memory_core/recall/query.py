@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import validation
+from memory_core.beliefs import question
 from memory_core.config import DecaySettings
 from memory_core.embedding.base import Profile
 from memory_core.lifecycle.doubts import Doubts
@@ -20,7 +21,6 @@ from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.bm25 import Match
 from memory_core.storage.index.columns import Columns
 from memory_core.storage.view import View
-from memory_core.text import question
 from memory_core.text.names.entities import entities
 from memory_core.text.time import dates
 

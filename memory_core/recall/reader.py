@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import validation
+from memory_core.beliefs.question import in_first_person
 from memory_core.config import DecaySettings
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable, stop_if_abandoned
@@ -41,7 +42,6 @@ from memory_core.storage.accesses import Accesses
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
-from memory_core.text.question import in_first_person
 
 log = logging.getLogger(__name__)
 

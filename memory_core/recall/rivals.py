@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from memory_core.beliefs import quoted
+from memory_core.beliefs.change import passes
+from memory_core.beliefs.sentence import read_all
+from memory_core.beliefs.shared import about_one
 from memory_core.recall import succession
 from memory_core.recall.answering import Embed, answers_as_well
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.recall.succession import Rivals
 from memory_core.records import DERIVED, MemoryRecord, normalised
-from memory_core.relations.change import passes
-from memory_core.relations.sentence import read_all
-from memory_core.relations.shared import about_one
 from memory_core.storage.view import View
-from memory_core.text import quoted
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time import dates, validity
 from memory_core.text.time.mentions import asks_what_was

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import link_kinds
+from memory_core.beliefs import claims, quoted
+from memory_core.beliefs.change import repeats
+from memory_core.beliefs.question import Period
 from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.recall.candidates import Candidates, newer
 from memory_core.recall.confidence import FEW, has_evidence, nearness
 from memory_core.recall.query import Cues, Query, moments, superseded_in
 from memory_core.records import KINDS, normalised
-from memory_core.relations import claims, duplicates
-from memory_core.relations.change import repeats
-from memory_core.scoring import reranking
+from memory_core.scoring import clusters, reranking
 from memory_core.scoring.arrays import Mask, Rows, cosines
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.view import View
-from memory_core.text import quoted
-from memory_core.text.question import Period
 from memory_core.text.time.mentions import asks_what_was
 
 SURE, BREADTH = 10, 0.3
@@ -43,7 +43,7 @@ that of the first 20, of which 15 stay; 0.5 costs 0.3 points of the first 12, 0.
 ALIKE = 0.85
 """Share of the best nearness (cosine) from which on a candidate is as near as the best."""
 
-_IN_PART = frozenset({duplicates.DOUBTS_PART, duplicates.UPDATES_PART})
+_IN_PART = frozenset({link_kinds.DOUBTS_PART, link_kinds.UPDATES_PART})
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
 
@@ -116,7 +116,7 @@ def _changes(view: View, cues: Cues, rows: Rows, period: Period) -> Mask:
     """True for those of *rows* that were superseded in *period*, and for what was said in it and
     supersedes, updates or doubts another one."""
     ended = superseded_in(view.columns, period)
-    news = {origin for kind in duplicates.NEWER for origin, _ in view.graph.of_kind(kind)}
+    news = {origin for kind in link_kinds.NEWER for origin, _ in view.graph.of_kind(kind)}
     memories = view.memories(np.flatnonzero(ended & cues.readable))
     successors = {view.columns.row(memory.superseded_by) for memory in memories.values()}
     return ended[rows] | np.isin(rows, [row for row in news | successors if row is not None])
@@ -201,7 +201,7 @@ def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows, embed: Embed)
     later = _updated(view, cues, places, order, moment, embed)
     retired = np.isfinite(columns.retired_at[rows]) & (columns.retired_at[rows] <= at)
     for place in np.flatnonzero(retired).tolist():
-        merged = view.graph.targets(int(rows[place]), duplicates.DUPLICATE_OF)
+        merged = view.graph.targets(int(rows[place]), link_kinds.DUPLICATE_OF)
         into = [places[row] for row in merged if row in places]
         if into and not retired[into[0]]:
             later[place] = into[0]
@@ -233,10 +233,10 @@ def _updated(
         for origin, kind in newer(view, cues, row):
             holds = columns.valid_until[origin] >= at >= columns.valid_from[origin]
             known = origin in places and columns.recorded_at[origin] <= at
-            if kind == duplicates.SUSPENDS and columns.valid_until[origin] < at:
+            if kind == link_kinds.SUSPENDS and columns.valid_until[origin] < at:
                 if known and place in order[:SURE]:
                     found[places[origin]] = place
-            elif holds and known and (kind == duplicates.UPDATES or places[origin] in first):
+            elif holds and known and (kind == link_kinds.UPDATES or places[origin] in first):
                 ahead = rank[place] < rank[places[origin]]
                 in_part = ahead and kind in _IN_PART
                 if in_part and _asks_for_the_rest(view, cues, row, origin, embed):
@@ -330,7 +330,7 @@ def _fold(
         alike = (x.speaker, x.visibility) == (y.speaker, y.visibility)
         return alike and claims.agree(said[one], said[other]) and repeats(x.text, y.text)
 
-    kept, folded = duplicates.fold(vectors, near_duplicate, same, asked.k)
+    kept, folded = clusters.fold(vectors, near_duplicate, same, asked.k)
     asked_for = {row for row, m in memories.items() if normalised(m.text) == wanted}
     return _by_newest(view, rows, kept, folded, asked_for)
 

@@ -17,13 +17,13 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from math import exp
 
+from memory_core.beliefs.change import ORDER, change
+from memory_core.beliefs.order import opposed
+from memory_core.beliefs.question import asks_who, gives, kind_asked
+from memory_core.beliefs.sentence import read, read_all
+from memory_core.beliefs.shared import about_one, held
 from memory_core.recall.answering import Embed, asks_for_the_rest
-from memory_core.relations.change import ORDER, change
-from memory_core.relations.order import opposed
-from memory_core.relations.sentence import read, read_all
-from memory_core.relations.shared import about_one, held
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.question import asks_who, gives, kind_asked
 from memory_core.text.words import words
 
 WEIGHTS = {

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from memory_core.beliefs.authority import may_doubt
 from memory_core.history import DISMISSED
+from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS, NEWER
 from memory_core.records import Change, MemoryRecord, from_fields, normalised, owner_of
-from memory_core.relations.authority import may_doubt
-from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, NEWER
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
+from memory_core.beliefs import relevance
 from memory_core.errors import MemoryCoreError
 from memory_core.lifecycle.tiers import Tiers
 from memory_core.lifecycle.working_memory import Sessions
@@ -16,7 +17,7 @@ from memory_core.records import Identity, MemoryRecord, Receipt
 from memory_core.remember.draft import Draft
 from memory_core.remember.writer import Writer
 from memory_core.storage.store import MemoryStore
-from memory_core.text import normalise, relevance, secrets
+from memory_core.text import normalise, secrets
 
 log = logging.getLogger(__name__)
 

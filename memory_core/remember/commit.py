@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import history
+from memory_core.beliefs import change
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.lifecycle.amendments import require_seen
 from memory_core.lifecycle.tombstones import SECRET, forms, sealed
+from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
 from memory_core.records import (
     TRUSTS,
     Change,
@@ -32,8 +34,6 @@ from memory_core.records import (
     repeat_key,
     to_fields,
 )
-from memory_core.relations import change
-from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
 from memory_core.remember import again
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.journal.queries import Queries

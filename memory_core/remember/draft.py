@@ -7,11 +7,12 @@ from hashlib import blake2b
 from typing import Any
 
 from memory_core import validation
+from memory_core.beliefs import quoted
 from memory_core.config import LimitSettings
 from memory_core.records import KINDS, ROLES, TRUSTS, Identity, Link, MemoryRecord
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.storage.accesses import CO_RECALL
-from memory_core.text import quoted, roles, secrets
+from memory_core.text import roles, secrets
 from memory_core.text.lazy_pattern import lazy_pattern
 
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from memory_core.beliefs import competing
+from memory_core.beliefs.compare import compare
+from memory_core.beliefs.competing import Nearness
 from memory_core.embedding.base import Profile
+from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS
 from memory_core.records import MemoryRecord, elapsed
-from memory_core.relations import competing
-from memory_core.relations.compare import compare
-from memory_core.relations.competing import Nearness
-from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART, HOLDS
 from memory_core.remember import relate
 from memory_core.remember.commit import Doubt, Overtaken, Prepared
 from memory_core.storage.index.analyzer import index_terms

@@ -23,6 +23,7 @@ from memory_core.lifecycle.stamps import (
     marks,
     stamps,
 )
+from memory_core.link_kinds import DOUBTS
 from memory_core.records import (
     Change,
     Identity,
@@ -33,7 +34,6 @@ from memory_core.records import (
     owner_of,
     repeat_key,
 )
-from memory_core.relations.duplicates import DOUBTS
 from memory_core.remember import commit
 from memory_core.remember.commit import Prepared
 from memory_core.storage.journal.journal import Transaction

@@ -14,6 +14,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core import link_kinds
+from memory_core.beliefs import claims, competing, forms, quoted
+from memory_core.beliefs.compare import compare
+from memory_core.beliefs.competing import UNKNOWN, Nearness
+from memory_core.beliefs.importance import ImportanceScorer
 from memory_core.embedding.base import Profile
 from memory_core.records import (
     DERIVED,
@@ -25,9 +30,6 @@ from memory_core.records import (
     Similar,
     elapsed,
 )
-from memory_core.relations import claims, competing, duplicates, forms
-from memory_core.relations.compare import compare
-from memory_core.relations.competing import UNKNOWN, Nearness
 from memory_core.remember import again
 from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
 from memory_core.remember.draft import Draft
@@ -36,8 +38,6 @@ from memory_core.storage.index import bm25
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
-from memory_core.text import quoted
-from memory_core.text.importance import ImportanceScorer
 from memory_core.text.words import content_words
 
 SIMILAR_MOST = 5
@@ -101,7 +101,7 @@ def relate(
     close = [id for id, cosine in near if cosine >= profile.near_duplicate]
     doubtful = [doubt.id for doubt in surest(doubts) if not doubt.found.passing][:TOLD]
     others = store.indexed(dict.fromkeys([*close, *corrected, *doubtful]))
-    shown = dict.fromkeys((id for id in doubtful if id not in close), duplicates.DOUBTS)
+    shown = dict.fromkeys((id for id in doubtful if id not in close), link_kinds.DOUBTS)
     relations = _relations(memory, others) | shown | corrected
     return replace(
         prepared,
@@ -159,12 +159,12 @@ def _relations(memory: MemoryRecord, others: Mapping[str, MemoryRecord]) -> dict
 
 def _relation(memory: MemoryRecord, mine: claims.Claims, other: MemoryRecord) -> str:
     if (memory.speaker, memory.visibility) != (other.speaker, other.visibility):
-        return duplicates.SIMILAR
-    found = duplicates.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))
-    longer = found == duplicates.DUPLICATE and duplicates.extends(
+        return link_kinds.SIMILAR
+    found = claims.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))
+    longer = found == link_kinds.DUPLICATE and claims.extends(
         content_words(other.text), content_words(memory.text)
     )
-    return duplicates.EXTENDS if longer else found
+    return link_kinds.EXTENDS if longer else found
 
 
 def _twin(
@@ -175,7 +175,7 @@ def _twin(
     What is said on another day, or names other days, is another occasion.
     """
     for id, other in others.items():
-        if relations[id] != duplicates.DUPLICATE:
+        if relations[id] != link_kinds.DUPLICATE:
             continue
         alike = (other.agent, other.role, other.dates) == (memory.agent, memory.role, memory.dates)
         if alike and abs(other.occurred_at - memory.occurred_at) <= OCCASION_S:

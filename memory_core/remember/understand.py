@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from memory_core.beliefs import quoted
+from memory_core.beliefs.importance import NORMAL
 from memory_core.config import Settings
 from memory_core.gist.base import InputTurn
 from memory_core.gist.passthrough import PassthroughEncoder
 from memory_core.lifecycle import model_work
 from memory_core.records import NEVER, MemoryRecord, content_hash
-from memory_core.text import quoted
-from memory_core.text.importance import NORMAL
 from memory_core.text.names.entities import MOST
 from memory_core.text.sentiment import sentiment
 from memory_core.text.time import dates, validity

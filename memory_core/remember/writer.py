@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import validation
+from memory_core.beliefs.importance import ImportanceScorer
 from memory_core.config import Settings
 from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle import model_work, tombstones
+from memory_core.link_kinds import KNOWN
 from memory_core.records import Identity, Link, MemoryRecord, Receipt, content_hash
-from memory_core.relations.duplicates import KNOWN
 from memory_core.remember import again, commit
 from memory_core.remember.commit import Prepared
 from memory_core.remember.draft import Draft
@@ -33,7 +34,6 @@ from memory_core.remember.understand import understand
 from memory_core.representation import embed
 from memory_core.storage.store import MemoryStore
 from memory_core.text import secrets
-from memory_core.text.importance import ImportanceScorer
 from memory_core.text.names.entities import known_names
 from memory_core.text.names.spacy import OptionalNames
 

@@ -1,4 +1,4 @@
-"""Which memories belong together: near pairs, and topics that grow, split and merge.
+"""What belongs together: near pairs, results to fold, topics that grow, split and merge.
 
 All vectors are of unit length, float, one row a memory. A memory without a vector is a row of NaN;
 it is near nothing.
@@ -7,7 +7,7 @@ it is near nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -315,3 +315,69 @@ def unit(vectors: Vectors) -> Floats:
 
 def _floats(vectors: Vectors) -> Floats:
     return np.asarray(vectors, dtype=np.float32)
+
+
+def fold(
+    vectors: NDArray[np.floating],
+    threshold: float,
+    same: Callable[[int, int], bool],
+    k: int,
+) -> tuple[list[int], dict[int, list[int]]]:
+    """The first *k* of the ranked candidates that do not repeat an earlier one.
+
+    *vectors* (n, d) in rank order; a candidate whose cosine to a kept one reaches *threshold* and
+    for which *same(kept, candidate)* holds is folded into it. Returns the kept indices and, for
+    each kept one, those folded into it.
+    """
+    kept: list[int] = []
+    folded: dict[int, list[int]] = {}
+    known = np.nan_to_num(vectors)
+    for index in range(len(known)):
+        if len(kept) == k:
+            break
+        twin = _twin(known, index, kept, threshold, same)
+        if twin is None:
+            kept.append(index)
+        else:
+            folded.setdefault(twin, []).append(index)
+    return kept, folded
+
+
+def _twin(
+    vectors: NDArray[np.floating],
+    index: int,
+    kept: Sequence[int],
+    threshold: float,
+    same: Callable[[int, int], bool],
+) -> int | None:
+    if not kept:
+        return None
+    cosines = vectors[list(kept)] @ vectors[index]
+    for position in np.argsort(-cosines, kind="stable"):
+        if cosines[position] < threshold:
+            return None
+        if same(kept[int(position)], index):
+            return kept[int(position)]
+    return None
+
+
+def single_linkage(vectors: NDArray[np.floating], threshold: float) -> list[list[int]]:
+    """Groups of indices connected by cosines of at least *threshold*.
+
+    *vectors* (n, d) unit length. Groups and their members are in order of first index.
+    """
+    near = vectors @ vectors.T >= threshold
+    unseen = np.ones(len(vectors), dtype=bool)
+    groups: list[list[int]] = []
+    for start in range(len(vectors)):
+        if not unseen[start]:
+            continue
+        unseen[start] = False
+        group, frontier = [start], [start]
+        while frontier:
+            found = np.flatnonzero(near[frontier].any(axis=0) & unseen)
+            unseen[found] = False
+            frontier = [int(i) for i in found]
+            group.extend(frontier)
+        groups.append(sorted(group))
+    return groups

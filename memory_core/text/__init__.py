@@ -1,1 +1,1 @@
-"""What plain text tells without a model: passages, names, dates, claims, salience, secrets."""
+"""What plain text tells without a model: passages, names, dates, numbers, secrets."""

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
+from memory_core.beliefs import quoted, relevance
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
 from memory_core.storage.index.analyzer import index_terms
-from memory_core.text import quoted, relevance
 from memory_core.text.everyday import EVERYDAY, TELLING
 from memory_core.text.names.entities import entities
 from memory_core.text.words import words

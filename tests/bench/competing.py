@@ -32,13 +32,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from material import machine
 
+from memory_core.beliefs import change, competing
+from memory_core.beliefs.competing import WEIGHTS, Nearness
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.evaluation.beliefs import BACKGROUND_DAYS, BACKGROUND_STEP
 from memory_core.evaluation.readers import read
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.relations import change, competing
-from memory_core.relations.competing import WEIGHTS, Nearness
 from memory_core.remember.request import RememberRequest
 
 NOW, DAY = 1_795_600_000.0, 86_400.0

@@ -20,9 +20,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.readers import read
+from memory_core.link_kinds import DOUBTS, DOUBTS_PART
 from memory_core.memory import Memory
 from memory_core.records import Identity
-from memory_core.relations.duplicates import DOUBTS, DOUBTS_PART
 from memory_core.remember.request import RememberRequest
 from memory_core.text.time.timestamps import iso
 

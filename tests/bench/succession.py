@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from material import machine
 
+from memory_core.beliefs.change import passes
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.memory import Memory
 from memory_core.recall import rivals, succession
@@ -40,7 +41,6 @@ from memory_core.recall.candidates import Candidates
 from memory_core.recall.request import RecallRequest
 from memory_core.recall.succession import WEIGHTS, Rivals
 from memory_core.records import Identity
-from memory_core.relations.change import passes
 from memory_core.remember.request import RememberRequest
 from memory_core.text.time.mentions import asks_what_was
 

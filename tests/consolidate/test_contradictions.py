@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from memory_core.link_kinds import DOUBTS
 from memory_core.records import Identity
-from memory_core.relations.duplicates import DOUBTS
 
 OTHER = Identity("other", "crew")
 START = 1_700_000_000.0

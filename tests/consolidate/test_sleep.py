@@ -9,8 +9,8 @@ import pytest
 
 from memory_core.errors import NotFound
 from memory_core.lifecycle.topics import label_from
+from memory_core.link_kinds import DOUBTS, KEPT_BOTH
 from memory_core.records import Change, Identity
-from memory_core.relations.duplicates import DOUBTS, KEPT_BOTH
 from memory_core.text.names.entities import entities
 from tests.views import view_of
 

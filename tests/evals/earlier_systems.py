@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.beliefs.importance import salience
 from memory_core.embedding.base import Embedder
 from memory_core.evaluation.conversation import Conversation, labelled_text
-from memory_core.text.importance import salience
 from memory_core.text.names.entities import entities
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_core.text import quoted, relevance
+from memory_core.beliefs import quoted, relevance
 
 CASES = json.loads((Path(__file__).parent / "data" / "forms.json").read_text("utf-8"))
 MISSED = {"test command: pytest -x -q tests/api"}

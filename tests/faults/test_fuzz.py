@@ -14,12 +14,13 @@ from fuzz import Http, Stdio, play, tools_of
 from fuzzing import STRINGS, damaged
 
 from memory_core import config
+from memory_core.beliefs import importance
 from memory_core.errors import MemoryCoreError
 from memory_core.evaluation import readers
 from memory_core.interchange import jsonl
 from memory_core.storage.backup import backup
 from memory_core.storage.index.vectors import VectorIndex
-from memory_core.text import importance, normalise, passages, secrets
+from memory_core.text import normalise, passages, secrets
 from memory_core.text.names import entities
 from memory_core.text.time import dates
 from server.http.tokens import Tokens

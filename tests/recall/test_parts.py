@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from memory_core.beliefs.change import change
 from memory_core.config import Settings
 from memory_core.embedding.minilm import MiniLM
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
-from memory_core.relations.change import change
 from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")

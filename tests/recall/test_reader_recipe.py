@@ -14,15 +14,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from memory_core.beliefs.question import order_asked
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.evaluation.conversation import Conversation
 from memory_core.evaluation.readers import DIALOGUE, read
+from memory_core.link_kinds import NEWER
 from memory_core.maintenance.loop import MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Identity
-from memory_core.relations.duplicates import NEWER
 from memory_core.remember.request import RememberRequest
 from memory_core.runtime import Tuning
 from memory_core.storage.index.analyzer import index_terms
@@ -30,7 +31,6 @@ from memory_core.storage.index.vocabulary import TABLE, Spelling
 from memory_core.storage.journal.journal import Transaction
 from memory_core.text import passages
 from memory_core.text.names.entities import entities
-from memory_core.text.question import order_asked
 from memory_core.text.time import dates, timestamps
 
 ME = Identity("me")

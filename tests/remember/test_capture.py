@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memory_core.beliefs import relevance
 from memory_core.embedding.minilm import MiniLM
 from memory_core.errors import InvalidInput, TooLarge
 from memory_core.memory import Memory
@@ -16,7 +17,6 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.capture import Observation
 from memory_core.remember.request import ConversationTurn, RememberRequest
-from memory_core.text import relevance
 
 ME = Identity("me")
 OTHER = Identity("other")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from memory_core.link_kinds import KNOWN
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
-from memory_core.relations.duplicates import KNOWN
 from memory_core.remember.request import RememberRequest
 
 ME, OTHER = Identity("me", "crew"), Identity("other", "crew")

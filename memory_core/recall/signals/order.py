@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from memory_core.beliefs.question import order_asked
 from memory_core.recall.candidates import Candidates, Signal
 from memory_core.recall.query import Cues
 from memory_core.scoring.arrays import Scores
 from memory_core.storage.view import View
-from memory_core.text.question import order_asked
 
 ORDER = 0.5
 """What the latest of the candidates has before the oldest, when the latest is asked for; reversed

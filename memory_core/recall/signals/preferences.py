@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from memory_core.beliefs import quoted
+from memory_core.beliefs.importance import INSTRUCTION
+from memory_core.beliefs.question import asks_for_help
 from memory_core.recall.candidates import Allowed, Candidates, Signal, with_neighbours
 from memory_core.recall.query import Cues
 from memory_core.records import ROLES, TRUSTS
 from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.view import View
-from memory_core.text import quoted
-from memory_core.text.importance import INSTRUCTION
-from memory_core.text.question import asks_for_help
 from memory_core.text.words import words
 
 STANDING = 2.0

@@ -12,8 +12,8 @@ from typing import Any
 
 import server.page
 from memory_core import errors
+from memory_core.beliefs import change
 from memory_core.interchange.sources import registry
-from memory_core.relations import change
 from tests.server.page.sentences import modules, read
 
 STATIC = Path(server.page.__file__).parent / "static"

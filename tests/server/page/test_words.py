@@ -15,6 +15,7 @@ from typing import get_type_hints as hints
 import memory_core
 import server.page
 from memory_core import health
+from memory_core.beliefs import relevance
 from memory_core.consolidate import plan, run_log
 from memory_core.consolidate.run import MODES, STEPS
 from memory_core.consolidate.run_log import IMPORT
@@ -22,6 +23,7 @@ from memory_core.enrichment import budget
 from memory_core.enrichment.budget import Budget
 from memory_core.lifecycle import doubts
 from memory_core.lifecycle.turn_pairs import PAIR
+from memory_core.link_kinds import KNOWN
 from memory_core.maintenance import reembedding
 from memory_core.memory import Memory
 from memory_core.overview import memory_graph
@@ -29,13 +31,11 @@ from memory_core.recall import explanation, spreading
 from memory_core.recall.rivals import NAME
 from memory_core.recall.signals import SIGNALS
 from memory_core.records import Identity
-from memory_core.relations.duplicates import KNOWN
 from memory_core.remember.capture import ECHO, NEAR_DUPLICATE
 from memory_core.remember.request import RememberRequest
 from memory_core.storage.accesses import CO_RECALL
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.journal import Journal
-from memory_core.text import relevance
 from server.chat import session
 from server.cli import grammar
 from server.engine import usage

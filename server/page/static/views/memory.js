@@ -115,7 +115,7 @@ function shown(name, value) {
   return has(`${name}.${value}`) ? called(name, value) : name === 'visibility' ? called('scope', value) : String(value);
 }
 
-/** The importance of what was never less important and is unpinned: that of a decision (memory_core/text/importance.py). */
+/** The importance of what was never less important and is unpinned: that of a decision (memory_core/beliefs/importance.py). */
 const UNPINNED = 0.85;
 
 /** *was*: it was less important once. @param {{memory: any, was: boolean, pinned: boolean, again: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */

@@ -1,0 +1,121 @@
+"""How a later memory bears on an earlier one: the one comparison, at write and in sleep.
+
+Meaning selects what is compared and weighs whether both compete (`competing`); words say how they
+differ (`change`) and refuse. A word of change alone supersedes nothing: the newer text has to be
+the older one once more, denied or with another value (`restated`), or as likely as SURE. All else
+is in doubt at most. No model, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memory_core.beliefs import authority, change, competing, forms, quoted
+from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
+from memory_core.beliefs.restated import restated, taken_back
+from memory_core.beliefs.shared import about_one, labels_apart
+from memory_core.link_kinds import UPDATES
+from memory_core.records import MemoryRecord
+from memory_core.text.time import validity
+
+TURNED_COSINE = 0.85
+"""From which two texts may hold the same words in another order; measured on reversals: 0.86."""
+
+
+def compare(
+    older: MemoryRecord,
+    newer: MemoryRecord,
+    near: Nearness,
+    names: Sequence[tuple[str, str]] | None = None,
+) -> change.Found | None:
+    """How *newer* puts *older*, which was said before it by one speaker, out of date, or may.
+
+    None when it does not. It supersedes only where it is trusted as much and asks for nothing: what
+    is said beside a request may be what the request is about. *names* are pairs of names of one
+    thing in these and other texts; None: those in the two.
+    """
+    if not authority.may_doubt(older, newer):
+        return None
+    then, now = quoted.claimed(older), quoted.claimed(newer)
+    found = compare_texts(then, now, near, forms.aliases([now, then]) if names is None else names)
+    if found is None or _is_exception(older, newer, found):
+        return None
+    one_voice = older.speaker == newer.speaker or older.role == newer.role == "user"
+    if one_voice and authority.may_change(older, newer) and not authority.requests(newer):
+        return found
+    return replace(found, supersedes="")
+
+
+def _is_exception(rule: MemoryRecord, memory: MemoryRecord, found: change.Found) -> bool:
+    """True when *memory* does not change *rule*, whatever was *found* in its words.
+
+    It holds for single days or until one, and *rule* names none; or no word of change tells, and it
+    is no note but a turn of talk, which says much in passing or of what it quotes.
+    """
+    if found.passing:
+        return memory.valid_until is None
+    if found.worded or found.kind == change.ORDER:
+        return False
+    if found.kind == change.PRESUMED and not _is_note(memory):
+        return True
+    if rule.dates or rule.valid_until is not None:
+        return False
+    return memory.valid_until is not None or validity.of_days(memory.text, memory.dates)
+
+
+def _is_note(memory: MemoryRecord) -> bool:
+    """True for what was given to `remember` as it is, and asks for nothing."""
+    plain = not memory.role and quoted.claimed(memory) == memory.text
+    return plain and not authority.requests(memory)
+
+
+def compare_texts(
+    older: str, newer: str, near: Nearness, names: Sequence[tuple[str, str]] = ()
+) -> change.Found | None:
+    """How the text *newer* puts *older* out of date, or may, by all that *near* and both show.
+
+    What names its change of one matter, or of a thing by another one of its *names*, whose vector
+    nobody has, is taken at its word. Never raises.
+    """
+    if labels_apart(older, newer):
+        return None
+    renamed = forms.called(newer, names) if names else ()
+    for text in () if renamed and about_one("", older, newer) else renamed:
+        found = change.change(older, text)
+        if found is not None and found.worded and about_one("", older, text):
+            return found
+    if relation := taken_back(older, newer):
+        found = change.change(older, newer)
+        if found is not None and not (found.passing or found.partial):
+            return replace(found, supersedes=relation)
+    if restated(older, newer):
+        return change.change(older, newer)
+    turned = near.cosine is not None and near.cosine >= TURNED_COSINE
+    if not turned and not change.names_a_matter(newer) and not _may_be_likely(older, newer, near):
+        return None
+    found = change.change(older, newer)
+    if found is None or found.kind == change.MATTER:
+        return found
+    if near.cosine is None:
+        return None
+    if found.kind == change.ORDER:
+        return found if turned else None
+    told = found.worded or found.passing
+    if told:
+        near = replace(near, margin=near.ahead)
+    # an exception mostly has the form of its rule
+    likelihood = competing.likelihood(older, newer, near, form=not found.passing)
+    if likelihood < (LIKELY_WORDED if told else LIKELY):
+        return None
+    if found.worded and not found.partial and likelihood >= SURE and about_one("", older, newer):
+        return replace(found, supersedes=UPDATES)
+    return found
+
+
+def _may_be_likely(older: str, newer: str, near: Nearness) -> bool:
+    """False, in little time, where whatever words say the likelihood does not suffice."""
+    most = replace(near, margin=max(near.margin, near.ahead))
+    if not competing.may_compete(older, newer, most):
+        return False
+    return competing.likelihood(older, newer, most, form=False) >= LIKELY_WORDED

@@ -1,0 +1,190 @@
+"""Whether a sentence tells of something that happened, by the form of its verb; two languages.
+
+An event is told in a past form: English "fed the dog", "the loaf rose"; German "hat den Hund
+gefüttert", "das Brot ging auf". A verb of result is the exception: who moved, bought or signed up
+says how things are since. So are verbs of feeling and of saying, which report what still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_core.beliefs import lexicon
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.words import listed, words
+
+_PRETERITES = frozenset(
+    listed(
+        """arose ate awoke bent bit bled blew bore bound bred broke brought built burnt burst came
+        caught clung crept crept dealt did dove drank dreamt drew drove dug dwelt fed fell felt fled
+        flew flung forgave forgot fought found froze gave ground grew heard hid knelt laid leapt
+        learnt lent lit lost made meant met mistook misread overheard overslept oversaw paid ran
+        rang read rode rose sang sank sat saw sent sewed shone shook shot slept slid slung smelt
+        spat sped spelt spent spilt spoilt spoke sprang spun stank stole stood struck stuck stung
+        swam swept swore swung taught threw told took tore trod understood went wept withstood woke
+        won wore wound wove wrote"""
+    )
+)
+"""Irregular past forms that are no other form of the verb."""
+
+_RESULTS = frozenset(
+    listed(
+        """chose chosen picked selected decided agreed signed enrolled joined started began set put
+        hung kept stored settled installed configured scheduled planned rented leased subscribed
+        registered named nicknamed assigned placed parked hid laid left stayed got opened elected
+        ordained employed located based situated stationed married engaged retired divorced
+        interested supposed used limited included dedicated committed promised pledged vowed
+        determined defined stopped quit ended banned forbade allowed permitted
+        insured enabled mounted pinned fixed capped bound wound stuck kept standardised standardized
+        became bought adopted hired leased swore
+
+        entschieden gewählt ausgewählt ausgesucht eingeschrieben angemeldet vereinbart abgemacht
+        festgelegt beschlossen gelegt gestellt gehängt begonnen angefangen gebucht gekauft gemietet
+        abonniert installiert eingerichtet versprochen genannt benannt geparkt versteckt reserviert
+        geeinigt eingeführt eingebaut abgelegt hinterlegt angelegt unterschrieben unterzeichnet
+        geworden versichert zugesagt verboten erlaubt bestimmt gelernt verpflichtet"""
+    )
+)
+"""Past forms of verbs that put something in a state: what they say holds since."""
+
+_SAYING = frozenset(
+    listed(
+        """said told asked announced explained recommended suggested confirmed warned mentioned
+        wrote claimed stated noted insisted advised wanted needed liked loved preferred hated knew
+        believed thought felt hoped wished owned belonged contained meant understood heard read
+        gesagt erzählt gemeint geschrieben empfohlen erklärt bestätigt gewarnt gewollt gewusst
+        gehört geglaubt gedacht gefragt gebeten"""
+    )
+)
+"""Past forms of verbs of saying, feeling and owning: what they tell may still hold."""
+
+_NO_VERB = frozenset(listed("indeed hundred kindred sacred naked wicked crooked rugged aged red"))
+_NO_SUBJECT = frozenset(
+    listed(
+        """a an any as because each every how if of some than that until when where whether which
+        who whose why with without for by to in on at from no not get gets have has had having"""
+    )
+)
+"""What stands before a participle, or opens a clause of its own."""
+
+_PRESENT = lazy_pattern(
+    r"\b(?:is|are|i am|has|have|does|do|will|must|should|can|needs?|says?|wants?|i'm|we're|it's"
+    r"|ist|sind|muss|soll|kann|wird)\b|'ve\b"
+)
+_BREAK = lazy_pattern(r"[,;:–—(]|\b(?:and|but|so|und|aber|sodass)\b")
+_OCCASION = lazy_pattern(
+    r"^(?:the |my |our )?(?:first|second|third|fourth|last|final|another) (?:[\w'-]+ ){1,4}?"
+    r"(?:of|with|in|at|since|for|without)\b"
+)
+_LABEL = lazy_pattern(r"^[\w'-]+(?: [\w'-]+){0,3}: +")
+_HAVE = frozenset(listed("habe hab haben hat hast habt"))
+_BE = frozenset(listed("bin ist sind bist"))
+_PAST_PARTICIPLE = lazy_pattern(
+    r"(?:[a-zäöüß]{0,9}ge[a-zäöüß]{2,}|(?:[a-zäöü]{2,6})?(?:be|er|ver|zer|ent)[a-zäöüß]{3,}"
+    r"|[a-zäöüß]{3,}ier)(?:t|en)|[a-zäöüß]{3,}iert"
+)
+_GONE = lazy_pattern(
+    r"(?:[a-zäöüß]{0,9})(?:gegangen|gefahren|gelaufen|geflogen|geschwommen|geritten|gewandert|gereist"
+    r"|gerannt|gestürzt|gefallen|geklettert|gelandet|gesprungen|passiert|geschehen|eingeschlafen"
+    r"|aufgewacht|aufgestanden|angekommen|gekommen|geradelt|gejoggt|gesegelt)"
+)
+"""Participles of going and falling, which take "sein"; of others that says how something is."""
+
+_WEAK_PAST = lazy_pattern(r"[a-zäöüß]{2,}te")
+"""Not of "ich" ("ich teste" is present), and not in the plural ("testen")."""
+_STRONG_PAST = frozenset(
+    listed(
+        """aß begann bekam blieb brachte brach fand fiel fing flog fraß fror fuhr gab ging half
+        hielt hob kam las lief lieh nahm rief roch sah sang sank saß schlief schlug schnitt schrieb
+        schwamm sprach sprang stand starb stieg stritt traf trank trug verlor warf wuchs zog aßen
+        fanden fielen flogen fuhren gaben gingen halfen kamen lasen liefen nahmen riefen sahen saßen
+        schliefen schwammen sprachen standen stiegen trafen tranken trugen verloren zogen"""
+    )
+)
+_NO_PAST = frozenset(
+    listed(
+        """möchte möchten hätte hätten könnte könnten sollte sollten müsste müssten dürfte dürften
+        wollte wollten wüsste bräuchte heute bitte mitte hatte hatten arbeite arbeiten warte warten
+        leite leiten miete mieten erste ersten zweite zweiten dritte letzte letzten beste besten
+        alte alten rote roten gute guten leichte rechte echte breite späte weite nette fette bunte
+        harte zarte tote satte glatte matte sanfte bereite arbeitet wartet leitet mietet"""
+    )
+)
+
+
+def happened(text: str) -> bool:
+    """True when *text*, one sentence as written, tells what happened and states no result.
+
+    Its first clause decides, after a label ("Italian course: learned the past tense").
+    """
+    said = text[:MOST_CHARS].strip().replace("’", "'")
+    said = _LABEL.sub("", said, count=1)
+    clause = _BREAK.split(said, maxsplit=1)[0].strip()
+    lowered = clause.casefold()
+    if _OCCASION.match(lowered) and not _PRESENT.search(said.casefold()):
+        return True
+    spoken = clause.split()
+    return _perfect(spoken) or (
+        not _PRESENT.search(lowered) and (_english(clause) or _preterite(spoken))
+    )
+
+
+MOST_CHARS = 300
+"""Of a sentence that are looked at; its first verb stands among them."""
+
+
+def _english(clause: str) -> bool:
+    """True for "fed the dog" and "the loaf rose"; the first past form of a clause decides."""
+    before = ""
+    for word in (each.removesuffix("'s") for each in words(clause)[:MOST_BEFORE]):
+        free = before not in _NO_SUBJECT | lexicon.AUXILIARY | lexicon.DETERMINERS
+        if free and word.endswith("s") and word in lexicon.VERBS and word != "always":
+            return False
+        if free and _is_past(word):
+            return _is_told(word)
+        before = word
+    return False
+
+
+MOST_BEFORE = 6
+"""Words among which the verb of an English clause is looked for."""
+
+
+def _is_past(word: str) -> bool:
+    if word in _PRETERITES or word in _RESULTS or word in _SAYING:
+        return True
+    return len(word) > 4 and word.endswith("ed") and word[-3] != "e" and word not in _NO_VERB
+
+
+def _is_told(word: str) -> bool:
+    """True for a past form that states no result, and nothing that was only said."""
+    if word in _RESULTS or word in _SAYING:
+        return False
+    changes = word in lexicon.STRONG or lexicon.AGAIN.fullmatch(word) is not None
+    return word in lexicon.REPORTS or not changes
+
+
+def _perfect(spoken: Sequence[str]) -> bool:
+    """True for "hat den Hund gefüttert" and "bin gelaufen", where the participle ends a clause."""
+    last = spoken[-1].strip(".!\"'„“") if spoken else ""
+    if not (_PAST_PARTICIPLE.fullmatch(last) or _GONE.fullmatch(last)):
+        return False
+    lowered = {word.casefold() for word in spoken}
+    form = _PAST_PARTICIPLE if _HAVE & lowered else _GONE if _BE & lowered else None
+    return form is not None and form.fullmatch(last) is not None and _is_told(last)
+
+
+def _preterite(spoken: Sequence[str]) -> bool:
+    """True for "die Fähre legte ab": a past form after a noun or pronoun, before no noun."""
+    plain = [word.strip(".!") for word in spoken[:MOST_BEFORE]]
+    for before, word, after in zip(plain, plain[1:], [*plain[2:], ""], strict=False):
+        pronoun = before.casefold() in _PRONOUNS
+        if not (pronoun or before[:1].isupper()) or word in _NO_PAST:
+            continue
+        alone = before.casefold() != "ich" and (pronoun or not after[:1].isupper())
+        if word in _STRONG_PAST or (alone and _WEAK_PAST.fullmatch(word)):
+            return _is_told(word)
+    return False
+
+
+_PRONOUNS = frozenset(listed("ich er sie es wir man ihr"))

@@ -1,0 +1,102 @@
+"""Whether the same words mean something else: "A over B" and "B over A", "to A" and "from A"."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from memory_core.beliefs import lexicon
+from memory_core.beliefs.forms import same_word
+from memory_core.beliefs.sentence import Sentence
+from memory_core.beliefs.shared import Pairs
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.words import listed, words
+
+_BY = lazy_pattern(r"\b(?:was|were|is|are|been|wurden?|wird|werden)\b.* (?:by|von|durch) ")
+
+
+def turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
+    """True when both hold the same content words, two at least, in another order."""
+    if len(shared) < 2:
+        return False
+    mine, theirs = ({pair[side] for pair in shared} for side in (0, 1))
+    codes = _codes(then, now)
+    one = [word for word in then.tokens if word in then.content | codes]
+    two = [word for word in now.tokens if word in now.content | codes]
+    kept = [word for word in one if word in mine | codes]
+    held = [word for word in two if word in theirs | codes]
+    if len(kept) < 2 or len(kept) != len(held) or kept == held:
+        return False
+    if len(one) + len(two) - 2 * len(kept) > max(1, len(kept) // 2):
+        return False
+    if _passive(then) != _passive(now) or _names(then, now) or _names(now, then):
+        return False
+    if len(kept) == 2 and _adjacent(then, kept) != _adjacent(now, held):
+        return False
+    if len(kept) > 2 and _is_rotated(kept, held) and not _compares(then, now):
+        return False
+    return any(not same_word(a, b) for a, b in zip(kept, held, strict=True))
+
+
+_NAMED = lazy_pattern(r"^(?:my|our|mein\w?|unser\w?) (.{2,60}?) (?:is|are|ist|sind) (.{2,80})$")
+
+
+def _names(a: Sentence, b: Sentence) -> bool:
+    """True for "my dentist is Dr. Ost" and "Dr. Ost is my dentist"."""
+    named = _NAMED.match(a.lowered)
+    if named is None:
+        return False
+    role, name = (words(part) for part in named.groups())
+    said = words(b.lowered)
+    return said[: len(name)] == name and said[len(said) - len(role) :] == role
+
+
+def _codes(then: Sentence, now: Sentence) -> set[str]:
+    """The numbers of two sentences that hold the same ones: "port 1 feeds port 2"."""
+    one, two = (sorted(filter(str.isdigit, each.tokens)) for each in (then, now))
+    return set(one) if one == two else set()
+
+
+def _adjacent(sentence: Sentence, pair: Sequence[str]) -> bool:
+    """True for "the Kahoot account", which is no reversal of "the account at Kahoot"."""
+    return tuple(pair) in set(itertools.pairwise(sentence.tokens))
+
+
+def _compares(then: Sentence, now: Sentence) -> bool:
+    """True when both put one thing before another: "A over B"."""
+    return bool(set(then.tokens) & set(now.tokens) & lexicon.COMPARING)
+
+
+def _passive(sentence: Sentence) -> bool:
+    return _BY.search(sentence.lowered) is not None
+
+
+def _is_rotated(a: Sequence[str], b: Sequence[str]) -> bool:
+    """True when a phrase only moved to the other end: "in May Ann left", "Ann left in May"."""
+    return any(
+        all(same_word(x, y) for x, y in zip((*a[at:], *a[:at]), b, strict=True))
+        for at in range(1, len(a))
+    )
+
+
+_OPPOSED = [
+    tuple(pair.split("/"))
+    for pair in listed(
+        """to/from into/from in/out on/off up/down with/without for/against inside/outside
+        over/under von/nach von/zu von/an vom/zum vor/nach mit/ohne für/gegen über/unter ein/aus
+        an/ab"""
+    )
+]
+_SMALL = frozenset(word for pair in _OPPOSED for word in pair)
+"""Words of which the one sets a sentence apart from the same one with the other."""
+
+
+def opposed(a: Sentence, b: Sentence) -> bool:
+    """True for "sent to Oslo" and "sent from Oslo": they differ in words that are opposed."""
+    if (a.content ^ b.content) - a.denied - b.denied - _SMALL:
+        return False
+    mine, theirs = set(a.tokens) - set(b.tokens), set(b.tokens) - set(a.tokens)
+    return any(
+        (one in mine and other in theirs) or (other in mine and one in theirs)
+        for one, other in _OPPOSED
+    )

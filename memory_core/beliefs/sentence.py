@@ -1,0 +1,151 @@
+"""One sentence as it is compared: what it is about, its words of change, whom it speaks of."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+from memory_core.beliefs import lexicon
+from memory_core.beliefs.claims import SPELLED
+from memory_core.beliefs.events import happened
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.names.lexicon import NOT_NAMES, PERSON_VERBS
+from memory_core.text.passages import sentences
+from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
+from memory_core.text.words import words
+
+MOST_WORDS = 30
+"""A longer sentence is a story or a list: what it changes cannot be told from its words."""
+
+MOST_CHARS = 2_000
+"""Of a text that is compared; what stands behind that is not looked at."""
+
+DAYS = frozenset(MONTHS) | frozenset(WEEKDAYS)
+SELF = frozenset(("i", "we", "ich", "wir", "user"))
+CHANGE = frozenset({*lexicon.STRONG, *lexicon.WEAK})
+WEAK_ONLY = frozenset(lexicon.WEAK) - frozenset(lexicon.STRONG)
+ME = "i"
+_LABEL = lazy_pattern(r"(?<=[^\W\d_] )[A-HJ-Z](?![\w'’.-]|\. [a-z])|(?<=[^\W\d_] )[A-HJ-Z](?=\.$)")
+_PART = lazy_pattern(r";\s")
+_LEFT_SIDE = lazy_pattern(
+    r"(?:\b(?:the|my|our|his|her|its|their|a|on|lower|upper)|'s) left\b"
+    r"(?! (?:the|my|our|him|her|us)\b)"
+)
+_DAILY = lazy_pattern(r"\b(closes?|ends|leaves|starts|begins|schließt|endet) (?=(?:at|by|um) )")
+"""What happens at an hour again and again is no change."""
+_WITHOUT = lazy_pattern(r"\bwithout (\w+ing)\b")
+_VERSION = lazy_pattern(r"\b[0-9]+(?:\.[0-9]+)+\b")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence as it is compared.
+
+    Its *text* as written, and *lowered*; *tokens* in order, the words that say of what it is
+    (*content*) and its words of change (*cues*). The rest is read when it is asked for: of most
+    pairs of sentences the words alone decide.
+    """
+
+    text: str
+    lowered: str
+    tokens: tuple[str, ...]
+    content: frozenset[str]
+    cues: frozenset[str]
+
+    @cached_property
+    def denied(self) -> frozenset[str]:
+        """The words that it denies."""
+        found = lexicon.NEGATED.finditer(self.lowered)
+        return frozenset(match[1] or match[2] for match in found)
+
+    @cached_property
+    def asserts(self) -> bool:
+        """False for a courtesy, and for what is asked or only thought of."""
+        return not (lexicon.COURTESY.search(self.lowered) or _is_open(self.lowered))
+
+    @cached_property
+    def plans(self) -> bool:
+        """True for what is wanted."""
+        wanted = lexicon.PLAN.search(self.lowered) is not None
+        return wanted and not lexicon.COURTESY.search(self.lowered)
+
+    @cached_property
+    def reports(self) -> bool:
+        """True for what happened."""
+        told = self.cues <= lexicon.REPORTS and _reports(self.lowered, self.tokens)
+        return told or happened(self.text)
+
+    @cached_property
+    def owner(self) -> str:
+        """Of whom it speaks: ME, a relative or a name; "" when it does not tell."""
+        return _owner(self.text, self.lowered, self.tokens)
+
+
+@lru_cache(maxsize=4_096)
+def read_all(text: str) -> tuple[Sentence, ...]:
+    """The sentences of *text* that can be compared; none that is a story or says of no thing."""
+    pieces = (part for each in sentences(text[:MOST_CHARS]) for part in _PART.split(each))
+    found = (read(piece) for piece in pieces if piece.strip())
+    return tuple(each for each in found if each.content and len(each.tokens) <= MOST_WORDS)
+
+
+def read(text: str) -> Sentence:
+    """*text*, one sentence or clause, as it is compared. Linear in its length; never raises."""
+    lowered = text.casefold().replace("’", "'").strip()
+    labelled = _LABEL.sub(r"\g<0>0", text.replace("’", "'"))  # "port A" is no article
+    tokens = tuple(word.removesuffix("'s") for word in words(labelled))
+    cues = {word for word in tokens if word in CHANGE or _is_again(word)}
+    if _LEFT_SIDE.search(lowered):
+        cues.discard("left")
+    cues.difference_update(_WITHOUT.findall(lowered), _DAILY.findall(lowered))
+    cues |= {match.group() for match in lexicon.PHRASES.finditer(lowered)}
+    content = {word for word in tokens if says_what(word)} | {*_VERSION.findall(lowered)}
+    return Sentence(text.strip(" .!,;"), lowered, tokens, frozenset(content), frozenset(cues))
+
+
+def _is_open(lowered: str) -> bool:
+    """True for what is asked or only thought of, but not for a plan that is given up."""
+    return bool(lexicon.UNSURE.search(lowered)) and not lexicon.GIVEN_UP.search(lowered)
+
+
+@lru_cache(maxsize=16_384)
+def _is_again(word: str) -> bool:
+    """True for "relicensed" and "umgestellt", which no list holds all of."""
+    return lexicon.AGAIN.fullmatch(word) is not None and word not in lexicon.NOT_AGAIN
+
+
+@lru_cache(maxsize=16_384)
+def says_what(word: str) -> bool:
+    """True for a word that can name a thing: no function word, no time, no plain number."""
+    if len(word) < 2 or word in lexicon.STOP or word in CHANGE or word in lexicon.NO_SUBJECT:
+        return False
+    if word in SPELLED or word.removesuffix("s") in DAYS or _is_again(word):
+        return False
+    return not word[0].isdigit() or "." in word or any(char.isalpha() for char in word)
+
+
+def is_label(word: str) -> bool:
+    """True for what `read` makes of a letter that is a name: "port A", "vitamin D"."""
+    return len(word) == 2 and word[0].isalpha() and word[1] == "0"
+
+
+def _reports(lowered: str, tokens: Sequence[str]) -> bool:
+    """True for what happened, or was: "lent 50 euros", but not "is called"."""
+    told = any(
+        word in lexicon.REPORTS and before not in lexicon.BE
+        for before, word in itertools.pairwise(("", *tokens[:5]))
+    )
+    return told or lexicon.PAST.search(lowered) is not None
+
+
+def _owner(text: str, lowered: str, tokens: Sequence[str]) -> str:
+    """ME when the speaker is a subject or an owner; else a relative or a name that begins."""
+    if relative := lexicon.RELATIVE.search(lowered):
+        return "" if SELF.intersection(tokens) else relative["who"]
+    if SELF.intersection(tokens) or lexicon.MINE.search(lowered):
+        return ME
+    first, second = (*tokens, "", "")[:2]
+    named = text[:1].isupper() and first not in NOT_NAMES and second in PERSON_VERBS
+    return first if named else ""

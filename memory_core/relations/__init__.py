@@ -1,1 +1,0 @@
-"""How two texts relate: duplicates, corrections, contradictions, by rules for what texts state."""

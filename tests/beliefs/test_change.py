@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_core.beliefs.change import ORDER, PRESUMED, change, passes, repeats
+
+CHANGED = [
+    # a word of change, and what it is about
+    ("I drive a Volvo.", "I sold the Volvo.", "sold"),
+    ("Our bank is Ostbank.", "We moved our accounts from Ostbank to Nordbank.", "moved"),
+    ("I learn the flute.", "I gave up the flute.", "gave up"),
+    ("The wiki is on the old server.", "We shut down the old server.", "shut down"),
+    ("Nele is my tax adviser.", "Nele retired, I'm with Mr. Okafor.", "retired"),
+    ("I have an account at Kahoot.", "I've deleted my Kahoot account.", "deleted"),
+    ("The shed has a red door.", "Since May the shed has a green door.", "since may"),
+    ("Answer in long paragraphs.", "No long paragraphs from now on, please.", "from now on"),
+    ("Wir heizen mit Gas.", "Wir heizen jetzt mit Holz.", "jetzt"),
+    ("Die Miete beträgt 700 Euro.", "Die Miete wurde auf 750 Euro erhöht.", "erhöht"),
+    # what is denied or called past
+    ("Report sizes in inches.", "Report sizes in centimetres, not inches.", PRESUMED),
+    ("The key is in the shed.", "The key hangs inside, the shed was too damp.", PRESUMED),
+    # one matter of the speaker, in other words
+    ("I live in Cork.", "We relocated to Kerry.", "relocated"),
+    ("I work as a cook at the Ritz.", "I handed in my notice.", "handed in"),
+    ("I work at Harland in the paint shop.", "I started at Bosun in May.", "started"),
+    ("My dentist is Dr. Ost.", "I changed practices, so Dr. West is my dentist.", "changed"),
+    ("I drive a red Fiat Panda.", "I swapped the Panda for a cargo bike.", "swapped"),
+    ("We take the Evening Post.", "We let the Evening Post lapse.", "let the evening post lapse"),
+    (
+        "I collect stamps.",
+        "It's been ten months without stamps, I've stopped collecting for good.",
+        "stopped collecting",
+    ),
+    ("I'm seeing a man called Bo.", "Bo and I broke up.", "broke up"),
+    ("Lukas is my manager.", "I report to Nina these days.", "these days"),
+    ("I'm vegetarian.", "I've started eating meat again.", "started"),
+    ("Ich bin arbeitslos.", "Ich habe eine neue Stelle bei Zeiss.", "neue"),
+    # an abbreviation, a compound
+    ("The production server is in Lyon.", "Prod was migrated to Nice.", "migrated"),
+    ("The cluster runs on Kubernetes 1.26.", "We upgraded k8s to 1.29.", "upgraded"),
+    (
+        "Das Passwort für den Drucker ist 12.",
+        "Das Druckerpasswort lautet neuerdings 34.",
+        "neuerdings",
+    ),
+    # of somebody by what is theirs
+    ("Ida can't eat nuts.", "Ida's test was negative, she eats nuts again.", PRESUMED),
+    # so again, of one thing
+    ("The heating is broken.", "The heating works again.", PRESUMED),
+    ("I can't swim.", "I finally learned to swim.", PRESUMED),
+    # a plan that is given up
+    ("I want to become a pilot.", "I no longer want to be a pilot.", "no longer"),
+    # no word of change
+    ("I run three times a week.", "Because of my knee I can only run once a week.", PRESUMED),
+    ("Our team has six engineers.", "Our team has eight engineers.", PRESUMED),
+    ("The project is called Falcon.", "Falcon goes by Kestrel.", "goes by"),
+    ("Bitte sieze mich.", "Du kannst mich gerne duzen.", PRESUMED),
+    ("The choir meets in the crypt.", "The choir meets in the town hall.", PRESUMED),
+    ("The ferry leaves at 9:30.", "The ferry leaves at 10:15.", PRESUMED),
+    ("The parrot is called Kim.", "The parrot is called Pip.", PRESUMED),
+    ("The queue holds 40 jobs.", "We let the queue hold 60 jobs.", PRESUMED),
+    # verbs that no list holds all of
+    (
+        "The tool is licensed under the GPL.",
+        "The tool got relicensed under the MIT terms.",
+        "relicensed",
+    ),
+    ("The lamp in the hall flickers.", "The lamp in the hall has been fixed.", "has been fixed"),
+    # the same words, turned round
+    ("The shed roof is dry.", "The shed roof leaks since the storm.", "since the storm"),
+    (
+        "Paolo reports to Max.",
+        "Paolo reports to Ingrid since the reshuffle.",
+        "since the reshuffle",
+    ),
+    ("Lena mentors Max.", "Max mentors Lena.", ORDER),
+    ("User prefers mail over phone calls.", "User prefers phone calls over mail.", ORDER),
+    ("Server A replicates to server B.", "Server B replicates to server A.", ORDER),
+    ("Port 1 feeds port 2.", "Port 2 feeds port 1.", ORDER),
+    (
+        "The blue cable goes into port A and the red cable into port B.",
+        "The red cable goes into port A and the blue cable into port B.",
+        ORDER,
+    ),
+]
+
+
+@pytest.mark.parametrize(("older", "newer", "reason"), CHANGED)
+def test_the_words_of_a_change_are_named(older: str, newer: str, reason: str) -> None:
+    found = change(older, newer)
+    assert found is not None
+    assert reason in (*found.words, found.kind)
+    assert found.worded == (reason not in (ORDER, PRESUMED))
+
+
+REFUSED = [
+    # another person, one more, asked, thought of or denied, an event turned round, nothing new
+    ("I work at Harland in the paint shop.", "I started at 6 today."),
+    ("My sister Eva lives in Kiel.", "My cousin Eva moved to Bonn."),
+    ("I live in Cork.", "My parents moved to Kerry."),
+    ("Ich arbeite bei der Post.", "Mein Bruder arbeitet jetzt bei der Bahn."),
+    ("I smoke a pack a day.", "Tom gave up smoking."),
+    ("My son goes to kindergarten.", "My daughter started school."),
+    ("My bike is a Canyon.", "My brother's bike is a Cube now."),
+    ("I have a dog named Rex.", "I have a second dog now."),
+    ("Shipping is free above 50 euros.", "Shipping is free for members too, as of May."),
+    ("I drive a Volvo.", "Should I have sold the Volvo?"),
+    ("I drive a Volvo.", "Perhaps I'm moving on from the Volvo."),
+    ("I learn the flute.", "I won't give up the flute."),
+    ("My dentist is Dr. Ost.", "Dr. Ost is my dentist."),
+    ("Ada won the chess match against Bo.", "Bo won the chess match against Ada."),
+    ("I drive a Volvo.", "I drive a Volvo."),
+    ("", "I sold the piano."),
+    ("I drive a Volvo.", ""),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), REFUSED)
+def test_some_words_refuse_any_change(older: str, newer: str) -> None:
+    assert change(older, newer) is None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "partial"),
+    [
+        ("I live in Cork and teach physics.", "I moved to Kerry.", True),
+        ("My desk is by the door, and Ada sits next to me.", "Ada left the company.", True),
+        ("I live in Cork, in a flat near the river.", "I moved to Kerry.", False),
+        ("My dentist is Dr. Sato.", "Dr. Sato retired.", False),
+    ],
+)
+def test_what_the_newer_text_does_not_touch_still_holds(
+    older: str, newer: str, partial: bool
+) -> None:
+    found = change(older, newer)
+    assert found is not None
+    assert found.partial == partial
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The canteen opens at noon.", "The canteen opens at one today."),
+        ("Ich arbeite im Büro.", "Ich arbeite diese Woche nicht im Büro."),
+        ("I work from home.", "This week I work from Vienna."),
+    ],
+)
+def test_what_holds_for_a_while_only_suspends(older: str, newer: str) -> None:
+    found = change(older, newer)
+    assert found is not None
+    assert found.passing
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "reason"),
+    [
+        ("I drive a Volvo.", "I sold the Volvo.", 'it says "sold"'),
+        ("The lawn is mown.", "Ada has the lawn grow.", "it may say how the same thing is now"),
+        ("Lena mentors Max.", "Max mentors Lena.", "it says it the other way round"),
+    ],
+)
+def test_the_reason_is_a_clause(older: str, newer: str, reason: str) -> None:
+    found = change(older, newer)
+    assert found is not None
+    assert found.reason == reason
+
+
+def test_the_part_that_may_be_out_of_date_is_named() -> None:
+    found = change("I live in Cork and teach physics.", "I moved to Kerry.")
+    assert found is not None
+    assert found.part == "I live in Cork"
+
+
+@pytest.mark.parametrize(
+    ("text", "brief"),
+    [
+        ("This week the choir meets on Monday.", True),
+        ("Nur heute treffen wir uns um acht.", True),
+        ("The choir meets on Monday.", False),
+        ("As of today the choir meets on Monday.", False),
+        ("The choir was moved to Monday today.", False),
+        ("The lease was extended until December.", False),
+    ],
+)
+def test_what_holds_for_a_while_is_known(text: str, brief: bool) -> None:
+    assert passes(text) == brief
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("I take tea with milk.", "I take my tea with milk.", True),
+        ("I take tea with milk.", "I no longer take tea with milk.", False),
+        ("The lamp was fixed.", "The lamp has been fixed.", True),
+        ("The key is in the top drawer.", "The key is in the bottom drawer.", False),
+        ("Lena mentors Max.", "Max mentors Lena.", False),
+        ("The parcel was sent to Oslo.", "The parcel was sent from Oslo.", False),
+        ("I drink tea with milk.", "I drink tea without milk.", False),
+        ("The cable runs into the cellar.", "The cable runs from the cellar.", False),
+        ("The alarm is on at night.", "The alarm is off at night.", False),
+        ("Der Zug fährt nach Bonn.", "Der Zug fährt von Bonn.", False),
+        ("Sie stimmt für den Antrag.", "Sie stimmt gegen den Antrag.", False),
+        ("The parcel was sent to Oslo.", "The parcel was sent to Oslo from home.", True),
+        ("Mia won her first medal.", "Mia won another medal, for rowing.", False),
+        ("Wir haben eine Katze.", "Wir haben noch eine Katze.", False),
+    ],
+)
+def test_repetitions_differ_in_nothing_that_counts(a: str, b: str, same: bool) -> None:
+    assert repeats(a, b) == same
+
+
+@given(st.text(max_size=400), st.text(max_size=400))
+def test_any_text_can_be_compared(older: str, newer: str) -> None:
+    found = change(older, newer)
+    assert found is None or found.reason
+    assert change(older, older) is None
+    assert isinstance(repeats(older, newer), bool)
+
+
+def seconds(run: Callable[[], object]) -> float:
+    best = float("inf")
+    for _ in range(3):
+        begun = time.thread_time()
+        run()
+        best = min(best, time.thread_time() - begun)
+    return best
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "now ", "I moved from A to B. ", "not ", "was too ", "a", "is is is by ", "let the ",
+        "\n", ". ", "from the since ", "nach ",
+    ],
+)  # fmt: skip
+def test_long_texts_take_no_longer_than_what_is_compared_of_them(piece: str) -> None:
+    short, long = ((piece * size)[:size] for size in (2_000, 20_000))
+    older = "I live in Cork and teach physics."
+
+    def compared(text: str, number: int) -> object:
+        return change(older, f"{number} {text}"), change(f"{number} {text}", older)
+
+    numbers = iter(range(100))
+    once = seconds(lambda: compared(short, next(numbers)))
+    assert seconds(lambda: compared(long, next(numbers))) < 5 * once + 0.005

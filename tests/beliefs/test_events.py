@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from memory_core.beliefs.events import happened
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Watered the ferns and swept the porch.",
+        "The soufflé collapsed but tasted fine.",
+        "We drove to the quarry and back.",
+        "The stitches came out this morning.",
+        "Piano: practised the left hand for an hour.",
+        "First fitting of the suit with Mr. Bose.",
+        "Habe mit Jonas das Gartentor geölt.",
+        "Tante Ilse hat uns Pflaumenkuchen vorbeigebracht.",
+        "Wir sind bis zur Mühle gelaufen.",
+        "Die Fähre legte mit drei Stunden Verspätung ab.",
+        "Am Abend kam der Klempner.",
+    ],
+)
+def test_a_past_form_tells_what_happened(text: str) -> None:
+    assert happened(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # a result holds since
+        "We moved to a bungalow near the dunes.",
+        "Signed up for the choir on Thursdays.",
+        "I chose the ceramic hob.",
+        "She started at the observatory.",
+        "Wir haben uns für Gas entschieden.",
+        "Ich habe mich im Fitnessstudio angemeldet.",
+        # so does what was said, or liked
+        "The vet said the cat needs drops.",
+        "My aunt wanted a rowing boat.",
+        # a state
+        "The used car is in the yard.",
+        "The report prepared by Ana is in the folder.",
+        "I've painted the shed green.",
+        "The furnished flat costs 900 euros.",
+        "Erst testen, dann mergen.",
+        "Ich teste jeden Freitag.",
+        "Die Tür ist geöffnet.",
+        "Das rote Rad steht im Keller.",
+        "",
+    ],
+)
+def test_a_state_and_a_result_are_no_event(text: str) -> None:
+    assert not happened(text)

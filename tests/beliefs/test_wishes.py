@@ -1,0 +1,124 @@
+"""Which sentences are standing wishes of an assistant's user, as people write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_core.beliefs.importance import salience
+from memory_core.beliefs.relevance import gate
+from memory_core.memory import Memory
+from memory_core.records import Identity
+from server.hooks.briefing import briefing
+from server.hooks.hooks import Hooks
+
+WISHES = [
+    "I always want answers in short sentences.",
+    "Immer auf Deutsch antworten.",
+    "I want you to answer in English, always.",
+    "I'd like all replies without emojis from you, every time.",
+    "Answers in bullet points, always please.",
+    "I never want to see the full file when you change one line.",
+    "Always British spelling.",
+    "Every commit message should be in the imperative.",
+    "No emojis, ever.",
+    "I don't ever want you to push without asking me.",
+    "You always explain too much, keep it to three sentences from now on.",
+    "Units in metric only, by default.",
+    "Bitte immer mit Quellenangabe antworten.",
+    "Nie ohne Rückfrage committen.",
+    "Ich will immer kurze Antworten.",
+    "Ich möchte grundsätzlich gesiezt werden.",
+    "Code-Kommentare immer auf Englisch.",
+    "Du sollst immer erst die Tests laufen lassen.",
+    "Antworten künftig ohne Emojis, bitte.",
+    "Ich möchte nie wieder Aufzählungen in Antworten sehen.",
+    "Generell gilt: keine langen Einleitungen.",
+    "I want every answer to end with the next step.",
+    "I never want apologies in your answers.",
+    "Explanations with an example, always.",
+    "I prefer that you never rename my variables.",
+    "Dates in ISO format, always.",
+    "We want you to ask before each deletion, every time.",
+    "Please, no tables ever.",
+    "Ich will niemals Emojis in deinen Antworten.",
+    "Quellen immer mit Link angeben.",
+    "Du sollst nie von dir aus etwas löschen.",
+    "Immer zuerst eine Zusammenfassung geben.",
+    "Ich hätte gern immer nur eine Lösung statt drei.",
+    "I always want to see the command before you run it.",
+    "Never any small talk in replies.",
+    "I'd prefer your code without comments, always.",
+    "In future I want the short version of every answer.",
+    "Immer die Quelle nennen.",
+    "Ich mag in Antworten nie Anglizismen lesen.",
+    "Du musst mich immer fragen, bevor du etwas installierst.",
+]
+NONE = [
+    "I always wanted to live by the sea.",
+    "I never want to go back to that dentist.",
+    "She always wants the window seat.",
+    "The trains are always late on Mondays.",
+    "I always answer the phone in English at work.",
+    "We always have pasta on Fridays.",
+    "Never seen such a storm before.",
+    "My boss always wants answers within an hour.",
+    "I'd like the report by Friday.",
+    "Every time I open the window the cat runs off.",
+    "Ich wollte immer schon nach Island.",
+    "Immer auf der A9 ist Stau.",
+    "Ich antworte immer auf Deutsch, wenn mich jemand fragt.",
+    "Er will immer recht haben.",
+    "Die Kinder wollen nie ins Bett.",
+    "Ich will nie wieder umziehen.",
+    "Immer dieser Regen.",
+    "Nie war es so warm wie heute.",
+    "Grundsätzlich mag ich den Winter.",
+    "Ich möchte immer noch nach Rom fahren.",
+    "I always want coffee after lunch.",
+    "I never want sushi again.",
+    "The answers in the quiz were always wrong.",
+    "Tom always writes his comments in French.",
+    "Tests always fail on Mondays.",
+    "I want to always be there for my kids.",
+    "Ich will immer nur schlafen.",
+    "Mein Chef will immer kurze Antworten.",
+    "Die Antworten kamen immer zu spät.",
+    "Ich möchte niemals im Ausland arbeiten.",
+    "Immer zuerst kommt der Bus aus Graz.",
+    "Du bist immer so nett.",
+    "We always need milk and bread on lists.",
+    "My dentist never answers.",
+    "You never know with trains.",
+    "I'd always prefer the mountains.",
+    "Ich will immer am Fenster sitzen.",
+    "Du hast immer recht.",
+    "Alle Antworten von der Bank kamen per Post.",
+    "Ich brauche immer lange für Erklärungen.",
+    "Nie wieder Fisch vom Kiosk.",
+]
+
+
+@pytest.mark.parametrize("text", WISHES)
+def test_a_wish_for_all_time_is_kept_as_an_instruction(text: str) -> None:
+    assert salience(text, "user") == (1.0, "instruction")
+    assert gate(text, "user") == ""
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_somebody_always_does_or_wants_is_no_instruction(text: str) -> None:
+    assert salience(text, "user")[1] != "instruction"
+
+
+@pytest.mark.parametrize("text", WISHES[:2])
+def test_a_wish_of_one_conversation_opens_the_next_one(memory: Memory, text: str) -> None:
+    who, now = Identity("me"), 1_780_000_000.0
+    told = {"hook_event_name": "UserPromptSubmit", "session_id": "one", "prompt": text}
+    Hooks(memory, lambda: now).answer(who, told)
+    assert f"> {text}" in briefing(memory, who, "", "two", now)[0]
+
+
+def test_it_grows_with_the_length_of_a_text(grows_linearly: Any) -> None:
+    for unit in ("I always want you ", "immer die ", "every answer "):
+        assert grows_linearly(lambda text: salience(text, "user"), unit)
