@@ -61,7 +61,8 @@ def prepare(directory: Path) -> None:
         memory.observe(ME, ConversationTurn("user", text, session="mill"))
     memory.close()
     memory = open_memory(directory, lambda: float(next(lately)))
-    for text in ("I live in Linz.", "Last week my sister and I moved to Graz with three cats."):
+    less = "the little blue boat of the widow lies at the second wooden pier of the old harbour"
+    for text in (less, f"{less} beside Tomas near Linz"):
         memory.remember(ME, RememberRequest(text, speaker="Mara"))
     twice = "the harbour master sold his red boat to the baker of the lower town"
     for text in (f"Yes, {twice}.", twice):
