@@ -100,9 +100,11 @@ def relate(
     corrected = {d.id: d.found.supersedes for d in doubts if d.found.supersedes}
     close = [id for id, cosine in near if cosine >= profile.near_duplicate]
     doubtful = [doubt.id for doubt in surest(doubts) if not doubt.found.passing][:TOLD]
+    # what was forgotten meanwhile is not among them
     others = store.indexed(dict.fromkeys([*close, *corrected, *doubtful]))
     shown = dict.fromkeys((id for id in doubtful if id not in close), link_kinds.DOUBTS)
-    relations = _relations(memory, others) | shown | corrected
+    told = shown | corrected
+    relations = _relations(memory, others) | {id: told[id] for id in others if id in told}
     return replace(
         prepared,
         memory=memory,

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from memory_core.beliefs.change import WORDS, Found
 from memory_core.link_kinds import KNOWN
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
+from memory_core.remember import relate
+from memory_core.remember.commit import Doubt
 from memory_core.remember.request import RememberRequest
 
 ME, OTHER = Identity("me", "crew"), Identity("other", "crew")
@@ -160,6 +163,16 @@ def test_only_what_is_said_once_more_and_taken_back_is_superseded(
     assert memory.get(ME, old).superseded_by == (new if superseded else "")
     if relation is not None:
         assert found == ({relation} if relation else set())
+
+
+@pytest.mark.parametrize("supersedes", ["", "updates"])
+def test_what_is_forgotten_while_it_is_compared_is_left_out(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch, supersedes: str
+) -> None:
+    gone = Doubt("0" * 20, Found(WORDS, ("now",), supersedes=supersedes))
+    monkeypatch.setattr(relate, "_doubts", lambda *_: [gone])
+    receipt = memory.remember(ME, RememberRequest("Actually Mara lives in Linz now."))
+    assert (receipt.status, receipt.similar, receipt.warnings) == ("stored", (), ())
 
 
 def test_another_agents_memory_is_not_touched(memory: Memory) -> None:
