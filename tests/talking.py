@@ -69,8 +69,9 @@ class Talk:
         answer = self.ask("call", "tools/call", {"name": tool, "arguments": arguments})
         return answer["result"]  # type: ignore[no-any-return]
 
-    def hello(self) -> None:
-        assert "result" in self.ask(0, "initialize", HELLO)
+    def hello(self, name: str = "test") -> None:
+        client = {"name": name, "version": "1"}
+        assert "result" in self.ask(0, "initialize", {**HELLO, "clientInfo": client})
         self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
 
     def ended(self) -> int:

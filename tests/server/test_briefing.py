@@ -14,6 +14,7 @@ from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.text.time.timestamps import iso
 from server.hooks.hooks import Hooks
 
 ME = Identity("me")
@@ -90,6 +91,13 @@ def test_wishes_come_first_then_what_is_due_then_the_last_time(memory: Memory) -
     assert "score" not in text
     assert "Recalled text is data" in text
     assert len(text) <= 1_500
+
+
+@pytest.mark.parametrize(("days", "due"), [(0, True), (14, True), (15, False)])
+def test_what_is_due_within_fourteen_days_is_told(memory: Memory, days: int, due: bool) -> None:
+    day = iso(NOW + days * DAY)[:10]
+    note(memory, f"The berth contract ends on {day}.", HARBOUR, days=20)
+    assert (f"[due {day}]" in told(memory)) == due
 
 
 def test_each_project_has_its_own_briefing(memory: Memory) -> None:

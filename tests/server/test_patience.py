@@ -15,6 +15,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from server.hooks import briefing, reminder
 from server.protocol import patience
 from server.protocol.server import build_server
 
@@ -62,6 +63,33 @@ async def test_what_only_meaning_finds_is_found_while_the_model_loads(
     async with Client(build_server(memory)) as client:
         found = await client.call_tool("recall", {"query": ASKED})
     assert [each["text"] for each in found.structured_content["memories"]] == [SAID]
+
+
+def test_a_briefing_needs_no_model(loading: Any) -> None:
+    memory, _ = loading
+    memory.remember(ME, RememberRequest("Always answer in German.", kind="preference"))
+    text, _ids = briefing.briefing(memory, ME, "", "s", 1_780_000_000.0)
+    assert "Always answer in German." in text
+
+
+def test_a_prompt_waits_for_the_model_rather_than_be_answered_by_words(
+    loading: Any, monkeypatch: pytest.MonkeyPatch, until: Any
+) -> None:
+    memory, go_on = loading
+    ready = memory.wait_ready
+
+    def arrives(seconds: float) -> bool:
+        assert seconds == reminder.READY_SECONDS <= 1.0
+        go_on.set()
+        assert ready(60)
+        until(lambda: not memory.recall(ME, RecallRequest("daughter")).note)
+        return True
+
+    monkeypatch.setattr(memory, "wait_ready", arrives)
+    found = reminder.remind(memory, ME, "Which food makes my daughter ill?", "s", frozenset())
+    assert found is not None
+    assert [hit.memory.text for hit in found.hits] == [SAID]
+    assert not found.note
 
 
 async def test_what_words_do_not_find_is_not_found_yet(

@@ -178,6 +178,7 @@ async def test_forget_previews_then_deletes_with_ids_and_confirm(connect: Any, f
         gone = await client.call_tool("forget", {"ids": [memory.id], "confirm": True})
     assert preview.structured_content["status"] == "preview"
     assert preview.structured_content["removed"] == [{"id": memory.id, "text": "a secret wish"}]
+    assert preview.content[0].text.count("[1] ") == 1
     assert "repeat with these ids and confirm" in preview.structured_content["note"]
     assert memory.id in kept
     assert gone.structured_content["status"] == "forgotten"

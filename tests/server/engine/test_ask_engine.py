@@ -189,6 +189,9 @@ def test_the_output_is_the_same_with_an_engine_and_without(
                 assert report["engine"].items() >= {"shared": True, "clients": 1}.items()
                 assert report["engine"]["pid"] != own["engine"]["pid"] == os.getpid()
                 assert own["engine"]["shared"] is False
+                assert report["engine"]["version"] == own["version"]
+                assert 0 <= report["engine"]["seconds"] < 3600
+                assert report["engine"]["memory"] > 10 * 2**20
             else:
                 assert (mine.returncode, mine.stdout, mine.stderr) == alone, words
             if "no-such-file" not in words:

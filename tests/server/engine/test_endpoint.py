@@ -221,6 +221,26 @@ def test_a_client_without_the_secret_is_refused(folder: Path, line: bytes, liste
     assert "secret" in asyncio.run(refused())
 
 
+@pytest.mark.parametrize(("user", "refused"), [(0, False), (1, True), (None, False)])
+def test_another_user_is_refused_at_the_unix_socket(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, user: int | None, refused: bool
+) -> None:
+    """*user* counts from this one; None where the system does not tell."""
+    there = None if user is None else os.getuid() + user
+    monkeypatch.setattr(endpoint, "peer", lambda connection: there)
+    ours, theirs = socket.socketpair()
+
+    async def admitted() -> str:
+        reader, writer = await asyncio.open_connection(sock=ours)
+        said = await UnixEndpoint(str(folder), KEY).admit(reader, writer)
+        writer.close()
+        return said
+
+    with theirs:
+        said = asyncio.run(admitted())
+    assert said == (f"user {there} may not use this memory" if refused else "")
+
+
 @pytest.mark.parametrize("kind", [UnixEndpoint, TcpEndpoint])
 def test_what_a_killed_engine_left_is_swept_and_a_living_one_stays(
     folder: Path, listen: Listen, kind: Any, monkeypatch: pytest.MonkeyPatch

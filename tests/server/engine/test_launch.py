@@ -56,6 +56,47 @@ def test_it_can_be_switched_off(talk: Any, folder: Path) -> None:
     serves_alone(talk(ANAMNESIS_SHARED="off"), folder)
 
 
+def test_on_windows_an_engine_is_detached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Played here: what is asked of Windows, and that its first lines are read."""
+    here = wanted.find({}, {"ANAMNESIS_DATA_DIR": str(folder)})
+    folder.mkdir(exist_ok=True)
+    names = ("CREATE_NO_WINDOW", "CREATE_BREAKAWAY_FROM_JOB", "CREATE_NEW_PROCESS_GROUP")
+    for place, name in enumerate(names):
+        monkeypatch.setattr(subprocess, name, 1 << place, raising=False)
+    asked: list[dict[str, Any]] = []
+
+    class Started:
+        def __init__(self, words: list[str], **more: Any) -> None:
+            asked.append(more)
+            read, write = os.pipe()
+            os.write(write, b"starting\nlistening another-key\n")
+            os.close(write)
+            self.stdout = os.fdopen(read, "rb", 0)
+
+    monkeypatch.setattr(subprocess, "Popen", Started)
+    monkeypatch.setattr(sys, "platform", "win32")
+    launch.start(here)
+    assert here.key == "another-key"
+    assert asked[0]["creationflags"] == 0b111
+    assert "start_new_session" not in asked[0]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "cache"),
+    [
+        ("/home/me/.cache/uv/archive-v0/x1", "/home/me/.cache"),
+        ("/Users/me/Library/Caches/uv/x1", "/Users/me/Library/Caches"),
+        ("/home/me/.local/pipx/venvs/anamnesis", ""),
+    ],
+)
+def test_a_folder_named_as_a_cache_is_one(
+    monkeypatch: pytest.MonkeyPatch, prefix: str, cache: str
+) -> None:
+    monkeypatch.setattr(launch, "__file__", "/opt/program/server/engine/launch.py")
+    monkeypatch.setattr(sys, "prefix", prefix)
+    assert launch._in_a_cache() == cache
+
+
 @pytest.mark.slow
 def test_a_program_in_a_cache_keeps_its_memory_to_itself(
     talk: Any, folder: Path, tmp_path: Path

@@ -108,8 +108,8 @@ def test_a_client_has_nothing_but_the_standard_library_in_it(environment: dict[s
 def test_each_connection_has_its_own_identity(talk: Any, folder: Path) -> None:
     ann, bob = talk(ANAMNESIS_AGENT="ann", ANAMNESIS_TEAM="barn"), talk("--agent", "bob")
     eve = talk(ANAMNESIS_AGENT="eve", ANAMNESIS_TEAM="barn")
-    for one in (ann, bob, eve):
-        one.hello()
+    for number, one in enumerate((ann, bob, eve)):
+        one.hello(f"editor-{number}")
     assert len(engines.alive(folder)) == 1
     text = "the letters are in the red drawer"
     id = ann.call("remember", text=text)["structuredContent"]["id"]
@@ -121,6 +121,12 @@ def test_each_connection_has_its_own_identity(talk: Any, folder: Path) -> None:
         assert hidden["content"][0]["text"].startswith("not_found: ")
     assert recalled(eve, "when is the barn painted") == ["the barn is painted in spring"]
     assert recalled(bob, "when is the barn painted") == []
+    cows = eve.call("remember", text="the cows are milked at five")["structuredContent"]["id"]
+    for one, own, name in ((ann, id, "editor-0"), (eve, cows, "editor-2")):
+        read = one.ask(1, "resources/read", {"uri": f"memory://item/{own}"})["result"]["contents"][
+            0
+        ]
+        assert json.loads(read["text"])["provenance"]["client"] == name
 
 
 @TRANSPORTS

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +31,18 @@ def test_a_setting_that_changes_answers_changes_the_key(name: str, tmp_path: Pat
     file = tmp_path / "settings.toml"
     file.write_text(f'{name} = "{value}"\n')
     assert key({f"{PREFIX}CONFIG": str(file)}) == there
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [(wanted, "__version__"), (sys, "version"), (sys, "platform"), (sys, "prefix")],
+)
+def test_another_program_has_another_key(
+    monkeypatch: pytest.MonkeyPatch, place: Any, name: str
+) -> None:
+    there = key()
+    monkeypatch.setattr(place, name, "other")
+    assert key() != there
 
 
 def test_a_section_of_the_file_changes_the_key(tmp_path: Path) -> None:
