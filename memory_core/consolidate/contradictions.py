@@ -50,7 +50,7 @@ def contradictions(work: Workspace) -> None:
     everyone.sort(key=_when)
     resolved: set[frozenset[str]] = set()
     if work.profile is None:
-        work.plan.details["contradictions"] = f"{NO_MODEL}: compared by their words alone"
+        work.plan.details["contradictions"] = NO_MODEL
     elif near := work.embedded(everyone):
         _by_closeness(work, near, resolved)
         _unclear(work, near, resolved)

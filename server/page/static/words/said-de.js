@@ -451,7 +451,6 @@ export const SAID = {
   "{}, until {} has embedded {} more memories": "{0}, bis {1} noch {2} Erinnerungen eingebettet hat",
   "{}, {} dimensions": "{0}, {1} Dimensionen",
   "{}: a command was run as another user": "{0}: ein Befehl lief als anderer Benutzer",
-  "{}: compared by their words alone": "{0}: nur nach Wörtern verglichen",
   "{}: grouped by conversation": "{0}: nach Gesprächen geordnet",
   "{}; damage found: {}": "{0}; Schaden gefunden: {1}",
   "{}; rebuilt {} times since the start": "{0}; seit dem Start {1}-mal neu gebaut",
