@@ -34,6 +34,7 @@ VIEWS = (
     "access",
 )
 EXPORTS = Path(__file__).parents[2] / "interchange/data"
+STATIC = Path(__file__).parents[3] / "server/page/static"
 SAID = (
     "Mara Lind lives in Oslo with her two cats.",
     "Mara Lind repaired the red bicycle in the cellar.",
@@ -109,23 +110,42 @@ OF_AXE = ("Applying inline style violates",)
 
 
 def checked(page: Any, name: str) -> None:
+OF_COLOURS = ["color-contrast", "link-in-text-block"]
+"""Those of axe's rules that look at colours, which are all that the dark scheme changes."""
+
+
     """Let axe look at what the page shows, in both schemes, on a telephone and on a desk."""
     for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 800})
-        for scheme in ("light", "dark"):
+        for scheme, rules in (("light", []), ("dark", OF_COLOURS)):
             page.emulate_media(color_scheme=scheme)
-            assert violations(page) == [], (name, width, scheme)
+            assert violations(page, rules) == [], (name, width, scheme)
             wide = page.evaluate("document.documentElement.scrollWidth")
             assert wide <= width, f"{name} is {wide} pixels wide"
 
 
-def violations(page: Any) -> list[Any]:
-    """What axe has against the page: the rule, and the first element."""
-    found = page.evaluate("axe.run({resultTypes: ['violations']}).then(r => r.violations)")
+def violations(page: Any, rules: list[str]) -> list[Any]:
+    """What axe has against the page, by *rules* or by all: the rule, and the first element."""
+    found = page.evaluate(
+        """rules => axe.run({
+        resultTypes: ['violations'], ...(rules.length ? { runOnly: rules } : {})
+        }).then(r => r.violations)""",
+        rules,
+    )
     return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
 
 
 def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -> None:
+def test_the_dark_scheme_changes_nothing_but_colours() -> None:
+    """So axe's other rules find in it what they find in the light one."""
+    style = (STATIC / "style.css").read_text("utf-8")
+    dark = re.findall(r"@media \(prefers-color-scheme: dark\) \{ :root \{(.*?)\} \}", style)
+    assert len(dark) == style.count("prefers-color-scheme") == 1
+    changed = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6});", dark[0]))
+    assert len(changed) == dark[0].count(":") == dark[0].count(";")
+    assert not [path for path in STATIC.rglob("*.js") if "prefers-color" in path.read_text("utf-8")]
+
+
     id = server.remember("The observatory opens on Fridays.", tags=["sky"])
     page = opened().page
     view(page, f"memory/{id}")
