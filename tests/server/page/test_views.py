@@ -637,6 +637,7 @@ def test_jobs_that_wait_for_a_model_that_refuses_are_counted(
 
     def waits() -> bool:
         """Whether jobs wait, and the model is not asked for a while."""
+    assert "answered HTTP 401" in modelled.command("encode", status=1)  # waits for no more to do
         jobs = modelled.call("GET", "jobs")
         pause = modelled.call("GET", "health")["encoder"]["pause_seconds"]
         return pause > 60 and jobs["queued"] > 0 == jobs["running"]
