@@ -54,14 +54,8 @@ def record(number: int, hostile: str) -> dict[str, Any]:
     }
 
 
-def bring(server: Any, *records: dict[str, Any]) -> None:
-    path = server.folder / "hostile.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in records), encoding="utf-8")
-    server.command("import", str(path))
-
-
 def test_no_field_becomes_markup_in_any_view(server: Any, opened: Any) -> None:
-    bring(server, *(record(n, each) for n, each in enumerate(HOSTILE.values())))
+    server.bring(*(record(n, each) for n, each in enumerate(HOSTILE.values())))
     shown = opened()
     page = shown.page
     memories = server.call("GET", "memories?limit=50")["memories"]

@@ -9,13 +9,14 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import chat_models
 import engines
 import pytest
 from processes import keep, until
 
+from server.http.tokens import Tokens
 from server.rest.transfer import EXPORTS as FORMS
 from tests.server.page.conftest import Server
 
@@ -33,8 +34,8 @@ VIEWS = (
     "import",
     "access",
 )
-EXPORTS = Path(__file__).parents[2] / "interchange/data"
 STATIC = Path(__file__).parents[3] / "server/page/static"
+EXPORTS = Path(__file__).parents[2] / "interchange/data"
 SAID = (
     "Mara Lind lives in Oslo with her two cats.",
     "Mara Lind repaired the red bicycle in the cellar.",
@@ -109,11 +110,11 @@ OF_AXE = ("Applying inline style violates",)
 """What the content security policy forbids axe, which measures with styles of its own."""
 
 
-def checked(page: Any, name: str) -> None:
 OF_COLOURS = ["color-contrast", "link-in-text-block"]
 """Those of axe's rules that look at colours, which are all that the dark scheme changes."""
 
 
+def checked(page: Any, name: str) -> None:
     """Let axe look at what the page shows, in both schemes, on a telephone and on a desk."""
     for width in (360, 1280):
         page.set_viewport_size({"width": width, "height": 800})
@@ -135,7 +136,6 @@ def violations(page: Any, rules: list[str]) -> list[Any]:
     return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
 
 
-def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -> None:
 def test_the_dark_scheme_changes_nothing_but_colours() -> None:
     """So axe's other rules find in it what they find in the light one."""
     style = (STATIC / "style.css").read_text("utf-8")
@@ -146,6 +146,7 @@ def test_the_dark_scheme_changes_nothing_but_colours() -> None:
     assert not [path for path in STATIC.rglob("*.js") if "prefers-color" in path.read_text("utf-8")]
 
 
+def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -> None:
     id = server.remember("The observatory opens on Fridays.", tags=["sky"])
     page = opened().page
     view(page, f"memory/{id}")
@@ -186,17 +187,13 @@ def test_the_dark_scheme_changes_nothing_but_colours() -> None:
     server.call("POST", "forget", {"ids": [wish], "confirm": True})
 
 
-def test_a_summary_is_pinned_by_hand_and_not_by_its_sources(
-    server: Any, opened: Any, tmp_path: Path
-) -> None:
+def test_a_summary_is_pinned_by_hand_and_not_by_its_sources(server: Any, opened: Any) -> None:
     loom = ("The loom stands upstairs.", "The weaver works at night.", "The wool is blue.")
     ids = [server.remember(text, session="loom") for text in loom]
     run = server.call("POST", "consolidate", {"mode": "session", "session": "loom"})
     by_hand = run["summaries"][0]["id"]
-    file = tmp_path / "drawn.jsonl"
     drawn = {"text": "Concept: the loom.", "kind": "concept", "importance": 1, "derived_from": ids}
-    file.write_text(json.dumps(drawn))
-    server.command("import", str(file))
+    server.bring(drawn)
     every = server.call("GET", "memories?kind=concept")["memories"]
     by_source = next(each["id"] for each in every if each["text"] == drawn["text"])
     assert importance(server, by_source) == 1.0
@@ -279,6 +276,19 @@ def test_the_signs_of_all_states_are_drawn(opened: Any) -> None:
     assert drawn == []
 
 
+class Token(NamedTuple):
+    id: str
+    secret: str
+
+
+def token(server: Any, agent: str, *rights: str) -> Token:
+    """A new token for *agent*; it counts without a restart, also in the engine."""
+    tokens = Tokens(server.folder)
+    secret = tokens.add(agent, "", rights or ("read", "write"))
+    (grant,) = [each for each in tokens.all() if each.agent == agent]
+    return Token(grant.id, secret)
+
+
 def section(page: Any, name: str) -> Any:
     return page.locator("section", has=page.get_by_role("heading", name=name, exact=True))
 
@@ -314,13 +324,9 @@ def tags(server: Any, word: str) -> list[str]:
     return next(list(m["tags"]) for m in found["memories"] if word in m["text"])
 
 
-def test_a_topic_leads_to_its_memories_by_keyboard(
-    server: Any, opened: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "topics.jsonl"
+def test_a_topic_leads_to_its_memories_by_keyboard(server: Any, opened: Any) -> None:
     lines = ["The tomatoes need water at noon.", "The peas and the beans climb a fence."]
-    file.write_text("".join(json.dumps({"text": t, "topic": "vegetables"}) + "\n" for t in lines))
-    server.command("import", str(file))
+    server.bring(*({"text": text, "topic": "vegetables"} for text in lines))
     page = opened().page
     view(page, "topics")
     page.locator("summary", has_text="As a table").click()
@@ -366,17 +372,13 @@ def test_the_graph_shows_what_is_chosen_of_it(server: Any, opened: Any) -> None:
     until(lambda: page.evaluate("location.hash") == order[-1])
 
 
-def test_names_in_the_graph_can_be_read_on_a_telephone(
-    server: Any, opened: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "apart.jsonl"
+def test_names_in_the_graph_can_be_read_on_a_telephone(server: Any, opened: Any) -> None:
     lines = [
         {"text": f"Shelf {n} holds jar {turn}.", "topic": f"shelf {n}"}
         for n in range(40)
         for turn in range(2)
     ]
-    file.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    server.command("import", str(file))
+    server.bring(*lines)
     page = opened(viewport={"width": 390, "height": 844}, reduced_motion="reduce").page
     view(page, "topics")
     high = "all => all.map(each => each.getBoundingClientRect().height)"
@@ -411,14 +413,9 @@ WIDE = "document.scrollingElement.scrollWidth - innerWidth"
 
 
 @pytest.mark.parametrize("width", [320, 390])
-def test_nothing_is_scrolled_sideways_on_a_telephone(
-    server: Any, opened: Any, tmp_path: Path, width: int
-) -> None:
-    agent = f"agent-of-a-long-name-without-a-space-{width}"
-    made = json.loads(server.command("token", "add", "--agent", agent, "--json"))
-    file = tmp_path / "long.jsonl"
-    file.write_text(json.dumps({"text": "Skerries" * 30, "tags": ["t" * 90], "topic": "u" * 90}))
-    server.command("import", str(file))
+def test_nothing_is_scrolled_sideways_on_a_telephone(server: Any, opened: Any, width: int) -> None:
+    made = token(server, f"agent-of-a-long-name-without-a-space-{width}")
+    server.bring({"text": f"{'Skerries' * 30}{width}", "tags": ["t" * 90], "topic": "u" * 90})
     long = server.call("GET", f"memories?tag={'t' * 90}")["memories"][0]["id"]
     for locale in ("en-GB", "de-DE"):
         page = opened(viewport={"width": width, "height": 800}, locale=locale).page
@@ -429,12 +426,12 @@ def test_nothing_is_scrolled_sideways_on_a_telephone(
             assert page.evaluate(WIDE) <= 0, (name, locale)
             assert page.evaluate(SIDEWAYS) == [], (name, locale)
         view(page, "access")
-        button = page.get_by_role("row").filter(has_text=made["id"]).get_by_role("button")
+        button = page.get_by_role("row").filter(has_text=made.id).get_by_role("button")
         button.scroll_into_view_if_needed()
         place = button.bounding_box()
         assert place["x"] >= 0
         assert place["x"] + place["width"] <= width
-    server.command("token", "revoke", made["id"])
+    Tokens(server.folder).revoke(made.id)
 
 
 def test_what_was_recalled_last_is_in_the_hot_buffer(server: Any, opened: Any) -> None:
@@ -480,15 +477,14 @@ def test_filters_act_on_a_list_and_on_a_search(server: Any, opened: Any) -> None
 
 
 def test_each_filter_narrows_the_list(server: Any, opened: Any) -> None:
-    made = ("token", "add", "--agent", "nils", "--rights", "read,write", "--json")
-    token = json.loads(server.command(*made))["token"]
+    nils = token(server, "nils", "read", "write")
     url = json.loads((server.folder / "http.json").read_text("utf-8"))["url"]
     anchor = {"text": "Nils Berg painted the anchor.", "speaker": "Nils Berg", "session": "deck"}
     anchor |= {"kind": "procedure", "scope": "shared", "when": "2031-05-06"}
     asked = urllib.request.Request(
         f"{url}/api/v1/memories",
         json.dumps(anchor).encode(),
-        {"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
+        {"Authorization": f"Bearer {nils.secret}", "Content-Type": "application/json"},
     )
     urllib.request.urlopen(asked, timeout=60).close()
     other = server.remember("The rope is wet.", when="2031-05-04")
@@ -637,11 +633,11 @@ def test_jobs_that_wait_for_a_model_that_refuses_are_counted(
 
     def waits() -> bool:
         """Whether jobs wait, and the model is not asked for a while."""
-    assert "answered HTTP 401" in modelled.command("encode", status=1)  # waits for no more to do
         jobs = modelled.call("GET", "jobs")
         pause = modelled.call("GET", "health")["encoder"]["pause_seconds"]
         return pause > 60 and jobs["queued"] > 0 == jobs["running"]
 
+    assert "answered HTTP 401" in modelled.command("encode", status=1)  # waits for no more to do
     until(waits)
     jobs = modelled.call("GET", "jobs")
     page = opened(of=modelled).page
@@ -755,21 +751,19 @@ def test_a_dry_run_tells_and_changes_nothing(server: Any, opened: Any) -> None:
 
 
 def test_a_revoked_token_opens_nothing_more(server: Any, opened: Any) -> None:
-    made = json.loads(
-        server.command("token", "add", "--agent", "zoe", "--rights", "read", "--json")
-    )
-    header = {"Authorization": f"Bearer {made['token']}"}
+    made = token(server, "zoe", "read")
+    header = {"Authorization": f"Bearer {made.secret}"}
     url = json.loads((server.folder / "http.json").read_text("utf-8"))["url"]
     agents = urllib.request.Request(f"{url}/api/v1/sessions", headers=header)
     with urllib.request.urlopen(agents, timeout=60) as answer:
         assert answer.status == 200
     page = opened().page
     view(page, "access")
-    row = page.get_by_role("row").filter(has_text=made["id"])
+    row = page.get_by_role("row").filter(has_text=made.id)
     row.get_by_role("cell", name="zoe", exact=True).wait_for()
     row.get_by_role("cell", name="read", exact=True).wait_for()
     assert "not since" not in row.inner_text()  # it was used above
-    page.get_by_role("button", name=f"Revoke token {made['id']}").click()
+    page.get_by_role("button", name=f"Revoke token {made.id}").click()
     page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     page.get_by_text("revoked").first.wait_for()
     with pytest.raises(urllib.error.HTTPError, match="401") as refused:
@@ -1013,16 +1007,12 @@ def test_a_search_says_why_others_were_left_out(server: Any, opened: Any) -> Non
     assert left.first.locator("p").first.inner_text().strip()
 
 
-def test_a_name_that_is_not_among_the_most_frequent_is_found(
-    server: Any, opened: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "names.jsonl"
+def test_a_name_that_is_not_among_the_most_frequent_is_found(server: Any, opened: Any) -> None:
     ships, berths = [f"Ship {n:03}" for n in range(210)], [f"berth {n:03}" for n in range(110)]
     often = [{"text": f"Sail {n}.", "entities": [ships[n], ships[n - 1]]} for n in range(210)]
     often += [{"text": f"Tag {n}.", "tags": berths[10 * (n // 2) :][:10]} for n in range(22)]
     rare = {"text": "Zacharias rang the bell.", "entities": ["Zacharias"], "tags": ["bell"]}
-    file.write_text("".join(json.dumps(each) + "\n" for each in (*often, rare)))
-    server.command("import", str(file))
+    server.bring(*often, rare)
     page = opened().page
     view(page, "people")
     page.get_by_role("link", name="Ship 000").wait_for()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,13 +67,10 @@ def test_a_turn_stands_there_while_its_answer_is_waited_for(server: Any, opened:
 
 
 def test_a_long_list_stays_where_it_is_read_when_another_client_stores(
-    server: Any, opened: Any, tmp_path: Path
+    server: Any, opened: Any
 ) -> None:
     count = 130
-    file = tmp_path / "gulls.jsonl"
-    lines = [{"text": f"Gull {n} has ring {n * 7}.", "tags": ["gull"]} for n in range(count)]
-    file.write_text("".join(json.dumps(each) + "\n" for each in lines))
-    server.command("import", str(file))
+    server.bring(*({"text": f"Gull {n} has ring {n * 7}.", "tags": ["gull"]} for n in range(count)))
     page = opened().page
     page.locator(".live.on").wait_for()
     view(page, "memories?tag=gull")
