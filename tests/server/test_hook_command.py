@@ -674,7 +674,7 @@ def kept_in(data: Path, count: int = 1) -> set[str]:
 
 def test_of_many_prompts_at_once_without_a_server_none_is_lost(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    said = [f"The tide gauge of pier {n} was replaced by Nordwall in May." for n in range(16)]
+    said = [f"The tide gauge of pier {n} was replaced by Nordwall in May." for n in range(8)]
     hooks = []
     for number, text in enumerate(said):
         hook = subprocess.Popen(
@@ -685,8 +685,8 @@ def test_of_many_prompts_at_once_without_a_server_none_is_lost(tmp_path: Path) -
         hook.stdin.write(json.dumps(told).encode())
         hook.stdin.close()
         hooks.append(hook)
-    assert [hook.wait(100) for hook in hooks] == [0] * 16
-    assert kept_in(data, 16) == set(said)
+    assert [hook.wait(100) for hook in hooks] == [0] * len(said)
+    assert kept_in(data, len(said)) == set(said)
 
 
 def test_a_very_long_prompt_is_answered_and_kept(tmp_path: Path) -> None:
@@ -800,13 +800,13 @@ def test_a_prompt_that_an_engine_answers_loads_next_to_nothing(
 
 
 def test_of_many_prompts_at_once_none_is_lost_and_one_engine_starts(shared: Path) -> None:
-    said = [f"The tide gauge of pier {n} was replaced by Nordwall in May." for n in range(16)]
+    said = [f"The tide gauge of pier {n} was replaced by Nordwall in May." for n in range(8)]
     hooks = [
         started(shared, event("UserPromptSubmit", f"talk {number}", prompt=text))
         for number, text in enumerate(said)
     ]
-    assert [hook.wait(100) for hook in hooks] == [0] * 16
-    assert kept_in(shared, 16) == set(said)
+    assert [hook.wait(100) for hook in hooks] == [0] * len(said)
+    assert kept_in(shared, len(said)) == set(said)
     assert len(engines.alive(shared)) == 1
 
 
