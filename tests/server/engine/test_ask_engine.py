@@ -191,8 +191,8 @@ def test_the_output_is_the_same_with_an_engine_and_without(
                 assert report["engine"]["pid"] != own["engine"]["pid"] == os.getpid()
                 assert own["engine"]["shared"] is False
                 assert report["engine"]["version"] == __version__
-                assert 0 <= report["engine"]["seconds"] < 3600
-                assert report["engine"]["memory"] > 10 * 2**20
+                assert report["engine"]["seconds"] >= 0
+                assert max(report["engine"]["memory"].values()) > 10 * 2**20
             else:
                 assert (mine.returncode, mine.stdout, mine.stderr) == alone, words
             if "no-such-file" not in words:
