@@ -148,7 +148,7 @@ def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened:
     page.get_by_role("button", name="Forget for good").wait_for()
     assert "ids" not in page.get_by_role("dialog").inner_text()  # that is said to programs
     page.get_by_role("button", name="Forget for good").click()
-    page.get_by_text("Forgotten.").wait_for()
+    page.get_by_text("Forgotten.").first.wait_for()
     states = [each["id"] for each in server.call("GET", "memories")["memories"]]
     assert id not in states
 

@@ -114,7 +114,7 @@ def forget(hand: Hand, server: Any, folder: Path) -> None:
     hand.open("spare key", "behind the clock")
     hand.click("button", "Forget")
     hand.click("button", "Forget for good")
-    hand.page.get_by_text("Forgotten.").wait_for()
+    hand.page.get_by_text("Forgotten.").first.wait_for()
     assert state(server, "The spare key hangs behind the clock.") == "gone"
 
 
