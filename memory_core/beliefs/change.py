@@ -250,10 +250,19 @@ def _touched(older: Sequence[Sentence], now: Sentence) -> str:
     return about if places and timed and len(named) <= 1 else ""
 
 
+def may_be_a_matter(older: str, newer: str) -> bool:
+    """False where *newer* tells of no change of what *older* says that somebody has one of."""
+    return bool(_matters(older, 0) & _matters(newer, 1))
+
+
 @lru_cache(maxsize=4_096)
-def names_a_matter(text: str) -> bool:
-    """True when a sentence of *text* may tell of a change of what somebody has one of."""
-    return any(t.search(each.lowered) for each in read_all(text) for _, t in lexicon.MATTERS)
+def _matters(text: str, side: int) -> frozenset[int]:
+    """The places in MATTERS of those that a sentence of *text* holds (0), or has changed (1)."""
+    return frozenset(
+        place
+        for place, patterns in enumerate(lexicon.MATTERS)
+        if any(patterns[side].search(each.lowered) for each in read_all(text))
+    )
 
 
 def _matter(then: Sentence, now: Sentence) -> bool:

@@ -92,7 +92,8 @@ def compare_texts(
     if restated(older, newer):
         return change.change(older, newer)
     turned = near.cosine is not None and near.cosine >= TURNED_COSINE
-    if not turned and not change.names_a_matter(newer) and not _may_be_likely(older, newer, near):
+    matter = change.may_be_a_matter(older, newer)
+    if not turned and not matter and not _may_be_likely(older, newer, near):
         return None
     found = change.change(older, newer)
     if found is None or found.kind == change.MATTER:

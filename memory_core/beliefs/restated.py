@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise, takewhile
 
 from memory_core.beliefs import lexicon
@@ -70,10 +71,10 @@ def taken_back(older: str, newer: str) -> str:
     "I no longer have a dog", "correction: the bank opens at 9", "actually Mara lives in Linz now".
     Of "my boss is" no word but "correction" tells a name from what else a boss can be.
     """
+    if not _takes_back(newer) or any(each.reports for each in read_all(older)):
+        return ""
     then = [word for word in _tokens(older) if word not in _BESIDE]
     corrects = not lexicon.CORRECTION.isdisjoint(_tokens(newer))
-    if any(each.reports for each in read_all(older)):
-        return ""
     for clause in _CLAUSE.split(newer):
         said = _tokens(clause)
         now = [word for word in said if word not in _BESIDE]
@@ -95,6 +96,13 @@ def taken_back(older: str, newer: str) -> str:
         if one_holds or (corrects and _is_behind_a_verb(before)):
             return UPDATES
     return ""
+
+
+@lru_cache(maxsize=1_024)
+def _takes_back(text: str) -> bool:
+    """True when *text* has words that say that something is so no longer, or otherwise."""
+    says_so = not _SAYS_SO.isdisjoint(_tokens(text))
+    return says_so or lexicon.OVER.search(text.casefold()) is not None
 
 
 def _tokens(text: str) -> list[str]:
