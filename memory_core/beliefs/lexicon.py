@@ -406,7 +406,8 @@ MATTERS = (
             rf"|\b(?:my|our) (?:\w+ ){{0,2}}{_HOME} is\b|\bmeine wohnung\b"
         ),
         lazy_pattern(
-            r"\b(?:moved|resettled) (?:back )?(?:to|into|in|out)\b|\brelocated\b"
+            r"\b(?:moved|resettled) (?:from (?:[\w'-]+ ){1,4})?(?:back )?(?:to|into|in|out)\b"
+            r"|\brelocated\b"
             rf"|\bsettled (?:in|down)\b|\bnew (?:\w+ ){{0,2}}(?:{_HOME}|address)\b"
             r"|\b(?:bin|sind|ist)\b.{0,60}\b(?:um|weg|hin|aus|ein)gezogen\b"
             r"|\b(?:um|weg|hin|aus|ein)gezogen (?:bin|sind|ist)\b"

@@ -135,6 +135,7 @@ def test_what_is_no_correction_changes_nothing(
         ("Unser Büro ist in Berlin.", "Korrektur: Unser Büro ist in Hamburg.", "updates"),
         ("I live in Graz.", "Last week I moved to Linz.", "doubts"),
         ("My sister Ann lives in Oslo.", "My sister Ann moved to Tromsø in May.", "doubts"),
+        ("I live in Porto.", "We moved from Porto to Aveiro.", "doubts"),
         ("The choir rehearsal is on Monday.", "The choir rehearsal was moved to Friday.", "doubts"),
         ("Die Chorprobe ist am Montag.", "Die Chorprobe wurde auf Freitag verschoben.", "doubts"),
         (
