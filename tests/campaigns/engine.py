@@ -10,8 +10,9 @@ answered `busy`, while the engine is killed with SIGKILL at random instants. At 
 that was acknowledged must be there, every call must have been answered, and one engine must live.
 It makes fewer kills when `--minutes` are over.
 
-`soak`: clients start, make some calls, and end, in every way; at the end no process of theirs and
-no socket is left, and the engine's own memory has not grown.
+`soak`: clients start, make some calls, and end, in every way. While the engine still runs, the
+processes that bear this run's mark and the clients that the engine knows are counted; then the
+engine is told to leave, and what is left of it. Its own memory and its descriptors are compared.
 
 `neighbour`: the p99 of one client's recalls alone, then beside a client that writes without end and
 one that sends calls and never reads an answer. The ratio means something, the times do not.
@@ -42,7 +43,10 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import engines  # noqa: E402
+import processes  # noqa: E402
 from talking import Talk  # noqa: E402
+
+from server.engine import client  # noqa: E402
 
 BUSY = "busy: "
 PATIENCE = 120.0
@@ -177,14 +181,21 @@ def private(process: int) -> float:
     return sum(int(r.split()[1]) for r in rows if r.startswith(("Private_Dirty:", "Swap:"))) / 1024
 
 
+def descriptors(process: int) -> int:
+    return len(list(Path(f"/proc/{process}/fd").iterdir()))
+
+
 def soak(folder: Path, seconds: float, seed: int) -> dict[str, Any]:
     """Two clients at a time, each for some calls; every fifth is killed, its engine is not."""
+    mark = f"{os.environ.get(processes.MARK, 'campaign')}.soak{os.getpid()}"
+    os.environ[processes.MARK] = mark  # what is started has it, too
     draw = random.Random(seed)
     stay = start(folder)
     for number in range(50):  # what is remembered is bounded, so that memories are no growth
         call(stay, "remember", text=f"the heron number {number} stands at weir {number}")
     (engine,) = engines.alive(folder)
     sizes: list[float] = []
+    files: list[int] = []
     came = 0
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -199,17 +210,26 @@ def soak(folder: Path, seconds: float, seed: int) -> dict[str, Any]:
             else:
                 ended(one)
         sizes.append(private(engine))
-    assert engines.alive(folder) == [engine]
-    open_files = len(list(Path(f"/proc/{engine}/fd").iterdir()))
+        files.append(descriptors(engine))
     ended(stay)
-    engines.end(folder)
+    assert engines.alive(folder) == [engine]
+    (named,) = client.engines(str(folder))
+    until = time.monotonic() + PATIENCE  # it hears of an end a moment later
+    while (known := len(client.status(named)["clients"])) and time.monotonic() < until:
+        time.sleep(0.01)
+    left = [each for each in processes.running(mark, folder) if each.id != engine]
+    client.stop(named)
+    engines.until_gone(folder)
     tenth = max(1, len(sizes) // 10)
+    second, last = slice(tenth, 2 * tenth + 1), slice(-tenth, None)
     return {
         "clients": came,
-        "private MiB, second tenth": round(statistics.median(sizes[tenth : 2 * tenth + 1]), 1),
-        "private MiB, last tenth": round(statistics.median(sizes[-tenth:]), 1),
-        "descriptors at the end": open_files,
-        "processes left": len(engines.alive(folder)),
+        "private MiB, second tenth": round(statistics.median(sizes[second]), 1),
+        "private MiB, last tenth": round(statistics.median(sizes[last]), 1),
+        "descriptors, second tenth": statistics.median(files[second]),
+        "descriptors, last tenth": statistics.median(files[last]),
+        "clients that the engine still knows": known,
+        "processes left": [str(each) for each in (*left, *processes.running(mark, folder))],
         "sockets left": len(list(folder.glob("engine-*"))),
     }
 
@@ -274,12 +294,12 @@ def latencies(one: Talk, seconds: float, draw: random.Random) -> list[float]:
     return found
 
 
-def neighbour(folder: Path, seconds: float, seed: int) -> dict[str, Any]:
+def neighbour(folder: Path, seconds: float, memories: int, seed: int) -> dict[str, Any]:
     draw = random.Random(seed)
     one = start(folder, "quiet")
-    for number in range(200):
+    for number in range(memories):
         call(one, "remember", text=f"the heron number {number} stands at weir {number}")
-    latencies(one, 5.0, draw)
+    latencies(one, seconds / 12, draw)
     alone, beside = [], []
     for _ in range(3):  # alternating, so that a busy machine slows both alike
         alone += latencies(one, seconds / 6, draw)
@@ -399,7 +419,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--memories", type=int, default=2_000)
+    parser.add_argument("--memories", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
@@ -411,7 +431,7 @@ def main() -> None:
         elif args.what == "sleeper":
             report = sleeper(folder, args.seconds, args.memories, args.seed)
         else:
-            report = neighbour(folder, args.seconds, args.seed)
+            report = neighbour(folder, args.seconds, args.memories, args.seed)
     print(json.dumps(report, indent=2))
 
 
