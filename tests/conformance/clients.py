@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,8 @@ from runner import HERE, MODULES, ROOT, Runner
 
 PLUGIN = ROOT / "integrations" / "claude-code"
 FACT = "My sister Ann moved to Tromsø in May, she works at the harbour office there."
+
+PATIENCE = 60.0
 
 
 def typescript(run: Runner, url: str, token: str) -> None:
@@ -75,6 +80,18 @@ class ClaudeCode:
         command = [self.ours, *arguments]
         self._run.command(self._part, " ".join(arguments), command, "", self._environment)
 
+    def keeps(self, text: str) -> bool:
+        """Whether the memory holds *text* by now; what a hook was told is stored after its end."""
+        until = time.monotonic() + PATIENCE
+        exported = ""
+        while text not in exported and time.monotonic() < until:
+            done = subprocess.run(
+                [self.ours, "export"],
+                env=self._environment, capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            exported = done.stdout
+        return text in exported
+
     def note(self, what: str, passed: bool) -> None:
         """Keep an outcome."""
         self._run.note(self._part, what, passed, "as expected" if passed else "not so")
@@ -112,9 +129,10 @@ def claude_plugin(run: Runner) -> None:
     claude("details", "plugin", "details", "anamnesis", expected=r"Hooks \(\d+\).*$")
     claude("mcp list", "mcp", "list", expected=r"^plugin:anamnesis.+ ✔ Connected")
     with stand_in.model() as model:
-        answered = {"expected": f"^{stand_in.ANSWER}$", "model": model.url}
+        answered = {"expected": f"^{re.escape(stand_in.ANSWER)}$", "model": model.url}
         claude("a conversation", "-p", FACT, **answered)
         claude.note("it did not know yet", model.last.count(FACT) == 1)
+        claude.note("the answer of a one-shot is kept", claude.keeps(stand_in.ANSWER))
         claude("another conversation", "-p", "Good morning! What is new?", **answered)
         claude.note("it was told without a tool call", FACT in model.last)
         tool = "mcp__plugin_anamnesis_anamnesis__recall"

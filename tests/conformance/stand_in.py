@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-ANSWER = "Noted."
+ANSWER = "The harbour office of Tromsø opens at 8 on weekdays."
 USE = re.compile(r"Use (mcp__\w+) with (\{[^}]*\})")
 """How a prompt asks for a tool: its name and its arguments as JSON."""
 
