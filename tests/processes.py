@@ -321,7 +321,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    if event in STARTS and _plain:
+    if _plain and event in STARTS:  # at the end of the interpreter both are None, _plain first
         what = arguments[0] if arguments else ""
         if event == "socket.bind":
             what = arguments[1]
