@@ -31,17 +31,14 @@ LONGEST = (
 TOGETHER = {"tests/evals/test_recall_quality.py": "tests/recall/test_reader_recipe.py"}
 """Files of which one worker takes both: they embed the same dialogue."""
 
-APART = ("tests/faults/test_whole.py",)
-"""Files whose tests go to any worker, one by one."""
-
 
 def scheduler(config: pytest.Config, log: Any) -> Any:
-    """The scheduler of --dist loadfile with these exceptions."""
+    """The scheduler of --dist loadfile but for files of `TOGETHER`."""
     from xdist.scheduler import LoadFileScheduling
 
     class Balanced(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            return nodeid if file in APART else TOGETHER.get(file, file)
+            return TOGETHER.get(file, file)
 
     return Balanced(config, log)

@@ -84,7 +84,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Files as they are, but for those that balance.py joins or takes apart."""
+    """Files as they are, but for those that balance.py joins."""
     return balance.scheduler(config, log) if config.getoption("dist") == "loadfile" else None
 
 
