@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import logging
 import math
 import os
 import signal
@@ -89,6 +90,8 @@ def run_engine(
     Raises OSError or endpoint.Unsafe when it cannot listen.
     """
     faulthandler.enable()
+    if logging.getLogger().level > logging.INFO:  # `engine log` says when engines came and went
+        logging.getLogger("server.engine.engine").setLevel(logging.INFO)
     engine = _Serving(call, settings)
 
     def told() -> None:

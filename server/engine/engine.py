@@ -96,12 +96,15 @@ class Engine:
         )
         await accepting.start_serving()
         listening()
+        log.info("the engine begins: version %s, process %d", __version__, os.getpid())
         self._shared = asyncio.ensure_future(asyncio.to_thread(self._make))
         self._shared.add_done_callback(self._loaded)
         while not self._leaving.is_set():
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._leaving.wait(), TICK_SECONDS)
             self.look()
+        if self._told.is_set():
+            log.info("the engine leaves: a signal or a command told it to")
         self._place.leave()
         accepting.close()
         await self._finish()

@@ -22,7 +22,7 @@ from mcp.client.streamable_http import streamable_http_client
 from talking import END_SECONDS, HELLO, ROOT
 
 from memory_core.storage.locks import FileLock
-from server.engine import client, endpoint, wanted
+from server.engine import client, endpoint, logfile, wanted
 from server.engine.launch import NoEngine
 from server.hooks import spool
 
@@ -228,6 +228,7 @@ def test_the_engine_leaves_when_its_name_is_gone(
     engines.until_gone(folder)
     assert recalled(one, "first word") == ["the first word"]
     assert name.exists()
+    assert "the engine leaves: its name is gone" in logfile.last(folder, lines=50)
 
 
 @TRANSPORTS
