@@ -380,6 +380,17 @@ Bearer zxcvbnmasdfghjklqwertyuiop|zxcvbnmasdfgh
 <Password>correct horse battery staple</Password>|horse
 AKIAIOSFODNN7EXAMPLE,wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY|wJalrXUtnFEMI
 mara:rqXexS6ZhobKA:19000:0:99999:7:::|rqXexS6Z
+I set the admin password to lighthouse yesterday|lighthouse
+The router password got changed to Sonnenblume last week, all good|Sonnenblume
+the wifi password is currently bluebottle btw|bluebottle
+passphrase is, by the way, copperfield|copperfield
+Unser WLAN-Passwort lautet übrigens BlauerElefant|Elefant
+Das Passwort vom Gäste-WLAN ist seit gestern Sommerregen|Sommerregen
+Das Kennwort lautet nach wie vor Regenbogen|Regenbogen
+export APP_SECRET='foo bar baz qux'|bar
+JOB_TOKEN="open the pod bay doors"|pod bay
+AKIA1098765432109876,wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY|wJalrXUtnFEMI
+My recovery words are:\n1. ladder\n2. ocean\n3. trumpet\n4. velvet\n5. orbit\n6. candy\n7. museum\n8. frozen\n9. giant\n10. parade\n11. salute\n12. wisdom|velvet
 """.strip().splitlines()  # noqa: E501
 
 
@@ -436,6 +447,13 @@ def test_what_only_resembles_such_a_form_is_left_alone(text: str) -> None:
         "hashed_password = argon2.hash_password(given)",
         "My wallet holds cards: bank, library, train, gym, blood donor, cinema, bakery, zoo, spa.",
         "admin / Winter is coming",
+        "The entry code for guests is on page 118.",
+        "I changed the password to something stronger yesterday.",
+        "The password is currently mandatory, by the way.",
+        "Das Passwort ist seit gestern abgelaufen.",
+        "Das Kennwort ist übrigens falsch.",
+        "SECRET_NAME='name of the secret'",
+        "In other words, recovery after the backup took an hour.",
     ],
 )
 def test_what_stands_near_the_name_of_a_secret_stays(text: str) -> None:

@@ -52,7 +52,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         rf"{_B}sk-(?:proj-|svcacct-|admin-"
         rf"|or-v1-)?(?=[a-zA-Z_-]{{0,250}}[0-9]){_URL_SAFE}{{20,256}}",
     ),
-    ("aws_key_id", "akia|asia", rf"{_B}(?:AKIA|ASIA)[A-Z2-7]{{16}}{_E}"),
+    ("aws_key_id", "akia|asia", rf"{_B}(?:AKIA|ASIA)[A-Z0-9]{{16}}{_E}"),
     (
         "github_token",
         "ghp_|gho_|ghu_|ghs_|ghr_|github_pat_",
@@ -246,7 +246,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "aws_secret",
         "akia|asia",
-        r"\b(?:AKIA|ASIA)[A-Z2-7]{16}(?:[\"']?\s{0,3}(?:[,;/|:\t ]|\\t)\s{0,3}[\"']?"
+        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}(?:[\"']?\s{0,3}(?:[,;/|:\t ]|\\t)\s{0,3}[\"']?"
         r"|[ ,;][^\n/+=]{1,60}?[ :=\"'])"
         r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),

@@ -44,12 +44,19 @@ _WORDS = (
     "|code|geheim|pwd|pw|kennw|mot de passe|contraseña|wachtwoord|senha|lösenord|hasło|heslo"
     "|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
 )
+_ASIDE = (
+    r"(?:(?:right |just |by |for |until |ab |bis |von )?(?:now|jetzt)|nun|just|simply|einfach"
+    r"|then|dann|still|(?:immer )?noch|again|wieder|currently|at the moment|momentan|aktuell"
+    r"|derzeit|zurzeit|gerade|actually|eigentlich|by the way|btw|übrigens|nach wie vor|as of"
+    r"|(?:seit |since |ab )?(?:today|tonight|yesterday|heute|gestern|vorhin"
+    r"|(?:last|this|letzte[nr]?|diese[nr]?) \w{3,9}))"
+)
+"""What a sentence says of the time or by the way, before a value or behind it."""
 _IS = (
     r"(?:(?:(?:was|is|has been|have been|got|gets|been|wurde|wird|werden)\s)?"
     r"(?:re)?(?:set|changed|switched)\s(?:back\s)?to|(?:zurück)?gesetzt auf|geändert auf"
     r"|would be|will be|is|was|ist|war|wäre|sei|lautet|heißt|heisst|to|auf|es|est|è|é|är|jest|on)"
-    r"(?:\s{1,3}|\s?:\s{0,3})(?:dann |then |simply |einfach )?"
-    r"(?:now |jetzt |still )?|['’]s\s{1,3}|(?:は|是)\s{0,3}"
+    rf"(?:\s{{1,3}}|\s?:\s{{0,3}}|,\s)(?:{_ASIDE},?\s){{0,2}}|['’]s\s{{1,3}}|(?:は|是)\s{{0,3}}"
 )
 _VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;]{4,128})"
 
@@ -269,11 +276,14 @@ _GROUPED = Rule(
 )
 """What an authenticator is set up with, in groups of four."""
 _SIGNED = Rule(
-    "secret|token|salt",
+    "secret|token|salt|seed|mnemonic",
     r"(?m)^[ \t>]{0,8}(?:export )?[A-Z0-9_]{0,40}(?:SECRET(?:_KEY)?(?:_BASE)?|TOKEN|SALT)=[\"']?"
-    r"(?P<value>(?=[^\s\"'$({]{0,40}[!#%&*@^])[^\s\"'$({][^\s\"']{15,256})[\"']?[ \t]*$",
+    r"(?P<value>(?=[^\s\"'$({]{0,40}[!#%&*@^])[^\s\"'$({][^\s\"']{15,256})[\"']?[ \t]*$"
+    r"|^[ \t>]{0,8}(?:export |set )?[A-Z0-9_]{0,40}(?:SECRET|TOKEN|SALT|SEED|MNEMONIC)"
+    r"(?:_KEY|_PHRASE)?=(?P<open>[\"'])(?P<phrase>[^\s\"'\n]{1,60}(?: [^\s\"'\n]{1,60}){1,23})"
+    r"(?P=open)",
 )
-"""A setting with signs that no word has."""
+"""A setting with signs that no word has, or with words in quotation marks."""
 _SETTING = Rule(
     "_key",
     r"(?m)^[ \t>]{0,8}(?:(?:export|set|ENV|ARG)[ ])?(?!PUBLIC|SITE|VITE_|NEXT_PUBLIC)"
@@ -293,7 +303,8 @@ _ASSIGNED = Rule(
     r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,4000})(?P<after>[\"'`]?[,)(\[]?)",
 )
 _CLAUSE = lazy_pattern(
-    r"[.!?…)*_:]{0,3}[\"'`”]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|an|ein)\b)"
+    r"[.!?…)*_:]{0,3}[\"'`”]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|an|ein)\b"
+    rf"|{_ASIDE}\b)"
 )
 
 

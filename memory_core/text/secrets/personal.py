@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets.spans import Rule, Span
+from memory_core.text.secrets.spans import Rule, Span, is_numbered
 from memory_core.text.words import STOPWORDS
 
 _CARD = Rule(
@@ -90,7 +90,8 @@ def found(text: str, low: str) -> Iterator[Span]:
         given = next(name for name in ("value", "german", "british", "tax") if match[name])
         yield (*match.span(given), "social_security")
     for match in _PIN.found(text, low):
-        yield (*match.span("value"), "pin")
+        if not is_numbered(text[match.start() : match.start("value")]):
+            yield (*match.span("value"), "pin")
     for match in _SEED.found(text, low):
         words = re.findall("[a-z]+", match["value"].lower())
         common = sum(word in STOPWORDS for word in words)  # of a sentence two in five

@@ -66,6 +66,19 @@ _NO_VALUES = frozenset(
 )
 
 
+_NUMBERED = lazy_pattern(
+    r"(?i)\b(?:in|at|um|bis|until|till|since|seit|after|nach|before|vor|page|seite|line|zeile|step"
+    r"|schritt|version|room|raum|zimmer|error|fehler|status|http|port|nr|no|number|nummer"
+    r"|chapter|rfc|iso"
+    r"|ticket|issue|than|als|about|etwa|ca|over|über|has|have|hat|haben|of|from|von)[.:#]?\s{0,2}$"
+)
+
+
+def is_numbered(before: str) -> bool:
+    """True where a number behind the text *before* counts or numbers something: "on page"."""
+    return bool(_NUMBERED.search(before))
+
+
 def is_random(value: str) -> bool:
     """True for random strings: a UUID, ten characters in a row that mix letters and digits, or
     sixteen letters whose case changes often."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.remarks import is_listed, is_predicate
-from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_reference
+from memory_core.text.secrets.spans import Rule, Span, is_numbered, is_placeholder, is_reference
 from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
 
 _WORD = (
@@ -61,13 +61,6 @@ _PIN = Rule(
     r"|zeichen|ziffern|stellen"
     r"|minut|hours|stunden|days|tage|times|mal\b|uhr\b|people|years|jahre))",
 )
-_ABOUT_NUMBERS = lazy_pattern(
-    r"(?i)\b(?:in|at|um|bis|until|till|since|seit|after|nach|before|vor|page|seite|line|zeile|step"
-    r"|schritt|version|room|raum|zimmer|error|fehler|status|http|port|nr|no|number|nummer"
-    r"|chapter|rfc|iso"
-    r"|ticket|issue|than|als|about|etwa|ca|over|über|has|have|hat|haben|of|from|von)[.:#]?\s{0,2}$"
-)
-
 _LOCKED = (
     r"door|gate|garage|keypad|entrance|cellar|building|lockers?|lock ?box|(?:bike |pad)?lock"
     r"|safe|alarm|barrier|tablet|screen"
@@ -176,10 +169,10 @@ _NAMED_PAIR = Rule(
 """A variable of a container's environment: its name, and its value on the next line."""
 
 _WALLET = Rule(
-    "seed|wallet phrase|wallet words|hot wallet|mnemonic|bip39|bip-39|ledger|trezor|metamask"
-    "|electrum|recovery phrase",
-    r"(?i)seed|wallet phrase|wallet words|hot wallet|mnemonic|bip-?39|ledger|trezor|metamask"
-    r"|electrum|recovery phrase",
+    "seed|wallet|mnemonic|bip39|bip-39|ledger|trezor|metamask|electrum|phrase|words|wörter",
+    r"(?i)seed|hot wallet|mnemonic|bip-?39|ledger|trezor|metamask|electrum"
+    r"|(?:recovery|backup|secret|wallet|wiederherstellungs|geheim|1[258]|2[14]|twelve"
+    r"|twenty[- ]four|zwölf)[ -]?(?:phrase|words|wörter)",
 )
 _WORDS = lazy_pattern(
     r"(?:(?:[0-9]{1,2}[.):]?[ ]?)?(?<![\w-])[a-z]{3,8}(?![\w'-])[ ,\n]{1,2}){11,40}"
@@ -229,7 +222,7 @@ def personal(text: str, low: str) -> Iterator[Span]:
     """The places in *text* of PINs, one-time codes, codes of locks, and the words of a wallet."""
     for match in _PIN.found(text, low):
         between = match["between"]
-        if not re.search(r"[.!?;]\s", between) and not _ABOUT_NUMBERS.search(between):
+        if not re.search(r"[.!?;]\s", between) and not is_numbered(between):
             yield (*match.span("value"), "pin")
     for match in _OPENED.found(text, low):
         led = False  # one value; others may follow: "... is 4471 and the cellar 0926"
@@ -238,7 +231,7 @@ def personal(text: str, low: str) -> Iterator[Span]:
             led = (
                 led or not text[begin:at].strip(_OPENING + " ") or bool(_leads_to(text, begin, at))
             )
-            if led and not _ABOUT_NUMBERS.search(text, match.start(), dialled.start()):
+            if led and not is_numbered(text[match.start() : dialled.start()]):
                 yield (*dialled.span("value"), "pin")
     for rule in (_SPELT, _DIALS):
         for match in rule.found(text, low):
