@@ -368,12 +368,28 @@ def test_few_memories_are_told_and_only_those_near_the_best(memory: Memory) -> N
     assert added.count("\n> ") <= 2
 
 
-def test_of_many_that_are_as_near_three_are_told(memory: Memory) -> None:
-    for number in ("ash", "birch", "cedar", "elm", "larch"):
-        memory.remember(ME, RememberRequest(f"Nordwall's kiln burns {number} wood."))
-    asked = event("UserPromptSubmit", "one", prompt="Which wood does Nordwall's kiln burn?")
+def test_of_many_that_are_near_three_are_told(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is near the best is given here: all that is recalled."""
+    monkeypatch.setattr(reminder, "NEAR", 0.0)
+    for said in (
+        "was bought in Vienna",
+        "stands behind the old barn",
+        "burns birch wood only",
+        "needs a new door",
+        "is fired on Mondays",
+        "takes forty bowls",
+        "was insured by Karl",
+    ):
+        memory.remember(ME, RememberRequest(f"Nordwall's kiln {said}."))
+    prompt = "Tell me about Nordwall's kiln"
+    found = reminder.remind(memory, ME, prompt, "one", frozenset())
+    assert found is not None
+    assert len(found.hits) > 3
+    asked = event("UserPromptSubmit", "one", prompt=prompt)
     added = context(Hooks(memory, lambda: NOW).answer(ME, asked), "UserPromptSubmit")
-    assert added.count("Nordwall's kiln burns") == 3
+    assert added.count("\n> Nordwall's kiln") == 3
 
 
 def test_what_was_told_is_not_told_again_in_the_conversation(memory: Memory) -> None:
