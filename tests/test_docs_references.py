@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 from memory_core.recall.signals import SIGNALS
+from server import gate
+from server.engine import engine, launch
+from server.hooks import briefing, hooks, reminder
+from server.http import bounded_protocol
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [
@@ -125,6 +129,28 @@ def test_the_signals_in_the_documents_are_those_that_rank() -> None:
     text = (ROOT / "docs/internals/recall.md").read_text("utf-8")
     table = text.partition("| signal |")[2].partition("\n\n")[0]
     assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == [s.name for s in SIGNALS]
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence", "bound", "value"),
+    [
+        ("clients", "leaves ten minutes after its last client", engine.IDLE_SECONDS, 600),
+        ("clients", "no sign of life within five seconds", launch.ANSWER_SECONDS, 5),
+        ("clients", "does not listen after 20 more", launch.LISTEN_SECONDS, 20),
+        ("clients", "At most 256 connections are open", bounded_protocol.CONNECTIONS, 256),
+        ("clients", "a prompt waits for it for a second at most", reminder.READY_SECONDS, 1),
+        ("clients", "three memories are told", reminder.HITS, 3),
+        ("clients", "in at most 1,200 characters", hooks.PROMPT_CHARS, 1200),
+        ("clients", "due in the next 14 days", briefing.DAYS, 14),
+        ("internals/design", "256 more waiting in turn", gate.WAITING, 256),
+        ("internals/design", "for 10 s at most, then `busy`", gate.WAIT_SECONDS, 10),
+    ],
+)
+def test_the_bounds_in_the_documents_are_those_of_the_code(
+    document: str, sentence: str, bound: float, value: float
+) -> None:
+    assert sentence in " ".join((ROOT / f"docs/{document}.md").read_text("utf-8").split())
+    assert bound == value
 
 
 def test_the_floors_in_the_documents_are_those_that_are_tested() -> None:

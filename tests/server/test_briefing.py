@@ -14,6 +14,7 @@ from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.text.passages import sentences
 from memory_core.text.time.timestamps import iso
 from server.hooks.hooks import Hooks
 
@@ -125,7 +126,12 @@ def test_a_summary_belongs_to_the_project_of_its_sources(memory: Memory) -> None
     text = told(memory)
     assert "lighthouse" not in text
     (last,) = [line for line in text.splitlines() if line.startswith("[last time")]
-    assert memory.get(ME, last.rsplit(" ", 1)[1]).kind == "summary"
+    summary = memory.get(ME, last.rsplit(" ", 1)[1])
+    assert summary.kind == "summary"
+    first, second, third, *_ = sentences(summary.text)
+    shown = text.partition(last)[2]
+    assert shown.startswith(f"\n> {first}\n> {second}\n")
+    assert third not in text
 
 
 def test_a_conversation_that_goes_on_is_not_told_its_own_turns(memory: Memory) -> None:
