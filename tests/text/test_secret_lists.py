@@ -73,6 +73,7 @@ LISTS = [
         ("secrets_fifth.txt", "harmless_fifth.txt"),
         ("secrets_sixth.txt", "harmless_sixth.txt"),
         ("secrets_seventh.txt", "harmless_seventh.txt"),
+        ("secrets_eighth.txt", "harmless_eighth.txt"),
     )
     for seed in ("first", "second", "third")
 ]

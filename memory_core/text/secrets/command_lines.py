@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_reference
+from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_random, is_reference
 
 _VALUE = (
     r"(?:\"(?P<double>[^\"\n]{3,128})\"|'(?P<single>[^'\n]{3,128})'"
@@ -32,6 +32,7 @@ _TOOLS: tuple[tuple[str, str], ...] = (
         "net use",
         r"\\\\\S{3,200}\s+(?:/user:\S{1,80}\s+)?(?P<value>[^\s/\"']{3,128})(?=\s+/user|\s*$)",
     ),
+    ("net user", r"\s\S{1,80}\s(?P<value>[^\s/\"'*]{3,128})(?=\s*(?:/add|/domain|$))"),
     ("rclone", rf"\b(?:pass|obscure)\s{_VALUE}"),
     ("openssl", rf"(?<=\s)-[kK]\s{_VALUE}"),
     ("nmcli|iwconfig", rf"\b(?:password|(?:wifi-sec\.|802-11-wireless-security\.)psk)\s{_VALUE}"),
@@ -78,6 +79,29 @@ _PRINTED = Rule(
     r"|\bget secret[^\n]{0,200}\|\s?base64 -)[^\n]{0,200}\n"
     r"(?P<value>(?=[^\s\"']{0,200}[0-9+/=])[^\s\"']{8,200})[ \t]*$",
 )
+_SHOWN = Rule(
+    "pass|secret|token|-key|.key|credential",
+    r"(?mi)^[^\n$#>%]{0,60}[$#>%] [^\n]{0,200}?(?:pass(?:word|wd|phrase)|secret|token|[.-]key"
+    r"|credential)"
+    r"[^\n]{0,300}\n(?P<value>[A-Za-z0-9+/_=.-]{10,512})[ \t]*$",
+)
+"""One random word below a command at a prompt that names a secret."""
+_HEXADECIMAL = lazy_pattern("[0-9a-f]{32,128}")
+_LOGGING_IN = Rule(
+    "login|auth|user|pass ",
+    r"(?m)(?:\bLOGIN (?:\"[^\"\n]{1,80}\"|[^\s\"]{1,80}) (?:\"(?P<quoted>[^\"\n]{3,128})\""
+    r"|(?P<value>[^\s\"]{4,128}))"
+    r"|^(?:C: )?USER [^\n]{1,80}\n(?:[^\n]{0,80}\n)?(?:C: )?PASS (?P<pop>\S{4,128})"
+    r"|(?<![\w-])[a-z]{2,12} (?:auth|login|config add-authtoken|authtoken)(?: login)?"
+    r" (?P<given>(?=[A-Za-z_-]{0,200}[0-9])[A-Za-z0-9_-]{20,400}))(?=\s|$)",
+)
+"""Lines of IMAP, POP and FTP that log in, and a token as the argument of a command."""
+_HERE_STRING = Rule(
+    "<<<",
+    r"(?i)(?:sudo -S|passw|passwd|--stdin|-stdin|luks|pinentry|passphrase|login|auth|token"
+    r"|secret)[^\n<]{0,200}<<<[ ]?"
+    r"(?:\"(?P<double>[^\"$\n]{3,128})\"|'(?P<single>[^'\n]{3,128})'|(?P<value>[^\s\"'$]{3,128}))",
+)
 """What a command that makes or shows a secret printed."""
 _ASKING = lazy_pattern(r"(?:mysql|maria)[^\n]{0,400}$")
 """Commands that ask for the password after --password and a space."""
@@ -86,7 +110,13 @@ _WORDS = frozenset({"asks", "means", "prompts", "flag", "option"})
 
 def found(text: str, low: str) -> Iterator[Span]:
     """The places of passwords in the command lines that *text* holds; *low* is `folded` of it."""
-    for match in _PRINTED.found(text, low):
+    for rule in (_PRINTED, _HERE_STRING):
+        for match in rule.found(text, low):
+            yield from _value(match)
+    for match in _SHOWN.found(text, low):
+        if is_random(match["value"]) or _HEXADECIMAL.fullmatch(match["value"]):
+            yield from _value(match)
+    for match in _LOGGING_IN.found(text, low):
         yield from _value(match)
     if not any(hint in low for hint in _HINTS):
         return

@@ -38,6 +38,15 @@ _SERVICES = (
 )
 
 BY_FORM: tuple[tuple[str, str, str], ...] = (
+    ("deepl_key", ":fx", rf"{_B}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}:fx{_E}"),
+    ("fly_token", "fm1|fm2|fo1_", rf"{_B}(?:fm[12]r?_|fo1_)[A-Za-z0-9+/_-]{{40,2000}}={{0,2}}"),
+    ("dropbox_token", "sl.", rf"{_B}sl\.(?:u\.)?[A-Za-z0-9_-]{{60,2000}}"),
+    ("sonar_token", "squ_|sqp_|sqa_", rf"{_B}sq[uap]_[0-9a-f]{{40}}{_E}"),
+    (
+        "private_key",
+        '"kty"',
+        r"\"(?:d|k|p|q|dp|dq|qi)\"\s?:\s?\"(?P<value>[A-Za-z0-9_-]{20,2000})\"",
+    ),
     ("airtable_token", "pat", rf"{_B}pat[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}(?![\w-])"),
     ("secret", "django-insecure-", r"django-insecure-[^\s\"']{30,80}"),
     ("anthropic_key", "sk-ant-", rf"{_B}sk-ant-{_URL_SAFE}{{16,256}}"),
@@ -156,6 +165,23 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "header_token",
+        "authorization",
+        r"(?i)\bauthorization[\"']?\s?[:=]\s?[\"']?(?:[a-z-]{2,30}[ =]\s?)?[\"']?"
+        r"(?P<value>(?=[a-z._:~+/-]{0,500}[0-9])[A-Za-z0-9._:~+/-]{20,4000}={0,2})",
+    ),
+    (
+        "basic_auth",
+        "auth plain|auth login",
+        r"\bAUTH (?:PLAIN|LOGIN) (?P<value>[A-Za-z0-9+/]{8,400}={0,2})(?=\s|$)",
+    ),
+    (
+        "url_code",
+        "private|secret|token|key|feed|auth|share",
+        r"(?i)://[^\s\"'<>]{3,200}?/(?:[a-z]{1,12}[-_])?(?:private|secret|token|key|feed|auth|share)"
+        r"[-_/](?P<value>[0-9a-f]{24,128})(?![\w-])",
+    ),
+    (
+        "header_token",
         "apikey|api-key|-token|auth-key|client-secret",
         r"(?i)(?<![a-z0-9-])(?:x-)?(?:[a-z]{2,20}-)?(?:api-?key|(?:auth|access|private|csrf"
         r"|session|security|job|deploy)-token|auth-key|client-secret)[\"']?: ?[\"']?"
@@ -206,8 +232,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "url_token",
-        "code=|key=|?t=|&t=|?k=|&k=|magic=|invite=|session=|sid=|jwt=|hash=|link=",
-        r"(?i)[?&](?:code|key|t|k|magic(?:_?link)?|invite|session|sid|jwt|hash|link)=(?P<value>(?=[a-z._~-]{0,200}[0-9])[a-z0-9%+/=._~-]{28,4000})",
+        "code=|key=|?t=|&t=|?k=|&k=|magic=|invite=|session=|sid=|jwt=|hash=|link=|appid=|app_id=",
+        r"(?i)[?&](?:app_?id|code|key|t|k|magic(?:_?link)?|invite|session|sid|jwt|hash|link)=(?P<value>(?=[a-z._~-]{0,200}[0-9])[a-z0-9%+/=._~-]{28,4000})",
     ),
     (
         "url_code",
@@ -261,7 +287,7 @@ _COOKIES = Rule(
     r"|\b(?:[a-z]{1,10}sess(?:ion)?id|connect\.sid)=[^\n]{16,4000}",
 )
 _COOKIE = lazy_pattern(
-    r"(?i)(?:sess|sid|token|auth|jwt|remember)[a-z_.-]{0,20}=(?P<value>[^;\s\"']{16,1000})"
+    r"(?i)(?:sess|sid|token|auth|jwt|remember)[a-z0-9_.-]{0,80}=(?P<value>[^;\s\"']{16,1000})"
 )
 _SPOKEN = frozenset(
     {

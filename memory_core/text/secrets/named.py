@@ -87,7 +87,8 @@ _QUOTED_LATER = Rule(
 _PHRASE = Rule(
     "pass",
     r"(?i)(?:passphrase|pass phrase)[^\n:=]{0,40}?(?:(?:\bis|\bist|\blautet)\s{1,3}|[:=]\s{0,3})"
-    r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11})(?=[.!]?\s*(?:\n|$))",
+    r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11})(?=[.!]?\s*(?:\n|$)|[.!]\s"
+    r"|\s[(–—-])",
 )
 _WORDS_SET = Rule(
     _WORDS,
@@ -123,7 +124,7 @@ _GIVEN = Rule(
 _KINDLY = r"(?:\s(?:please|just|simply|bitte|einfach|mal)){0,2}"
 _TO_USE = Rule(
     _WORDS,
-    r"(?i)\b(?:use[ds]?|take|try|enter|type|put|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
+    r"(?i)\b(?:and|und|use[ds]?|take|try|enter|type|put|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
     rf"{_KINDLY}\s[\"'`“„]?"
     r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:as|for|als)\s"
     rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s)?{_NAME_OF_PASSWORD}"
@@ -161,9 +162,14 @@ _SET_BY_CALL = Rule(
     "define|env|set|put|add|append|header|property",
     r"(?i)(?<![a-z])(?:define|[a-z]{0,12}env|set[a-z_]{0,12}|put|add[a-z_]{0,12}|append|header"
     r"|[a-z]{0,12}property)\(\s?[\"'][\w.-]{0,60}(?:pass(?:word|wd|phrase)?|pwd|secret|token"
-    r"|(?<![a-z])key|salt)[\"'],\s?(?:\"(?P<double>[^\"\n]{4,256})\"|'(?P<single>[^'\n]{4,256})')",
+    r"|(?<![a-z])key|salt)[\"'],\s{0,16}(?:\"(?P<double>[^\"\n]{4,256})\"|'(?P<single>[^'\n]{4,256})')",
 )
 """A name and its value as the arguments of a call: define('DB_PASSWORD', 'heliotrope')."""
+_STATE = Rule(
+    "random_password",
+    r"random_password\"[^{}]{0,300}\{[^{}]{0,600}?\"result\": ?\"(?P<value>[^\"\n]{4,256})\"",
+)
+"""What Terraform keeps of a password that it made."""
 _SQL = Rule(
     "identified|set password",
     r"(?i)\b(?:identified\s(?:with\s[\w'\"]{1,40}\s)?(?:by|as)|set\spassword[^\n;=]{0,80}=)\s{0,3}"
@@ -191,7 +197,7 @@ _PAIR = Rule(
     r"(?i)(?<![a-z])(?:zugangs?daten|anmeldedaten|logindaten|credentials?|creds|logins?|access"
     r"|(?P<loose>zugang)|(?P<entering>(?:log|sign)(?:ged)?[ ]in[ ](?:as|with)))"
     r"(?:[ ][\w.-]{1,30}){0,5}"
-    r"(?:\s{0,2}(?::|=|\bare\b|\bsind\b|\bis\b)\s{1,3}|(?:(?<=as)|(?<=with))\s{1,3}|\s(?P<within>\())"
+    r"(?:\s{0,2}(?::|=>?|->|→|\bare\b|\bsind\b|\bis\b)\s{1,3}|(?:(?<=as)|(?<=with))\s{1,3}|\s(?P<within>\())"
     r"(?P<user>[^\s/:,;|]{1,80})(?:\s/\s|\s?\|\s?|\s?:\s?|\s?,\s|(?P<tight>/))"
     r"(?P<value>[^\s,;|/<>\"'`]{4,128})"
     r"(?=[.!)]?\s*(?:[\n,;()]|$))",
@@ -230,6 +236,14 @@ _DIRECTIVE = Rule(
     r"[\"']?(?P<value>[^\s\"']{4,128})[\"']?[ \t]*$",
 )
 """A line of a configuration that separates name and value by a space."""
+_PROMPTED = Rule(
+    "pass|kennwort|code|pin",
+    r"(?i)(?:pass(?:word|phrase|code)?|passwort|kennwort|code|pin)[^\n\"']{0,20}[\"'][^\n\"'\w]{0,6}"
+    r"(?:\n[ \t]{0,8})?[ \t]{0,3}(?:[\w.]{0,20}\.)?(?:send|sendline|send_line|write|type)"
+    r"(?:line)?[ \t(]{1,3}(?:\"(?P<double>[^\"\n]{4,128}?)(?:\\[rn]){0,2}\""
+    r"|'(?P<single>[^'\n]{4,128}?)(?:\\[rn]){0,2}')",
+)
+"""What a script types where it is asked for a password."""
 _PGPASS = Rule(
     ":",
     r"(?m)^[ \t>]{0,8}(?=[^:\n]{0,100}[a-z*]|[0-9]{1,3}\.[0-9])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*)"
@@ -268,6 +282,13 @@ _NEAR = Rule(
     r"(?P<value>[A-Za-z0-9+/]{24,200}={0,2})(?![\w+/.:@(-])",
 )
 """What looks random on the line of a name of secrets, whatever stands between."""
+_NEAR_BEFORE = Rule(
+    "key|token|secret",
+    r"(?i)(?<![\w+/.@:#?=%$-])(?P<value>[a-z0-9+/]{24,200}={0,2})[\"'`)\]; ]{1,8}[^\w\n]{0,8}"
+    r"(?:\w{1,12} ){0,4}?(?:admin|api|secret|access|private|signing|master|auth)[ _-]"
+    r"(?:key|token|secret)(?![a-z])",
+)
+"""What looks random before the name of a secret, as in a call with a remark behind it."""
 _GROUPED = Rule(
     "key|code|schlüssel|secret",
     r"(?i)\b(?:set-?up|secret|manual|2fa|totp|mfa|einrichtungs)[ -]?"
@@ -292,6 +313,14 @@ _SETTING = Rule(
     r"(?P<value>[A-Za-z0-9+/_-]{16,512}={0,2})(?=[\"']?\s*$)",
 )
 """A setting of the environment that is called a key, with a value that looks random."""
+
+_KEY_IN_CODE = Rule(
+    "_key|key ",
+    r"(?<![a-z0-9_-])(?:[a-z]{2,12}_){0,3}(?<!public_)(?<!primary_)(?<!foreign_)(?<!cache_)(?<!sort_)"
+    r"(?<!partition_)(?<!idempotency_)[a-z]{2,12}_key[\"']?\s{0,3}(?:=(?!=)|:(?!:))\s{0,3}[\"']"
+    r"(?P<value>[A-Za-z0-9+/_-]{24,512}={0,2})(?=[\"'])",
+)
+"""A setting that is called a key, in code, with a value that looks random or is hexadecimal."""
 
 _ASSIGNED = Rule(
     _KEYS,
@@ -324,6 +353,9 @@ def found(text: str, low: str) -> Iterator[Span]:
     for match in (*_SETTING.found(text, low), *_NAMED_LOOSELY.found(text, low)):
         if is_random(match["value"]):
             yield (*match.span("value"), "secret")
+    for match in (*_KEY_IN_CODE.found(text, low), *_NEAR_BEFORE.found(text, low)):
+        if is_random(match["value"]) or _HEXADECIMAL.fullmatch(match["value"]):
+            yield (*match.span("value"), "secret")
     for match in _NEAR.found(text, low):
         if _is_secret_nearby(match):
             yield (*match.span("value"), "secret")
@@ -355,8 +387,10 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
         _SIGNED,
         _GROUPED,
         _DIRECTIVE,
+        _PROMPTED,
         _CALLED,
         _SET_BY_CALL,
+        _STATE,
         _SQL,
         _KEY_OF_32,
     ):
@@ -464,12 +498,15 @@ def _is_password(match: re.Match[str]) -> bool:
     value = match["value"]
     if match["bare"] is not None:
         return len(value) >= 8 and not match["quoted"] and _is_strong(value.rstrip(".!?)*_:"))
-    if is_placeholder(value) or is_reference(value) or _FOLDER.match(value):
+    quotation = match["said"] is not None and match["open"]
+    if is_placeholder(value) or _FOLDER.match(value) or (is_reference(value) and not quotation):
         return False
     if match["said"] is not None:
         return _is_said(match)
     if _is_argument(match) or _is_its_own_name(match):
         return False
+    if match["set"].lstrip().startswith("=") and "\n" in match["set"]:
+        return False  # a setting without a value
     if value.startswith("(") and not match["open"]:
         return False  # a remark: "Password: (unchanged)"
     if "=" in match["set"]:

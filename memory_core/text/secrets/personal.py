@@ -37,13 +37,15 @@ _IBAN_CHARS = {
 """Characters of an IBAN by country (registry of SWIFT)."""
 
 _SOCIAL = Rule(
-    "ssn|social security|versicherungsnummer|sv-nummer|national insurance|steuer",
+    "ssn|sécu|nir|social security|versicherungsnummer|sv-nummer|national insurance|steuer",
     r"(?i)(?:(?:\bSSN|social security)[^\n\d]{0,30}"
     r"(?P<value>[0-9]{3}(?P<sign>[- ]?)[0-9]{2}(?P=sign)[0-9]{4})"
     r"|(?:versicherungsnummer|sv-nummer)[^\n\d]{0,30}"
     r"(?P<german>[0-9]{2}[ ]?[0-9]{6}[ ]?[A-Z][ ]?[0-9]{3})"
     r"|national insurance[^\n\d:=]{0,30}[:=\s]\s?"
     r"(?P<british>[A-Z]{2}(?:[ ]?[0-9]{2}){3}[ ]?[A-D])"
+    r"|(?:sécu(?:rité sociale)?|\bNIR)\b[^\n\d]{0,30}"
+    r"(?P<french>[12](?:[ ]?[0-9]{2}){2}[ ]?[0-9][0-9AB](?:[ ]?[0-9]{3}){2}[ ]?[0-9]{2})"
     r"|(?:steuer(?:liche)?[ -]?(?:id|identifikations)[a-z-]{0,8})[^\n\d]{0,30}"
     r"(?P<tax>[0-9]{2}(?:[ ]?[0-9]{3}){3}))(?!\w)",
 )
@@ -87,7 +89,9 @@ def found(text: str, low: str) -> Iterator[Span]:
         if end := _end_of_iban(match.group()):
             yield match.start(), match.start() + end, "iban"
     for match in _SOCIAL.found(text, low):
-        given = next(name for name in ("value", "german", "british", "tax") if match[name])
+        given = next(
+            name for name in ("value", "german", "british", "french", "tax") if match[name]
+        )
         yield (*match.span(given), "social_security")
     for match in _PIN.found(text, low):
         if not is_numbered(text[match.start() : match.start("value")]):

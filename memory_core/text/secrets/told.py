@@ -17,21 +17,29 @@ from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, 
 
 _WORD = (
     r"(?<![a-zäöü])(?:[a-zäöü]{0,20}[_-]?)?(?:pass?[ _-]?(?:wor[dt]|phrase|code)|passwd|pwd"
-    r"|kennw[oö]rt"
+    r"|kennw[oö]rt|(?<![a-zäöü_-])pw"
     r"|mot de passe|mdp|wachtwoord|contrase[ñn]a|clave|senha|palavra-passe|parola d'ordine|lösenord"
     r"|adgangskode|hasło|credentials?|zugangsdaten)(?:e?s|er)?(?![a-zäöü])"
 )
 _NAMES = Rule(
-    "pas|pwd|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło|cred"
+    "pas|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło|cred"
     "|zugangsd",
     rf"(?i){_WORD}",
 )
 _SENTENCE = lazy_pattern(r"[^\n]{0,240}?(?=[.!?][ \n]+[^\W\d_a-z]|\n|$)|[^\n]{240}")
+_ALONE = lazy_pattern(
+    r"\n(?:[ \t>]{0,8}\[?[0-9:. -]{4,20}\]?[ \t])?(?:[ \t>]{0,8}[\w .-]{1,30}: )?[ \t>]{0,8}"
+    r"(?P<value>[^\s\"'`“”„«»()<>\[\]:;,]{6,64})(?=[ \t]{0,8}(?:\n|$))"
+)
+"""One word on a line, maybe behind the time and the name of who says it."""
+_BELOW = 160
+"""Characters of a line below the name that are looked at."""
 _TOKEN = lazy_pattern(r"[^\s\"'`“”„«»()<>\[\]]{6,64}")
 _LINKS = frozenset(
     listed(
         """is was are be ist war lautet heißt heisst es est é è c'est son to in auf zu mit with = :
         => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
+        been remains stays bleibt worden
         nimm zijn luidt är old new alte neue nuevo nouveau oude nieuwe"""
     )
 )
@@ -41,26 +49,49 @@ _NO_VALUE = lazy_pattern(
     r"(?i)(?:https?:|ftp:|www\.|~?/|\.{1,2}/|[a-z]:\\)|[^@\s]+@[\w-]+\.[\w.]+$"
     r"|\d[\d.,:/x-]*[a-zäöü%°€$-]*$"
     r"|v?\d+(?:\.\w+)+$|[a-z]{2,6}-?\d{1,5}$|[\w-]+\.[a-z]{2,5}$|[a-z_]\w*(?:\.\w+)*[(=]|#\d+$"
-    r"|@[\w.-]+$"
+    r"|@[\w.-]+$|#[0-9a-fA-F]{3,8}$"
     r"|[a-z]+(?:[-/][a-z]+)*$|[\w.-]+:\d{1,5}$|[a-z0-9]+(?::[a-z0-9]+)+$"
 )
 """Addresses, folders, numbers with a unit, versions, names of files, words."""
 
+_SIGNING_IN = Rule(
+    "log|sign|unlock|anmeld|melde|entsperr",
+    r"(?i)(?<![a-zäöü])(?:log(?:s|ged|ging)?[ -]?(?:in|on)(?:to)?|sign(?:s|ed|ing)?[ -]in(?:to)?"
+    r"|unlock(?:s|ed|ing)?|melde[nst]{0,2} (?:\w{2,4} )?(?:mich|dich|euch|uns|sich)"
+    r"|anmeld[a-z]{1,4}"
+    r"|einlogg?[a-z]{1,4}|logge[nst]{0,2}|entsperr[a-z]{1,3})(?![a-zäöü])",
+)
+_TYPED = lazy_pattern(
+    r"(?i)(?<![a-zäöü])(?:with|mit|using|use|type|enter|tippe?|gib|nimm)\s{1,3}[\"'`„“]?"
+    r"(?P<value>[^\s\"'`“”„«»()<>\[\],;]{6,64})"
+)
+_BEFORE = lazy_pattern(r"[^\n.!?]{0,120}$")
+
 _PIN = Rule(
     "pin|puk|geheimzahl|tan|otp|code|cvv|cvc|ziffer|digit|atrás|dos",
     r"(?i)(?<![a-zäöü])(?:(?-i:PIN|[A-Za-z]{0,8}-?TAN)|pin(?:code|(?=\s?[:=])|(?= (?:of|for|to"
-    r"|vom|von|für|de"
+    r"|vom|von|für|de[lr]?|du|dell[ao]|d[aio]"
     r"|van) ))|puk[ ]?[12]?|geheim(?:zahl|nummer)"
     r"|otp|(?:one[- ]time|verification|whatsapp|sms|login|bestätigungs|einmal)[- ]?code"
     r"|prüf(?:ziffer|nummer|zahl)"
     r"|(?:three|four|3|4) digits on the (?:back|front)|c[óo]digo de (?:atrás|seguridad)"
-    r"|cryptogramme|code au dos|pass ?codes?|cv[vc]2?)(?![a-zäöü])"
+    r"|code (?:secret|confidentiel|de (?:la |ma )?carte)|cryptogramme|code au dos|pass ?codes?"
+    r"|cv[vc]2?)(?![a-zäöü])"
     r"[\"']?(?P<between>(?:[^\n0-9]|(?<![0-9])[0-9](?![0-9])){0,60}?)[\"'`„“]?"
-    r"(?P<value>(?<![\w.,:/+-])[0-9]{3,10}|(?<![\w.,:/+-])[0-9]{3}[- ][0-9]{3})"
+    r"(?P<value>(?<![\w.,:/+-])[0-9]{3,10}|(?<![\w.,:/+-])(?:[0-9]{3}[- ]|[A-Z]-[0-9]{3})[0-9]{3})"
     r"(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?|dollars?|pounds|percent|prozent|characters|digits"
     r"|zeichen|ziffern|stellen"
     r"|minut|hours|stunden|days|tage|times|mal\b|uhr\b|people|years|jahre))",
 )
+_SENT = Rule(
+    "code|pin|tan|otp",
+    r"(?i)(?<![\w.,:/+-])(?P<value>[A-Z]-[0-9]{6}|[0-9]{3}[- ]?[0-9]{3}|[0-9]{4,8})\s(?:is|ist"
+    r"|lautet|est|es)"
+    r"\s(?:your|dein|ihr|votre|tu)e?\s(?:[\w-]{1,20}\s){0,3}(?:[\w-]{0,20}code|pin|[a-z]{0,8}-?tan|otp)"
+    r"(?![a-z])",
+)
+"""What a service sends: "618-402 is your code"."""
+
 _LOCKED = (
     r"door|gate|garage|keypad|entrance|cellar|building|lockers?|lock ?box|(?:bike |pad)?lock"
     r"|safe|alarm|barrier|tablet|screen"
@@ -68,15 +99,18 @@ _LOCKED = (
     r"|(?:fahrrad|zahlen|vorhänge)?schloss|(?:schließ|post|bank)fach|spind|alarmanlage|keller"
     r"|eingang|digicode|immeuble|coffre|portail|porte"
     r"|garaje|puerta|portal|caja fuerte|kluis|deur|poort|cassaforte|cancello"
+    r"|(?:i|smart)?phone|handy|mobiltelefon|laptop|i?pad|tablet|telefon|móvil|téléphone"
 )
 _OPENS = (
     r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi)?code"
     r"|combination|[a-zäöü]{0,8}kombination|keypad|accepts|opens? with"
     r"|unlock(?:s|ed)?(?: is| with)?"
-    r"|öffnet mit|geht auf mit|(?:un)?scharf mit|marca|compose|dials?|j'ai choisi|toets"
+    r"|öffnet mit|entsperr\w{1,3}(?: \w{2,12}){0,3}? mit|geht auf mit|(?:un)?scharf mit|marca"
+    r"|compose|dials?|j'ai choisi|toets"
 )
 _OPENED = Rule(
-    "code|combination|kombination|keypad|accepts|open|unlock|öffnet|geht auf|scharf|marca|compose"
+    "code|combination|kombination|keypad|accepts|open|unlock|öffnet|entsperr|geht auf|scharf"
+    "|marca|compose"
     "|dial|choisi|toets",
     rf"(?i)(?<![a-zäöü])(?:(?:{_LOCKED})(?![a-zäöü])[^\n.!?]{{0,60}}?(?<![a-zäöü])(?:{_OPENS})"
     rf"|(?:{_OPENS})(?![a-zäöü])[^\n.!?]{{0,40}}?(?<![a-zäöü])(?:{_LOCKED}))"
@@ -112,7 +146,8 @@ _ANSWERED = Rule(
     "|question secrète",
     r"(?i)(?:(?:memorable word|codewort)[^\n.!?]{0,60}?(?:\bis|\bist|['’]s|:)"
     r"|(?:security question|sicherheitsfrage|pregunta de seguridad|question secrète)[^\n.!?]{0,80}?"
-    r"(?:\banswer(?:ed)?(?: with| is)?|\bantwort(?:e[tn]?)?(?: mit| ist)?|\bbeantwortet mit"
+    r"(?:\banswer(?:ed)?(?: with|(?: \w{1,12}){0,4}? (?:is|was))?|\bantwort(?:e[tn]?)?(?: mit"
+    r"| ist)?|\bbeantwortet mit"
     r"|\brespuesta es|\bréponse est))"
     r"\s{1,2}[\"'„“]?(?P<value>(?:(?:Mrs?|Dr|Frau|Herr)\.? )?[^\s,.;:\"'“”]{3,40})"
     r"(?=[\"'“”]?(?:[,.;\n]|$))",
@@ -131,10 +166,13 @@ _WIRELESS = Rule(
 )
 
 _LICENCE = Rule(
-    "licen|lizenz|serial|product key|activation|seriennummer|wifi|wi-fi|wlan",
-    r"(?:(?i:licen[cs]e|lizenz|serial|product key|activation|seriennummer|wi-?fi|wlan))[^\n]{0,80}?"
+    "licen|lizenz|serial|product key|activation|seriennummer|wifi|wi-fi|wlan|gift|voucher|redeem"
+    "|gutschein|geschenkkarte",
+    r"(?:(?i:licen[cs]e|lizenz|serial|product key|activation|seriennummer|wi-?fi|wlan"
+    r"|gift ?(?:card|code)"
+    r"|voucher|redeem|gutschein|geschenkkarte))[^\n]{0,80}?"
     r"(?<![\w-])(?P<value>(?=[A-Z -]{0,40}[0-9])"
-    r"(?:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,9}"
+    r"(?:[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){2,9}"
     r"|(?=[^\n]{0,40}[A-Z])[A-Z0-9]{5}(?: [A-Z0-9]{5}){2,6}))(?![\w-])",
 )
 _SET_UP = Rule(
@@ -197,6 +235,19 @@ def passwords(text: str, low: str) -> Iterator[Span]:
             called = text.startswith("(", token.end())
             if sign and not called and _is_value(value, sign):
                 yield token.start(), token.start() + len(value) + len(signs), "password"
+        for line in _ALONE.finditer(text, until, _lines_below(text, until)):
+            if _is_value(line["value"], ""):
+                yield (*line.span("value"), "password")
+    until = 0
+    for match in _SIGNING_IN.found(text, low):
+        before = _BEFORE.search(text, max(until, match.start() - 120), match.start())
+        begin = before.start() if before else match.start()
+        said = _SENTENCE.match(text, match.end())
+        until = said.end() if said else match.end()
+        for typed in _TYPED.finditer(text, begin, until):
+            value = typed["value"].rstrip(".,;:!?)")
+            if _is_value(value, "") and _SIGNS_WITHIN.search(value):
+                yield typed.start("value"), typed.start("value") + len(value), "password"
     for rule in (_CALLS, _SWITCH, _NAMED_PAIR):
         for match in rule.found(text, low):
             given = match.lastgroup or "value"
@@ -206,6 +257,17 @@ def passwords(text: str, low: str) -> Iterator[Span]:
         for match in rule.found(text, low):
             if _is_value(match["value"].rstrip(".,;:!?)"), ":") or _ends_oddly(match["value"]):
                 yield (*match.span("value"), "password")
+
+
+def _lines_below(text: str, at: int) -> int:
+    """Where the second line ends below the one that *at* stands in; *at* within a line."""
+    end = at
+    for _ in range(2):
+        if end < len(text) and text[end] == "\n":
+            end = min(len(text), end + _BELOW)
+            line = text.find("\n", at + 1, end)
+            end = at = line if line >= 0 else end
+    return end
 
 
 def codes(text: str, low: str) -> Iterator[Span]:
@@ -233,7 +295,7 @@ def personal(text: str, low: str) -> Iterator[Span]:
             )
             if led and not is_numbered(text[match.start() : dialled.start()]):
                 yield (*dialled.span("value"), "pin")
-    for rule in (_SPELT, _DIALS):
+    for rule in (_SPELT, _DIALS, _SENT):
         for match in rule.found(text, low):
             yield (*match.span("value"), "pin")
     for match in _ANSWERED.found(text, low):
@@ -253,8 +315,11 @@ def _is_value(value: str, leads: str) -> bool:
     digits = sum(map(str.isdigit, value))
     short = leads in (":", "(") and len(value) >= 8 and "pass" not in value.lower()
     least = 1 if short else 2
-    odd = digits >= least or bool(re.search(r"\w[!#$%&*@^+=?]\w", value))
+    odd = digits >= least or bool(_SIGNS_WITHIN.search(value))
     return odd and any(map(str.isalpha, value))
+
+
+_SIGNS_WITHIN = lazy_pattern(r"\w[!#$%&*@^+=?]\w|[a-z]_[0-9]{2}")
 
 
 def _ends_oddly(value: str) -> bool:
