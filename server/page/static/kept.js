@@ -4,7 +4,7 @@ import { useCallback, useLayoutEffect, useRef, useState } from './ui.js';
 /** A value that outlives the view, and how the view that shows it is drawn again. @typedef {{value: any, draw: () => void}} Slot */
 /** @typedef {{scroll: number, slots: Record<string, Slot>}} Entry */
 
-const MOST = 50, PATIENCE = 5000;
+const MOST = 50, PATIENCE = 10000;
 
 /** @type {Map<number, Entry>} */ const entries = new Map();
 /** @type {Record<string, Slot>} */ const tab = {};
@@ -30,16 +30,15 @@ export function watch() {
   addEventListener('scroll', () => { current.scroll = scrollY; }, { passive: true });
 }
 
-/** Scroll to where the reader was and focus the link that was followed, as soon as *main* has both.
- * Whatever the reader does meanwhile ends it. @param {HTMLElement} main @param {string} from the address that was left */
+/** Scroll to where the reader was and focus the link that was followed, while *main* fills again: what
+ * comes in above would move the page. Whatever the reader does meanwhile ends it.
+ * @param {HTMLElement} main @param {string} from the address that was left */
 export function restore(main, from) {
   const wanted = current.scroll, stop = new AbortController();
-  let there = false;
   const look = () => {
-    if (!there) { scrollTo(0, wanted); there = Math.abs(scrollY - wanted) < 2; }
+    scrollTo(0, wanted);
     const link = [...main.querySelectorAll('a')].find((each) => each.getAttribute('href') === from);
     if (link && document.activeElement === main) link.focus({ preventScroll: true });
-    if (there && link) stop.abort();
   };
   const sized = new ResizeObserver(look), timer = setTimeout(() => stop.abort(), PATIENCE);
   stop.signal.addEventListener('abort', () => { sized.disconnect(); clearTimeout(timer); });

@@ -111,6 +111,7 @@ def test_now_is_as_it_was_left(server: Any, opened: Any) -> None:
     page.get_by_role("heading", name="History").wait_for()
     assert page.evaluate("scrollY") == 0
     page.go_back()
+    link.wait_for()
     until(lambda: page.evaluate("scrollY") == top)
     until(lambda: page.evaluate("document.activeElement.textContent").startswith("Berth 3 "))
     assert prompt.input_value() == "Which boat is at berth 4?"
