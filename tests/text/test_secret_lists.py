@@ -74,6 +74,7 @@ LISTS = [
         ("secrets_sixth.txt", "harmless_sixth.txt"),
         ("secrets_seventh.txt", "harmless_seventh.txt"),
         ("secrets_eighth.txt", "harmless_eighth.txt"),
+        ("secrets_ninth.txt", "harmless_ninth.txt"),
     )
     for seed in ("first", "second", "third")
 ]

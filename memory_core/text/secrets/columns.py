@@ -10,8 +10,9 @@ from memory_core.text.secrets.spans import Span, is_placeholder, is_reference
 
 _HEADINGS = ("pass", "kennw", "pwd", "key", "token", "secret", "ssn")
 _HEADING = lazy_pattern(
-    r"(?:[\w -]{1,20}[ _-])?(?:(?P<word>password|passwort|kennwort|passwd|pwd|passphrase)"
-    r"|secret access key|api[ _-]?key|(?:api[ _-]?|access[ _-]?)?token|client[ _-]secret|ssn)"
+    r"(?P<short>pass|pw)|(?:[\w -]{1,20}[ _-])?(?:(?P<word>password|passwort|kennwort|passwd|pwd"
+    r"|passphrase)|secret access key|api[ _-]?key|(?:api[ _-]?|access[ _-]?)?token"
+    r"|client[ _-]secret|ssn)"
 )
 """A password may be a word; below the other headings a value has a digit."""
 _BELOW_HEADING = lazy_pattern(r"[ \t|+:=-]{3,}$")
@@ -30,7 +31,9 @@ def found(text: str, low: str) -> Iterator[Span]:
     count, sign, at = 0, "", 0
     lines = text.splitlines(keepends=True)
     for line, below in zip(lines, [*lines[1:], ""], strict=True):
-        if columns and line.count(sign) == count:
+        if columns and _BELOW_HEADING.match(line):
+            pass
+        elif columns and line.count(sign) == count:
             place = at
             for number, cell in enumerate(line.split(sign)):
                 value = cell.strip(" \t\r\n\"'`")
@@ -52,7 +55,7 @@ def _headed(line: str) -> tuple[dict[int, bool], int, str]:
         cells = [cell.strip(" \t\r\n\"'`*").lower() for cell in line[:_LINE].split(sign)]
         named = cells[1:-1] if sign == "|" and not (cells[0] or cells[-1]) else cells
         columns = {
-            place: heading["word"] is not None
+            place: (heading["word"] or heading["short"]) is not None
             for place, cell in enumerate(cells)
             if (heading := _HEADING.fullmatch(cell))
         }

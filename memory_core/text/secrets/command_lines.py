@@ -33,6 +33,10 @@ _TOOLS: tuple[tuple[str, str], ...] = (
         r"\\\\\S{3,200}\s+(?:/user:\S{1,80}\s+)?(?P<value>[^\s/\"']{3,128})(?=\s+/user|\s*$)",
     ),
     ("net user", r"\s\S{1,80}\s(?P<value>[^\s/\"'*]{3,128})(?=\s*(?:/add|/domain|$))"),
+    (
+        "rabbitmqctl",
+        rf"\b(?:add_user|change_password|authenticate_user)\s\S{{1,80}}\s{_VALUE}",
+    ),
     ("rclone", rf"\b(?:pass|obscure)\s{_VALUE}"),
     ("openssl", rf"(?<=\s)-[kK]\s{_VALUE}"),
     ("nmcli|iwconfig", rf"\b(?:password|(?:wifi-sec\.|802-11-wireless-security\.)psk)\s{_VALUE}"),
@@ -68,14 +72,15 @@ _ANYWHERE = (
 )
 _HINTS = (
     " -", "\t-", "-pass", "pass:", "net use", "rclone", "echo", "printf", "nmcli", "iwconfig",
-    "freerdp", "mstsc", "cmdkey", "sqlplus", "sqlldr", "exp", "imp",
+    "rabbitmqctl", "freerdp", "mstsc", "cmdkey", "sqlplus", "sqlldr", "exp", "imp",
 )  # fmt: skip
 """Of which every line that holds a password has one."""
 _PRINTED = Rule(
     "genkey|genpsk|openssl rand|pwgen|urandom|base64 -|kv get|secrets versions access"
-    "|get-secret-value|op read|pass show|get secret",
+    "|get-secret-value|op read|pass show|get secret|find-generic|find-internet",
     r"(?m)^[^\n]{0,80}?(?:\bwg (?:genkey|genpsk)|\bopenssl rand|\bpwgen\b|/dev/urandom"
     r"|\bvault kv get|\bsecrets versions access|\bget-secret-value|\bop read|\bg?o?pass show"
+    r"|\bfind-(?:generic|internet)-password"
     r"|\bget secret[^\n]{0,200}\|\s?base64 -)[^\n]{0,200}\n"
     r"(?P<value>(?=[^\s\"']{0,200}[0-9+/=])[^\s\"']{8,200})[ \t]*$",
 )
@@ -136,5 +141,5 @@ def found(text: str, low: str) -> Iterator[Span]:
 def _value(match: re.Match[str]) -> Iterator[Span]:
     group = match.lastgroup or 0
     value = match[group]
-    if not (is_reference(value) or is_placeholder(value) or value in _WORDS):
+    if not (is_reference(value, code=False) or is_placeholder(value) or value in _WORDS):
         yield (*match.span(group), "password")

@@ -195,8 +195,9 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "url_password",
-        "jdbc:",
-        r"(?i)\bjdbc:[a-z:]{2,40}:[\w.$#-]{1,60}/(?P<value>[^\s/@\"'<>]{1,128})@",
+        "jdbc:|@tcp|@udp|@unix",
+        r"(?i)(?<![\w/])[\w.-]{1,40}:(?P<dsn>[^\s:@/\"']{3,64})@(?:tcp|udp|unix)\("
+        r"|\bjdbc:[a-z:]{2,40}:[\w.$#-]{1,60}/(?P<value>[^\s/@\"'<>]{1,128})@",
     ),
     (
         "webhook",
@@ -250,6 +251,11 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         "auth",
         r"(?i)(?<![a-z0-9])_?auth[\"']?\s?[:=]\s?[\"']?(?P<value>[a-z0-9+/]{16,400}={0,2})"
         r"(?![a-z0-9+/.(_-])",
+    ),
+    (
+        "reset_link",
+        "slack.com/z-app-",
+        r"slack\.com/z-app-(?P<value>[0-9a-z-]{20,200})",
     ),
     (
         "reset_link",
@@ -321,9 +327,11 @@ def found(text: str, low: str) -> Iterator[Span]:
 
 
 def _counts(kind: str, value: str) -> bool:
-    if is_placeholder(value) or is_reference(value):
+    if is_placeholder(value) or is_reference(value) or value.lower() in _NAMES:
         return False
     return kind not in _RANDOM or is_random(value) or bool(_HEX.fullmatch(value))
 
 
+_NAMES = frozenset({"password", "passwd", "pass", "pwd", "pw", "secret"})
+"""What an example of a URL has in the place of a password."""
 _HEX = lazy_pattern("[0-9a-fA-F]{20,}")

@@ -26,7 +26,7 @@ _TOPIC = (
 """What a password or a token is said to be for, between its name and its value."""
 
 _NAME_OF_PASSWORD = (
-    r"(?:pass_?words?|passwd|pwd|passw(?:or|ör)t(?:er)?|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
+    r"(?:pass_?words?|passwrods?|pas+wor[dt]|passwd|psswd|pwd|passw(?:or|ör)t(?:er)?|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
     r"|p[a4@][s5$]{2}w[o0]rd|p[ .]a[ .]s[ .]s[ .]w[ .]o[ .]r[ .]d|(?:wpa_|wifi_)?(?<![a-z])psk"
     r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code|geheimwort"
     r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
@@ -40,7 +40,8 @@ _KEYS = (
     "|shared key|symmetric key|host key|dkey|ckey"
 )
 _WORDS = (
-    "pass|key content|wlan|wifi|wi-fi|wpa|netzwerk|p4ss|p@ss|pa$$|pa55|p a s|p.a.s|psk|masterauth"
+    "pass|psswd|pasw|key content|wlan|wifi|wi-fi|wpa|netzwerk|p4ss|p@ss|pa$$|pa55|p a s|p.a.s|psk"
+    "|masterauth"
     "|code|geheim|pwd|pw|kennw|mot de passe|contraseña|wachtwoord|senha|lösenord|hasło|heslo"
     "|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
 )
@@ -85,10 +86,12 @@ _QUOTED_LATER = Rule(
 """A phrase in quotation marks that a sentence about a password ends with."""
 
 _PHRASE = Rule(
-    "pass",
+    _WORDS,
     r"(?i)(?:passphrase|pass phrase)[^\n:=]{0,40}?(?:(?:\bis|\bist|\blautet)\s{1,3}|[:=]\s{0,3})"
-    r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11})(?=[.!]?\s*(?:\n|$)|[.!]\s"
-    r"|\s[(–—-])",
+    r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11}?(?: [0-9]{1,6})?)"
+    r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s[(–—-]|\s(?:in case|so that|because|if|falls|weil)\b)"
+    rf"|{_NAME_OF_PASSWORD}{_TOPIC}\s(?:is|ist|lautet)\s"
+    r"(?P<words>[a-zäöüß]{2,15}(?: [a-zäöüß]{3,15}){3,7})(?=[,.;]|$)",
 )
 _WORDS_SET = Rule(
     _WORDS,
@@ -118,15 +121,24 @@ _PUT_TO = Rule(
 """What a German sentence says with its verb at the end."""
 _GIVEN = Rule(
     "pass|kennwort",
-    rf"(?i)\bwith\s(?:the\s)?(?:password|passphrase|passcode)\s{{1,3}}[\"'`]?{_VALUE}"
-    rf"|\bmit\s(?:dem\s)?(?:passwort|kennwort)\s{{1,3}}[\"'„]?(?P<german>[^\s\"'`“„<>,;]{{4,128}})",
+    rf"(?i)\b(?:with|and)\s(?:the\s)?(?:password|passphrase|passcode)\s{{1,3}}[\"'`]?{_VALUE}"
+    rf"|\b(?:mit|und)\s(?:dem\s|das\s)?(?:passwort|kennwort)\s{{1,3}}[\"'„]?(?P<german>[^\s\"'`“„<>,;]{{4,128}})",
 )
+_NAMED_AFTER = Rule(
+    _WORDS,
+    r"(?i)(?<![\w.@/-])(?P<value>[^\s\"'`“”„<>,;:()]{5,64})[\"'`“”]?"
+    r"(?:\s(?:is|was|ist|war)\s|\s?(?:<-+|←)\s?(?:(?:that['’]?s|das ist)\s)?|\s[–—-]\s"
+    r"|,\s(?:that['’]?s|das ist)\s)"
+    rf"(?:(?:the|my|our|your|das|mein|unser|dein)\s)?(?:[\w-]{{2,20}}\s){{0,2}}{_NAME_OF_PASSWORD}"
+    r"(?![\w-]|\s(?:store|manager|hash|field|policy|algorithm|provider|format|length|type|reset|prompt|rule))",
+)
+"""A value that looks like no word before the name."""
 _KINDLY = r"(?:\s(?:please|just|simply|bitte|einfach|mal)){0,2}"
 _TO_USE = Rule(
     _WORDS,
-    r"(?i)\b(?:and|und|use[ds]?|take|try|enter|type|put|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
+    r"(?i)\b(?:and|und|with|mit|then|dann|use[ds]?|take|try|enter|type|put|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
     rf"{_KINDLY}\s[\"'`“„]?"
-    r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:as|for|als)\s"
+    r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:(?:exactly|just|genau|like|that|so)\s){0,3}(?:as|for|als)\s"
     rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s)?{_NAME_OF_PASSWORD}"
     r"(?=\s*(?:[.,;:!)\n]|$|for\b|of\b|in\b|on\b|to\b|für\b|and\b|und\b))",
 )
@@ -171,9 +183,9 @@ _STATE = Rule(
 )
 """What Terraform keeps of a password that it made."""
 _SQL = Rule(
-    "identified|set password",
-    r"(?i)\b(?:identified\s(?:with\s[\w'\"]{1,40}\s)?(?:by|as)|set\spassword[^\n;=]{0,80}=)\s{0,3}"
-    r"(?:password\s?\(\s?)?(?:\"(?P<double>[^\"\n]{4,128})\"|'(?P<single>[^'\n]{4,128})')",
+    "identified|set password|with password",
+    r"(?i)\b(?:with\spassword\s?=|identified\s(?:with\s[\w'\"]{1,40}\s)?(?:by|as)|set\spassword[^\n;=]{0,80}=)\s{0,3}"
+    r"(?:password\s?\(\s?)?N?(?:\"(?P<double>[^\"\n]{4,128})\"|'(?P<single>[^'\n]{4,128})')",
 )
 _KEY_OF_32 = Rule(
     "key",
@@ -279,8 +291,13 @@ _NEAR = Rule(
     "secret|token|credential|zugangsdaten|schlüssel|key|otp|2fa|mfa|seed",
     r"(?i)(?:(?<![a-z])|(?<=[_-]))(?:secret|token|credentials?|zugangsdaten|(?:[a-zäöü-]{0,20})?schlüssel|key"
     r"|t?otp|2fa|mfa|seed)(?![a-z])[^\n]{1,100}?(?<![\w+/.@:#?=%$-])"
-    r"(?P<value>[A-Za-z0-9+/]{24,200}={0,2})(?![\w+/.:@(-])",
+    r"(?P<value>[A-Za-z0-9+/]{20,200}={0,2})(?![\w+/:@(-]|\.\w)",
 )
+_KEY_TOLD = lazy_pattern(
+    r"(?i)(?:\bapi\b[^\n]{0,40}\b(?:key|token|schlüssel)|(?:auth|access|secret|client|account)[ _-]"
+    r"(?:key|token|secret))\b[^\n]{0,60}$"
+)
+"""What a key of hexadecimals has before it."""
 """What looks random on the line of a name of secrets, whatever stands between."""
 _NEAR_BEFORE = Rule(
     "key|token|secret",
@@ -292,7 +309,7 @@ _NEAR_BEFORE = Rule(
 _GROUPED = Rule(
     "key|code|schlüssel|secret",
     r"(?i)\b(?:set-?up|secret|manual|2fa|totp|mfa|einrichtungs)[ -]?"
-    r"(?:key|code|schlüssel|secret)\b[^\n:=]{0,24}[:=]\s?"
+    r"(?:key|code|schlüssel|secret)\b[^\n:=]{0,24}?(?:[:=]|\bis\s|\bist\s)\s?"
     r"(?P<value>[a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,12})(?![\w-])",
 )
 """What an authenticator is set up with, in groups of four."""
@@ -332,7 +349,7 @@ _ASSIGNED = Rule(
     r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,4000})(?P<after>[\"'`]?[,)(\[]?)",
 )
 _CLAUSE = lazy_pattern(
-    r"[.!?…)*_:]{0,3}[\"'`”]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|an|ein)\b"
+    r"[.!?…)*_:]{0,3}[\"'`”]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|an|ein|anmelden|einloggen)\b"
     rf"|{_ASIDE}\b)"
 )
 
@@ -351,7 +368,8 @@ def found(text: str, low: str) -> Iterator[Span]:
         if _is_assigned(match):
             yield (*match.span("value"), "secret")
     for match in (*_SETTING.found(text, low), *_NAMED_LOOSELY.found(text, low)):
-        if is_random(match["value"]):
+        number = len(match["value"]) <= 16 and _HEXADECIMAL.fullmatch(match["value"])
+        if is_random(match["value"]) and not number:
             yield (*match.span("value"), "secret")
     for match in (*_KEY_IN_CODE.found(text, low), *_NEAR_BEFORE.found(text, low)):
         if is_random(match["value"]) or _HEXADECIMAL.fullmatch(match["value"]):
@@ -364,7 +382,12 @@ def found(text: str, low: str) -> Iterator[Span]:
 def _is_secret_nearby(match: re.Match[str]) -> bool:
     """True for what looks random and is no digest or public key."""
     value, before = match["value"], match.string[max(0, match.start() - 20) : match.start("value")]
-    return is_random(value) and not _HEXADECIMAL.fullmatch(value) and not _NOT_SECRET.search(before)
+    if _HEXADECIMAL.fullmatch(value):
+        return (
+            len(value) >= 32 and bool(_KEY_TOLD.search(before)) and not _NOT_SECRET.search(before)
+        )
+    mixed = len(value) >= 24 or not (value.islower() or value.isupper())
+    return mixed and is_random(value) and not _NOT_SECRET.search(before)
 
 
 _HEXADECIMAL = lazy_pattern("[0-9a-fA-F]+")
@@ -401,8 +424,10 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             if not (label or is_reference(match[group]) or is_placeholder(match[group])):
                 yield (*match.span(group), "password")
     for match in _PHRASE.found(text, low):
-        if is_phrase(match["value"].lower().split()):
-            yield (*match.span("value"), "password")
+        group = "value" if match["value"] else "words"
+        words = match[group].lower().split()
+        if is_phrase(words) if group == "value" else not any(map(is_remark, words)):
+            yield (*match.span(group), "password")
     for match in _WORDS_SET.found(text, low):
         words = re.split("[ -]", match["value"])
         if not is_predicate(words[0]) and not any(map(is_remark, words)):
@@ -432,6 +457,11 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             for group in ("old", "value", "german"):
                 if group in rule.pattern.groupindex and match[group] and _is_told(match, group):
                     yield _trimmed(match, group)
+    for match in _NAMED_AFTER.found(text, low):
+        value = match["value"]
+        named = "pass" in value.lower() or is_placeholder(value)  # "password123 is the worst ..."
+        if _is_odd(value) and any(map(str.isalpha, value)) and not named:
+            yield _trimmed(match, "value")
     for match in _CODES.found(text, low):
         for group in ("lines", "given"):
             if match[group]:
@@ -499,7 +529,10 @@ def _is_password(match: re.Match[str]) -> bool:
     if match["bare"] is not None:
         return len(value) >= 8 and not match["quoted"] and _is_strong(value.rstrip(".!?)*_:"))
     quotation = match["said"] is not None and match["open"]
-    if is_placeholder(value) or _FOLDER.match(value) or (is_reference(value) and not quotation):
+    setting = match["set"] == "=" and match.group()[:4].isupper()
+    if is_placeholder(value) or _FOLDER.match(value):
+        return False
+    if not quotation and is_reference(value, code=not setting):
         return False
     if match["said"] is not None:
         return _is_said(match)

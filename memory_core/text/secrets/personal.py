@@ -37,12 +37,13 @@ _IBAN_CHARS = {
 """Characters of an IBAN by country (registry of SWIFT)."""
 
 _SOCIAL = Rule(
-    "ssn|sécu|nir|social security|versicherungsnummer|sv-nummer|national insurance|steuer",
+    "ssn|sécu|nir|ni number|social security|versicherungsnummer|sv-nummer|national insurance"
+    "|steuer",
     r"(?i)(?:(?:\bSSN|social security)[^\n\d]{0,30}"
     r"(?P<value>[0-9]{3}(?P<sign>[- ]?)[0-9]{2}(?P=sign)[0-9]{4})"
     r"|(?:versicherungsnummer|sv-nummer)[^\n\d]{0,30}"
     r"(?P<german>[0-9]{2}[ ]?[0-9]{6}[ ]?[A-Z][ ]?[0-9]{3})"
-    r"|national insurance[^\n\d:=]{0,30}[:=\s]\s?"
+    r"|(?:national insurance|\bNI (?:number|no))[^\n\d:=]{0,30}[:=\s]\s?"
     r"(?P<british>[A-Z]{2}(?:[ ]?[0-9]{2}){3}[ ]?[A-D])"
     r"|(?:sécu(?:rité sociale)?|\bNIR)\b[^\n\d]{0,30}"
     r"(?P<french>[12](?:[ ]?[0-9]{2}){2}[ ]?[0-9][0-9AB](?:[ ]?[0-9]{3}){2}[ ]?[0-9]{2})"

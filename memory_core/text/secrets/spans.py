@@ -45,11 +45,11 @@ _CHANGES = lazy_pattern(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(
 _RUNS = lazy_pattern(r"[A-Za-z0-9+/]{10,}")
 _MIXED = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _REFERENCE = lazy_pattern(
-    r"[$&][({]{0,3}[A-Za-z_.]{0,60}[)}\[]{0,3}$|%[sd(]|\*+\W*$|<|\{{1,2}[A-Za-z_.]{0,60}\}{0,2}$"
+    r"#(?:[0-9a-fA-F]{3,4}){1,2}[;,]?$|[$&][({]{0,3}[A-Za-z_.]{0,60}[)}\[]{0,3}$|%[sd(]|\*+\W*$|<|\{{1,2}[A-Za-z_.]{0,60}\}{0,2}$"
     r"|![A-Za-z_-]{2,30}$|\[[A-Za-z _-]{3,30}\]?\W*$"
     r"|[A-Za-z_]{1,60}(?:\.[A-Za-z_]\w{0,60}){0,8}[(\[]"
     r"|[A-Za-z_]\w{1,60}(?:\.[A-Za-z_]\w{0,60}){1,8}\("
-    r"|[a-z_]{1,40}(?:\.[a-zA-Z_]{1,40}){1,6}[);,]{0,4}$"
+    r"|(?P<attribute>[a-z_]{1,40}(?:\.[a-zA-Z_]{1,40}){1,6}[);,]{0,4}$)"
 )
 _PLACEHOLDER = lazy_pattern(
     r"(?i)(?:<|\$[({]|%[({]|\{\{|\.\.\.|…|x{4,}|\*{3,}|masked:|\[masked:)|(?:my|the|your|some|"
@@ -91,9 +91,14 @@ def is_random(value: str) -> bool:
     )
 
 
-def is_reference(value: str) -> bool:
-    """True where *value* says only where a secret is: $NAME, %s, settings.password, get(...)."""
-    return bool(_REFERENCE.match(value)) or value.rstrip(".,;)}]!?").lower() in _NO_VALUES
+def is_reference(value: str, *, code: bool = True) -> bool:
+    """True where *value* says only where a secret is: $NAME, %s, get(...); in *code* also
+    settings.password."""
+    found = _REFERENCE.match(value)
+    return (
+        bool(found and (code or not found["attribute"]))
+        or value.rstrip(".,;)}]!?").lower() in _NO_VALUES
+    )
 
 
 def is_placeholder(value: str) -> bool:

@@ -16,17 +16,18 @@ from memory_core.text.secrets.spans import Rule, Span, is_numbered, is_placehold
 from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
 
 _WORD = (
-    r"(?<![a-zäöü])(?:[a-zäöü]{0,20}[_-]?)?(?:pass?[ _-]?(?:wor[dt]|phrase|code)|passwd|pwd"
+    r"(?<![a-zäöü])(?:[a-zäöü]{0,20}[_-]?)?(?:pas{1,2}[ _-]?(?:wo?r[dt]|wrod|phrase|code)|passwd"
+    r"|psswd|pwd"
     r"|kennw[oö]rt|(?<![a-zäöü_-])pw"
     r"|mot de passe|mdp|wachtwoord|contrase[ñn]a|clave|senha|palavra-passe|parola d'ordine|lösenord"
     r"|adgangskode|hasło|credentials?|zugangsdaten)(?:e?s|er)?(?![a-zäöü])"
 )
 _NAMES = Rule(
-    "pas|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło|cred"
+    "pas|pss|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło|cred"
     "|zugangsd",
     rf"(?i){_WORD}",
 )
-_SENTENCE = lazy_pattern(r"[^\n]{0,240}?(?=[.!?][ \n]+[^\W\d_a-z]|\n|$)|[^\n]{240}")
+_SENTENCE = lazy_pattern(r"[^\n]{0,240}?(?=[.!][ \n]+[^\W\d_a-z]|\n|$)|[^\n]{240}")
 _ALONE = lazy_pattern(
     r"\n(?:[ \t>]{0,8}\[?[0-9:. -]{4,20}\]?[ \t])?(?:[ \t>]{0,8}[\w .-]{1,30}: )?[ \t>]{0,8}"
     r"(?P<value>[^\s\"'`“”„«»()<>\[\]:;,]{6,64})(?=[ \t]{0,8}(?:\n|$))"
@@ -39,7 +40,7 @@ _LINKS = frozenset(
     listed(
         """is was are be ist war lautet heißt heisst es est é è c'est son to in auf zu mit with = :
         => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
-        been remains stays bleibt worden
+        been remains stays bleibt worden lautete früher damals formerly once
         nimm zijn luidt är old new alte neue nuevo nouveau oude nieuwe"""
     )
 )
@@ -48,28 +49,32 @@ _OPENING = "\"'`“„«("
 _NO_VALUE = lazy_pattern(
     r"(?i)(?:https?:|ftp:|www\.|~?/|\.{1,2}/|[a-z]:\\)|[^@\s]+@[\w-]+\.[\w.]+$"
     r"|\d[\d.,:/x-]*[a-zäöü%°€$-]*$"
-    r"|v?\d+(?:\.\w+)+$|[a-z]{2,6}-?\d{1,5}$|[\w-]+\.[a-z]{2,5}$|[a-z_]\w*(?:\.\w+)*[(=]|#\d+$"
+    r"|v?\d+(?:\.\w+)+$|[a-z]{2,6}-\d{1,5}$|[a-z]{2,4}\d{1,5}$|[\w-]+\.[a-z]{2,5}$|[a-z_]\w*(?:\.\w+)*[(=]|#\d+$"
     r"|@[\w.-]+$|#[0-9a-fA-F]{3,8}$"
     r"|[a-z]+(?:[-/][a-z]+)*$|[\w.-]+:\d{1,5}$|[a-z0-9]+(?::[a-z0-9]+)+$"
 )
 """Addresses, folders, numbers with a unit, versions, names of files, words."""
 
 _SIGNING_IN = Rule(
-    "log|sign|unlock|anmeld|melde|entsperr",
+    "log|sign|unlock|anmeld|melde|entsperr|rein|get in",
     r"(?i)(?<![a-zäöü])(?:log(?:s|ged|ging)?[ -]?(?:in|on)(?:to)?|sign(?:s|ed|ing)?[ -]in(?:to)?"
     r"|unlock(?:s|ed|ing)?|melde[nst]{0,2} (?:\w{2,4} )?(?:mich|dich|euch|uns|sich)"
     r"|anmeld[a-z]{1,4}"
-    r"|einlogg?[a-z]{1,4}|logge[nst]{0,2}|entsperr[a-z]{1,3})(?![a-zäöü])",
+    r"|einlogg?[a-z]{1,4}|logge[nst]{0,2}|entsperr[a-z]{1,3}|gets? in(?:to)?"
+    r"|komm(?:e|st|t|en) (?:[\w-]{1,20} ){0,5}?rein)(?![a-zäöü])",
 )
 _TYPED = lazy_pattern(
-    r"(?i)(?<![a-zäöü])(?:with|mit|using|use|type|enter|tippe?|gib|nimm)\s{1,3}[\"'`„“]?"
+    r"(?i)(?<![a-zäöü])(?:with|mit|using|use|type|enter|tippe?|gib|nimm|to"
+    r"|auf)\s{1,3}(?:\S{1,60} / )?[\"'`„“]?"
     r"(?P<value>[^\s\"'`“”„«»()<>\[\],;]{6,64})"
 )
-_BEFORE = lazy_pattern(r"[^\n.!?]{0,120}$")
+_BEFORE = lazy_pattern(r"(?:[^\n.!?]|[.!?](?! [A-ZÄÖÜ]|\n)){0,120}$")
 
 _PIN = Rule(
     "pin|puk|geheimzahl|tan|otp|code|cvv|cvc|ziffer|digit|atrás|dos",
-    r"(?i)(?<![a-zäöü])(?:(?-i:PIN|[A-Za-z]{0,8}-?TAN)|pin(?:code|(?=\s?[:=])|(?= (?:of|for|to"
+    r"(?i)(?<![a-zäöü])(?:(?-i:PIN|[A-Za-z]{0,8}-?TAN)|pin(?:code|(?=\s?[:=])|(?= [0-9]{4,8}(?!\w"
+    r"|[.,][0-9]))"
+    r"|(?= (?:is|was|ist|war|of|for|to"
     r"|vom|von|für|de[lr]?|du|dell[ao]|d[aio]"
     r"|van) ))|puk[ ]?[12]?|geheim(?:zahl|nummer)"
     r"|otp|(?:one[- ]time|verification|whatsapp|sms|login|bestätigungs|einmal)[- ]?code"
@@ -87,13 +92,14 @@ _SENT = Rule(
     "code|pin|tan|otp",
     r"(?i)(?<![\w.,:/+-])(?P<value>[A-Z]-[0-9]{6}|[0-9]{3}[- ]?[0-9]{3}|[0-9]{4,8})\s(?:is|ist"
     r"|lautet|est|es)"
-    r"\s(?:your|dein|ihr|votre|tu)e?\s(?:[\w-]{1,20}\s){0,3}(?:[\w-]{0,20}code|pin|[a-z]{0,8}-?tan|otp)"
+    r"\s(?:your|my|the|our|dein|mein|ihr|votre|tu|die|der)e?\s(?:[\w-]{1,20}\s){0,3}(?:[\w-]{0,20}code|pin|[a-z]{0,8}-?tan|otp)"
     r"(?![a-z])",
 )
 """What a service sends: "618-402 is your code"."""
 
 _LOCKED = (
-    r"door|gate|garage|keypad|entrance|cellar|building|lockers?|lock ?box|(?:bike |pad)?lock"
+    r"door|gate|garage|keypad|entrance|cellar|building|lockers?|(?:lock|key) ?box|(?:bike "
+    r"|pad)?lock"
     r"|safe|alarm|barrier|tablet|screen"
     r"|(?:haus|eingangs|hinter|wohnungs|keller|büro)?tür|(?:garagen|hof|einfahrts)?tor|tresor"
     r"|(?:fahrrad|zahlen|vorhänge)?schloss|(?:schließ|post|bank)fach|spind|alarmanlage|keller"
@@ -102,14 +108,14 @@ _LOCKED = (
     r"|(?:i|smart)?phone|handy|mobiltelefon|laptop|i?pad|tablet|telefon|móvil|téléphone"
 )
 _OPENS = (
-    r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi)?code"
-    r"|combination|[a-zäöü]{0,8}kombination|keypad|accepts|opens? with"
+    r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi)?code|codice|código"
+    r"|combination|[a-zäöü]{0,8}kombi(?:nation)?|keypad|accepts|opens? with|geht mit"
     r"|unlock(?:s|ed)?(?: is| with)?"
     r"|öffnet mit|entsperr\w{1,3}(?: \w{2,12}){0,3}? mit|geht auf mit|(?:un)?scharf mit|marca"
     r"|compose|dials?|j'ai choisi|toets"
 )
 _OPENED = Rule(
-    "code|combination|kombination|keypad|accepts|open|unlock|öffnet|entsperr|geht auf|scharf"
+    "code|codice|código|combination|kombi|keypad|accepts|open|unlock|öffnet|entsperr|geht|scharf"
     "|marca|compose"
     "|dial|choisi|toets",
     rf"(?i)(?<![a-zäöü])(?:(?:{_LOCKED})(?![a-zäöü])[^\n.!?]{{0,60}}?(?<![a-zäöü])(?:{_OPENS})"
@@ -132,6 +138,29 @@ _DIALS = Rule(
     r"|(?:fahrrad|zahlen)schloss)"
     r"(?![a-zäöü])[^\n.!?0-9]{0,40}(?P<value>[0-9](?:-[0-9]){3,7})(?![\w-])",
 )
+_LABELLED = Rule(
+    "box|alarm|safe|tresor|tor|gate|garage|tür",
+    r"(?im)^[ \t>*-]{0,8}(?:(?:schlüssel|key|lock) ?box|(?P<alarm>alarm)|safe|tresor|(?:hof"
+    r"|garagen)?tor|gate|garage"
+    r"|(?:haus)?tür)(?: ?code)?\s?:\s?(?P<value>(?(alarm)(?!(?:[01][0-9]"
+    r"|2[0-3])[0-5][0-9]\b))[0-9]{4,8})(?=\s|$)",
+)
+"""A line of notes: what is locked, and its number; an alarm at an hour is none."""
+_DIALLED_AT = Rule(
+    "keypad|tastenfeld|panel|door|gate|lock|alarm|safe|tür|tor",
+    r"(?i)(?<![a-zäöü])(?:type|enter|press|punch in|dial|tippe?|gibst?|gib|drück\w{0,2}) "
+    r"(?P<value>(?-i:[*#]?[0-9]{3,8}[*#]?|[A-Z]{0,2}[0-9]{2,6}[A-Z]{0,2}))\s[^\n.!?]{0,40}"
+    r"(?:keypad|tastenfeld|panel|door|gate|lock|alarm|safe|tür|tor)(?![a-zäöü])",
+)
+_TEXTED = Rule(
+    "code|tan|otp|pin",
+    r"(?i)(?<![a-zäöü])(?:[a-z-]{0,20}code|[a-z]{0,8}-?tan|otp|pin)\b(?:[^\n]{0,80}?\b(?:texted|text|sms|sent|send"
+    r"|got|get|received|bekommen|erhalten|geschickt|schickt|kam)\b[^\n]{0,60}?"
+    r"|\?[ ]?\n(?:[\w .-]{1,20}: )?)"
+    r"(?P<value>(?<![\w.,:/+-])[0-9]{3}[ -]?[0-9]{3})(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?"
+    r"|dollars?))",
+)
+"""A code of six digits that was sent, wherever the sentence says so."""
 _SPELT = Rule(
     "code|pin|combination|kombination|zahl|password|passwort",
     r"(?i)(?:code|pin|combination|kombination|zahl|password|passwort)\b[^\n.!?]{0,60}?"
@@ -153,6 +182,11 @@ _ANSWERED = Rule(
     r"(?=[\"'“”]?(?:[,.;\n]|$))",
 )
 
+_NETWORK_KEY = Rule(
+    "key|schlüssel",
+    r"(?i)(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|ssid|router|fritz!?box|hotspot)(?![a-z])[^\n]{0,60}?\b(?:key|schlüssel)"
+    r"\s?:?\s?(?:is |ist )?(?P<value>[0-9]{16,63}|[^\s\"'`<>,;]{8,63})",
+)
 _DEFAULT_USER = Rule(
     "admin|root|guest|demo",
     r"(?i)(?<![\w/.@-])(?:(?:admin(?:istrator)?|root|guest|demo)(?: / |[ \t]{3,20})"
@@ -160,6 +194,12 @@ _DEFAULT_USER = Rule(
     r"(?P<value>[^\s:\"'`<>|/@,;]{6,64})",
 )
 """A user that many devices have, and what stands behind it."""
+_MAIL_PAIR = Rule(
+    "@",
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,60}\.[\w.-]{2,40}(?::|\s{0,2}[/|,]\s{0,2}|\s(?:and|und|dann)\s|(?P<blank>\s))"
+    r"(?P<value>[^\s:\"'`<>|/@,;]{6,64})",
+)
+"""An address and what stands behind it."""
 _WIRELESS = Rule(
     "wifi|wi-fi|wlan",
     r"(?i)(?:wi-?fi|wlan)[^\n/]{0,40}\s/\s(?P<value>[^\s\"'`<>|/@,;]{6,64})",
@@ -176,12 +216,14 @@ _LICENCE = Rule(
     r"|(?=[^\n]{0,40}[A-Z])[A-Z0-9]{5}(?: [A-Z0-9]{5}){2,6}))(?![\w-])",
 )
 _SET_UP = Rule(
-    "authenticator|totp|2fa|app password|app-passwort|secret key",
-    r"(?i)authenticator|totp|2fa|app password|app-passwort|secret key",
+    "authenticator|totp|2fa|app password|app-passwort|secret key|setup key|set-up key",
+    r"(?i)authenticator|totp|2fa|app password|app-passwort|secret key|set-?up key",
 )
 _GROUPS = lazy_pattern(
     r"(?<![\w-])(?P<value>[a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,7})(?![\w-])",
 )
+
+_APP_PASSWORD = lazy_pattern(r"(?i)app[ -]?(?:password|passwort)[^\n:]{0,40}(?::|=|\bis|\bist)\s$")
 
 _CALLS = Rule(
     "pdo|mysqli|connect|securestring",
@@ -235,9 +277,15 @@ def passwords(text: str, low: str) -> Iterator[Span]:
             called = text.startswith("(", token.end())
             if sign and not called and _is_value(value, sign):
                 yield token.start(), token.start() + len(value) + len(signs), "password"
-        for line in _ALONE.finditer(text, until, _lines_below(text, until)):
+        below = _lines_below(text, until)
+        for line in _ALONE.finditer(text, until, below):
             if _is_value(line["value"], ""):
                 yield (*line.span("value"), "password")
+        if text[until - 1 : until] == "?":  # the answer stands below
+            for token in _TOKEN.finditer(text, until, below):
+                value = token.group().rstrip(".,;:!?)")
+                if _is_value(value, ""):
+                    yield token.start(), token.start() + len(value), "password"
     until = 0
     for match in _SIGNING_IN.found(text, low):
         before = _BEFORE.search(text, max(until, match.start() - 120), match.start())
@@ -245,17 +293,26 @@ def passwords(text: str, low: str) -> Iterator[Span]:
         said = _SENTENCE.match(text, match.end())
         until = said.end() if said else match.end()
         for typed in _TYPED.finditer(text, begin, until):
-            value = typed["value"].rstrip(".,;:!?)")
-            if _is_value(value, "") and _SIGNS_WITHIN.search(value):
+            value = typed["value"].rstrip(".,;:?)")
+            bare = value.rstrip("!")
+            ends = value != bare and any(map(str.isdigit, bare)) and _ends_oddly(value)
+            if ends or (_is_value(bare, "") and _SIGNS_WITHIN.search(bare)):
                 yield typed.start("value"), typed.start("value") + len(value), "password"
+    for match in _NETWORK_KEY.found(text, low):
+        value = match["value"].rstrip(".,;:!?)")
+        if _is_value(value, ":") or value.isdigit():
+            yield match.start("value"), match.start("value") + len(value), "password"
     for rule in (_CALLS, _SWITCH, _NAMED_PAIR):
         for match in rule.found(text, low):
             given = match.lastgroup or "value"
             if rule is _SWITCH or not (is_reference(match[given]) or is_placeholder(match[given])):
                 yield (*match.span(given), "password")
-    for rule in (_DEFAULT_USER, _WIRELESS):
+    for rule in (_DEFAULT_USER, _WIRELESS, _MAIL_PAIR):
         for match in rule.found(text, low):
-            if _is_value(match["value"].rstrip(".,;:!?)"), ":") or _ends_oddly(match["value"]):
+            value, loose = match["value"].rstrip(".,;:!?)"), match.re.groups > 1 and match["blank"]
+            if loose and not _SIGNS_WITHIN.search(value):
+                continue
+            if _is_value(value, ":") or (_ends_oddly(match["value"]) and not loose):
                 yield (*match.span("value"), "password")
 
 
@@ -276,7 +333,10 @@ def codes(text: str, low: str) -> Iterator[Span]:
         yield (*match.span("value"), "licence_key")
     for match in _GROUPS.finditer(text) if any(_SET_UP.found(text, low)) else ():
         groups = re.split("[ -]", match["value"])
-        if not any(map(is_listed, groups)) and not all(map(_has_a_vowel, groups)):
+        given = len(groups) == 4 and _APP_PASSWORD.search(
+            text, max(0, match.start() - 60), match.start()
+        )
+        if not any(map(is_listed, groups)) and (given or not all(map(_has_a_vowel, groups))):
             yield (*match.span("value"), "secret")
 
 
@@ -295,7 +355,7 @@ def personal(text: str, low: str) -> Iterator[Span]:
             )
             if led and not is_numbered(text[match.start() : dialled.start()]):
                 yield (*dialled.span("value"), "pin")
-    for rule in (_SPELT, _DIALS, _SENT):
+    for rule in (_SPELT, _DIALS, _SENT, _DIALLED_AT, _TEXTED, _LABELLED):
         for match in rule.found(text, low):
             yield (*match.span("value"), "pin")
     for match in _ANSWERED.found(text, low):
@@ -334,8 +394,8 @@ def _leads_to(text: str, name: int, at: int) -> str:
     if not before:  # not "credentials a1b2", and nothing that is one word with its name
         login = text[:name].casefold().endswith(("in", "s", "en"))
         return "(" if between or (at > name and not login) else ""
-    if before.endswith((":", "=", ">", "→", "–", ",")):
-        return ":" if before[-1] in ":=" else before[-1]
+    if before.endswith((":", "=", ">", "→", "–", ",", "?")):
+        return ":" if before[-1] in ":=?" else before[-1]
     last = before.split()[-1].casefold().replace("’", "'")
     return last if last in _LINKS else ""
 
