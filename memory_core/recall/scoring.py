@@ -20,6 +20,13 @@ from memory_core.storage.view import View
 PASSAGE_WEIGHT, WHOLE_WEIGHT, LEXICAL_WEIGHT = 0.6, 0.4, 0.5
 """Weights of the z-scores of vectors and words, searched on LoCoMo (docs/internals/recall.md)."""
 
+ALIKE = 0.04
+"""Cosines that spread by less are as good as equal, so that in a small memory the words decide.
+
+Of four notes that differ in an identifier the question's own was not first in 19 of 160 questions,
+with this in none. On LoCoMo, BEAM and the project's dialogue no question's spread is below 0.05.
+"""
+
 DOCUMENT_WORDS = 60
 """Turns of a thread without speakers that are longer than this on average are parts of a text."""
 
@@ -49,9 +56,9 @@ def _fused(view: View, cues: Cues, rows: Rows) -> Candidates:
     trust = _trust(cues, exact)
     fused = fusion.fuse(
         [
-            (PASSAGE_WEIGHT, passage),
-            (WHOLE_WEIGHT, whole),
-            (LEXICAL_WEIGHT * trust, nearby),
+            (PASSAGE_WEIGHT, passage, ALIKE),
+            (WHOLE_WEIGHT, whole, ALIKE),
+            (LEXICAL_WEIGHT * trust, nearby, 0.0),
         ]
     )
     return Candidates(rows, passage, whole, lexical, nearby, trust, fused, fused, neighbours)

@@ -14,8 +14,12 @@ from numpy.typing import NDArray
 from memory_core.scoring.arrays import Scores
 
 
-def z_scores(signal: NDArray[np.floating]) -> Scores:
-    """(x - mean) / standard deviation, float64; NaN (no evidence) and a constant signal give 0."""
+def z_scores(signal: NDArray[np.floating], least: float = 1e-12) -> Scores:
+    """(x - mean) / standard deviation, float64; NaN (no evidence) and a constant signal give 0.
+
+    The standard deviation counts as *least* at least: among a few candidates that are all alike it
+    would make much of nothing.
+    """
     values = np.asarray(signal, dtype=np.float64)
     known = ~np.isnan(values)
     result = np.zeros(len(values))
@@ -23,7 +27,7 @@ def z_scores(signal: NDArray[np.floating]) -> Scores:
         return result
     spread = values[known].std()
     if spread > 1e-12:
-        result[known] = (values[known] - values[known].mean()) / spread
+        result[known] = (values[known] - values[known].mean()) / max(spread, least)
     return result
 
 
@@ -42,13 +46,10 @@ def trust_in_words(coverage: float) -> float:
     return min(1.0, coverage / WORDS_ENOUGH)
 
 
-def fuse(signals: Sequence[tuple[float, NDArray[np.floating]]]) -> Scores:
-    """The weighted sum of the z-scores of *signals*, pairs of (weight, one value a candidate)."""
-    weight, first = signals[0]
-    total = weight * z_scores(first)
-    for weight, signal in signals[1:]:
-        total = total + weight * z_scores(signal)
-    return total
+def fuse(signals: Sequence[tuple[float, NDArray[np.floating], float]]) -> Scores:
+    """The weighted sum of the z-scores of *signals*: weight, one a candidate, least spread."""
+    parts = [weight * z_scores(each, least) for weight, each, least in signals]
+    return np.asarray(np.sum(parts, axis=0), np.float64)
 
 
 def between(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -45,15 +45,24 @@ def test_half_precision_is_scored_in_double() -> None:
 def test_fuse_is_the_weighted_sum() -> None:
     first, second = np.array([1.0, 2.0, 3.0]), np.array([5.0, float("nan"), 1.0])
     z = np.sqrt(1.5)
-    found = fusion.fuse([(2.0, first), (0.5, second)])
+    found = fusion.fuse([(2.0, first, 0.0), (0.5, second, 0.0)])
     assert found == pytest.approx([-2 * z + 0.5, 0.0, 2 * z - 0.5])
 
 
 def test_the_scale_of_a_signal_makes_no_difference() -> None:
     values = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
     other = np.array([2.0, 7.0, 1.0, 8.0, 2.0])
-    plain = fusion.fuse([(0.6, values), (0.4, other)])
-    assert fusion.fuse([(0.6, 1000 * values - 7), (0.4, other)]) == pytest.approx(plain)
+    plain = fusion.fuse([(0.6, values, 0.0), (0.4, other, 0.0)])
+    scaled = fusion.fuse([(0.6, 1000 * values - 7, 0.0), (0.4, other, 0.0)])
+    assert scaled == pytest.approx(plain)
+
+
+def test_what_spreads_by_less_than_counts_is_as_good_as_equal() -> None:
+    values = np.array([0.631, 0.632, 0.633])
+    assert np.abs(fusion.z_scores(values)).max() > 1
+    assert np.abs(fusion.z_scores(values, 0.1)).max() < 0.02
+    wide = np.array([0.1, 0.5, 0.9])
+    assert fusion.z_scores(wide, 0.1).tolist() == fusion.z_scores(wide).tolist()
 
 
 def test_words_lose_weight_where_they_cover_less_than_half_of_the_question() -> None:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets import columns
+from memory_core.text.secrets import columns, configured
 from memory_core.text.secrets.remarks import (
+    NAME_OF_PASSWORD,
     PREDICATES,
-    REMARKS,
     bare_word,
     is_listed,
     is_phrase,
@@ -25,15 +25,6 @@ _TOPIC = (
 )
 """What a password or a token is said to be for, between its name and its value."""
 
-_NAME_OF_PASSWORD = (
-    r"(?:pass_?words?|passwrods?|pas+wor[dt]|passwd|psswd|pwd|passw(?:or|ör)t(?:er)?|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
-    r"|p[a4@][s5$]{2}w[o0]rd|p[ .]a[ .]s[ .]s[ .]w[ .]o[ .]r[ .]d|(?:wpa_|wifi_)?(?<![a-z])psk"
-    r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code|geheimwort"
-    r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
-    r"|(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|netzwerk)[ _-]?(?:schlüssel|key|code)"
-    r"|(?<![a-z])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord"
-    r"|hasło|heslo|salasana|adgangskode|şifre|парол[ья]|пароль|パスワード|密码|密碼|비밀번호)"
-)
 _KEYS = (
     "secret|token|credential|_key|-key|ikey|skey|ekey|tkey|nkey|hkey|gkey|rkey|kkey|api key"
     "|access key|private key|encryption key|auth key|signing key|master key|account key|service key"
@@ -63,7 +54,7 @@ _VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;]{4,128})"
 
 _PASSWORD = Rule(
     _WORDS,
-    rf"(?i){_NAME_OF_PASSWORD}"
+    rf"(?i){NAME_OF_PASSWORD}"
     rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{_TOPIC})"
     r"(?P<set>(?:\s{0,3}|[ ]{4,20})(?::?=(?![=>])|[:：](?!:)|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3})"
     rf"|(?P<said>{_TOPIC}(?:\s{{1,3}}|(?=[は是'’]))(?P<verb>{_IS}))"
@@ -72,7 +63,7 @@ _PASSWORD = Rule(
 )
 _QUOTED = Rule(
     _WORDS,
-    rf"(?i){_NAME_OF_PASSWORD}(?:[\"'`]\]?)?{_TOPIC}"
+    rf"(?i){NAME_OF_PASSWORD}(?:[\"'`]\]?)?{_TOPIC}"
     r"(?:\s{0,3}(?::?=(?![=>])|:(?!:)|=>)\s{0,3}|\s{1,3}(?:is|ist|lautet|heißt)\s{1,3})"
     r"(?P<open>[\"'`])(?P<value>(?![),\s])[^\s\"'`\n]{1,60}(?: [^\s\"'`\n]{1,60}){1,20})(?P=open)",
 )
@@ -80,7 +71,7 @@ _QUOTED = Rule(
 
 _QUOTED_LATER = Rule(
     _WORDS,
-    rf"(?i){_NAME_OF_PASSWORD}(?![a-z])[^\n.:;\"'`“„]{{0,40}}?(?:(?<!is)\sto|\s(?:is|ist|sind|auf|lautet|einfach|simply|just))\s"
+    rf"(?i){NAME_OF_PASSWORD}(?![a-z])[^\n.:;\"'`“„]{{0,40}}?(?:(?<!is)\sto|\s(?:is|ist|sind|auf|lautet|einfach|simply|just))\s"
     r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{2,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]",
 )
 """A phrase in quotation marks that a sentence about a password ends with."""
@@ -90,24 +81,24 @@ _PHRASE = Rule(
     r"(?i)(?:passphrase|pass phrase)[^\n:=]{0,40}?(?:(?:\bis|\bist|\blautet)\s{1,3}|[:=]\s{0,3})"
     r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11}?(?: [0-9]{1,6})?)"
     r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s[(–—-]|\s(?:in case|so that|because|if|falls|weil)\b)"
-    rf"|{_NAME_OF_PASSWORD}{_TOPIC}\s(?:is|ist|lautet)\s"
+    rf"|{NAME_OF_PASSWORD}{_TOPIC}\s(?:is|ist|lautet)\s"
     r"(?P<words>[a-zäöüß]{2,15}(?: [a-zäöüß]{3,15}){3,7})(?=[,.;]|$)",
 )
 _WORDS_SET = Rule(
     _WORDS,
-    rf"(?i){_NAME_OF_PASSWORD}{_TOPIC}\s{{0,3}}[:=]\s{{1,3}}"
+    rf"(?i){NAME_OF_PASSWORD}{_TOPIC}\s{{0,3}}[:=]\s{{1,3}}"
     r"(?P<value>[a-zäöüß]{3,15}(?:[ -][a-zäöüß]{3,15}){2,7})(?=[.!]?[ \t]*(?:\n|$))",
 )
 """Words without quotation marks, at the end of a line."""
 _CHANGED = Rule(
     _WORDS,
     rf"(?i)\b(?:set|sets|chang(?:e|ed|ing)|reset|rotated?|updated?|switch(?:ed)?)\b[^.\n]{{0,40}}?"
-    rf"\b{_NAME_OF_PASSWORD}\b{_TOPIC}(?:\s{{1,3}}from\s{{1,3}}[\"'`]?(?P<old>[^\s\"'`,;]{{4,128}})"
+    rf"\b{NAME_OF_PASSWORD}\b{_TOPIC}(?:\s{{1,3}}from\s{{1,3}}[\"'`]?(?P<old>[^\s\"'`,;]{{4,128}})"
     rf"[\"'`]?)?\s{{1,3}}to\s{{1,3}}[\"'`]?{_VALUE}",
 )
 _TOLD_LATER = Rule(
     _WORDS,
-    rf"(?i){_NAME_OF_PASSWORD}(?![a-z])[^\n]{{0,60}}?[;,?.–—-]\s"
+    rf"(?i){NAME_OF_PASSWORD}(?![a-z])[^\n]{{0,60}}?[;,?.–—-]\s"
     r"(?:(?:the\s)?new\sone\sis|it['’]?s(?:\snow)?|it\sis(?:\snow)?|now\sit['’]?s"
     r"|jetzt\s(?:heißt|ist|lautet)\ses|(?:das\s)?neue\s(?:ist|lautet|heißt)|es\s(?:ist|lautet|heißt))\s"
     rf"[\"'`„“]?{_VALUE}",
@@ -115,7 +106,7 @@ _TOLD_LATER = Rule(
 """A value in the sentence or clause after the one that names the password."""
 _PUT_TO = Rule(
     "pass|kennw",
-    rf"(?i){_NAME_OF_PASSWORD}{_TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
+    rf"(?i){NAME_OF_PASSWORD}{_TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
     r"(?:zurück)?(?:geändert|gesetzt|gewechselt|umgestellt|geändert)\b",
 )
 """What a German sentence says with its verb at the end."""
@@ -129,7 +120,7 @@ _NAMED_AFTER = Rule(
     r"(?i)(?<![\w.@/-])(?P<value>[^\s\"'`“”„<>,;:()]{5,64})[\"'`“”]?"
     r"(?:\s(?:is|was|ist|war)\s|\s?(?:<-+|←)\s?(?:(?:that['’]?s|das ist)\s)?|\s[–—-]\s"
     r"|,\s(?:that['’]?s|das ist)\s)"
-    rf"(?:(?:the|my|our|your|das|mein|unser|dein)\s)?(?:[\w-]{{2,20}}\s){{0,2}}{_NAME_OF_PASSWORD}"
+    rf"(?:(?:the|my|our|your|das|mein|unser|dein)\s)?(?:[\w-]{{2,20}}\s){{0,2}}{NAME_OF_PASSWORD}"
     r"(?![\w-]|\s(?:store|manager|hash|field|policy|algorithm|provider|format|length|type|reset|prompt|rule))",
 )
 """A value that looks like no word before the name."""
@@ -139,7 +130,7 @@ _TO_USE = Rule(
     r"(?i)\b(?:and|und|with|mit|then|dann|use[ds]?|take|try|enter|type|put|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
     rf"{_KINDLY}\s[\"'`“„]?"
     r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:(?:exactly|just|genau|like|that|so)\s){0,3}(?:as|for|als)\s"
-    rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s)?{_NAME_OF_PASSWORD}"
+    rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}"
     r"(?=\s*(?:[.,;:!)\n]|$|for\b|of\b|in\b|on\b|to\b|für\b|and\b|und\b))",
 )
 _PHRASE_TO_USE = Rule(
@@ -147,11 +138,11 @@ _PHRASE_TO_USE = Rule(
     r"(?i)\b(?:use[ds]?|take|enter|type|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
     rf"{_KINDLY}\s"
     r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{1,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]"
-    rf"\s(?:as|for|als)\s(?:[\w-]{{1,20}}\s){{0,2}}{_NAME_OF_PASSWORD}",
+    rf"\s(?:as|for|als)\s(?:[\w-]{{1,20}}\s){{0,2}}{NAME_OF_PASSWORD}",
 )
 _CHOSEN = Rule(
     _WORDS,
-    rf"(?i)\b(?:als|as|for)\s(?:the\s|our\s|my\s|a\s|das\s|unser\s|mein\s)?(?:[\w-]{{1,20}}\s)?{_NAME_OF_PASSWORD}\s"
+    rf"(?i)\b(?:als|as|for)\s(?:the\s|our\s|my\s|a\s|das\s|unser\s|mein\s)?(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}\s"
     r"(?:(?:haben|habe|hat|nehmen|nehme|nimmt|nutzen|nutze|verwenden|verwende|benutzen|benutze|setzen"
     r"|wählten|gilt|dient|wurde)\s(?:(?:wir|ich|sie|er|man)\s)?"
     r"|(?:we|i|they|she|he)\s(?:now\s)?(?:use|chose|choose|picked|set|took|take|have|had)\s)"
@@ -162,47 +153,11 @@ _BESIDE_A_USER = Rule(
     r"(?i)(?<![a-z])(?:user(?:name)?|login|(?:be)?nutzer(?:name)?|anwender|kennung|utilisateur|usuario|utente|account|konto|mail|email)\b"
     rf"[^\n]{{1,60}}?[\s,;/]\(?(?:password|passwort|kennwort|pass|pwd|pw)(?:\s?[:=]\s?|\s){_VALUE}",
 )
-_CALLED = Rule(
-    "auth|login|cred",
-    r"(?i)(?<![a-z])(?:[a-z]{0,20}_?auth|log_?in|sign_?in|authenticate|[a-z]{0,20}credentials?)"
-    r"\s?(?:=\s?)?(?:[a-z.]{1,40})?[(\[]\s?(?:[a-z_]{1,20}=)?"
-    r"(?:\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'),\s?(?:[a-z_]{1,20}=)?"
-    r"(?:\"(?P<double>[^\"\n]{4,128})\"|'(?P<single>[^'\n]{4,128})')\s?[)\]]",
-)
-"""A user and a password as the arguments of a call: auth=("mara", "heliotrope")."""
-_SET_BY_CALL = Rule(
-    "define|env|set|put|add|append|header|property",
-    r"(?i)(?<![a-z])(?:define|[a-z]{0,12}env|set[a-z_]{0,12}|put|add[a-z_]{0,12}|append|header"
-    r"|[a-z]{0,12}property)\(\s?[\"'][\w.-]{0,60}(?:pass(?:word|wd|phrase)?|pwd|secret|token"
-    r"|(?<![a-z])key|salt)[\"'],\s{0,16}(?:\"(?P<double>[^\"\n]{4,256})\"|'(?P<single>[^'\n]{4,256})')",
-)
-"""A name and its value as the arguments of a call: define('DB_PASSWORD', 'heliotrope')."""
-_STATE = Rule(
-    "random_password",
-    r"random_password\"[^{}]{0,300}\{[^{}]{0,600}?\"result\": ?\"(?P<value>[^\"\n]{4,256})\"",
-)
-"""What Terraform keeps of a password that it made."""
-_SQL = Rule(
-    "identified|set password|with password",
-    r"(?i)\b(?:with\spassword\s?=|identified\s(?:with\s[\w'\"]{1,40}\s)?(?:by|as)|set\spassword[^\n;=]{0,80}=)\s{0,3}"
-    r"(?:password\s?\(\s?)?N?(?:\"(?P<double>[^\"\n]{4,128})\"|'(?P<single>[^'\n]{4,128})')",
-)
-_KEY_OF_32 = Rule(
-    "key",
-    r"(?i)(?<![\w-])(?<!public )(?<!öffentlicher )(?:key|schlüssel)[\"']?\s?[:=]\s?[\"']?"
-    r"(?P<value>[a-z0-9+/]{43}=)(?![a-z0-9+/=])",
-)
-"""Thirty-two bytes in base64."""
 _USED_PAIR = Rule(
     "cred|login|daten",
     r"(?i)\b(?:use|with|try|nimm|mit)\s[\"'`]?(?P<user>[^\s/:,;|\"'`]{1,80})\s?[/:]\s?"
     r"(?P<value>[^\s,;|/<>\"'`]{4,128})[\"'`]?\s(?:as|for|to|als|zum|für)\s(?:the\s|your\s|my\s)?"
     r"(?:credentials?|log ?in|sign ?in|zugangsdaten|anmelden|anmeldung)\b",
-)
-_NETRC = Rule(
-    "machine|default",
-    r"(?i)\b(?:machine\s{1,8}\S{1,200}|default)\s{1,8}(?:login\s{1,8}\S{1,200}\s{1,8})?(?:account\s\S{1,200}\s)?"
-    r"password\s{1,8}(?P<value>\S{3,200})",
 )
 _PAIR = Rule(
     "daten|cred|login|access|zugang| in ",
@@ -232,41 +187,6 @@ _CODES = Rule(
 _CODE = lazy_pattern(
     r"(?<![\w-])(?P<value>(?=[a-zA-Z-]{0,40}[0-9]|[A-Z]?[a-z-]{1,40}[A-Z])[\w-]{6,80}"
     r"|[0-9]{3,5}(?: [0-9]{3,5}){1,3})(?![\w-])"
-)
-_MARKUP = Rule(
-    "pass|secret|token|api",
-    r"(?i)<password>\s{0,9}<value>(?P<nested>[^<>\n]{3,200})</|<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
-    r"(?:\s[^<>\n]{0,200})?>(?P<value>[^<>\s][^<>\n]{2,198}[^<>\s])</"
-    r"|(?:key|name|id)=[\"'][\w.:-]{0,60}(?:pass(?:word|wd|phrase)|passwort|secret|token|api_?key)"
-    r"[\"'](?:\s[^<>\n\"']{0,60})?(?:\svalue=[\"']|>)(?P<attribute>[^<>\"'\n]{4,200})"
-    r"|<(?:[\w:.-]{0,40}(?:pass(?:word|wd|phrase)|passwort|secret|api_?key)\b|(?=[^<>\n]{0,200}\stype=[\"']password[\"'])"
-    r"input\b)[^<>\n]{0,200}?\svalue=[\"'](?P<given>[^<>\"'\n]{4,200})",
-)
-_DIRECTIVE = Rule(
-    "requirepass|masterauth|rootpw|bindpw|adminpw",
-    r"(?im)^[ \t>]{0,8}(?:requirepass|masterauth|rootpw|bindpw|adminpw)[ \t]{1,8}"
-    r"[\"']?(?P<value>[^\s\"']{4,128})[\"']?[ \t]*$",
-)
-"""A line of a configuration that separates name and value by a space."""
-_PROMPTED = Rule(
-    "pass|kennwort|code|pin",
-    r"(?i)(?:pass(?:word|phrase|code)?|passwort|kennwort|code|pin)[^\n\"']{0,20}[\"'][^\n\"'\w]{0,6}"
-    r"(?:\n[ \t]{0,8})?[ \t]{0,3}(?:[\w.]{0,20}\.)?(?:send|sendline|send_line|write|type)"
-    r"(?:line)?[ \t(]{1,3}(?:\"(?P<double>[^\"\n]{4,128}?)(?:\\[rn]){0,2}\""
-    r"|'(?P<single>[^'\n]{4,128}?)(?:\\[rn]){0,2}')",
-)
-"""What a script types where it is asked for a password."""
-_PGPASS = Rule(
-    ":",
-    r"(?m)^[ \t>]{0,8}(?=[^:\n]{0,100}[a-z*]|[0-9]{1,3}\.[0-9])[\w.*-]{1,100}:(?:[0-9]{2,5}|\*)"
-    r":[\w*.-]{1,60}:[\w*.-]{1,60}:(?P<value>(?:\\:|[^\s:]){4,128})[ \t]*$",
-)
-_DOCKERFILE = Rule(
-    "env|arg|set",
-    r"(?m)^[ \t>]{0,8}(?:ENV|ARG|setx|setenv|set -gx|set -x)[ ]+[A-Z0-9_]{0,40}"
-    r"(?:PASSWORD|PASSWD|PASS|PWD|PW"
-    r"|SECRET|TOKEN|KEY)[ ]+"
-    r"[\"']?(?P<value>[^\s\"']{4,200})",
 )
 
 _NAME = (
@@ -306,22 +226,6 @@ _NEAR_BEFORE = Rule(
     r"(?:key|token|secret)(?![a-z])",
 )
 """What looks random before the name of a secret, as in a call with a remark behind it."""
-_GROUPED = Rule(
-    "key|code|schlüssel|secret",
-    r"(?i)\b(?:set-?up|secret|manual|2fa|totp|mfa|einrichtungs)[ -]?"
-    r"(?:key|code|schlüssel|secret)\b[^\n:=]{0,24}?(?:[:=]|\bis\s|\bist\s)\s?"
-    r"(?P<value>[a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,12})(?![\w-])",
-)
-"""What an authenticator is set up with, in groups of four."""
-_SIGNED = Rule(
-    "secret|token|salt|seed|mnemonic",
-    r"(?m)^[ \t>]{0,8}(?:export )?[A-Z0-9_]{0,40}(?:SECRET(?:_KEY)?(?:_BASE)?|TOKEN|SALT)=[\"']?"
-    r"(?P<value>(?=[^\s\"'$({]{0,40}[!#%&*@^])[^\s\"'$({][^\s\"']{15,256})[\"']?[ \t]*$"
-    r"|^[ \t>]{0,8}(?:export |set )?[A-Z0-9_]{0,40}(?:SECRET|TOKEN|SALT|SEED|MNEMONIC)"
-    r"(?:_KEY|_PHRASE)?=(?P<open>[\"'])(?P<phrase>[^\s\"'\n]{1,60}(?: [^\s\"'\n]{1,60}){1,23})"
-    r"(?P=open)",
-)
-"""A setting with signs that no word has, or with words in quotation marks."""
 _SETTING = Rule(
     "_key",
     r"(?m)^[ \t>]{0,8}(?:(?:export|set|ENV|ARG)[ ])?(?!PUBLIC|SITE|VITE_|NEXT_PUBLIC)"
@@ -399,30 +303,11 @@ _NOT_SECRET = lazy_pattern(
 
 def _passwords(text: str, low: str) -> Iterator[Span]:
     yield from columns.found(text, low)
-    for rule in (
-        _QUOTED,
-        _PHRASE_TO_USE,
-        _QUOTED_LATER,
-        _MARKUP,
-        _NETRC,
-        _PGPASS,
-        _DOCKERFILE,
-        _SIGNED,
-        _GROUPED,
-        _DIRECTIVE,
-        _PROMPTED,
-        _CALLED,
-        _SET_BY_CALL,
-        _STATE,
-        _SQL,
-        _KEY_OF_32,
-    ):
+    yield from configured.found(text, low)
+    for rule in (_QUOTED, _PHRASE_TO_USE, _QUOTED_LATER):
         for match in rule.found(text, low):
-            group = match.lastgroup or "value"
-            group = "value" if group == "open" else group
-            label = rule is _MARKUP and _is_label(match, match[group])
-            if not (label or is_reference(match[group]) or is_placeholder(match[group])):
-                yield (*match.span(group), "password")
+            if not (is_reference(match["value"]) or is_placeholder(match["value"])):
+                yield (*match.span("value"), "password")
     for match in _PHRASE.found(text, low):
         group = "value" if match["value"] else "words"
         words = match[group].lower().split()
@@ -479,18 +364,6 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
 
 _TWO_NAMES = lazy_pattern(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-z]+$")
 _NAMES_A_PAIR = lazy_pattern(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
-
-
-_OWN_NAME = lazy_pattern(rf"(?i){_NAME_OF_PASSWORD}|secret|token|api[_ -]?key")
-
-
-def _is_label(match: re.Match[str], value: str) -> bool:
-    """True for words about a field, as in `<string name="password">Your password</string>`."""
-    words = value.lower().split()
-    if len(words) == 1:
-        return bool(_OWN_NAME.fullmatch(value))
-    named = "pass" in (match["tag"] or "pass").lower()
-    return not named or not is_phrase(words) or any(word in REMARKS for word in words)
 
 
 def _trimmed(match: re.Match[str], group: str, signs: str = ".!?:)") -> Span:

@@ -1,9 +1,20 @@
-"""What sentences say of passwords, told apart from passwords that are words themselves."""
+"""How passwords are named, and what is said of them, told apart from passwords that are words."""
 
 from __future__ import annotations
 
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
+
+NAME_OF_PASSWORD = (
+    r"(?:pass_?words?|passwrods?|pas+wor[dt]|passwd|psswd|pwd|passw(?:or|ör)t(?:er)?|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
+    r"|p[a4@][s5$]{2}w[o0]rd|p[ .]a[ .]s[ .]s[ .]w[ .]o[ .]r[ .]d|(?:wpa_|wifi_)?(?<![a-z])psk"
+    r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code|geheimwort"
+    r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
+    r"|(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|netzwerk)[ _-]?(?:schlüssel|key|code)"
+    r"|(?<![a-z])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord"
+    r"|hasło|heslo|salasana|adgangskode|şifre|парол[ья]|пароль|パスワード|密码|密碼|비밀번호)"
+)
+"""A pattern, for use within another one that ignores case."""
 
 PREDICATES = frozenset(
     listed(
