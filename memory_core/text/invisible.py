@@ -24,7 +24,7 @@ _HIDING = lazy_pattern(
     f"|(?<=[#*0-9\xa9\xae\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299{_PICTURES}])[\ufe0e\ufe0f]"
     f"|(?<=[\ufe0f{_PICTURES}])\u200d(?=[{_PICTURES}])"
     f"|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}]))"
-    f"|(?P<blank>\u2800)|{INVISIBLE.pattern}"
+    f"|(?P<blank>\u2800)|(?P<line>\x85)|{INVISIBLE.pattern}"
 )
 
 
@@ -32,13 +32,14 @@ def visible(text: str) -> str:
     """*text* without what hides text or steers its display, in every channel the same.
 
     Removed are control characters, zero-width and bidirectional marks, tag characters, variation
-    selectors, soft hyphens, annotation marks and the fillers of Hangul; a blank of Braille becomes
-    a space. What is part of writing stays: the selector behind an emoji, the joiner between two,
-    the flags of England, Scotland and Wales, and joiners between letters of scripts that join
-    (Arabic, Indic, Myanmar, Khmer, Mongolian). Line ends and tabs stay.
+    selectors, soft hyphens, annotation marks and the fillers of Hangul. A blank of Braille becomes
+    a space, and U+0085, which ends a line, the line end that every program knows. What is part of
+    writing stays: the selector behind an emoji, the joiner between two, the flags of England,
+    Scotland and Wales, and joiners between letters of scripts that join (Arabic, Indic, Myanmar,
+    Khmer, Mongolian). Line ends and tabs stay.
     """
     return _HIDING.sub(_unhidden, text)
 
 
 def _unhidden(match: re.Match[str]) -> str:
-    return match["kept"] or (" " if match["blank"] else "")
+    return match["kept"] or (" " if match["blank"] else "\n" if match["line"] else "")

@@ -54,3 +54,8 @@ def test_a_message_in_selectors_behind_an_emoji_is_not_shown() -> None:
 
 def test_a_blank_of_braille_is_a_space() -> None:
     assert visible("\u2801\u2800\u2803") == "\u2801 \u2803"
+
+
+def test_the_line_end_among_the_control_characters_is_one() -> None:
+    """Terminals take it for one, and some programs hide it or the rest of the line."""
+    assert visible("one\x85two\r\n") == "one\ntwo\r\n"
