@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -86,6 +86,30 @@ def test_no_answer_tells_which_words_another_agent_keeps(
         seen.append(answers(memory, clock))
     for one, other in zip(*seen, strict=True):
         assert one == other
+
+
+def test_health_tells_of_the_whole_store_only_an_admin(memory: Memory, clock: Any) -> None:
+    """How much others store, and which runs they made: nothing of it shows to who only reads."""
+    chief = replace(SPY, agent="chief", rights=RIGHTS | {"admin"})
+
+    def shown(who: Identity) -> list[Any]:
+        report = memory.health(who)
+        storage = {**report.storage, "maintenance_holder": None}  # taken in a thread
+        told = [(check.name, check.detail) for check in report.checks if check.status == "ok"]
+        return [report.counts, storage, report.last_run, report.jobs, report.encoder, told]
+
+    memory.remember(SPY, RememberRequest("The blue ferry leaves at nine."))
+    reader, admin = shown(SPY), shown(chief)
+    for number in range(12):
+        clock.pass_by(3600)
+        text = f"On day {number} my diary names the {PRESENT[number % 5]} of the old garden."
+        memory.remember(VICTIM, RememberRequest(text, session="s"))
+    run = memory.consolidate(VICTIM).run
+    assert shown(SPY) == reader
+    _, storage, last, *_, told = shown(chief)
+    assert storage["sequence"] >= admin[1]["sequence"] + 12
+    assert (last["run"], admin[2]) == (run, {})
+    assert f"sequence {storage['sequence']}" in dict(told)["journal"]
 
 
 def test_no_time_tells_which_words_another_agent_keeps(memory: Memory, clock: Any) -> None:
