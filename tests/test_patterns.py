@@ -100,6 +100,13 @@ def calls_of_re(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
                 yield "compile", node
 
 
+def flags_of(method: str, call: ast.Call) -> int:
+    """The flags that *call* gives to its expression."""
+    given = [each.value for each in call.keywords if each.arg == "flags"]
+    given += call.args[1:2] if method == "compile" else []
+    return sum(int(eval(ast.unparse(each), {"re": re})) for each in given)
+
+
 def only_matched() -> set[str]:
     """Names of expressions that are compared at one place of a text only, never sought in it."""
     used: dict[str, set[str]] = {}
@@ -122,7 +129,7 @@ class Case:
 
 
 def cases() -> dict[tuple[str, int], Case]:
-    """Every expression once: those that modules hold, and those written into a call."""
+    """Every expression once: those that modules hold, and those written into a call or function."""
     anchored = only_matched()
     found: dict[tuple[str, int], Case] = {}
     for module in modules():
@@ -134,8 +141,9 @@ def cases() -> dict[tuple[str, int], Case]:
                     found[pattern.pattern, pattern.flags] = case
     for path, tree in sources():
         for method, call in calls_of_re(tree):
-            if method not in ("compile", "escape") and isinstance(call.args[0], ast.Constant):
-                pattern = re.compile(call.args[0].value)
+            written = getattr(call.args[0], "value", None)
+            if method != "escape" and isinstance(written, str):
+                pattern = re.compile(written, flags_of(method, call))
                 anchored_too = method in ("match", "fullmatch")
                 case = Case(f"{path}:{call.lineno}", pattern, anchored_too)
                 found.setdefault((pattern.pattern, pattern.flags), case)
@@ -323,6 +331,7 @@ MOST = 60
 def test_every_expression_is_collected() -> None:
     compiled = sum(method == "compile" for _, tree in sources() for method, _ in calls_of_re(tree))
     assert len(every()) >= compiled > 300
+    assert any("<private" in case.pattern.pattern for case in every()), "compiled in a function"
 
 
 def test_no_import_of_the_core_compiles_an_expression() -> None:
