@@ -527,8 +527,11 @@ async def test_a_hook_needs_the_rights_to_read_and_to_write(
 
 @pytest.mark.parametrize("rights", [("read",), ("write", "admin")])
 async def test_completions_and_subscriptions_need_the_right_to_read(
-    app: Any, tokens: Tokens, rights: tuple[str, ...]
+    app: Any, fake: Any, tokens: Tokens, rights: tuple[str, ...]
 ) -> None:
+    """And completed are the names that the token's agent may read."""
+    for agent, topic in (("ann", "cooking"), ("bob", "sailing"), ("me", "gardening")):
+        fake.add("tea", agent=agent, topic=topic)
     asked = {
         "resources/subscribe": {"uri": "memory://recent"},
         "completion/complete": {
@@ -546,6 +549,8 @@ async def test_completions_and_subscriptions_need_the_right_to_read(
                 "read" not in rights
             )
             assert ('"result"' in answer) is ("read" in rights)
+            assert ("cooking" in answer) is ("complet" in method and "read" in rights)
+            assert not any(name in answer for name in ("sailing", "gardening"))
 
 
 async def test_a_session_serves_only_the_token_that_opened_it(app: Any, tokens: Tokens) -> None:
