@@ -67,6 +67,19 @@ def test_every_step_runs_and_the_last_lines_tell_what_is_red(
     assert "1 tests were repeated, 0 processes were left" in said
 
 
+def test_the_advisories_are_a_step_and_a_skip_is_told(
+    check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any, tmp_path: Path
+) -> None:
+    (step,) = (each for each in check.steps() if each.name == "advisories")
+    python, *words = step.command
+    assert (python, words) == (str(check.PYTHON), [".ci/advisories.py"])
+    (tmp_path / "report.json").touch()  # as from a source that could not be reached
+    step.command = [sys.executable, *words, str(tmp_path / "report.json")]
+    assert played(check, monkeypatch, step) == 0
+    said = capfdbinary.readouterr().out.decode()
+    assert "advisories: skipped, no advisory source could be reached" in said
+
+
 def test_a_process_that_stays_is_named_and_ended(
     check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
 ) -> None:
