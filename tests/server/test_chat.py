@@ -68,6 +68,7 @@ def test_a_session_is_continued_by_its_name(chat: Any, memory: Memory, model: Mo
         "user: We take the ferry to Brac on Friday.",
         f"assistant: {''.join(model.words)}",
     ]
+    assert "ferry" not in chat("/history", flags=(*flags[:-1], "home"))[0]
 
 
 @pytest.mark.parametrize("service", ["ollama", "openai"])
