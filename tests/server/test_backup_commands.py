@@ -229,7 +229,8 @@ def test_what_a_command_deletes_is_in_no_file_when_it_returns(
     assert holding(data, "heron") == []
     if command == "forget":
         assert ERASED in out, "and not: within a minute"
-    code, out, _ = run("health", "--json")
+    code, out, err = run("health", "--json")
+    assert err == "", "what was erased is not missed"
     erasure = next(each for each in json.loads(out)["checks"] if each["name"] == "erasure")
     assert erasure["status"] == "ok"
     assert "no file" in erasure["detail"]

@@ -54,7 +54,7 @@ class VectorSource:
         try:
             state = files.read(self._folders.path(meta["generation"]))
         except StorageError as problem:
-            log.warning("the journal is read from its beginning: %s", problem.problem)
+            self._tell("the journal is read from its beginning", meta["generation"], problem)
             return None
         return state if state and state["sequence"] == meta["sequence"] else None
 
@@ -89,7 +89,7 @@ class VectorSource:
             if sequence != meta["sequence"]:
                 raise StorageError(f"it stands for {sequence}, not for {meta['sequence']}", "")
         except StorageError as problem:
-            log.warning("the vector snapshot is not used: %s", problem.problem)
+            self._tell("the vector snapshot is not used", meta["generation"], problem)
             self.snapshot_problem = problem.problem
             return None
         late = [id for id, seq in changed.items() if seq > sequence and id in rows]
@@ -98,6 +98,14 @@ class VectorSource:
         missing = [id for id, row in rows.items() if not index.has(row)]
         self._add(index, missing, fingerprint, rows)
         return index
+
+    def _tell(self, what: str, generation: int, problem: StorageError) -> None:
+        """Log it: as a warning where a snapshot is damaged, not where it was erased.
+
+        A command that forgets deletes it, and only a process that stays writes the next one.
+        """
+        there = self._folders.place(generation) is not None
+        log.log(logging.WARNING if there else logging.INFO, "%s: %s", what, problem.problem)
 
     def _from_journal(
         self, dimension: int, fingerprint: str, rows: Mapping[str, int]
