@@ -35,7 +35,7 @@ CAMPAIGNS = {
     "import_kill": Campaign("10 minutes", "tests/importing/test_walk.py"),
     "kill": Campaign("2 hours", "tests/faults/test_memory_kill.py"),
     "parts": Campaign("2 minutes", "tests/faults/test_missing_parts.py"),
-    "patterns": Campaign("30 minutes", "tests/test_patterns.py"),
+    "patterns": Campaign("4 minutes", "tests/test_patterns.py"),
     "room": Campaign("1 hour", "tests/storage/test_table_files.py"),
     "sleep_kill": Campaign("2 hours", "tests/faults/test_sleep_kill.py"),
     "soak": Campaign("1 hour", "tests/faults/test_soak.py"),
