@@ -523,22 +523,26 @@ class Whole(RuleBasedStateMachine):
     @precondition(lambda self: self.played % 24 == 19)
     @step()
     def a_backup_is_made(self) -> None:
+        self.back_up()
+
+    def back_up(self) -> None:
         folder = Path(tempfile.mkdtemp(dir=_ram()))
         backup.create(self.folder, folder, lambda: self.now)
         self.throw_away_the_backup()
         self.saved = folder, copy.deepcopy(self.world)
 
-    @precondition(lambda self: self.saved is not None and self.played % 8 == 7)
+    @precondition(lambda self: self.played % (24 if self.saved is None else 8) == 7)
     @step(who=WHO, told=TOLD, restored=st.booleans())
     def the_folder_is_deleted_or_replaced(
         self, who: Identity, told: dict[str, str], restored: bool
     ) -> None:
-        """All is lost that the backup does not hold; nothing more is acknowledged."""
-        assert self.saved is not None
-        saved, self.world = self.saved[0], World()
-        away = self.away()
+        """All is lost that no backup holds; nothing more is acknowledged."""
+        if restored and self.saved is None:
+            self.back_up()
+        away, self.world = self.away(), World()
         if restored:
-            backup.restore(saved, self.folder)
+            assert self.saved is not None
+            backup.restore(self.saved[0], self.folder)
             self.world = copy.deepcopy(self.saved[1])
             Whole.kinds["backups restored under a running memory"] += 1
         self.refused(who, told)
