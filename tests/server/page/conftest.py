@@ -193,8 +193,8 @@ def browser(processes_of_a_file: Any) -> Iterator[Any]:
         opened.close()
 
 
-GONE = re.compile(r"status of 404 .*/api/v1/memories/[0-9a-z]{20}$")
-"""A memory that another test has forgotten, of which the feed or a run still tells."""
+GONE = re.compile(r"status of 404 .*/api/v1/memories/[0-9a-z]{20}(?:/history|/links)?$")
+"""A memory that was forgotten elsewhere, of which the feed, a run or a view still tells."""
 
 
 class Watched:
