@@ -294,17 +294,19 @@ def latencies(one: Talk, seconds: float, draw: random.Random) -> list[float]:
     return found
 
 
-def neighbour(folder: Path, seconds: float, memories: int, seed: int) -> dict[str, Any]:
+def neighbour(
+    folder: Path, seconds: float, memories: int, rounds: int, seed: int
+) -> dict[str, Any]:
     draw = random.Random(seed)
     one = start(folder, "quiet")
     for number in range(memories):
         call(one, "remember", text=f"the heron number {number} stands at weir {number}")
     latencies(one, seconds / 12, draw)
     alone, beside = [], []
-    for _ in range(3):  # alternating, so that a busy machine slows both alike
-        alone += latencies(one, seconds / 6, draw)
+    for _ in range(rounds):  # alternating, so that a busy machine slows both alike
+        alone += latencies(one, seconds / 2 / rounds, draw)
         with noise(folder):
-            beside += latencies(one, seconds / 6, draw)
+            beside += latencies(one, seconds / 2 / rounds, draw)
     ended(one)
     engines.end(folder)
     p99 = [p99_ms(each) for each in (alone, beside)]
@@ -420,6 +422,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--memories", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
@@ -431,7 +434,7 @@ def main() -> None:
         elif args.what == "sleeper":
             report = sleeper(folder, args.seconds, args.memories, args.seed)
         else:
-            report = neighbour(folder, args.seconds, args.memories, args.seed)
+            report = neighbour(folder, args.seconds, args.memories, args.rounds, args.seed)
     print(json.dumps(report, indent=2))
 
 

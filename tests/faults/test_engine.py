@@ -62,7 +62,7 @@ def test_clients_that_come_and_go_leave_nothing() -> None:
 @pytest.mark.timeout(3600)
 def test_calls_are_answered_beside_one_that_writes_and_one_that_never_reads() -> None:
     """The ratio of the p99 is the long version's, a few calls have none."""
-    words = ("60",) if LONG else ("1", "--memories", "20")
+    words = ("60",) if LONG else ("1", "--memories", "20", "--rounds", "1")
     found = report("neighbour", "--seconds", *words)
     assert min(found["recalls"]) > 1
     assert not LONG or found["ratio"] <= 2

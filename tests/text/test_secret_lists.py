@@ -76,7 +76,7 @@ LISTS = [
         ("secrets_eighth.txt", "harmless_eighth.txt"),
         ("secrets_ninth.txt", "harmless_ninth.txt"),
     )
-    for seed in ("first", "second", "third")
+    for seed in ("first", "second")
 ]
 
 
