@@ -116,6 +116,17 @@ def test_each_project_has_its_own_briefing(memory: Memory) -> None:
     assert "lighthouse" not in none
 
 
+def test_a_briefing_asks_no_model(
+    memory: Memory, minilm: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(memory)
+    asked = []
+    for name in ("documents", "query"):
+        monkeypatch.setattr(type(minilm), name, lambda *given, **more: asked.append(given))
+    assert WISH in told(memory)
+    assert asked == []
+
+
 def test_a_summary_belongs_to_the_project_of_its_sources(memory: Memory) -> None:
     filled(memory)
     for session in ("last", "elsewhere"):
