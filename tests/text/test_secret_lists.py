@@ -64,7 +64,7 @@ def missed(name: str, seed: str) -> tuple[list[str], int]:
 
 
 LISTS = [
-    (secret, harmless, seed, 0.05 if "seventh" in secret else 0.02)
+    (secret, harmless, seed, 0.05 if "seventh" in secret or "tenth" in secret else 0.02)
     for secret, harmless in (
         ("secrets_development.txt", "harmless_development.txt"),
         ("secrets_held.txt", "harmless_held.txt"),
@@ -75,6 +75,7 @@ LISTS = [
         ("secrets_seventh.txt", "harmless_seventh.txt"),
         ("secrets_eighth.txt", "harmless_eighth.txt"),
         ("secrets_ninth.txt", "harmless_ninth.txt"),
+        ("secrets_tenth.txt", "harmless_tenth.txt"),
     )
     for seed in ("first", "second")
 ]
@@ -84,7 +85,7 @@ LISTS = [
 def test_98_of_100_secrets_are_masked_and_1_of_100_harmless_texts(
     secret: str, harmless: str, seed: str, most: float
 ) -> None:
-    """Of the seventh list 95: the rest are words, or numbers, without a name in their sentence."""
+    """Of the seventh and tenth list 95: the rest are words or numbers that no name announces."""
     left_over, count = missed(secret, seed)
     assert count >= 145
     assert len(left_over) <= most * count, left_over

@@ -20,7 +20,9 @@ _ATTACHED = rf"(?<=\s)-p(?!\s|=){_VALUE}"
 _SEPARATE = rf"(?<=\s)(?:-p|--password)[ =]{{1,2}}(?!-){_VALUE}"
 
 _TOOLS: tuple[tuple[str, str], ...] = (
-    ("curl|http|https|xh|wget|lftp", rf"(?<=\s)-(?:u|-user|U|-proxy-user|a|-auth)[ =]?{_USER}"),
+    ("lftp|ncftp|ncftpget|ncftpput", rf"(?<=\s)-u\s?[^\s,]{{1,80}},{_VALUE}"),
+    ("ssh-keygen|gpg2?|age-keygen", rf"(?<=\s)(?:-[NP]|--passphrase)\s{_VALUE}"),
+    ("curl|http|https|xh|wget", rf"(?<=\s)-(?:u|-user|U|-proxy-user|a|-auth)[ =]?{_USER}"),
     ("mysql[a-z]{0,9}|mariadb(?:-[a-z]{2,9})?", _ATTACHED),
     ("7z|7za|zip|unzip|unrar|rar", rf"(?<=\s)(?:-p(?!\s)|-P\s?(?!-)){_VALUE}"),
     ("sshpass|mongo|mongosh|mongodump|mongorestore|cqlsh|sqlcmd", rf"(?<=\s)-[pP]\s?(?!-){_VALUE}"),
@@ -37,6 +39,7 @@ _TOOLS: tuple[tuple[str, str], ...] = (
         "rabbitmqctl",
         rf"\b(?:add_user|change_password|authenticate_user)\s\S{{1,80}}\s{_VALUE}",
     ),
+    ("vault operator", rf"\bunseal\s{_VALUE}"),
     ("rclone", rf"\b(?:pass|obscure)\s{_VALUE}"),
     ("openssl", rf"(?<=\s)-[kK]\s{_VALUE}"),
     ("nmcli|iwconfig", rf"\b(?:password|(?:wifi-sec\.|802-11-wireless-security\.)psk)\s{_VALUE}"),
@@ -52,7 +55,8 @@ _TOOLS: tuple[tuple[str, str], ...] = (
     ("echo|printf", r"[ ]{1,9}[\"']?(?:[^\s:\"']{1,60}+:)?(?P<value>[^\s\"'|$]{4,128}+)[\"']?"
      r"\s{0,9}\|\s{0,9}"
      r"(?=[^\n]{0,80}(?:--password-stdin|\bsudo -S|\bchpasswd|\bpasswd\b|--stdin"
-     r"|\b(?:keepassxc-cli|cryptsetup|veracrypt|kinit|gpg[^\n]{0,60}--passphrase-fd|wpa_passphrase|smbpasswd"
+     r"|\b(?:keepassxc-cli|cryptsetup|veracrypt|kinit|gpg[^\n]{0,60}--passphrase-fd"
+     r"|wpa_passphrase|smbpasswd"
      r"|ecryptfs-[a-z-]{3,30}|openssl passwd)\b))"),
 )  # fmt: skip
 _LINE = lazy_pattern(
@@ -63,16 +67,18 @@ _LINE = lazy_pattern(
 _ARGUMENTS = tuple(lazy_pattern(arguments) for _, arguments in _TOOLS)
 _ANYWHERE = (
     lazy_pattern(
-        r"(?<![\w-])--?(?:[a-z]{2,12}-)?pass(?:word|wd|phrase|w)?(?:=|\s)(?!-|(?:env|file|fd|pass|stdin)\b)"
+        r"(?<![\w-])--?(?:[a-z]{2,12}-)?(?:requirepass|masterauth|pass(?:word|wd|phrase|w)?|pwd?"
+        r"|passwort)(?:=|\s)(?!-|(?:env|file|fd|pass|stdin)\b)"
         r"(?:\"(?P<double>[^\"\n]{3,128})\"|'(?P<single>[^'\n]{3,128})'"
-        r"|(?P<value>[^\s\"'`|;<>,]{4,128}))(?=\s*$|\s+(?:-|[\"'|>&]|[a-z]{2,8}://|\S{1,40}@)|[\"'`])",
+        r"|(?P<value>[^\s\"'`|;<>,]{4,128}))(?=\s*$|\s+(?:-|[\"'|>&]|[a-z]{2,8}://|\S{1,40}@)"
+        r"|[\"'`])",
         re.MULTILINE,
     ),
     lazy_pattern(r"(?<![\w/])pass:(?P<value>[^\s\"'`]{4,128})"),
 )
 _HINTS = (
     " -", "\t-", "-pass", "pass:", "net use", "rclone", "echo", "printf", "nmcli", "iwconfig",
-    "rabbitmqctl", "freerdp", "mstsc", "cmdkey", "sqlplus", "sqlldr", "exp", "imp",
+    "rabbitmqctl", "unseal", "freerdp", "mstsc", "cmdkey", "sqlplus", "sqlldr", "exp", "imp",
 )  # fmt: skip
 """Of which every line that holds a password has one."""
 _PRINTED = Rule(

@@ -6,21 +6,24 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets.remarks import NAME_OF_PASSWORD, REMARKS, is_phrase
+from memory_core.text.secrets.remarks import NAME_OF_PASSWORD, REMARKS, is_phrase, is_told_phrase
 from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_reference
 
 _MARKUP = Rule(
     "pass|secret|token|api",
-    r"(?i)<password>\s{0,9}<value>(?P<nested>[^<>\n]{3,200})</|<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
+    r"(?i)<password>\s{0,9}<value>(?P<nested>[^<>\n]{3,200})</"
+    r"|<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
     r"(?:\s[^<>\n]{0,200})?>(?P<value>[^<>\s][^<>\n]{2,198}[^<>\s])</"
     r"|(?:key|name|id)=[\"'][\w.:-]{0,60}(?:pass(?:word|wd|phrase)|passwort|secret|token|api_?key)"
     r"[\"'](?:\s[^<>\n\"']{0,60})?(?:\svalue=[\"']|>)(?P<attribute>[^<>\"'\n]{4,200})"
-    r"|<(?:[\w:.-]{0,40}(?:pass(?:word|wd|phrase)|passwort|secret|api_?key)\b|(?=[^<>\n]{0,200}\stype=[\"']password[\"'])"
+    r"|<(?:[\w:.-]{0,40}(?:pass(?:word|wd|phrase)|passwort|secret|api_?key)\b"
+    r"|(?=[^<>\n]{0,200}\stype=[\"']password[\"'])"
     r"input\b)[^<>\n]{0,200}?\svalue=[\"'](?P<given>[^<>\"'\n]{4,200})",
 )
 _NETRC = Rule(
     "machine|default",
-    r"(?i)\b(?:machine\s{1,8}\S{1,200}|default)\s{1,8}(?:login\s{1,8}\S{1,200}\s{1,8})?(?:account\s\S{1,200}\s)?"
+    r"(?i)\b(?:machine\s{1,8}\S{1,200}\s{1,8}(?:login\s{1,8}\S{1,200}\s{1,8})?"
+    r"|default\s{1,8}login\s{1,8}\S{1,200}\s{1,8})(?:account\s\S{1,200}\s)?"
     r"password\s{1,8}(?P<value>\S{3,200})",
 )
 _PGPASS = Rule(
@@ -44,6 +47,12 @@ _SIGNED = Rule(
     r"(?P=open)",
 )
 """A setting with signs that no word has, or with words in quotation marks."""
+_PHRASE_SET = Rule(
+    "secret|token|salt|seed|pin",
+    r"(?m)^[ \t>]{0,8}(?:export |set |ENV )?[A-Z][A-Z0-9_]{0,40}(?:SECRET|TOKEN|SALT|SEED)(?:_KEY"
+    r"|_PHRASE|_BASE)?"
+    r"=(?P<value>[a-zA-Zäöüß]{2,20}(?: [a-zA-Zäöüß0-9]{1,20}){1,11})[ \t]{0,9}$",
+)
 _GROUPED = Rule(
     "key|code|schlüssel|secret",
     r"(?i)\b(?:set-?up|secret|manual|2fa|totp|mfa|einrichtungs)[ -]?"
@@ -59,7 +68,8 @@ _DIRECTIVE = Rule(
 """A line of a configuration that separates name and value by a space."""
 _PROMPTED = Rule(
     "pass|kennwort|code|pin",
-    r"(?i)(?:pass(?:word|phrase|code)?|passwort|kennwort|code|pin)[^\n\"']{0,20}[\"'][^\n\"'\w]{0,6}"
+    r"(?i)(?:pass(?:word|phrase|code)?|passwort|kennwort|code"
+    r"|pin)[^\n\"']{0,20}[\"'][^\n\"'\w]{0,6}"
     r"(?:\n[ \t]{0,8})?[ \t]{0,3}(?:[\w.]{0,20}\.)?(?:send|sendline|send_line|write|type)"
     r"(?:line)?[ \t(]{1,3}(?:\"(?P<double>[^\"\n]{4,128}?)(?:\\[rn]){0,2}\""
     r"|'(?P<single>[^'\n]{4,128}?)(?:\\[rn]){0,2}')",
@@ -77,7 +87,8 @@ _SET_BY_CALL = Rule(
     "define|env|set|put|add|append|header|property",
     r"(?i)(?<![a-z])(?:define|[a-z]{0,12}env|set[a-z_]{0,12}|put|add[a-z_]{0,12}|append|header"
     r"|[a-z]{0,12}property)\(\s?[\"'][\w.-]{0,60}(?:pass(?:word|wd|phrase)?|pwd|secret|token"
-    r"|(?<![a-z])key|salt)[\"'],\s{0,16}(?:\"(?P<double>[^\"\n]{4,256})\"|'(?P<single>[^'\n]{4,256})')",
+    r"|(?<![a-z])key|salt)[\"'],\s{0,16}(?:\"(?P<double>[^\"\n]{4,256})\""
+    r"|'(?P<single>[^'\n]{4,256})')",
 )
 """A name and its value as the arguments of a call: define('DB_PASSWORD', 'heliotrope')."""
 _STATE = Rule(
@@ -87,7 +98,8 @@ _STATE = Rule(
 """What Terraform keeps of a password that it made."""
 _SQL = Rule(
     "identified|set password|with password",
-    r"(?i)\b(?:with\spassword\s?=|identified\s(?:with\s[\w'\"]{1,40}\s)?(?:by|as)|set\spassword[^\n;=]{0,80}=)\s{0,3}"
+    r"(?i)\b(?:with\spassword\s?=|identified\s(?:with\s[\w'\"]{1,40}\s)?(?:by|as)"
+    r"|set\spassword[^\n;=]{0,80}=)\s{0,3}"
     r"(?:password\s?\(\s?)?N?(?:\"(?P<double>[^\"\n]{4,128})\"|'(?P<single>[^'\n]{4,128})')",
 )
 _KEY_OF_32 = Rule(
@@ -100,6 +112,9 @@ _KEY_OF_32 = Rule(
 
 def found(text: str, low: str) -> Iterator[Span]:
     """The places of secrets in settings, markup and calls of *text*; *low* is `folded` of it."""
+    for match in _PHRASE_SET.found(text, low):
+        if is_told_phrase(match["value"].split(), loosely=True):
+            yield (*match.span("value"), "password")
     for rule in (
         _MARKUP,
         _NETRC,
@@ -118,7 +133,11 @@ def found(text: str, low: str) -> Iterator[Span]:
         for match in rule.found(text, low):
             group = match.lastgroup or "value"
             label = rule is _MARKUP and _is_label(match, match[group])
-            if not (label or is_reference(match[group]) or is_placeholder(match[group])):
+            if not (
+                label
+                or is_reference(match[group], code=rule is not _PGPASS)
+                or is_placeholder(match[group])
+            ):
                 yield (*match.span(group), "password")
 
 

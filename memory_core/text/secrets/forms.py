@@ -32,8 +32,10 @@ Atlassian, PlanetScale, Sentry, New Relic, Postman, NVIDIA, LangSmith, age, Squa
 Contentful, GitLab runners, Terraform."""
 
 _SERVICES = (
-    "dop_v1_|doo_v1_|dor_v1_|dapi|shpat_|shpss_|shpca_|shppa_|rubygems_|sbp_|key-|dckr_|lin_api_|ntn_"
-    "|gsk_|xai-|pplx-|r8_|hvs.|hvb.|hvr.|figd_|glsa_|glc_|tskey-|atatt3|atbb|atctt3|pscale_|sntr|nrak-"
+    "dop_v1_|doo_v1_|dor_v1_|dapi|shpat_|shpss_|shpca_|shppa_|rubygems_|sbp_|key-|dckr_|lin_api_"
+    "|ntn_"
+    "|gsk_|xai-|pplx-|r8_|hvs.|hvb.|hvr.|figd_|glsa_|glc_|tskey-|atatt3|atbb|atctt3|pscale_|sntr"
+    "|nrak-"
     "|pmak-|nvapi-|lsv2_|age-secret-key-1|sq0|ccipat_|cfpat-|gr1348941|.atlasv1.|secret_"
 )
 
@@ -41,6 +43,11 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     ("deepl_key", ":fx", rf"{_B}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}:fx{_E}"),
     ("fly_token", "fm1|fm2|fo1_", rf"{_B}(?:fm[12]r?_|fo1_)[A-Za-z0-9+/_-]{{40,2000}}={{0,2}}"),
     ("dropbox_token", "sl.", rf"{_B}sl\.(?:u\.)?[A-Za-z0-9_-]{{60,2000}}"),
+    (
+        "secret",
+        "xkeysib-|xsmtpsib-|pul-",
+        rf"{_B}(?:xkeysib-|xsmtpsib-|pul-)[0-9a-f]{{40,64}}(?:-\w{{16}})?{_E}",
+    ),
     ("sonar_token", "squ_|sqp_|sqa_", rf"{_B}sq[uap]_[0-9a-f]{{40}}{_E}"),
     (
         "private_key",
@@ -76,7 +83,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "slack_token",
         "xox|xapp-",
-        rf"{_B}xox[a-eoprs](?:\.xox[bp])?-{_URL_SAFE}{{10,500}}|{_B}xapp-[0-9]-[A-Za-z0-9-]{{20,255}}",
+        rf"{_B}xox[a-eoprs](?:\.xox[bp])?-{_URL_SAFE}{{10,500}}"
+        rf"|{_B}xapp-[0-9]-[A-Za-z0-9-]{{20,255}}",
     ),
     (
         "slack_webhook",
@@ -142,7 +150,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "bearer_token",
         "bearer",
-        r"(?i)\bbearer\s{1,4}"
+        r"(?i)\bbearer(?:[ _-]token)?\s?[:=]?\s{1,4}"
         r"(?P<value>(?=[A-Za-z._~+/-]{0,500}[0-9])[A-Za-z0-9._~+/-]{16,4000}={0,2})",
     ),
     (
@@ -177,7 +185,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "url_code",
         "private|secret|token|key|feed|auth|share",
-        r"(?i)://[^\s\"'<>]{3,200}?/(?:[a-z]{1,12}[-_])?(?:private|secret|token|key|feed|auth|share)"
+        r"(?i)://[^\s\"'<>]{3,200}?/(?:[a-z]{1,12}[-_])?(?:private|secret|token|key|feed|auth"
+        r"|share)"
         r"[-_/](?P<value>[0-9a-f]{24,128})(?![\w-])",
     ),
     (
@@ -234,7 +243,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "url_token",
         "code=|key=|?t=|&t=|?k=|&k=|magic=|invite=|session=|sid=|jwt=|hash=|link=|appid=|app_id=",
-        r"(?i)[?&](?:app_?id|code|key|t|k|magic(?:_?link)?|invite|session|sid|jwt|hash|link)=(?P<value>(?=[a-z._~-]{0,200}[0-9])[a-z0-9%+/=._~-]{28,4000})",
+        r"(?i)[?&](?:app_?id|code|key|t|k|magic(?:_?link)?|invite|session|sid|jwt|hash"
+        r"|link)=(?P<value>(?=[a-z._~-]{0,200}[0-9])[a-z0-9%+/=._~-]{28,4000})",
     ),
     (
         "url_code",
@@ -259,9 +269,12 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "reset_link",
-        "reset|recover|confirm|verify|activate|magic|invite|unlock|set",
+        "reset|recover|confirm|verify|activate|magic|invite|unlock|set|passwor|best|aktivier"
+        "|einlad|zurück",
         r"(?i)/(?:[a-z]{1,20}[_-])?(?:reset|recover|confirm|verify|activate|magic|invite|unlock"
-        r"|set)(?:[_-][a-z]{1,20}){0,2}(?:/(?:password|account|email|token|link|[a-z0-9]{2,6})){0,2}/"
+        r"|set|passwor[dt]|bestaetig(?:en|ung)|aktivier(?:en|ung)|einladung"
+        r"|zuruecksetzen)(?:[_-][a-z]{1,20}){0,2}(?:/(?:password|account|email|token|link"
+        r"|[a-z0-9]{2,6})){0,2}/"
         r"(?P<value>[a-z0-9_-]{20,400})(?![a-z0-9_.-])",
     ),
     (

@@ -27,7 +27,8 @@ Nothing follows that would make it try again, so no part gives back what it has.
 """
 
 _CODED = lazy_pattern(
-    r"(?<![A-Za-z0-9+/=])(?:M[A-Za-z0-9+/]{31,}|b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]+|LS0tLS1CRUdJTi[A-Za-z0-9+/]{50,})"
+    r"(?<![A-Za-z0-9+/=])(?:M[A-Za-z0-9+/]{31,}|b3BlbnNzaC1rZXktdjE[A-Za-z0-9+/]+"
+    r"|LS0tLS1CRUdJTi[A-Za-z0-9+/]{50,})"
 )
 _LINES = lazy_pattern(rf"={{0,2}}(?:{_GAP}{{1,8}}[A-Za-z0-9+/]{{16,400}}={{0,2}}){{0,400}}")
 _LINE = lazy_pattern(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{4,400}={0,2}(?![A-Za-z0-9+/=])")

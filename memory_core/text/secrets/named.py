@@ -6,38 +6,30 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets import columns, configured
+from memory_core.text.secrets import columns, configured, phrases
 from memory_core.text.secrets.remarks import (
+    KINDLY,
     NAME_OF_PASSWORD,
     PREDICATES,
+    REMARKS,
+    TOPIC,
+    WORDS_OF_NAMES,
     bare_word,
     is_listed,
-    is_phrase,
     is_predicate,
-    is_remark,
 )
 from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_random, is_reference
 
-_TOPIC = (
-    r"(?:\s{1,3}(?:for|of|to|on|für|fürs|vom|von|zum|zur|der|des|meiner|unseres|bei|beim|in|im|am|at|du|de|del|della|do|da"
-    r"|pour|per|para|van|voor|till|от|для|к)\s[\w .'-]{1,60}?"
-    r"|\s?\([^)\n]{1,60}\)|,[^,\n]{1,40},|,\s(?:it|that|es|das)(?=['’ ]))?"
-)
-"""What a password or a token is said to be for, between its name and its value."""
-
 _KEYS = (
     "secret|token|credential|_key|-key|ikey|skey|ekey|tkey|nkey|hkey|gkey|rkey|kkey|api key"
+    "|app key|application key"
     "|access key|private key|encryption key|auth key|signing key|master key|account key|service key"
     "|shared key|symmetric key|host key|dkey|ckey"
 )
-_WORDS = (
-    "pass|psswd|pasw|key content|wlan|wifi|wi-fi|wpa|netzwerk|p4ss|p@ss|pa$$|pa55|p a s|p.a.s|psk"
-    "|masterauth"
-    "|code|geheim|pwd|pw|kennw|mot de passe|contraseña|wachtwoord|senha|lösenord|hasło|heslo"
-    "|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
-)
 _ASIDE = (
     r"(?:(?:right |just |by |for |until |ab |bis |von )?(?:now|jetzt)|nun|just|simply|einfach"
+    r"|literally|probably|wohl|vermutlich|angeblich|supposedly|apparently|I think|I guess"
+    r"|glaub(?:e ich)?|always|immer|all|ganz"
     r"|then|dann|still|(?:immer )?noch|again|wieder|currently|at the moment|momentan|aktuell"
     r"|derzeit|zurzeit|gerade|actually|eigentlich|by the way|btw|übrigens|nach wie vor|as of"
     r"|(?:seit |since |ab )?(?:today|tonight|yesterday|heute|gestern|vorhin"
@@ -45,112 +37,116 @@ _ASIDE = (
 )
 """What a sentence says of the time or by the way, before a value or behind it."""
 _IS = (
-    r"(?:(?:(?:was|is|has been|have been|got|gets|been|wurde|wird|werden)\s)?"
+    r"(?:used to be|(?:must|should|might|could|may|can) (?:only )?be|being|müsste|könnte|dürfte"
+    r"|bleibt|remains|stays"
+    r"|(?:(?:was|is|has been|have been|got|gets|been|wurde|wird|werden)\s)?"
     r"(?:re)?(?:set|changed|switched)\s(?:back\s)?to|(?:zurück)?gesetzt auf|geändert auf"
-    r"|would be|will be|is|was|ist|war|wäre|sei|lautet|heißt|heisst|to|auf|es|est|è|é|är|jest|on)"
+    r"|(?:lautet|ist) wie folgt|is (?:as follows|the following)|would be|will be|is|was|ist|war"
+    r"|wäre|sei|lautet|heißt|heisst|to|auf|es|est|è|é|är|er|jest|on)"
     rf"(?:\s{{1,3}}|\s?:\s{{0,3}}|,\s)(?:{_ASIDE},?\s){{0,2}}|['’]s\s{{1,3}}|(?:は|是)\s{{0,3}}"
 )
 _VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;]{4,128})"
 
 _PASSWORD = Rule(
-    _WORDS,
+    WORDS_OF_NAMES,
     rf"(?i){NAME_OF_PASSWORD}"
-    rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{_TOPIC})"
+    rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{TOPIC})"
     r"(?P<set>(?:\s{0,3}|[ ]{4,20})(?::?=(?![=>])|[:：](?!:)|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3})"
-    rf"|(?P<said>{_TOPIC}(?:\s{{1,3}}|(?=[は是'’]))(?P<verb>{_IS}))"
+    rf"|(?P<said>{TOPIC}(?:\s{{1,3}}|(?=[は是'’]))(?P<verb>{_IS}))"
     r"|(?P<bare>[ \t]{1,3}))"
     rf"(?P<open>\\?[\"'`“„「『])?{_VALUE}",
 )
-_QUOTED = Rule(
-    _WORDS,
-    rf"(?i){NAME_OF_PASSWORD}(?:[\"'`]\]?)?{_TOPIC}"
-    r"(?:\s{0,3}(?::?=(?![=>])|:(?!:)|=>)\s{0,3}|\s{1,3}(?:is|ist|lautet|heißt)\s{1,3})"
-    r"(?P<open>[\"'`])(?P<value>(?![),\s])[^\s\"'`\n]{1,60}(?: [^\s\"'`\n]{1,60}){1,20})(?P=open)",
+_ABOUT = Rule(
+    WORDS_OF_NAMES,
+    rf"(?im)^[ \t>*-]{{0,8}}(?:[\w'’-]{{1,20}} ){{0,3}}?[\w-]{{0,20}}{NAME_OF_PASSWORD}[ ]"
+    r"(?:[\w.'’-]{2,20}[ ]?){1,3}:\s"
+    rf"{_VALUE}(?=[.!]?[ \t]{{0,9}}(?:\n|$))",
 )
-"""A phrase in quotation marks."""
-
-_QUOTED_LATER = Rule(
-    _WORDS,
-    rf"(?i){NAME_OF_PASSWORD}(?![a-z])[^\n.:;\"'`“„]{{0,40}}?(?:(?<!is)\sto|\s(?:is|ist|sind|auf|lautet|einfach|simply|just))\s"
-    r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{2,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]",
-)
-"""A phrase in quotation marks that a sentence about a password ends with."""
-
-_PHRASE = Rule(
-    _WORDS,
-    r"(?i)(?:passphrase|pass phrase)[^\n:=]{0,40}?(?:(?:\bis|\bist|\blautet)\s{1,3}|[:=]\s{0,3})"
-    r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11}?(?: [0-9]{1,6})?)"
-    r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s[(–—-]|\s(?:in case|so that|because|if|falls|weil)\b)"
-    rf"|{NAME_OF_PASSWORD}{_TOPIC}\s(?:is|ist|lautet)\s"
-    r"(?P<words>[a-zäöüß]{2,15}(?: [a-zäöüß]{3,15}){3,7})(?=[,.;]|$)",
-)
-_WORDS_SET = Rule(
-    _WORDS,
-    rf"(?i){NAME_OF_PASSWORD}{_TOPIC}\s{{0,3}}[:=]\s{{1,3}}"
-    r"(?P<value>[a-zäöüß]{3,15}(?:[ -][a-zäöüß]{3,15}){2,7})(?=[.!]?[ \t]*(?:\n|$))",
-)
-"""Words without quotation marks, at the end of a line."""
+"""A line of notes that says what the password is of: "Passwort Ferienwohnung: ..."."""
 _CHANGED = Rule(
-    _WORDS,
+    WORDS_OF_NAMES,
     rf"(?i)\b(?:set|sets|chang(?:e|ed|ing)|reset|rotated?|updated?|switch(?:ed)?)\b[^.\n]{{0,40}}?"
-    rf"\b{NAME_OF_PASSWORD}\b{_TOPIC}(?:\s{{1,3}}from\s{{1,3}}[\"'`]?(?P<old>[^\s\"'`,;]{{4,128}})"
+    rf"\b{NAME_OF_PASSWORD}\b{TOPIC}(?:\s{{1,3}}from\s{{1,3}}[\"'`]?(?P<old>[^\s\"'`,;]{{4,128}})"
     rf"[\"'`]?)?\s{{1,3}}to\s{{1,3}}[\"'`]?{_VALUE}",
 )
 _TOLD_LATER = Rule(
-    _WORDS,
+    WORDS_OF_NAMES,
     rf"(?i){NAME_OF_PASSWORD}(?![a-z])[^\n]{{0,60}}?[;,?.–—-]\s"
     r"(?:(?:the\s)?new\sone\sis|it['’]?s(?:\snow)?|it\sis(?:\snow)?|now\sit['’]?s"
-    r"|jetzt\s(?:heißt|ist|lautet)\ses|(?:das\s)?neue\s(?:ist|lautet|heißt)|es\s(?:ist|lautet|heißt))\s"
+    r"|jetzt\s(?:heißt|ist|lautet)\ses|(?:das\s)?neue\s(?:ist|lautet|heißt)|es\s(?:ist|lautet"
+    r"|heißt)|ab\s(?:heute|jetzt|sofort)(?:\sist es|\sgilt)?|from\snow\son(?:\sit['’]?s)?)\s"
     rf"[\"'`„“]?{_VALUE}",
 )
 """A value in the sentence or clause after the one that names the password."""
+_ASKED_FOR = Rule(
+    WORDS_OF_NAMES,
+    rf"(?i)\b(?:asked|wanted|need|needed|looking|gefragt|wolltest"
+    rf"|brauchst)\b[^\n.?!]{{0,40}}?{NAME_OF_PASSWORD}"
+    rf"{TOPIC}[.!?:,;]\s(?:(?:it|that)(?:['’]s|\sis)|(?:es|das)\s(?:ist"
+    rf"|lautet))\s[\"'`„“]?{_VALUE}",
+)
+"""The answer to somebody who asked for one: a word too."""
 _PUT_TO = Rule(
     "pass|kennw",
-    rf"(?i){NAME_OF_PASSWORD}{_TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
+    rf"(?i){NAME_OF_PASSWORD}{TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
     r"(?:zurück)?(?:geändert|gesetzt|gewechselt|umgestellt|geändert)\b",
 )
 """What a German sentence says with its verb at the end."""
 _GIVEN = Rule(
-    "pass|kennwort",
+    "pass|kennwort|parole",
     rf"(?i)\b(?:with|and)\s(?:the\s)?(?:password|passphrase|passcode)\s{{1,3}}[\"'`]?{_VALUE}"
-    rf"|\b(?:mit|und)\s(?:dem\s|das\s)?(?:passwort|kennwort)\s{{1,3}}[\"'„]?(?P<german>[^\s\"'`“„<>,;]{{4,128}})",
+    rf"|\b(?:mit|und)\s(?:dem\s|der\s|das\s)?(?:passwort|kennwort"
+    rf"|parole)\s{{1,3}}[\"'„]?(?P<german>[^\s\"'`“„<>,;]{{4,128}})",
 )
 _NAMED_AFTER = Rule(
-    _WORDS,
+    WORDS_OF_NAMES,
     r"(?i)(?<![\w.@/-])(?P<value>[^\s\"'`“”„<>,;:()]{5,64})[\"'`“”]?"
     r"(?:\s(?:is|was|ist|war)\s|\s?(?:<-+|←)\s?(?:(?:that['’]?s|das ist)\s)?|\s[–—-]\s"
     r"|,\s(?:that['’]?s|das ist)\s)"
     rf"(?:(?:the|my|our|your|das|mein|unser|dein)\s)?(?:[\w-]{{2,20}}\s){{0,2}}{NAME_OF_PASSWORD}"
-    r"(?![\w-]|\s(?:store|manager|hash|field|policy|algorithm|provider|format|length|type|reset|prompt|rule))",
+    r"(?![\w-]|\s(?:store|manager|hash|field|policy|algorithm|provider|format|length|type|reset"
+    r"|prompt|rule))",
 )
 """A value that looks like no word before the name."""
-_KINDLY = r"(?:\s(?:please|just|simply|bitte|einfach|mal)){0,2}"
 _TO_USE = Rule(
-    _WORDS,
-    r"(?i)\b(?:and|und|with|mit|then|dann|use[ds]?|take|try|enter|type|put|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
-    rf"{_KINDLY}\s[\"'`“„]?"
-    r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:(?:exactly|just|genau|like|that|so)\s){0,3}(?:as|for|als)\s"
+    WORDS_OF_NAMES,
+    r"(?i)\b(?:and|und|with|mit|then|dann|us(?:e[ds]?|ing)|tak(?:e|ing)|tr(?:y|ied|ying)"
+    r"|enter(?:ed|ing)?|typ(?:e|ed|ing)|put|set|getippt|eingegeben|probiert|pick(?:ed)?|choose"
+    r"|chose[n]?|nimm|nehmt|nehme|nahm|wähle|verwendet?|benutzt?e?|nutzt?e?)"
+    rf"{KINDLY}\s[\"'`“„]?"
+    r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:(?:exactly|just|genau|like|that"
+    r"|so)\s){0,3}(?:as|for|als)\s"
     rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}"
-    r"(?=\s*(?:[.,;:!)\n]|$|for\b|of\b|in\b|on\b|to\b|für\b|and\b|und\b))",
-)
-_PHRASE_TO_USE = Rule(
-    _WORDS,
-    r"(?i)\b(?:use[ds]?|take|enter|type|set|pick(?:ed)?|choose|chose|nimm|nehmt|verwendet?|benutzt?e?|nutzt?e?)"
-    rf"{_KINDLY}\s"
-    r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{1,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]"
-    rf"\s(?:as|for|als)\s(?:[\w-]{{1,20}}\s){{0,2}}{NAME_OF_PASSWORD}",
+    r"(?=\s*(?:[.,;:!?)\n]|$|(?:for|of|in|on|at|to|when|while|if|because|instead|until|für|wenn"
+    r"|weil|and|und|bei|beim|im|am)\b))",
 )
 _CHOSEN = Rule(
-    _WORDS,
-    rf"(?i)\b(?:als|as|for)\s(?:the\s|our\s|my\s|a\s|das\s|unser\s|mein\s)?(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}\s"
-    r"(?:(?:haben|habe|hat|nehmen|nehme|nimmt|nutzen|nutze|verwenden|verwende|benutzen|benutze|setzen"
-    r"|wählten|gilt|dient|wurde)\s(?:(?:wir|ich|sie|er|man)\s)?"
+    WORDS_OF_NAMES,
+    rf"(?i)\b(?:als|as|for)\s(?:the\s|our\s|my\s|a\s|das\s|unser\s"
+    rf"|mein\s)?(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}\s"
+    r"(?:(?:haben|habe|hat|nehmen|nehme|nimmt|nutzen|nutze|verwenden|verwende|benutzen|benutze"
+    r"|setzen"
+    r"|wählten|gilt|dient|wurde|wählte)\s(?:(?:wir|ich|sie|er|man)\s)?"
     r"|(?:we|i|they|she|he)\s(?:now\s)?(?:use|chose|choose|picked|set|took|take|have|had)\s)"
     r"[\"'`“„]?(?P<value>[^\s\"'`“”„<>,;]{4,128})",
 )
+_ALWAYS = Rule(
+    WORDS_OF_NAMES,
+    rf"(?i)\bals\s(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}\s(?:immer|stets|überall|meist(?:ens)?"
+    rf"|einfach"
+    rf"|nur|mal|wieder|bitte)\s[\"'„]?{_VALUE}",
+)
+_CALLED = Rule(
+    WORDS_OF_NAMES,
+    rf"(?i)(?<![a-z])(?:is|was|ist|war|wäre|would|heißt)\s[\"'`„“]?{_VALUE}[\"'”“]?\s"
+    r"(?:be\s)?(?:an?|my|the|our|your|eine?|mein|das|unser|dein)\s(?:[\w-]{1,20}\s){0,2}"
+    rf"{NAME_OF_PASSWORD}(?![\w-])",
+)
+"""What somebody asks about: "Is ... a good password?"."""
 _BESIDE_A_USER = Rule(
     "pass|kennwort|pwd|pw",
-    r"(?i)(?<![a-z])(?:user(?:name)?|login|(?:be)?nutzer(?:name)?|anwender|kennung|utilisateur|usuario|utente|account|konto|mail|email)\b"
+    r"(?i)(?<![a-z])(?:user(?:name)?|login|(?:be)?nutzer(?:name)?|anwender|kennung|utilisateur"
+    r"|usuario|utente|account|konto|mail|email)\b"
     rf"[^\n]{{1,60}}?[\s,;/]\(?(?:password|passwort|kennwort|pass|pwd|pw)(?:\s?[:=]\s?|\s){_VALUE}",
 )
 _USED_PAIR = Rule(
@@ -164,7 +160,8 @@ _PAIR = Rule(
     r"(?i)(?<![a-z])(?:zugangs?daten|anmeldedaten|logindaten|credentials?|creds|logins?|access"
     r"|(?P<loose>zugang)|(?P<entering>(?:log|sign)(?:ged)?[ ]in[ ](?:as|with)))"
     r"(?:[ ][\w.-]{1,30}){0,5}"
-    r"(?:\s{0,2}(?::|=>?|->|→|\bare\b|\bsind\b|\bis\b)\s{1,3}|(?:(?<=as)|(?<=with))\s{1,3}|\s(?P<within>\())"
+    r"(?:\s{0,2}(?::|=>?|->|→|\bare\b|\bsind\b|\bis\b)\s{1,3}|(?:(?<=as)|(?<=with))\s{1,3}"
+    r"|\s(?P<within>\())"
     r"(?P<user>[^\s/:,;|]{1,80})(?:\s/\s|\s?\|\s?|\s?:\s?|\s?,\s|(?P<tight>/))"
     r"(?P<value>[^\s,;|/<>\"'`]{4,128})"
     r"(?=[.!)]?\s*(?:[\n,;()]|$))",
@@ -174,9 +171,18 @@ _LISTED = Rule(
     r"(?i)(?:passwords|passwörter|kennwörter|pass ?codes)\s?:(?P<rest>[^\n]{3,1000})",
 )
 _ENTRY = lazy_pattern(r"[\w .-]{1,40}?\s?[=:]\s?[\"'`]?(?P<value>[^\s\"'`,;]{4,128})")
+_LIST = Rule(
+    "tokens|keys|secrets|passw",
+    r"(?i)(?:tokens|keys|secrets|passwords|passwörter|passwds)[\"']?\s{0,3}(?::?=|:"
+    r"|=>)\s{0,3}[\[({]"
+    r"(?P<rest>[^\])}]{8,2000})",
+)
+_ITEM = lazy_pattern(r"[\"'](?P<value>[^\s\"']{4,200})[\"'](?!\s?:)")
+"""Values of a list in code: tokens = ["...", "..."]."""
 _CODES = Rule(
     "code|key|schlüssel",
-    r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs|notfall)"
+    r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs"
+    r"|notfall)"
     r"[ _-]?(?:codes?|keys?|schlüssel)\b(?:[^\n:]{0,40}:?\s?\n(?:[^\n]{0,80}\n){0,2}?"
     r"(?P<lines>(?:(?:[0-9]{1,2}[.)][ ]|[*-][ ])?(?=[a-z -]{0,40}[0-9])"
     r"[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}[ ]?(?:\n|$)){3,20})"
@@ -190,7 +196,8 @@ _CODE = lazy_pattern(
 )
 
 _NAME = (
-    r"(?:secret|token|credential|api[_ -]?key|(?:access|private|secret|encryption|auth|signing"
+    r"(?:secret|token|credential|(?:api|app|application)[_ -]?key|(?:access|private|secret"
+    r"|encryption|auth|signing"
     r"|master|account|service|(?:pre-?)?shared|symmetric|host)[_ -]?key)"
 )
 _NAMED = Rule(
@@ -209,7 +216,8 @@ _NAMED_LOOSELY = Rule(
 )
 _NEAR = Rule(
     "secret|token|credential|zugangsdaten|schlüssel|key|otp|2fa|mfa|seed",
-    r"(?i)(?:(?<![a-z])|(?<=[_-]))(?:secret|token|credentials?|zugangsdaten|(?:[a-zäöü-]{0,20})?schlüssel|key"
+    r"(?i)(?:(?<![a-z])|(?<=[_-]))(?:secret|token|credentials?|zugangsdaten"
+    r"|(?:[a-zäöü-]{0,20})?schlüssel|key"
     r"|t?otp|2fa|mfa|seed)(?![a-z])[^\n]{1,100}?(?<![\w+/.@:#?=%$-])"
     r"(?P<value>[A-Za-z0-9+/]{20,200}={0,2})(?![\w+/:@(-]|\.\w)",
 )
@@ -253,7 +261,9 @@ _ASSIGNED = Rule(
     r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,4000})(?P<after>[\"'`]?[,)(\[]?)",
 )
 _CLAUSE = lazy_pattern(
-    r"[.!?…)*_:]{0,3}[\"'`”]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|an|ein|anmelden|einloggen)\b"
+    r"[.!?…)*_:]{0,3}[\"'`”“]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|(?:an"
+    r"|ein)(?=\s*(?:[.,;!?)\n]|$))|anmelden|einloggen|when|wenn|because|weil|since|seit|before"
+    r"|bevor|until|if|falls|so that|damit)\b"
     rf"|{_ASIDE}\b)"
 )
 
@@ -296,7 +306,8 @@ def _is_secret_nearby(match: re.Match[str]) -> bool:
 
 _HEXADECIMAL = lazy_pattern("[0-9a-fA-F]+")
 _NOT_SECRET = lazy_pattern(
-    r"(?i)public|öffentlich|fingerprint|fingerabdruck|sha[0-9-]|md5|ssh-|ecdsa|digest|checksum|hash|cert"
+    r"(?i)public|öffentlich|fingerprint|fingerabdruck|sha[0-9-]|md5|ssh-|ecdsa|digest|checksum"
+    r"|hash|cert"
     r"|AAAA|integrity|etag|(?<![a-z])id(?![a-z])"
 )
 
@@ -304,30 +315,40 @@ _NOT_SECRET = lazy_pattern(
 def _passwords(text: str, low: str) -> Iterator[Span]:
     yield from columns.found(text, low)
     yield from configured.found(text, low)
-    for rule in (_QUOTED, _PHRASE_TO_USE, _QUOTED_LATER):
-        for match in rule.found(text, low):
-            if not (is_reference(match["value"]) or is_placeholder(match["value"])):
-                yield (*match.span("value"), "password")
-    for match in _PHRASE.found(text, low):
-        group = "value" if match["value"] else "words"
-        words = match[group].lower().split()
-        if is_phrase(words) if group == "value" else not any(map(is_remark, words)):
-            yield (*match.span(group), "password")
-    for match in _WORDS_SET.found(text, low):
-        words = re.split("[ -]", match["value"])
-        if not is_predicate(words[0]) and not any(map(is_remark, words)):
-            yield (*match.span("value"), "password")
+    yield from phrases.found(text, low)
     for match in _PASSWORD.found(text, low):
         if _is_password(match):
             said = match["said"] is not None and not match["open"]
             yield _trimmed(match, "value", ".!?" if said else "")
+            yield from _or_else(match)
+    for match in _ABOUT.found(text, low):
+        value, about = match["value"], match.group().rpartition(":")[0].lower().split()
+        odd = _is_odd(value) and not is_placeholder(value) and not is_reference(value)
+        plain = (
+            _PLAIN_WORD.fullmatch(value)
+            and not is_predicate(value)
+            and value.lower() not in REMARKS
+        )
+        if (odd or plain) and not any(word in PREDICATES or word in REMARKS for word in about):
+            yield _trimmed(match, "value", ".!")
     for match in _TOLD_LATER.found(text, low):
         word = bare_word(match["value"])
         parts = word.split("-")
         made = word != word.lower() or not any(map(is_listed, parts))  # not "state-of-the-art"
         if _is_odd(match["value"]) or (len(parts) > 2 and made):
             yield _trimmed(match, "value")
-    for rule in (_CHANGED, _PUT_TO, _GIVEN, _TO_USE, _CHOSEN, _BESIDE_A_USER, _PAIR, _USED_PAIR):
+    for rule in (
+        _CHANGED,
+        _PUT_TO,
+        _GIVEN,
+        _TO_USE,
+        _CHOSEN,
+        _ALWAYS,
+        _ASKED_FOR,
+        _BESIDE_A_USER,
+        _PAIR,
+        _USED_PAIR,
+    ):
         for match in rule.found(text, low):
             if (
                 rule is _PAIR
@@ -342,7 +363,7 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             for group in ("old", "value", "german"):
                 if group in rule.pattern.groupindex and match[group] and _is_told(match, group):
                     yield _trimmed(match, group)
-    for match in _NAMED_AFTER.found(text, low):
+    for match in (*_NAMED_AFTER.found(text, low), *_CALLED.found(text, low)):
         value = match["value"]
         named = "pass" in value.lower() or is_placeholder(value)  # "password123 is the worst ..."
         if _is_odd(value) and any(map(str.isalpha, value)) and not named:
@@ -352,6 +373,13 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             if match[group]:
                 start, end = match.span(group)
                 yield start, start + len(text[start:end].rstrip()), "code"
+    for line in _LIST.found(text, low):
+        words = line.group()[:6].lower().startswith("passw")
+        for match in _ITEM.finditer(text, *line.span("rest")):
+            value = match["value"]
+            named = words and _is_odd(value) and not is_placeholder(value)
+            if named or is_random(value) or (len(value) >= 32 and _HEXADECIMAL.fullmatch(value)):
+                yield (*match.span("value"), "password" if words else "secret")
     for whole, one, kind in ((_LISTED, _ENTRY, "password"), (_CODES, _CODE, "code")):
         for line in whole.found(text, low):
             rest = line.span(line.lastgroup or "rest")
@@ -366,6 +394,20 @@ _TWO_NAMES = lazy_pattern(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-
 _NAMES_A_PAIR = lazy_pattern(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
 
 
+_OR = lazy_pattern(
+    r"[\"'`“”]?,?\s(?:or|oder|bzw\.?|and then|und dann|statt|instead of|not|nicht)\s(?:maybe\s"
+    r"|vielleicht\s|even\s)?[\"'`„“]?"
+    r"(?P<value>[^\s\"'`“”„<>,;]{4,64})"
+)
+
+
+def _or_else(match: re.Match[str]) -> Iterator[Span]:
+    """A second value behind the first: "Winter22 or winter22!"."""
+    other = _OR.match(match.string, match.end("value"))
+    if other and _is_odd(other["value"]) and not is_placeholder(other["value"]):
+        yield _trimmed(other, "value", ".?:)")
+
+
 def _trimmed(match: re.Match[str], group: str, signs: str = ".!?:)") -> Span:
     """The place of a value without the *signs* at its end, which belong to the sentence."""
     value = match[group]
@@ -376,6 +418,15 @@ _PLAIN_WORD = lazy_pattern(r"[^\W\d_]{1,128}(?:-[^\W\d_]{1,128}){0,40}[.!?…)*_
 _FOLDER = lazy_pattern(r"[/~.]{1,2}[\w.-]*(?:/|[a-z]$)|[A-Z]:[\\/]")
 """What the command pwd prints, or where a password is kept."""
 _ARGUMENT = lazy_pattern(r"[A-Za-z_]+[)\]]*")
+
+
+_POSSESSIVE = lazy_pattern(
+    r"(?i)\b(?:my|our|mein|meinem|unser|unserem)\s(?:[\w-]{1,20}\s){0,2}[\w-]{0,20}$"
+)
+_MADE = lazy_pattern(
+    r"[A-ZÄÖÜ][a-zäöüß]+(?:-[A-ZÄÖÜ][a-zäöüß]+)+(?![\w-])|[^\W\d_]{6,64}!(?=\s[a-zäöü])"
+)
+"""What no sentence has for a word behind "my password": Midnight-Train, or a sign within it."""
 
 
 def _is_argument(match: re.Match[str]) -> bool:
@@ -400,6 +451,12 @@ def _is_password(match: re.Match[str]) -> bool:
     """
     value = match["value"]
     if match["bare"] is not None:
+        if match["open"] and not match["quoted"] and _PLAIN_WORD.fullmatch(value):
+            quoted = match.string[match.end("value") : match.end("value") + 1] in "\"'`”“"
+            return quoted and _ends(match, "value") and not is_predicate(value)
+        mine = _POSSESSIVE.search(match.string, max(0, match.start() - 40), match.start())
+        if mine and not match["quoted"] and _MADE.match(match.string, match.start("value")):
+            return True
         return len(value) >= 8 and not match["quoted"] and _is_strong(value.rstrip(".!?)*_:"))
     quotation = match["said"] is not None and match["open"]
     setting = match["set"] == "=" and match.group()[:4].isupper()
@@ -416,7 +473,12 @@ def _is_password(match: re.Match[str]) -> bool:
     if value.startswith("(") and not match["open"]:
         return False  # a remark: "Password: (unchanged)"
     if "=" in match["set"]:
-        short = match.group()[:3].lower().rstrip(" =:") == "pw" and _PLAIN_WORD.fullmatch(value)
+        spaced = match["set"] != "="
+        short = (
+            spaced
+            and match.group()[:3].lower().rstrip(" =:") == "pw"
+            and _PLAIN_WORD.fullmatch(value)
+        )
         return not short or _ends(match, "value")  # "pw = plot width"
     if not _PLAIN_WORD.fullmatch(value):
         return not match["topic"] or _is_odd(value) or bool(match["open"])
@@ -443,6 +505,8 @@ def _is_told(match: re.Match[str], group: str) -> bool:
     if is_placeholder(value) or is_reference(value):
         return False
     if not _PLAIN_WORD.fullmatch(value):
+        return True
+    if group == "german" and value[0].isupper() and not is_predicate(value):
         return True
     if _PAIR.made(match) or _USED_PAIR.made(match):
         return not is_listed(value) and (_USED_PAIR.made(match) or _ends(match, group))

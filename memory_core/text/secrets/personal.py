@@ -54,15 +54,20 @@ _PIN = Rule(
     "pin|tan|cvv|cvc|puk|code|geheimzahl|prüfnummer|prüfziffer",
     r"(?i)(?<![a-z])(?:"
     r"(?:(?:PIN|TAN)(?:[ -](?:code|nummer|number))?|CVV2?|CVC2?|PUK"
-    r"|geheimzahl|prüf(?:nummer|ziffer)|(?P<code>(?:security|unlock|access|door|entry|gate|garage|alarm|(?:pad)?lock|(?:lock|key)box"
+    r"|geheimzahl|prüf(?:nummer|ziffer)|(?P<code>(?:security|unlock|access|door|entry|gate|garage"
+    r"|alarm|(?:pad)?lock|(?:lock|key)box"
     r"|safe|screen|verification|confirmation|login|one-time|sms)[ -]code"
-    r"|(?:sicherheits|zugangs|zugriffs|tür|tor|tresor|entsperr|bestätigungs|alarm)code"
+    r"|(?:sicherheits|zugangs|zugriffs|[a-zäöü]{0,10}tür|(?:garten|garagen|hof)?tor|garagen"
+    r"|keller|haus|eingangs|büro|tresor|safe|entsperr|bestätigungs|alarm|freigabe|abhol"
+    r"|schließfach|pack)code"
     r"|(?:SMS|push|chip|photo|mobile|[em])[ -]?TAN))"
-    r"\)?(?P<about>(?:\s(?:for|of|to|on|für|der|des|von|vom|zum|auf|meiner|my)[^\n\d:=]{1,40}?)?)"
+    r"\)?(?P<about>(?:\s(?:for|of|to|on|for|at|in|für|fürs|der|des|von|vom|zum|zur|auf|im|am|beim"
+    r"|meiner|my)[^\n\d:=]{1,40}?)?)"
     r"\)?[\"']?\s{0,2}(?::|=|\bis\b|\bist\b|\blautet\b|(?(code)\s|(?!)))"
     r"|(?:PIN|TAN)-(?:code|nummer|number)\s?"
     r"|(?:CVV2?|CVC2?|PUK)\b[\"')]?(?:\s?(?::|=|is\b|ist\b|lautet\b))?)"
-    r"\s{0,3}[\"'`]?(?P<value>[0-9]{3,10}|[0-9](?:[ -][0-9]){3,9})"
+    r"\s{0,3}[\"'`]?(?P<value>[0-9]{3,10}|[0-9](?:[ -][0-9]){3,9}"
+    r"|(?(code)[0-9]{2}(?:[ -][0-9]{2}){1,3}|(?!)))"
     r"(?![\w-]|[.,:][0-9]|\s(?:characters|digits|Stellen))",
 )
 _SEED = Rule(

@@ -6,15 +6,41 @@ from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
 
 NAME_OF_PASSWORD = (
-    r"(?:pass_?words?|passwrods?|pas+wor[dt]|passwd|psswd|pwd|passw(?:or|ör)t(?:er)?|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
+    r"(?:pass_?words?|passwrods?|pas+wor[dt]|passwd|psswd|pwd|pa(?:ss|ß)w(?:or|ör)t(?:er)?"
+    r"|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
     r"|p[a4@][s5$]{2}w[o0]rd|p[ .]a[ .]s[ .]s[ .]w[ .]o[ .]r[ .]d|(?:wpa_|wifi_)?(?<![a-z])psk"
-    r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code|geheimwort"
+    r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code"
+    r"|geheimwort|codewort|code ?word|parole|losungswort"
     r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
     r"|(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|netzwerk)[ _-]?(?:schlüssel|key|code)"
-    r"|(?<![a-z])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord"
-    r"|hasło|heslo|salasana|adgangskode|şifre|парол[ья]|пароль|パスワード|密码|密碼|비밀번호)"
+    r"|(?<![a-z])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord(?:et)?"
+    r"|passord(?:et)?|p\.w\.?"
+    r"|hasło|heslo|salasana|adgangskoden?|şifre|парол[ья]|пароль|パスワード|密码|密碼|비밀번호)"
 )
 """A pattern, for use within another one that ignores case."""
+
+WORDS_OF_NAMES = (
+    "pass|psswd|pasw|key content|wlan|wifi|wi-fi|wpa|netzwerk|p4ss|p@ss|pa$$|pa55|p a s|p.a.s|psk"
+    "|masterauth"
+    "|code|geheim|parole|losung|pwd|pw|p.w|kennw|mot de passe|contraseña|wachtwoord|senha"
+    "|lösenord|hasło|heslo"
+    "|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
+)
+"""Of which every name of a password or a code has one; for `Rule`."""
+
+TOPIC = (
+    r"(?:\s{1,3}(?:for|of|to|on|für|fürs|vom|von|zum|zur|der|des|meiner|unseres|bei|beim|in|im|am"
+    r"|at|du|de|del|della|do|da"
+    r"|pour|per|para|van|voor|till|от|для|к)\s[\w .'-]{1,60}?"
+    r"|\s?\([^)\n]{1,60}\)|,[^,\n]{1,40},|,\s(?:it|that|es|das)(?=['’ ]))?"
+)
+"""What a password or a token is said to be for, between its name and its value."""
+
+KINDLY = (
+    r"(?:\s(?:please|just|simply|bitte|einfach|mal|überall|everywhere|always|immer|meist(?:ens)?"
+    r"|mostly|only|nur|still|noch|now|jetzt|again|wieder)){0,2}"
+)
+"""What stands between a verb and what is taken."""
 
 PREDICATES = frozenset(
     listed(
@@ -27,7 +53,8 @@ PREDICATES = frozenset(
         yours mine ours theirs something-else please again first later soon today tomorrow
         yesterday online offline manager managers policy reset prompt field dialog hash hashes
         hint page form check rules length authentication login logout protection change changes
-        recovery generator strength rotation storage storing entry input box file files vault
+        path url link location recovery generator strength rotation storage storing entry input
+        box file files vault
         falsch richtig lang kurz stark schwach sicher unsicher leer gleich geheim bekannt weg neu
         fehlt fehlerhaft korrekt nötig optional hier dort unten oben alles nichts etwas immer nie
         fällig gültig ungültig abgelaufen vergessen ändern setzen zurücksetzen eingeben speichern
@@ -40,6 +67,7 @@ PREDICATES = frozenset(
         obligatoria obligatorio corta corto larga débil segura caducada vencida errado incorreta
         scaduta debole necessaria lunga vuota verplicht verlopen kort lang sterk zwak
         неправильный слабый короткий устарел обязателен
+        trop très muy demasiado troppo molto zbyt court long faible bref
         incorrecta incorrecto incorrecte fausse errata sbagliata błędne неверный verkeerd fel"""
     )
 )
@@ -86,12 +114,26 @@ def is_remark(word: str) -> bool:
     return not word.islower() or word in REMARKS or common
 
 
+def is_told_phrase(words: list[str], *, loosely: bool) -> bool:
+    """True for words without quotation marks that are a passphrase rather than a remark on one.
+
+    *loosely* behind a sign, where few remarks stand: small words may join the others.
+    """
+    bare = [bare_word(word).lower() for word in words]
+    if is_predicate(words[0]) or any(word in REMARKS or word in PREDICATES for word in bare):
+        return False
+    if not loosely and (is_predicate(words[-1]) or is_predicate("-".join(words))):
+        return False  # "case sensitive"
+    joining = sum(map(is_listed, bare))
+    return joining == 0 or (loosely and joining <= len(words) // 3 and not is_listed(words[-1]))
+
+
 REMARKS = frozenset(
     listed(
         """ask see check look use call mail write find choose pick enter type contact get letters
         digits characters signs words numbers symbols minimum maximum min max length least most
         password user username name siehe frage frag bitte zeichen ziffern buchstaben mindestens
         höchstens beim steht liegt kommt folgt follows stands sticks lies unter hinter neben under
-        behind beside"""
+        behind beside field fields feld felder column columns spalte spalten"""
     )
 )

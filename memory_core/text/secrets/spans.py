@@ -45,10 +45,13 @@ _CHANGES = lazy_pattern(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[0-9])|(?<=[0-9])(
 _RUNS = lazy_pattern(r"[A-Za-z0-9+/]{10,}")
 _MIXED = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _REFERENCE = lazy_pattern(
-    r"#(?:[0-9a-fA-F]{3,4}){1,2}[;,]?$|[$&][({]{0,3}[A-Za-z_.]{0,60}[)}\[]{0,3}$|%[sd(]|\*+\W*$|<|\{{1,2}[A-Za-z_.]{0,60}\}{0,2}$"
+    r"#(?:[0-9a-fA-F]{3,4}){1,2}[;,]?$|[$&][({]{0,3}[A-Za-z_.]{0,60}[)}\[]{0,3}$|%[sd(]|\*+\W*$|<"
+    r"|\{{1,2}[A-Za-z_.]{0,60}\}{0,2}$"
     r"|![A-Za-z_-]{2,30}$|\[[A-Za-z _-]{3,30}\]?\W*$"
     r"|[A-Za-z_]{1,60}(?:\.[A-Za-z_]\w{0,60}){0,8}[(\[]"
-    r"|[A-Za-z_]\w{1,60}(?:\.[A-Za-z_]\w{0,60}){1,8}\("
+    r"|[A-Za-z_]\w{1,60}(?:(?:\.|::|->)[A-Za-z_]\w{0,60}){1,8}\("
+    r"|(?:Read|Get|Import|ConvertTo)-[A-Z][A-Za-z]{2,40}$"
+    r"|(?:op|ssm|vault|secrets?|keyring|keychain|arn|env|file|gcpsm|akv|bw):[\w/]"
     r"|(?P<attribute>[a-z_]{1,40}(?:\.[a-zA-Z_]{1,40}){1,6}[);,]{0,4}$)"
 )
 _PLACEHOLDER = lazy_pattern(

@@ -23,7 +23,8 @@ _WORD = (
     r"|adgangskode|hasło|credentials?|zugangsdaten)(?:e?s|er)?(?![a-zäöü])"
 )
 _NAMES = Rule(
-    "pas|pss|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło|cred"
+    "pas|pss|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło"
+    "|cred"
     "|zugangsd",
     rf"(?i){_WORD}",
 )
@@ -41,7 +42,7 @@ _LINKS = frozenset(
         """is was are be ist war lautet heißt heisst es est é è c'est son to in auf zu mit with = :
         => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
         been remains stays bleibt worden lautete früher damals formerly once
-        nimm zijn luidt är old new alte neue nuevo nouveau oude nieuwe"""
+        nimm zijn luidt är er then dann old new alte neue nuevo nouveau oude nieuwe"""
     )
 )
 """What stands directly before a value that a sentence gives."""
@@ -49,7 +50,8 @@ _OPENING = "\"'`“„«("
 _NO_VALUE = lazy_pattern(
     r"(?i)(?:https?:|ftp:|www\.|~?/|\.{1,2}/|[a-z]:\\)|[^@\s]+@[\w-]+\.[\w.]+$"
     r"|\d[\d.,:/x-]*[a-zäöü%°€$-]*$"
-    r"|v?\d+(?:\.\w+)+$|[a-z]{2,6}-\d{1,5}$|[a-z]{2,4}\d{1,5}$|[\w-]+\.[a-z]{2,5}$|[a-z_]\w*(?:\.\w+)*[(=]|#\d+$"
+    r"|v?\d+(?:\.\w+)+$|[a-z]{2,6}-\d{1,5}$|[a-z]{2,4}\d{1,5}$|[\w-]+\.[a-z]{2,5}$"
+    r"|[a-z_]\w*(?:\.\w+)*[(=]|#\d+$"
     r"|@[\w.-]+$|#[0-9a-fA-F]{3,8}$"
     r"|[a-z]+(?:[-/][a-z]+)*$|[\w.-]+:\d{1,5}$|[a-z0-9]+(?::[a-z0-9]+)+$"
 )
@@ -68,11 +70,22 @@ _TYPED = lazy_pattern(
     r"|auf)\s{1,3}(?:\S{1,60} / )?[\"'`„“]?"
     r"(?P<value>[^\s\"'`“”„«»()<>\[\],;]{6,64})"
 )
+_AS = Rule(
+    " as | als ",
+    r"(?i)(?<![a-zäöü])(?:(?:ssh|sftp|rdp|telnet|connect|log|sign|get|go|come)(?:s|ed|ged|ging"
+    r"|ing|ting)?"
+    r"(?:[ -]?(?:in|on)(?:to)?)?\s[^\n.]{0,40}?\bas|(?:melde|logge"
+    r"|verbinde)\w{0,2}\s[^\n.]{0,40}?\bals)"
+    r"\s[\"'`]?[\w.@-]{2,40}[\"'`]?\s(?:with|and|using|mit|und)\s[\"'`„“]?"
+    r"(?P<value>[^\s\"'`“”„«»()<>\[\],;]{6,64})",
+)
+"""A user and what opens the account: "ssh in as pi with ..."."""
 _BEFORE = lazy_pattern(r"(?:[^\n.!?]|[.!?](?! [A-ZÄÖÜ]|\n)){0,120}$")
 
 _PIN = Rule(
-    "pin|puk|geheimzahl|tan|otp|code|cvv|cvc|ziffer|digit|atrás|dos",
-    r"(?i)(?<![a-zäöü])(?:(?-i:PIN|[A-Za-z]{0,8}-?TAN)|pin(?:code|(?=\s?[:=])|(?= [0-9]{4,8}(?!\w"
+    "pin|puk|geheim|clave|contrase|tan|otp|code|cvv|cvc|cid|crypto|ziffer|digit|atrás|dos",
+    r"(?i)(?<![a-zäöü])(?:(?-i:PIN|CID|[A-Za-z]{0,8}-?TAN)|pin(?:code|(?=\s?[:=])"
+    r"|(?= [0-9]{4,8}(?!\w"
     r"|[.,][0-9]))"
     r"|(?= (?:is|was|ist|war|of|for|to"
     r"|vom|von|für|de[lr]?|du|dell[ao]|d[aio]"
@@ -81,12 +94,38 @@ _PIN = Rule(
     r"|prüf(?:ziffer|nummer|zahl)"
     r"|(?:three|four|3|4) digits on the (?:back|front)|c[óo]digo de (?:atrás|seguridad)"
     r"|code (?:secret|confidentiel|de (?:la |ma )?carte)|cryptogramme|code au dos|pass ?codes?"
+    r"|clave|contraseña"
     r"|cv[vc]2?)(?![a-zäöü])"
     r"[\"']?(?P<between>(?:[^\n0-9]|(?<![0-9])[0-9](?![0-9])){0,60}?)[\"'`„“]?"
     r"(?P<value>(?<![\w.,:/+-])[0-9]{3,10}|(?<![\w.,:/+-])(?:[0-9]{3}[- ]|[A-Z]-[0-9]{3})[0-9]{3})"
     r"(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?|dollars?|pounds|percent|prozent|characters|digits"
     r"|zeichen|ziffern|stellen"
-    r"|minut|hours|stunden|days|tage|times|mal\b|uhr\b|people|years|jahre))",
+    r"|minut|hours|stunden|days|tage|times|mal\b|uhr\b|people|years|jahre|[ck]ombinat|possibilit"
+    r"|möglichk"
+    r"|attempts|versuche|tries|users|nutzer))",
+)
+_CODE = Rule(
+    "code",
+    r"(?i)(?<![\w-])(?P<of>(?:[a-zäöüß]{1,20}[ -])?[a-zäöüß]{0,20}?)codes?(?:\s(?:is|was|ist|war"
+    r"|lautet|:)|:)?\s"
+    r"(?P<value>[0-9]{4,8})(?![\w€$%°-]|[.,:/][0-9]|\s[a-z]{3,12}s\b)",
+)
+_OTHER_CODES = lazy_pattern(
+    r"(?i)(?:error|status|exit|return|response|result|reason|event|http|zip|post(?:al)?|area"
+    r"|country"
+    r"|diall?ing|city|product|item|style|model|unit|bar|qr|source|quell|colou?r|farb|hex|unicode"
+    r"|ascii|char|op"
+    r"|byte|promo(?:tion)?|discount|rabatt|coupon|fehler|länder|bank|sort|swift|branch|currency"
+    r"|währungs|tax"
+    r"|hs|icd|sic|nace|naics|cpv|cas|artikel|produkt|zeichen|morse|dress|building|legal|penal"
+    r"|civil|of"
+    r"|lines? of|trouble|fault|diagnos\w*|warning|signal|airport|flight|station|course|class"
+    r"|order|project|cost"
+    r"|kosten|agent|vs|in|to|and|und|or|oder)[ -]?$"
+)
+"""What other numbers a code is: "error code 4040"."""
+_WHOSE = lazy_pattern(
+    r"(?i)(?:^|[^\w])(?:your|my|our|dein|mein|ihr|unser)\s(?:\w{1,20}\s)?\w{0,20}code"
 )
 _SENT = Rule(
     "code|pin|tan|otp",
@@ -101,14 +140,16 @@ _LOCKED = (
     r"door|gate|garage|keypad|entrance|cellar|building|lockers?|(?:lock|key) ?box|(?:bike "
     r"|pad)?lock"
     r"|safe|alarm|barrier|tablet|screen"
-    r"|(?:haus|eingangs|hinter|wohnungs|keller|büro)?tür|(?:garagen|hof|einfahrts)?tor|tresor"
+    r"|(?:haus|eingangs|hinter|wohnungs|keller|büro)?tür|(?:garagen|hof|einfahrts|garten|park"
+    r"|schul|scheunen)?tor|tresor|packstation|schranke|aufzug"
     r"|(?:fahrrad|zahlen|vorhänge)?schloss|(?:schließ|post|bank)fach|spind|alarmanlage|keller"
     r"|eingang|digicode|immeuble|coffre|portail|porte"
     r"|garaje|puerta|portal|caja fuerte|kluis|deur|poort|cassaforte|cancello"
     r"|(?:i|smart)?phone|handy|mobiltelefon|laptop|i?pad|tablet|telefon|móvil|téléphone"
 )
 _OPENS = (
-    r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi)?code|codice|código"
+    r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi|freigabe"
+    r"|abhol)?code|codice|código"
     r"|combination|[a-zäöü]{0,8}kombi(?:nation)?|keypad|accepts|opens? with|geht mit"
     r"|unlock(?:s|ed)?(?: is| with)?"
     r"|öffnet mit|entsperr\w{1,3}(?: \w{2,12}){0,3}? mit|geht auf mit|(?:un)?scharf mit|marca"
@@ -139,11 +180,12 @@ _DIALS = Rule(
     r"(?![a-zäöü])[^\n.!?0-9]{0,40}(?P<value>[0-9](?:-[0-9]){3,7})(?![\w-])",
 )
 _LABELLED = Rule(
-    "box|alarm|safe|tresor|tor|gate|garage|tür",
-    r"(?im)^[ \t>*-]{0,8}(?:(?:schlüssel|key|lock) ?box|(?P<alarm>alarm)|safe|tresor|(?:hof"
-    r"|garagen)?tor|gate|garage"
+    "box|lock|alarm|safe|tresor|tor|gate|garage|tür",
+    r"(?im)(?:^[ \t>*-]{0,8}|(?<=[0-9][.;,] ))(?:(?:schlüssel|key|lock) ?box|(?:luggage |bike "
+    r"|pad|suit ?case )?lock|(?P<alarm>alarm)|safe|tresor"
+    r"|alarmanlage[ /\w]{0,20}|(?:hof|garagen)?tor|gate|garage"
     r"|(?:haus)?tür)(?: ?code)?\s?:\s?(?P<value>(?(alarm)(?!(?:[01][0-9]"
-    r"|2[0-3])[0-5][0-9]\b))[0-9]{4,8})(?=\s|$)",
+    r"|2[0-3])[0-5][0-9]\b))[0-9]{3,8})(?=[\s.,;]|$)",
 )
 """A line of notes: what is locked, and its number; an alarm at an hour is none."""
 _DIALLED_AT = Rule(
@@ -154,13 +196,22 @@ _DIALLED_AT = Rule(
 )
 _TEXTED = Rule(
     "code|tan|otp|pin",
-    r"(?i)(?<![a-zäöü])(?:[a-z-]{0,20}code|[a-z]{0,8}-?tan|otp|pin)\b(?:[^\n]{0,80}?\b(?:texted|text|sms|sent|send"
+    r"(?i)(?<![a-zäöü])(?:[a-z-]{0,20}code|[a-z]{0,8}-?tan|otp|pin)\b(?:[^\n]{0,80}?\b(?:texted"
+    r"|text|sms|sent|send"
     r"|got|get|received|bekommen|erhalten|geschickt|schickt|kam)\b[^\n]{0,60}?"
     r"|\?[ ]?\n(?:[\w .-]{1,20}: )?)"
     r"(?P<value>(?<![\w.,:/+-])[0-9]{3}[ -]?[0-9]{3})(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?"
     r"|dollars?))",
 )
 """A code of six digits that was sent, wherever the sentence says so."""
+_LETTERED = Rule(
+    "code",
+    r"(?i)(?:guard|login|log-in|security|verification|auth(?:entication)?|confirmation|backup|2fa"
+    r"|pin|door|tür|bestätigungs|sicherheits|zugangs)[ -]?code(?:\s(?:for|of|to|für|der"
+    r"|des)\s[^\n.:]{1,30}?)?"
+    r"(?:\s?:|\s(?:is|ist|lautet|was))?\s(?P<value>(?-i:(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{3,8}))(?![\w-])",
+)
+"""A code of capitals and digits."""
 _SPELT = Rule(
     "code|pin|combination|kombination|zahl|password|passwort",
     r"(?i)(?:code|pin|combination|kombination|zahl|password|passwort)\b[^\n.!?]{0,60}?"
@@ -171,21 +222,26 @@ _SPELT = Rule(
     r"|vier|fünf|sechs|sieben|acht|neun)){3,9})\b",
 )
 _ANSWERED = Rule(
-    "security question|sicherheitsfrage|memorable word|codewort|pregunta de seguridad"
+    "answer|antwort|secret question|security question|sicherheitsfrage|memorable word|codewort"
+    "|pregunta de seguridad"
     "|question secrète",
     r"(?i)(?:(?:memorable word|codewort)[^\n.!?]{0,60}?(?:\bis|\bist|['’]s|:)"
     r"|(?:security question|sicherheitsfrage|pregunta de seguridad|question secrète)[^\n.!?]{0,80}?"
     r"(?:\banswer(?:ed)?(?: with|(?: \w{1,12}){0,4}? (?:is|was))?|\bantwort(?:e[tn]?)?(?: mit"
     r"| ist)?|\bbeantwortet mit"
-    r"|\brespuesta es|\bréponse est))"
+    r"|\brespuesta es|\bréponse est|[ ]?[\"“„(][^\"“”()\n]{3,60}[\"”“)]\s?[:=])"
+    r"|(?:secret|security) question\s(?:[\w'’-]{1,20}[ ]?){2,6}:(?=[^\n]{2,40}(?:\n|$))"
+    r"|(?:answer|antwort)\s(?:to|for|auf|zu)\s[\"“„'][^\"“”\n]{5,60}[\"”“'][^\n.:;]{0,30}?(?:\bis"
+    r"|\bist|:))"
     r"\s{1,2}[\"'„“]?(?P<value>(?:(?:Mrs?|Dr|Frau|Herr)\.? )?[^\s,.;:\"'“”]{3,40})"
     r"(?=[\"'“”]?(?:[,.;\n]|$))",
 )
 
 _NETWORK_KEY = Rule(
     "key|schlüssel",
-    r"(?i)(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|ssid|router|fritz!?box|hotspot)(?![a-z])[^\n]{0,60}?\b(?:key|schlüssel)"
-    r"\s?:?\s?(?:is |ist )?(?P<value>[0-9]{16,63}|[^\s\"'`<>,;]{8,63})",
+    r"(?i)(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|ssid|router|fritz!?box"
+    r"|hotspot)(?![a-z])[^\n]{0,60}?\b(?:key|schlüssel)"
+    r"(?:[^\n:=,;]{1,50}:|\s?:)?\s?(?:is |ist )?(?P<value>[0-9]{16,63}|[^\s\"'`<>,;]{8,63})",
 )
 _DEFAULT_USER = Rule(
     "admin|root|guest|demo",
@@ -196,10 +252,19 @@ _DEFAULT_USER = Rule(
 """A user that many devices have, and what stands behind it."""
 _MAIL_PAIR = Rule(
     "@",
-    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,60}\.[\w.-]{2,40}(?::|\s{0,2}[/|,]\s{0,2}|\s(?:and|und|dann)\s|(?P<blank>\s))"
+    r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,60}\.[\w.-]{2,40}(?::|\s{0,2}[/|,]\s{0,2}|\s(?:and|und"
+    r"|dann)\s|(?P<blank>\s))"
     r"(?P<value>[^\s:\"'`<>|/@,;]{6,64})",
 )
 """An address and what stands behind it."""
+_ACCOUNT_PAIR = Rule(
+    "account|login|log in|user|nutzer|konto|zugang|anmelde|cred",
+    r"(?i)(?<![a-zäöü])(?:accounts?|log[ -]?in|users?(?:name)?|(?:be)?nutzer(?:name)?|konto|zugang"
+    r"|(?P<sure>credentials|creds|zugangsdaten|anmeldedaten|logindaten))(?![a-zäöü])[^\n]{0,60}?(?:(?<=[\s\"'(])[\"'`]?(?P<user>[\w.@+-]{3,40})[\"'`]?"
+    r"\s/\s[\"'`]?|\((?P<within>[\w.@+-]{3,40}),\s|[\w.+-]{1,40}@[\w.-]{3,40}\s(?:with|mit)\s)"
+    r"(?P<value>[^\s\"'`<>|/,;]{5,64})(?=[\"'`)]|\s|$)",
+)
+"""A user and a password, parted by a slash, behind the word for an account."""
 _WIRELESS = Rule(
     "wifi|wi-fi|wlan",
     r"(?i)(?:wi-?fi|wlan)[^\n/]{0,40}\s/\s(?P<value>[^\s\"'`<>|/@,;]{6,64})",
@@ -228,7 +293,7 @@ _APP_PASSWORD = lazy_pattern(r"(?i)app[ -]?(?:password|passwort)[^\n:]{0,40}(?::
 _CALLS = Rule(
     "pdo|mysqli|connect|securestring",
     r"(?i)(?:PDO|mysqli|[a-z]{0,20}connect(?:ion)?)\s?\((?:\s?(?:\"[^\"\n]{0,200}\""
-    r"|'[^'\n]{0,200}'),){2}"
+    r"|'[^'\n]{0,200}'|[^\s\"'(),]{1,200}),){2}"
     r"\s?(?:\"(?P<double>[^\"\n]{3,128})\"|'(?P<single>[^'\n]{3,128})')"
     r"|ConvertTo-SecureString\s(?:-String\s)?(?:\"(?P<secure>[^\"$\n]{3,128})\""
     r"|'(?P<plain>[^'\n]{3,128})')",
@@ -298,9 +363,20 @@ def passwords(text: str, low: str) -> Iterator[Span]:
             ends = value != bare and any(map(str.isdigit, bare)) and _ends_oddly(value)
             if ends or (_is_value(bare, "") and _SIGNS_WITHIN.search(bare)):
                 yield typed.start("value"), typed.start("value") + len(value), "password"
+    for match in _AS.found(text, low):
+        value = match["value"].rstrip(".:?)")
+        if _is_value(value, ":"):
+            yield match.start("value"), match.start("value") + len(value), "password"
     for match in _NETWORK_KEY.found(text, low):
         value = match["value"].rstrip(".,;:!?)")
         if _is_value(value, ":") or value.isdigit():
+            yield match.start("value"), match.start("value") + len(value), "password"
+    for match in _ACCOUNT_PAIR.found(text, low):
+        value = match["value"].rstrip(".:)")
+        odd = _is_value(value, ":") or (
+            value.count("-") > 1 and value.islower() and "@" in match.group()
+        )
+        if odd or (match["sure"] and not is_predicate(value)):
             yield match.start("value"), match.start("value") + len(value), "password"
     for rule in (_CALLS, _SWITCH, _NAMED_PAIR):
         for match in rule.found(text, low):
@@ -355,8 +431,13 @@ def personal(text: str, low: str) -> Iterator[Span]:
             )
             if led and not is_numbered(text[match.start() : dialled.start()]):
                 yield (*dialled.span("value"), "pin")
-    for rule in (_SPELT, _DIALS, _SENT, _DIALLED_AT, _TEXTED, _LABELLED):
+    for rule in (_SPELT, _LETTERED, _DIALS, _SENT, _DIALLED_AT, _TEXTED, _LABELLED):
         for match in rule.found(text, low):
+            yield (*match.span("value"), "pin")
+    for match in _CODE.found(text, low):
+        whose = _WHOSE.search(text, max(0, match.start() - 12), match.start("value"))
+        six = len(match["value"]) == 6 or (whose is not None)
+        if six and not _OTHER_CODES.search(match["of"]):
             yield (*match.span("value"), "pin")
     for match in _ANSWERED.found(text, low):
         if not is_predicate(match["value"]):
@@ -395,7 +476,9 @@ def _leads_to(text: str, name: int, at: int) -> str:
         login = text[:name].casefold().endswith(("in", "s", "en"))
         return "(" if between or (at > name and not login) else ""
     if before.endswith((":", "=", ">", "→", "–", ",", "?")):
-        return ":" if before[-1] in ":=?" else before[-1]
+        return ":" if before[-1] in ":=?→" or before.endswith(("->", "=>")) else before[-1]
+    if between.endswith("("):
+        return ","
     last = before.split()[-1].casefold().replace("’", "'")
     return last if last in _LINKS else ""
 
