@@ -491,12 +491,12 @@ def test_a_conversation_that_leads_in_a_circle_is_named_and_ends(
 def test_one_bad_line_of_many_is_named_with_its_number(memory: Memory, tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     good = '{"id": "%020d", "text": "Heron %d waits by the weir."}\n'
-    lines = [good % (number, number) for number in range(10_000)]
-    lines[6_543] = lines[6_543][:30] + "\n"
+    lines = [good % (number, number) for number in range(2_000)]
+    lines[1_543] = lines[1_543][:30] + "\n"
     path.write_text("".join(lines))
     report = bring(memory, path, dry_run=True)
-    assert (report.counts["new"], report.problem_count) == (9_999, 1)
-    assert report.problems[0].startswith("m.jsonl line 6544: ")
+    assert (report.counts["new"], report.problem_count) == (1_999, 1)
+    assert report.problems[0].startswith("m.jsonl line 1544: ")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")

@@ -83,7 +83,7 @@ def test_filters_agree_with_a_search_by_hand(memory: Memory, clock: Any) -> None
         [("", ""), ("2024-06-05", "2024-06-20"), ("", "2024-06-10T00:00:00Z")],
     )
     spans = {"": (-1.0, 1e12), "2024-06-05": (begin + 4 * DAY, begin + 20 * DAY - 1e-3)}
-    for kinds, tags, speaker, scope, (since, until) in cases:
+    for kinds, tags, speaker, scope, (since, until) in random.Random(7).sample([*cases], 120):
         first, last = spans[since]
         last = begin + 9 * DAY if until == "2024-06-10T00:00:00Z" else last
         wanted = {
@@ -120,7 +120,7 @@ def test_since_and_until_are_both_inclusive(memory: Memory) -> None:
 
 
 def test_a_filter_finds_what_would_never_reach_the_candidates(memory: Memory) -> None:
-    for number in range(300):
+    for number in range(150):
         memory.remember(
             ME, RememberRequest(f"The lighthouse keeper of the island logs ship {number}.")
         )

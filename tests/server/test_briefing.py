@@ -200,7 +200,7 @@ def test_pasted_text_and_answers_make_no_wish(memory: Memory) -> None:
 
 
 def test_a_briefing_is_short_however_much_there_is(memory: Memory) -> None:
-    for number in range(30):
+    for number in range(12):
         note(memory, f"Always check list {number} before the harbour opens. " + "It is long. " * 30)
     text = told(memory)
     assert 500 < len(text) <= 1_500

@@ -43,7 +43,9 @@ def test_planted_secrets_are_caught() -> None:
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_ordinary_text_is_left_alone(name: str) -> None:
+    """tests/bench/planted.py looks at all of them."""
     texts = ORDINARY[name]
+    texts = texts[:: 1 + len(texts) // 1000]
     assert len(texts) > 200
     alarms = [text for text in texts if mask(text)[1]]
     assert len(alarms) <= 0.005 * len(texts), alarms

@@ -56,8 +56,8 @@ def both() -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("name", "rule"), list(rules()))
 def test_no_match_is_missed_for_lack_of_a_word(name: str, rule: Rule) -> None:
     for text, low in both():
-        tried = [match.span() for match in rule.found(text, low)]
-        assert tried == [match.span() for match in rule.pattern.finditer(text)], text
+        if not any(word in low for word in rule.words):
+            assert not rule.pattern.search(text), text
 
 
 def test_the_lists_are_masked_alike_without_the_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -77,9 +77,9 @@ def operations() -> list[tuple[str, str, str]]:
     ]
 
 
-async def call(client: Any, method: str, path: str, id: str) -> Any:
+async def call(client: Any, method: str, path: str, id: str, agent: str) -> Any:
     body = json.loads(json.dumps(BODIES.get(path, {})).replace("{id}", id))
-    target = path.replace("{id}", id).replace("{agent}", "ana")
+    target = path.replace("{id}", id).replace("{agent}", agent)
     if path in ("/import", "/import/file"):
         kind = "application/x-ndjson" if path == "/import" else "application/octet-stream"
         types = {"content-type": kind}
@@ -89,29 +89,43 @@ async def call(client: Any, method: str, path: str, id: str) -> Any:
     return await client.request(method, target, json=body)
 
 
-@pytest.mark.parametrize(
-    ("name", "method", "path"), operations(), ids=[name for name, *_ in operations()]
-)
-async def test_what_a_token_without_a_right_may_not_do(
-    ana: Any, http: Callable[..., Any], name: str, method: str, path: str
-) -> None:
-    if name == "events":
-        return await no_events_for_writers(http)
-    id = (await ana.post("/memories", json={"text": SECRET})).json()["id"]
-    async with http("ana", "north", ("write",)) as writer:
-        done = await call(writer, method, path, id)
-    assert "anvil lies" not in done.text, "a writer reads nothing"
-    if name not in WRITES_ALONE:
-        assert (done.status_code, done.json()["code"]) == (403, "scope_denied")
-    else:
-        assert done.status_code in (200, 404), done.text
-    async with http("ana", "north", ("read",)) as reader:
-        done = await call(reader, method, path, id)
-        changes = method != "GET" and name not in ("recall", "explain")
-        assert (done.status_code == 403) is changes, done.text
-    async with http("ana", "north", ("read", "write")) as both:
-        done = await call(both, method, path, id)
-        assert (done.status_code == 403) is (name in ADMINS), done.text
+async def of_each(check: Callable[[str, str, str, str], Awaitable[None]]) -> None:
+    """Call *check* with each operation and an agent of its own, all over one application."""
+    wrong: dict[str, str] = {}
+    for number, (name, method, path) in enumerate(operations()):
+        try:
+            await check(f"ana{number}", name, method, path)
+        except AssertionError as error:
+            wrong[name] = str(error)
+    assert wrong == {}
+
+
+async def test_what_a_token_without_a_right_may_not_do(http: Callable[..., Any]) -> None:
+    async def check(agent: str, name: str, method: str, path: str) -> None:
+        team = f"team of {agent}"
+        if name == "events":
+            async with http(agent, team, ("write",)) as writer:
+                assert (await writer.get("/events")).status_code == 403
+            return
+        async with http(agent, team) as owner:
+            id = (await owner.post("/memories", json={"text": SECRET})).json()["id"]
+        async with http(agent, team, ("write",)) as writer:
+            done = await call(writer, method, path, id, agent)
+        assert "anvil lies" not in done.text, "a writer reads nothing"
+        if name not in WRITES_ALONE:
+            assert (done.status_code, done.json()["code"]) == (403, "scope_denied")
+        else:
+            assert done.status_code in (200, 404), done.text
+        async with http(agent, team, ("read",)) as reader:
+            done = await call(reader, method, path, id, agent)
+            changes = method != "GET" and name not in ("recall", "explain")
+            assert (done.status_code == 403) is changes, done.text
+        async with http(agent, team, ("read", "write")) as both:
+            done = await call(both, method, path, id, agent)
+            assert (done.status_code == 403) is (name in ADMINS), done.text
+
+    assert len(operations()) > 40
+    await of_each(check)
 
 
 HOSTILE: tuple[dict[str, Any], ...] = (
@@ -160,38 +174,34 @@ def needed(route: Any) -> set[str]:
     return {right for call in calls if isinstance(call, Needs) for right in call.rights}
 
 
-async def no_events_for_writers(http: Callable[..., Any]) -> None:
-    async with http("ana", "north", ("write",)) as writer:
-        assert (await writer.get("/events")).status_code == 403
-
-
-@pytest.mark.parametrize(
-    ("name", "method", "path"),
-    [each for each in operations() if each[0] != "events"],
-    ids=[name for name, *_ in operations() if name != "events"],
-)
 @pytest.mark.parametrize("scope", ["private", "team"])
 async def test_no_operation_shows_or_changes_what_is_another_agents(
-    ana: Any, http: Callable[..., Any], memory: Any, name: str, method: str, path: str, scope: str
+    http: Callable[..., Any], memory: Any, scope: str
 ) -> None:
-    given = {"text": SECRET, "scope": scope, "session": "talk", "tags": ["anvil lies"],
-             "speaker": "anvil lies"}  # fmt: skip
-    id = (await ana.post("/memories", json=given)).json()["id"]
-    before = memory.get(Identity("ana", "north"), id)
-    for agent, team, rights in (
-        ("ben", "south", ("read", "write")),
-        ("cleo", "", ("read", "write")),
-        ("dora", "south", ("read", "write", "admin")),
-    ):
-        async with http(agent, team, rights) as stranger:
-            done = await call(stranger, method, path, id)
-            assert "anvil lies" not in done.text, (agent, done.text)
-            if "{id}" in path and not path.startswith("/runs"):
-                unknown = await call(stranger, method, path, "0" * 20)
-                assert done.status_code == unknown.status_code == 404
-                assert done.text.replace(id, "") == unknown.text.replace("0" * 20, "")
-    assert memory.get(Identity("ana", "north"), id) == before
-    assert memory.stats(Identity("ana", "north"))["memories"] >= 1
+    async def check(agent: str, name: str, method: str, path: str) -> None:
+        if name == "events":
+            return
+        given = {"text": SECRET, "scope": scope, "session": "talk", "tags": ["anvil lies"],
+                 "speaker": "anvil lies"}  # fmt: skip
+        async with http(agent) as owner:
+            id = (await owner.post("/memories", json=given)).json()["id"]
+        before = memory.get(Identity(agent, "north"), id)
+        for other, team, rights in (
+            ("ben", "south", ("read", "write")),
+            ("cleo", "", ("read", "write")),
+            ("dora", "south", ("read", "write", "admin")),
+        ):
+            async with http(other, team, rights) as stranger:
+                done = await call(stranger, method, path, id, agent)
+                assert "anvil lies" not in done.text, (other, done.text)
+                if "{id}" in path and not path.startswith("/runs"):
+                    unknown = await call(stranger, method, path, "0" * 20, agent)
+                    assert done.status_code == unknown.status_code == 404
+                    assert done.text.replace(id, "") == unknown.text.replace("0" * 20, "")
+        assert memory.get(Identity(agent, "north"), id) == before
+        assert memory.stats(Identity(agent, "north"))["memories"] >= 1
+
+    await of_each(check)
 
 
 async def test_a_team_reads_and_only_the_owner_changes(ana: Any, ben: Any) -> None:
