@@ -77,7 +77,7 @@ def operations() -> list[tuple[str, str, str]]:
     ]
 
 
-async def call(client: Any, method: str, path: str, id: str, agent: str) -> Any:
+async def call(client: Any, method: str, path: str, id: str, agent: str = "ana") -> Any:
     body = json.loads(json.dumps(BODIES.get(path, {})).replace("{id}", id))
     target = path.replace("{id}", id).replace("{agent}", agent)
     if path in ("/import", "/import/file"):
