@@ -14,8 +14,10 @@ from typing import Any
 
 import engines
 import pytest
+from processes import keep
 from talking import END_SECONDS, HELLO, Talk
 
+from memory_core.records import new_id
 from server.stdio import proxy
 
 ROOT = Path(__file__).parent.parent.parent
@@ -36,18 +38,41 @@ ENGINES = pytest.mark.parametrize("engine", ["on", "off"], ids=["shared engine",
 """For how a process begins and ends, and for what each reads from its client by itself."""
 
 
+@pytest.fixture(scope="module")
+def sharing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A data directory whose engine the clients of this file share."""
+    folder = tmp_path_factory.mktemp("engine") / "data"
+    keep(folder)
+    yield folder
+    engines.end(folder)
+
+
 @pytest.fixture
-def environment(engine: str, tmp_path: Path, processes: Any) -> dict[str, str]:
+def environment(
+    engine: str, tmp_path: Path, processes: Any, request: pytest.FixtureRequest
+) -> dict[str, str]:
+    """That of a client with an agent, and so memories, of its own."""
+    shared = engine == "on"
+    folder = request.getfixturevalue("sharing") if shared else tmp_path / "data"
     return {
         **os.environ,
-        "ANAMNESIS_DATA_DIR": str(tmp_path / "data"),
+        "ANAMNESIS_DATA_DIR": str(folder),
         "ANAMNESIS_OFFLINE": "1",
         "ANAMNESIS_SHARED": engine,
+        "ANAMNESIS_AGENT": new_id(1e9),
     }
 
 
 @pytest.fixture
-def talk(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., Talk]]:
+def cold(environment: dict[str, str], tmp_path: Path) -> Iterator[None]:
+    """No engine is there yet."""
+    environment["ANAMNESIS_DATA_DIR"] = str(tmp_path / "data")
+    yield
+    engines.end(tmp_path / "data")
+
+
+@pytest.fixture
+def talk(environment: dict[str, str]) -> Iterator[Callable[..., Talk]]:
     started: list[Talk] = []
 
     def start(*command: str) -> Talk:
@@ -57,7 +82,6 @@ def talk(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., 
     yield start
     for one in started:
         one.finish()
-    engines.end(tmp_path / "data")
 
 
 @ENGINES
@@ -143,6 +167,7 @@ MODERN = {
 }
 
 
+@pytest.mark.usefixtures("cold")
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", "2026-07-28"])
 def test_a_cancelled_call_is_not_answered(talk: Any, version: str) -> None:
     meta = {"_meta": MODERN} if version == "2026-07-28" else {}
@@ -162,6 +187,7 @@ def test_a_cancelled_call_is_not_answered(talk: Any, version: str) -> None:
     assert server.lines.empty(), "nothing more was said"
 
 
+@pytest.mark.usefixtures("cold")
 def test_a_signal_during_the_start_ends_it(talk: Any) -> None:
     server = talk()
     server.hello()
@@ -186,9 +212,7 @@ def test_a_kill_loses_nothing_that_was_acknowledged(talk: Any) -> None:
 
 
 @ENGINES
-def test_it_ends_when_stdout_breaks(
-    environment: dict[str, str], tmp_path: Path, processes: Any
-) -> None:
+def test_it_ends_when_stdout_breaks(environment: dict[str, str], processes: Any) -> None:
     reading, writing = os.pipe()
     code = (
         "import os, sys, subprocess\n"
@@ -201,17 +225,14 @@ def test_it_ends_when_stdout_breaks(
     )
     os.close(writing)
     assert process.stdin
-    try:
-        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
-        process.stdin.write(json.dumps(hello).encode() + b"\n")
-        process.stdin.flush()
-        with os.fdopen(reading, "rb") as answers:
-            assert b"result" in answers.readline()
-        process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
-        process.stdin.flush()
-        assert process.wait(END_SECONDS) == 0
-    finally:
-        engines.end(tmp_path / "data")
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
+    process.stdin.write(json.dumps(hello).encode() + b"\n")
+    process.stdin.flush()
+    with os.fdopen(reading, "rb") as answers:
+        assert b"result" in answers.readline()
+    process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
+    process.stdin.flush()
+    assert process.wait(END_SECONDS) == 0
 
 
 UNREAD_SECONDS = 120.0
@@ -225,7 +246,7 @@ def test_what_waits_for_a_client_waits_for_less_than_five_seconds() -> None:
 @ENGINES
 @pytest.mark.parametrize("way", ["end of input", "signal"])
 def test_it_ends_although_its_client_does_not_read(
-    environment: dict[str, str], tmp_path: Path, processes: Any, way: str
+    environment: dict[str, str], processes: Any, way: str
 ) -> None:
     """Forty answers wait, more than a pipe holds; the client lives on and keeps the pipe open.
 
@@ -239,25 +260,22 @@ def test_it_ends_although_its_client_does_not_read(
     process = processes.start(sys.executable, "-m", "server", env=environment, **pipes)
     assert process.stdin
     assert process.stdout
-    try:
-        hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
-        process.stdin.write(json.dumps(hello).encode() + b"\n")
-        process.stdin.flush()
-        assert b"result" in process.stdout.readline()
-        process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-        for id in range(1, 41):
-            line = {"jsonrpc": "2.0", "id": id, **(calls if id > 20 else lists)}
-            process.stdin.write(json.dumps(line).encode() + b"\n")
-        process.stdin.flush()
-        assert process.stdout.read(1)  # the answers have begun to come
-        threading.Event().wait(0.5)  # and fill the pipe
-        if way == "signal":
-            process.send_signal(signal.SIGTERM)
-        else:
-            process.stdin.close()
-        assert process.wait(UNREAD_SECONDS) == 0
-    finally:
-        engines.end(tmp_path / "data")
+    hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
+    process.stdin.write(json.dumps(hello).encode() + b"\n")
+    process.stdin.flush()
+    assert b"result" in process.stdout.readline()
+    process.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
+    for id in range(1, 41):
+        line = {"jsonrpc": "2.0", "id": id, **(calls if id > 20 else lists)}
+        process.stdin.write(json.dumps(line).encode() + b"\n")
+    process.stdin.flush()
+    assert process.stdout.read(1)  # the answers have begun to come
+    threading.Event().wait(0.5)  # and fill the pipe
+    if way == "signal":
+        process.send_signal(signal.SIGTERM)
+    else:
+        process.stdin.close()
+    assert process.wait(UNREAD_SECONDS) == 0
 
 
 @ENGINES

@@ -63,8 +63,10 @@ def missed(name: str, seed: str) -> tuple[list[str], int]:
     return missed, len(texts)
 
 
+OF_SENTENCES = ("seventh", "tenth", "eleventh")
+"""Lists with many words and numbers that nothing in their text names as a secret."""
 LISTS = [
-    (secret, harmless, seed, 0.05 if "seventh" in secret or "tenth" in secret else 0.02)
+    (secret, harmless, seed, 0.05 if any(name in secret for name in OF_SENTENCES) else 0.02)
     for secret, harmless in (
         ("secrets_development.txt", "harmless_development.txt"),
         ("secrets_held.txt", "harmless_held.txt"),
@@ -76,6 +78,8 @@ LISTS = [
         ("secrets_eighth.txt", "harmless_eighth.txt"),
         ("secrets_ninth.txt", "harmless_ninth.txt"),
         ("secrets_tenth.txt", "harmless_tenth.txt"),
+        ("secrets_eleventh.txt", "harmless_eleventh.txt"),
+        ("secrets_twelfth.txt", "harmless_twelfth.txt"),
     )
     for seed in ("first", "second")
 ]
@@ -85,7 +89,7 @@ LISTS = [
 def test_98_of_100_secrets_are_masked_and_1_of_100_harmless_texts(
     secret: str, harmless: str, seed: str, most: float
 ) -> None:
-    """Of the seventh and tenth list 95: the rest are words or numbers that no name announces."""
+    """95 of those that are mostly sentences."""
     left_over, count = missed(secret, seed)
     assert count >= 145
     assert len(left_over) <= most * count, left_over

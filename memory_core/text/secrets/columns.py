@@ -43,7 +43,9 @@ def found(text: str, low: str) -> Iterator[Span]:
                 place += len(cell) + 1
         else:
             columns, count, sign = _headed(line)
-            if sign == "|" and not _BELOW_HEADING.match(below):
+            ruled = _BELOW_HEADING.match(below) is not None
+            bare = not line.lstrip().startswith("|") and below.count("|") == count > 1
+            if sign == "|" and not (ruled or bare):
                 columns = {}
         at += len(line)
 
@@ -68,4 +70,5 @@ def _is_secret(value: str, *, may_be_word: bool) -> bool:
     if not (may_be_word or any(map(str.isdigit, value))):
         return False
     told = is_reference(value) or is_placeholder(value) or is_predicate(value)
+    told = told or value.startswith("(")
     return len(value) >= 4 and not told and not _RULED.fullmatch(value)

@@ -14,6 +14,8 @@ _MARKUP = Rule(
     r"(?i)<password>\s{0,9}<value>(?P<nested>[^<>\n]{3,200})</"
     r"|<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
     r"(?:\s[^<>\n]{0,200})?>(?P<value>[^<>\s][^<>\n]{2,198}[^<>\s])</"
+    r"|<key>[\w.:-]{0,60}(?:pass(?:word|wd|phrase)|passwort|secret"
+    r"|token)</key>\s{0,20}<string>(?P<plist>[^<>\n]{4,200})</"
     r"|(?:key|name|id)=[\"'][\w.:-]{0,60}(?:pass(?:word|wd|phrase)|passwort|secret|token|api_?key)"
     r"[\"'](?:\s[^<>\n\"']{0,60})?(?:\svalue=[\"']|>)(?P<attribute>[^<>\"'\n]{4,200})"
     r"|<(?:[\w:.-]{0,40}(?:pass(?:word|wd|phrase)|passwort|secret|api_?key)\b"
@@ -53,6 +55,31 @@ _PHRASE_SET = Rule(
     r"|_PHRASE|_BASE)?"
     r"=(?P<value>[a-zA-Zäöüß]{2,20}(?: [a-zA-Zäöüß0-9]{1,20}){1,11})[ \t]{0,9}$",
 )
+_VARIABLE = Rule(
+    "variable",
+    r"variable\s\"\w{0,40}(?:pass(?:word|wd)?|secret|token|key)\w{0,20}\"\s?\{[^{}]{0,300}?default\s{0,9}=\s?"
+    r"\"(?P<value>[^\"\n]{4,200})\"",
+)
+"""The default of a variable of Terraform."""
+_DOUBLED = Rule(
+    "''",
+    r"(?i)(?:pass(?:word|wd|phrase)?|passwort|kennwort|secret"
+    r"|token)[\"']?\s?[:=]\s?'(?P<value>[^'\n]{1,100}(?:''[^'\n]{1,100}){1,9})'(?!')",
+)
+"""A quotation mark within others, as YAML and SQL have it."""
+_COMPARED = Rule(
+    "==",
+    r"(?i)(?<![a-z])(?:pw|pwd|pass(?:word|wd|phrase|code)?|passwort|kennwort)\s?={2,3}\s?"
+    r"(?:\"(?P<double>[^\"\n]{4,100})\"|'(?P<single>[^'\n]{4,100})')",
+)
+"""What a program compares a password with."""
+_ROW = Rule(
+    "|",
+    rf"(?im)^[ \t>]{{0,8}}\|[ ]{{0,9}}\*{{0,2}}(?:[\w-]{{1,20}} )?"
+    rf"{NAME_OF_PASSWORD}\*{{0,2}}[ ]{{0,9}}\|[ ]{{0,9}}`?"
+    r"(?P<value>[^\s|`()]{4,128})`?[ ]{0,9}\|[ \t]*$",
+)
+"""A row of a table of two columns: a name and its value."""
 _GROUPED = Rule(
     "key|code|schlüssel|secret",
     r"(?i)\b(?:set-?up|secret|manual|2fa|totp|mfa|einrichtungs)[ -]?"
@@ -76,7 +103,7 @@ _PROMPTED = Rule(
 )
 """What a script types where it is asked for a password."""
 _CALLED = Rule(
-    "auth|login|cred",
+    "auth|login|log_in|sign|cred",
     r"(?i)(?<![a-z])(?:[a-z]{0,20}_?auth|log_?in|sign_?in|authenticate|[a-z]{0,20}credentials?)"
     r"\s?(?:=\s?)?(?:[a-z.]{1,40})?[(\[]\s?(?:[a-z_]{1,20}=)?"
     r"(?:\"[^\"\n]{1,80}\"|'[^'\n]{1,80}'),\s?(?:[a-z_]{1,20}=)?"
@@ -103,7 +130,7 @@ _SQL = Rule(
     r"(?:password\s?\(\s?)?N?(?:\"(?P<double>[^\"\n]{4,128})\"|'(?P<single>[^'\n]{4,128})')",
 )
 _KEY_OF_32 = Rule(
-    "key",
+    "key|schlüssel",
     r"(?i)(?<![\w-])(?<!public )(?<!öffentlicher )(?:key|schlüssel)[\"']?\s?[:=]\s?[\"']?"
     r"(?P<value>[a-z0-9+/]{43}=)(?![a-z0-9+/=])",
 )
@@ -127,12 +154,17 @@ def found(text: str, low: str) -> Iterator[Span]:
         _CALLED,
         _SET_BY_CALL,
         _STATE,
+        _VARIABLE,
+        _ROW,
+        _DOUBLED,
+        _COMPARED,
         _SQL,
         _KEY_OF_32,
     ):
         for match in rule.found(text, low):
             group = match.lastgroup or "value"
-            label = rule is _MARKUP and _is_label(match, match[group])
+            own_name = rule is _COMPARED and "pass" in match[group].lower()
+            label = own_name or (rule is _MARKUP and _is_label(match, match[group]))
             if not (
                 label
                 or is_reference(match[group], code=rule is not _PGPASS)

@@ -48,6 +48,10 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         "xkeysib-|xsmtpsib-|pul-",
         rf"{_B}(?:xkeysib-|xsmtpsib-|pul-)[0-9a-f]{{40,64}}(?:-\w{{16}})?{_E}",
     ),
+    ("secret", "a3-", rf"{_B}A3-[A-Z0-9]{{6}}(?:-[A-Z0-9]{{5,6}}){{4,5}}{_E}"),
+    ("join_token", "k10", rf"{_B}K10[0-9a-f]{{40,64}}::[a-z0-9-]{{2,40}}:[^\s\"']{{8,200}}"),
+    ("join_token", "token", r"(?i)token[ =:\"']{1,4}(?P<value>[a-z0-9]{6}\.[a-z0-9]{16})(?![\w.])"),
+    ("password_hash", "*", r"(?<![\w*])\*[0-9A-F]{40}(?![\w*])"),
     ("sonar_token", "squ_|sqp_|sqa_", rf"{_B}sq[uap]_[0-9a-f]{{40}}{_E}"),
     (
         "private_key",
@@ -168,8 +172,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "basic_auth",
         "authorization",
-        r"(?i)\bauthorization[\"']?: ?[\"']?(?:basic|token|apikey) "
-        r"(?P<value>[A-Za-z0-9+/._-]{8,1000}={0,2})(?![A-Za-z0-9+/._=\"-])",
+        r"(?i)\bauthorization[\"']?[: ,=]{1,2} ?[\"']?(?:basic|token|apikey) "
+        r"(?P<value>[A-Za-z0-9+/._-]{8,1000}={0,2})(?![A-Za-z0-9+/._=-])",
     ),
     (
         "header_token",
@@ -263,6 +267,19 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         r"(?![a-z0-9+/.(_-])",
     ),
     (
+        "invitation",
+        "chat.whatsapp.com/|discord.gg/|t.me/",
+        r"(?i)(?:chat\.whatsapp\.com/|discord\.gg/|t\.me/(?:\+"
+        r"|joinchat/))(?P<value>[a-z0-9_-]{8,64})(?![\w-])",
+    ),
+    (
+        "url_number",
+        "code=|otp=|pin=",
+        r"(?i)/(?:verify|confirm|sign-?in|log-?in|magic|reset|auth)[^\s\"'<>]{0,200}?[?&](?:code"
+        r"|otp|pin)="
+        r"(?P<value>[0-9]{4,8})(?![\w-])",
+    ),
+    (
         "reset_link",
         "slack.com/z-app-",
         r"slack\.com/z-app-(?P<value>[0-9a-z-]{20,200})",
@@ -270,9 +287,9 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "reset_link",
         "reset|recover|confirm|verify|activate|magic|invite|unlock|set|passwor|best|aktivier"
-        "|einlad|zurück",
+        "|einlad|zurück|join",
         r"(?i)/(?:[a-z]{1,20}[_-])?(?:reset|recover|confirm|verify|activate|magic|invite|unlock"
-        r"|set|passwor[dt]|bestaetig(?:en|ung)|aktivier(?:en|ung)|einladung"
+        r"|set|join|passwor[dt]|bestaetig(?:en|ung)|aktivier(?:en|ung)|einladung"
         r"|zuruecksetzen)(?:[_-][a-z]{1,20}){0,2}(?:/(?:password|account|email|token|link"
         r"|[a-z0-9]{2,6})){0,2}/"
         r"(?P<value>[a-z0-9_-]{20,400})(?![a-z0-9_.-])",
@@ -284,7 +301,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         r"|P|H|S|bcrypt[a-z0-9-]{0,10})\$[A-Za-z0-9./+=,$*_-]{20,400})"
         r"|(?P<salted>\b(?:pbkdf2|bcrypt|argon2|scrypt)[a-z0-9_]{0,16}\$[A-Za-z0-9./+=,$_-]{20,400})"
         r"|:(?P<dumped>[0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::"
-        r"|:(?P<shadow>[A-Za-z0-9./]{13}):[0-9]{1,6}(?::[0-9]{0,6}){4}:"
+        r"|:(?P<shadow>[A-Za-z0-9./]{13}):[0-9]{1,6}(?::[0-9]{0,6}){3}:::"
         r"|\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT)\}(?P<coded>[A-Za-z0-9./+$]{16,200}={0,2})",
     ),
     ("wifi_password", "wifi:", r"\bWIFI:[^\n]{0,100}?[;:]P:(?P<value>[^;\n]{4,64});"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets import columns, configured, phrases
+from memory_core.text.secrets import columns, configured, phrases, series
 from memory_core.text.secrets.remarks import (
     KINDLY,
     NAME_OF_PASSWORD,
@@ -14,14 +14,22 @@ from memory_core.text.secrets.remarks import (
     REMARKS,
     TOPIC,
     WORDS_OF_NAMES,
+    Led,
     bare_word,
     is_listed,
     is_predicate,
 )
-from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_random, is_reference
+from memory_core.text.secrets.spans import (
+    Rule,
+    Span,
+    is_odd,
+    is_placeholder,
+    is_random,
+    is_reference,
+)
 
 _KEYS = (
-    "secret|token|credential|_key|-key|ikey|skey|ekey|tkey|nkey|hkey|gkey|rkey|kkey|api key"
+    "secret|token|credential|_key|-key|ikey|pkey|skey|ekey|tkey|nkey|hkey|gkey|rkey|kkey|api key"
     "|app key|application key"
     "|access key|private key|encryption key|auth key|signing key|master key|account key|service key"
     "|shared key|symmetric key|host key|dkey|ckey"
@@ -42,24 +50,22 @@ _IS = (
     r"|(?:(?:was|is|has been|have been|got|gets|been|wurde|wird|werden)\s)?"
     r"(?:re)?(?:set|changed|switched)\s(?:back\s)?to|(?:zurück)?gesetzt auf|geändert auf"
     r"|(?:lautet|ist) wie folgt|is (?:as follows|the following)|would be|will be|is|was|ist|war"
-    r"|wäre|sei|lautet|heißt|heisst|to|auf|es|est|è|é|är|er|jest|on)"
+    r"|wäre|sei|lautet|heißt|heisst|to|auf|es|c['’]est|est|è|é|är|er|jest|on)"
     rf"(?:\s{{1,3}}|\s?:\s{{0,3}}|,\s)(?:{_ASIDE},?\s){{0,2}}|['’]s\s{{1,3}}|(?:は|是)\s{{0,3}}"
 )
 _VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;]{4,128})"
 
-_PASSWORD = Rule(
-    WORDS_OF_NAMES,
-    rf"(?i){NAME_OF_PASSWORD}"
+_PASSWORD = Led(
+    rf""
     rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{TOPIC})"
-    r"(?P<set>(?:\s{0,3}|[ ]{4,20})(?::?=(?![=>])|[:：](?!:)|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3})"
+    r"(?P<set>(?:\s{0,3}|[ ]{4,20})(?::?=(?![=>])|[:：](?!:)\*{0,2}"
+    r"|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3})"
     rf"|(?P<said>{TOPIC}(?:\s{{1,3}}|(?=[は是'’]))(?P<verb>{_IS}))"
     r"|(?P<bare>[ \t]{1,3}))"
     rf"(?P<open>\\?[\"'`“„「『])?{_VALUE}",
 )
-_ABOUT = Rule(
-    WORDS_OF_NAMES,
-    rf"(?im)^[ \t>*-]{{0,8}}(?:[\w'’-]{{1,20}} ){{0,3}}?[\w-]{{0,20}}{NAME_OF_PASSWORD}[ ]"
-    r"(?:[\w.'’-]{2,20}[ ]?){1,3}:\s"
+_ABOUT = Led(
+    r"[ ](?P<about>(?:[\w.'’-]{2,20}[ ]?){1,3}):\s"
     rf"{_VALUE}(?=[.!]?[ \t]{{0,9}}(?:\n|$))",
 )
 """A line of notes that says what the password is of: "Passwort Ferienwohnung: ..."."""
@@ -69,10 +75,11 @@ _CHANGED = Rule(
     rf"\b{NAME_OF_PASSWORD}\b{TOPIC}(?:\s{{1,3}}from\s{{1,3}}[\"'`]?(?P<old>[^\s\"'`,;]{{4,128}})"
     rf"[\"'`]?)?\s{{1,3}}to\s{{1,3}}[\"'`]?{_VALUE}",
 )
-_TOLD_LATER = Rule(
-    WORDS_OF_NAMES,
-    rf"(?i){NAME_OF_PASSWORD}(?![a-z])[^\n]{{0,60}}?[;,?.–—-]\s"
-    r"(?:(?:the\s)?new\sone\sis|it['’]?s(?:\snow)?|it\sis(?:\snow)?|now\sit['’]?s"
+_TOLD_LATER = Led(
+    rf"(?![a-z])[^\n]{{0,60}}?(?:[;,?!.–—-]\s|\()"
+    r"(?:(?:I\s(?:think|guess)|ich\sglaube?,?)\s)?(?:(?:the\s)?new\sone\sis|it['’]?s(?:\snow)?"
+    r"|it\swas|es\swar|(?:i|ich)\s(?:type|typed|enter"
+    r"|entered|use|used|tippe|nehme)|it\sis(?:\snow)?|now\sit['’]?s"
     r"|jetzt\s(?:heißt|ist|lautet)\ses|(?:das\s)?neue\s(?:ist|lautet|heißt)|es\s(?:ist|lautet"
     r"|heißt)|ab\s(?:heute|jetzt|sofort)(?:\sist es|\sgilt)?|from\snow\son(?:\sit['’]?s)?)\s"
     rf"[\"'`„“]?{_VALUE}",
@@ -82,13 +89,23 @@ _ASKED_FOR = Rule(
     WORDS_OF_NAMES,
     rf"(?i)\b(?:asked|wanted|need|needed|looking|gefragt|wolltest"
     rf"|brauchst)\b[^\n.?!]{{0,40}}?{NAME_OF_PASSWORD}"
-    rf"{TOPIC}[.!?:,;]\s(?:(?:it|that)(?:['’]s|\sis)|(?:es|das)\s(?:ist"
+    rf"{TOPIC}[.!?:,;]\s(?:(?:it|that)(?:['’]s|\sis)|here\s(?:it\sis|you\sgo):?"
+    rf"|hier(?:\sist\ses)?:|(?:es|das)\s(?:ist"
     rf"|lautet))\s[\"'`„“]?{_VALUE}",
 )
 """The answer to somebody who asked for one: a word too."""
-_PUT_TO = Rule(
-    "pass|kennw",
-    rf"(?i){NAME_OF_PASSWORD}{TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
+_ANSWER = Led(
+    rf"{TOPIC}\?[\"”“]?\s?(?:[–—-]\s)?[\"“„](?P<value>[^\s\"“”]{{4,64}})[\"”“]",
+)
+"""A question and its answer, both in quotation marks."""
+_REPLIED = Led(
+    rf"[^\n]{{0,60}}\n[^\n]{{0,30}}?(?:[:>\]]\s)(?:(?:sure|yes|yep|ja|klar"
+    rf"|ok)[,.]?\s)?"
+    rf"(?:it['’]?s|es ist|hier:|here:)\s[\"'`„“]?{_VALUE}(?=[^\n]{{0,12}}(?:\n|$))",
+)
+"""What the next turn of a conversation answers."""
+_PUT_TO = Led(
+    rf"{TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
     r"(?:zurück)?(?:geändert|gesetzt|gewechselt|umgestellt|geändert)\b",
 )
 """What a German sentence says with its verb at the end."""
@@ -102,7 +119,7 @@ _NAMED_AFTER = Rule(
     WORDS_OF_NAMES,
     r"(?i)(?<![\w.@/-])(?P<value>[^\s\"'`“”„<>,;:()]{5,64})[\"'`“”]?"
     r"(?:\s(?:is|was|ist|war)\s|\s?(?:<-+|←)\s?(?:(?:that['’]?s|das ist)\s)?|\s[–—-]\s"
-    r"|,\s(?:that['’]?s|das ist)\s)"
+    r"|(?:,\s|\s\()(?:that['’]?s|das ist)\s)"
     rf"(?:(?:the|my|our|your|das|mein|unser|dein)\s)?(?:[\w-]{{2,20}}\s){{0,2}}{NAME_OF_PASSWORD}"
     r"(?![\w-]|\s(?:store|manager|hash|field|policy|algorithm|provider|format|length|type|reset"
     r"|prompt|rule))",
@@ -116,7 +133,7 @@ _TO_USE = Rule(
     rf"{KINDLY}\s[\"'`“„]?"
     r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:(?:exactly|just|genau|like|that"
     r"|so)\s){0,3}(?:as|for|als)\s"
-    rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}"
+    rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s){{0,2}}{NAME_OF_PASSWORD}(?<!words)"
     r"(?=\s*(?:[.,;:!?)\n]|$|(?:for|of|in|on|at|to|when|while|if|because|instead|until|für|wenn"
     r"|weil|and|und|bei|beim|im|am)\b))",
 )
@@ -129,6 +146,24 @@ _CHOSEN = Rule(
     r"|wählten|gilt|dient|wurde|wählte)\s(?:(?:wir|ich|sie|er|man)\s)?"
     r"|(?:we|i|they|she|he)\s(?:now\s)?(?:use|chose|choose|picked|set|took|take|have|had)\s)"
     r"[\"'`“„]?(?P<value>[^\s\"'`“”„<>,;]{4,128})",
+)
+_VERB_LAST = Rule(
+    WORDS_OF_NAMES,
+    rf"(?i)\b(?:dass|weil|ob|wenn|da|falls|obwohl)\s[^\n.!?]{{0,60}}?{NAME_OF_PASSWORD}{TOPIC}\s[\"'„]?"
+    rf"{_VALUE}[\"'“]?\s(?:ist|war|lautet|heißt|bleibt)\b",
+)
+_MAKE = Rule(
+    WORDS_OF_NAMES,
+    r"(?i)\b(?:make|set|keep)\s(?:the|its|his|her|your|my|their)\s(?:[\w-]{1,20}\s)?"
+    rf"{NAME_OF_PASSWORD}\s(?:to\s|as\s)?[\"'`“]?{_VALUE}(?=[\"'`”]?(?:\s(?:for|on|in|and|please"
+    rf"|pls)\b|[.,;!]?\s*(?:\n|$)))",
+)
+_WANTED = Rule(
+    WORDS_OF_NAMES,
+    rf"(?i)\b(?:like|want|let)\s[\"'`“]?{_VALUE}[\"'`”]?\s(?:to\s)?be\s(?:my|the"
+    rf"|our)\s(?:[\w-]{{1,20}}\s){{0,2}}"
+    rf"{NAME_OF_PASSWORD}"
+    rf"|\b(?:enter|type|use|tippe?|gib)\s[\"'`“„]?(?P<typed>[^\s\"'`“”„<>,;]{{4,64}})[\"'`”“]?\s(?:ein\s)?(?:when|if|wenn|sobald|once)\s[^\n.]{{0,40}}?{NAME_OF_PASSWORD}",
 )
 _ALWAYS = Rule(
     WORDS_OF_NAMES,
@@ -150,7 +185,7 @@ _BESIDE_A_USER = Rule(
     rf"[^\n]{{1,60}}?[\s,;/]\(?(?:password|passwort|kennwort|pass|pwd|pw)(?:\s?[:=]\s?|\s){_VALUE}",
 )
 _USED_PAIR = Rule(
-    "cred|login|daten",
+    "cred|login|log in|signin|sign in|daten|anmeld",
     r"(?i)\b(?:use|with|try|nimm|mit)\s[\"'`]?(?P<user>[^\s/:,;|\"'`]{1,80})\s?[/:]\s?"
     r"(?P<value>[^\s,;|/<>\"'`]{4,128})[\"'`]?\s(?:as|for|to|als|zum|für)\s(?:the\s|your\s|my\s)?"
     r"(?:credentials?|log ?in|sign ?in|zugangsdaten|anmelden|anmeldung)\b",
@@ -166,35 +201,6 @@ _PAIR = Rule(
     r"(?P<value>[^\s,;|/<>\"'`]{4,128})"
     r"(?=[.!)]?\s*(?:[\n,;()]|$))",
 )
-_LISTED = Rule(
-    "passw|kennw|pass",
-    r"(?i)(?:passwords|passwörter|kennwörter|pass ?codes)\s?:(?P<rest>[^\n]{3,1000})",
-)
-_ENTRY = lazy_pattern(r"[\w .-]{1,40}?\s?[=:]\s?[\"'`]?(?P<value>[^\s\"'`,;]{4,128})")
-_LIST = Rule(
-    "tokens|keys|secrets|passw",
-    r"(?i)(?:tokens|keys|secrets|passwords|passwörter|passwds)[\"']?\s{0,3}(?::?=|:"
-    r"|=>)\s{0,3}[\[({]"
-    r"(?P<rest>[^\])}]{8,2000})",
-)
-_ITEM = lazy_pattern(r"[\"'](?P<value>[^\s\"']{4,200})[\"'](?!\s?:)")
-"""Values of a list in code: tokens = ["...", "..."]."""
-_CODES = Rule(
-    "code|key|schlüssel",
-    r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs"
-    r"|notfall)"
-    r"[ _-]?(?:codes?|keys?|schlüssel)\b(?:[^\n:]{0,40}:?\s?\n(?:[^\n]{0,80}\n){0,2}?"
-    r"(?P<lines>(?:(?:[0-9]{1,2}[.)][ ]|[*-][ ])?(?=[a-z -]{0,40}[0-9])"
-    r"[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}[ ]?(?:\n|$)){3,20})"
-    r"|[\"'][ ]?:[ ]?[\"'](?P<given>[\w-]{6,80})[\"']|[^\n:=]{0,30}?"
-    r"(?:\bis|\bare|\bsind|\bist|\blautet|:|=)\s{1,3}(?P<rest>[^\n]{6,400})"
-    r"|\s{1,3}(?P<parts>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,15}|[0-9]{6,12})(?![\w-]))",
-)
-_CODE = lazy_pattern(
-    r"(?<![\w-])(?P<value>(?=[a-zA-Z-]{0,40}[0-9]|[A-Z]?[a-z-]{1,40}[A-Z])[\w-]{6,80}"
-    r"|[0-9]{3,5}(?: [0-9]{3,5}){1,3})(?![\w-])"
-)
-
 _NAME = (
     r"(?:secret|token|credential|(?:api|app|application)[_ -]?key|(?:access|private|secret"
     r"|encryption|auth|signing"
@@ -215,8 +221,8 @@ _NAMED_LOOSELY = Rule(
     r"(?:\\?[\"'`“])?(?P<value>(?!\[masked:)[A-Za-z0-9._~+/=-]{12,4000})",
 )
 _NEAR = Rule(
-    "secret|token|credential|zugangsdaten|schlüssel|key|otp|2fa|mfa|seed",
-    r"(?i)(?:(?<![a-z])|(?<=[_-]))(?:secret|token|credentials?|zugangsdaten"
+    "secret|token|credential|zugangsdaten|schlüssel|key|otp|2fa|mfa|seed|pat",
+    r"(?i)(?:(?<![a-z])|(?<=[_-]))(?:secret|token|(?-i:PAT)|credentials?|zugangsdaten"
     r"|(?:[a-zäöü-]{0,20})?schlüssel|key"
     r"|t?otp|2fa|mfa|seed)(?![a-z])[^\n]{1,100}?(?<![\w+/.@:#?=%$-])"
     r"(?P<value>[A-Za-z0-9+/]{20,200}={0,2})(?![\w+/:@(-]|\.\w)",
@@ -255,15 +261,16 @@ _ASSIGNED = Rule(
     _KEYS,
     r"(?P<name>(?:(?<![A-Za-z0-9])|(?<=[a-z]))(?i:secret|token|credentials?"
     r"|(?:api|access|private|secret|encryption|auth|signing|master|service|webhook|bot|bearer"
+    r"|subscription|functions|integration"
     r"|refresh|client)[_-]?(?:key|token|secret)))"
     r"[\"'`]?\]?(?P<set>\s{0,3}(?::?=(?![=>])|=>|:(?=\s?[\"'`])"
     r"|:(?=[ ][^\n]{8,256}(?:\n|$)))\s{0,3})"
     r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,4000})(?P<after>[\"'`]?[,)(\[]?)",
 )
 _CLAUSE = lazy_pattern(
-    r"[.!?…)*_:]{0,3}[\"'`”“]?[.)]?\s*(?:$|[\n,;})]|(?:and|und|or|oder|but|for|(?:an"
+    r"(?i)[.!?…)*_:]{0,3}[\"'`”“]?[.)]?\s*(?:$|[\n,;})]|\((?=\w)|(?:and|und|or|oder|but|for|(?:an"
     r"|ein)(?=\s*(?:[.,;!?)\n]|$))|anmelden|einloggen|when|wenn|because|weil|since|seit|before"
-    r"|bevor|until|if|falls|so that|damit)\b"
+    r"|bevor|until|if|falls|so that|damit|ok|okay|right|thanks|thx|danke)\b"
     rf"|{_ASIDE}\b)"
 )
 
@@ -322,20 +329,20 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             yield _trimmed(match, "value", ".!?" if said else "")
             yield from _or_else(match)
     for match in _ABOUT.found(text, low):
-        value, about = match["value"], match.group().rpartition(":")[0].lower().split()
-        odd = _is_odd(value) and not is_placeholder(value) and not is_reference(value)
-        plain = (
-            _PLAIN_WORD.fullmatch(value)
-            and not is_predicate(value)
-            and value.lower() not in REMARKS
-        )
-        if (odd or plain) and not any(word in PREDICATES or word in REMARKS for word in about):
+        value, about = match["value"], match["about"].lower().split()
+        odd = is_odd(value) and not is_placeholder(value) and not is_reference(value)
+        said = is_predicate(value) or value.lower() in REMARKS
+        short = match.group().lower().startswith(("pass ", "pw "))  # "pass rate: ..."
+        plain = not (said or short) and _PLAIN_WORD.fullmatch(value)
+        if (plain or (odd and not short)) and not any(
+            word in PREDICATES or word in REMARKS for word in about
+        ):
             yield _trimmed(match, "value", ".!")
     for match in _TOLD_LATER.found(text, low):
         word = bare_word(match["value"])
         parts = word.split("-")
         made = word != word.lower() or not any(map(is_listed, parts))  # not "state-of-the-art"
-        if _is_odd(match["value"]) or (len(parts) > 2 and made):
+        if is_odd(match["value"]) or (len(parts) > 2 and made):
             yield _trimmed(match, "value")
     for rule in (
         _CHANGED,
@@ -344,6 +351,11 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
         _TO_USE,
         _CHOSEN,
         _ALWAYS,
+        _ANSWER,
+        _VERB_LAST,
+        _REPLIED,
+        _MAKE,
+        _WANTED,
         _ASKED_FOR,
         _BESIDE_A_USER,
         _PAIR,
@@ -353,41 +365,22 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
             if (
                 rule is _PAIR
                 and (match["loose"] or match["within"])
-                and not _is_odd(match["user"] + match["value"])
+                and not is_odd(match["user"] + match["value"])
             ):
                 continue  # "Zugang: Hof / Garten"
             if rule is _PAIR and _TWO_NAMES.search(match.group()):
                 continue  # "Login: Google / Apple"
             if rule is _PAIR and match["tight"] and not _NAMES_A_PAIR.match(match.group()):
                 continue  # "Login: Google/Apple"
-            for group in ("old", "value", "german"):
+            for group in ("old", "value", "german", "typed"):
                 if group in rule.pattern.groupindex and match[group] and _is_told(match, group):
                     yield _trimmed(match, group)
     for match in (*_NAMED_AFTER.found(text, low), *_CALLED.found(text, low)):
         value = match["value"]
         named = "pass" in value.lower() or is_placeholder(value)  # "password123 is the worst ..."
-        if _is_odd(value) and any(map(str.isalpha, value)) and not named:
+        if is_odd(value) and any(map(str.isalpha, value)) and not named:
             yield _trimmed(match, "value")
-    for match in _CODES.found(text, low):
-        for group in ("lines", "given"):
-            if match[group]:
-                start, end = match.span(group)
-                yield start, start + len(text[start:end].rstrip()), "code"
-    for line in _LIST.found(text, low):
-        words = line.group()[:6].lower().startswith("passw")
-        for match in _ITEM.finditer(text, *line.span("rest")):
-            value = match["value"]
-            named = words and _is_odd(value) and not is_placeholder(value)
-            if named or is_random(value) or (len(value) >= 32 and _HEXADECIMAL.fullmatch(value)):
-                yield (*match.span("value"), "password" if words else "secret")
-    for whole, one, kind in ((_LISTED, _ENTRY, "password"), (_CODES, _CODE, "code")):
-        for line in whole.found(text, low):
-            rest = line.span(line.lastgroup or "rest")
-            if line.lastgroup in ("lines", "given"):
-                continue
-            for match in one.finditer(text, *rest):
-                if not is_reference(match["value"]):
-                    yield (*match.span("value"), kind)
+    yield from series.found(text, low)
 
 
 _TWO_NAMES = lazy_pattern(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-z]+$")
@@ -404,7 +397,7 @@ _OR = lazy_pattern(
 def _or_else(match: re.Match[str]) -> Iterator[Span]:
     """A second value behind the first: "Winter22 or winter22!"."""
     other = _OR.match(match.string, match.end("value"))
-    if other and _is_odd(other["value"]) and not is_placeholder(other["value"]):
+    if other and is_odd(other["value"]) and not is_placeholder(other["value"]):
         yield _trimmed(other, "value", ".?:)")
 
 
@@ -420,6 +413,7 @@ _FOLDER = lazy_pattern(r"[/~.]{1,2}[\w.-]*(?:/|[a-z]$)|[A-Z]:[\\/]")
 _ARGUMENT = lazy_pattern(r"[A-Za-z_]+[)\]]*")
 
 
+_GETS_IN = lazy_pattern(r"[\"“]?\s(?:komm|kann|geht|gelang|meld|logg|öffn|entsperr|anmeld|einlogg)")
 _POSSESSIVE = lazy_pattern(
     r"(?i)\b(?:my|our|mein|meinem|unser|unserem)\s(?:[\w-]{1,20}\s){0,2}[\w-]{0,20}$"
 )
@@ -481,7 +475,7 @@ def _is_password(match: re.Match[str]) -> bool:
         )
         return not short or _ends(match, "value")  # "pw = plot width"
     if not _PLAIN_WORD.fullmatch(value):
-        return not match["topic"] or _is_odd(value) or bool(match["open"])
+        return not match["topic"] or is_odd(value) or bool(match["open"])
     if match["open"] and bare_word(value).lower() not in PREDICATES:
         return True
     return _ends(match, "value") and not is_predicate(value)
@@ -491,7 +485,7 @@ def _is_said(match: re.Match[str]) -> bool:
     value, verb = match["value"], match["verb"].lower()
     leads = verb.startswith(("to", "auf", "on"))
     if not _PLAIN_WORD.fullmatch(value):
-        return _is_odd(value) or (bool(match["open"]) and not leads)
+        return is_odd(value) or (bool(match["open"]) and not leads)
     if match["quoted"] or leads:
         return False
     if match["open"]:
@@ -506,11 +500,20 @@ def _is_told(match: re.Match[str], group: str) -> bool:
         return False
     if not _PLAIN_WORD.fullmatch(value):
         return True
-    if group == "german" and value[0].isupper() and not is_predicate(value):
+    if _MAKE.made(match):
+        return "-" in value and not is_predicate(value)
+    if (
+        group == "german"
+        and (value[0].isupper() or _GETS_IN.match(match.string, match.end()))
+        and not is_predicate(value)
+    ):
         return True
     if _PAIR.made(match) or _USED_PAIR.made(match):
         return not is_listed(value) and (_USED_PAIR.made(match) or _ends(match, group))
-    alone = any(rule.made(match) for rule in (_TO_USE, _CHOSEN, _PUT_TO))
+    alone = any(
+        rule.made(match)
+        for rule in (_TO_USE, _CHOSEN, _PUT_TO, _ANSWER, _VERB_LAST, _REPLIED, _WANTED)
+    )
     delimited = alone or group == "old"
     return not is_predicate(value) and (delimited or _ends(match, group))
 
@@ -556,12 +559,6 @@ def _ends_its_line(match: re.Match[str]) -> bool:
 
 def _is_path(value: str) -> bool:
     return "/" in value
-
-
-def _is_odd(value: str) -> bool:
-    """True for what is no word: with a digit, a sign within, or capitals within."""
-    inner = value.rstrip(".!?…)")
-    return bool(re.search(r"[0-9]|\w[!#$%&*@^_+=]\w|[a-z][A-Z].*[a-z][A-Z]", inner))
 
 
 def _is_strong(value: str) -> bool:

@@ -12,7 +12,7 @@ from memory_core.text.words import STOPWORDS
 _CARD = Rule(
     "2|3|4|5|6",
     r"(?<![\w.,/:+-])(?:[2-6][0-9]{3}(?:([ -]?)[0-9]{4}(?:\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
-    r"|\1?[0-9]{7}|[0-9]{2}\1[0-9]{5})))(?![\w/-]|[.,][0-9])"
+    r"|\1?[0-9]{7}|[0-9]{2}\1[0-9]{4,5})))(?![\w/-]|[.,][0-9])"
     r"|(?<=[,;\t|:\"'])(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}|6011)[0-9]{12}(?=[,;\t|\"'\n]|$)",
 )
 _ISSUERS = lazy_pattern(
@@ -22,7 +22,11 @@ _ISSUERS = lazy_pattern(
 )
 """First digits and lengths of Visa, Mastercard, Amex, Diners, Discover, JCB and Maestro."""
 
-_IBAN = Rule("0|1|2|3|4|5|6|7|8|9", r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{1,4}){3,9}")
+_IBAN = Rule(
+    "0|1|2|3|4|5|6|7|8|9",
+    r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]{1,4}){3,9}"
+    r"|(?i:(?<=iban )|(?<=iban: ))[a-z]{2}[0-9]{2}(?:[ -]?[a-z0-9]{1,4}){3,9}",
+)
 _IBAN_CHARS = {
     country: int(length)
     for length, countries in {
@@ -37,9 +41,10 @@ _IBAN_CHARS = {
 """Characters of an IBAN by country (registry of SWIFT)."""
 
 _SOCIAL = Rule(
-    "ssn|sécu|nir|ni number|social security|versicherungsnummer|sv-nummer|national insurance"
+    "ssn|soc|sécu|nir|ni number|ni no|social security|versicherungsnummer|sv-nummer"
+    "|national insurance"
     "|steuer",
-    r"(?i)(?:(?:\bSSN|social security)[^\n\d]{0,30}"
+    r"(?i)(?:(?:\bSSN|social security|soc\.? ?sec\.?)[^\n\d]{0,30}"
     r"(?P<value>[0-9]{3}(?P<sign>[- ]?)[0-9]{2}(?P=sign)[0-9]{4})"
     r"|(?:versicherungsnummer|sv-nummer)[^\n\d]{0,30}"
     r"(?P<german>[0-9]{2}[ ]?[0-9]{6}[ ]?[A-Z][ ]?[0-9]{3})"
@@ -92,7 +97,7 @@ def found(text: str, low: str) -> Iterator[Span]:
         if not before.endswith("IMEI") and _is_card(match.group()):
             yield (*match.span(), "card_number")
     for match in _IBAN.found(text, low):
-        if end := _end_of_iban(match.group()):
+        if end := _end_of_iban(match.group().upper()):
             yield match.start(), match.start() + end, "iban"
     for match in _SOCIAL.found(text, low):
         given = next(

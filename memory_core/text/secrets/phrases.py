@@ -13,25 +13,23 @@ from memory_core.text.secrets.remarks import (
     REMARKS,
     TOPIC,
     WORDS_OF_NAMES,
+    Led,
     is_phrase,
-    is_remark,
     is_told_phrase,
 )
 from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_reference
 from memory_core.text.words import listed
 
-_QUOTED = Rule(
-    WORDS_OF_NAMES,
-    rf"(?i){NAME_OF_PASSWORD}(?:[\"'`]\]?)?{TOPIC}"
+_QUOTED = Led(
+    rf"(?:[\"'`]\]?)?{TOPIC}"
     r"(?:\s{0,3}(?::?=(?![=>])|:(?!:)|=>)\s{0,3}|\s{1,3}(?:is|ist|lautet|heißt)\s{1,3})"
     r"(?P<open>[\"'`])(?P<value>(?![),\s])(?=[^\"'`\n]{0,100}[ ,][^\s\"'`,])"
     r"[^\s\"'`\n]{1,60}(?: [^\s\"'`\n]{1,60}){0,20})(?P=open)",
 )
 """A phrase in quotation marks."""
-_QUOTED_LATER = Rule(
-    WORDS_OF_NAMES,
-    rf"(?i){NAME_OF_PASSWORD}(?![a-z])[^\n.:;\"'`“„]{{0,40}}?(?:(?<!is)\sto|\s(?:is|ist|sind|auf"
-    rf"|lautet|einfach|simply|just))\s"
+_QUOTED_LATER = Led(
+    r"(?![a-z])[^\n.:;\"'`“„]{0,40}?(?:(?<!is)\sto|\s(?:is|ist|sind|auf"
+    r"|lautet|einfach|simply|just))\s"
     r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{2,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]",
 )
 """A phrase in quotation marks that a sentence about a password ends with."""
@@ -43,24 +41,28 @@ _PHRASE_TO_USE = Rule(
     r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{1,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]"
     rf"\s(?:as|for|als)\s(?:[\w-]{{1,20}}\s){{0,2}}{NAME_OF_PASSWORD}",
 )
-_PHRASE = Rule(
+_WORDS_TO_USE = Rule(
     WORDS_OF_NAMES,
+    r"(?i)\b(?:use[ds]?|take|enter|type|set|pick(?:ed)?|choose|chosen?|nimm|nehmt|nehme"
+    r"|verwendet?|benutzt?e?|nutzt?e?)"
+    rf"{KINDLY}\s(?P<value>(?:[^\W\d_]{{2,15}} ){{1,6}}?[^\W\d_]{{2,15}})\s(?:as|for"
+    rf"|als)\s(?:the\s|your\s|my\s|our\s|das\s|dein\s)?"
+    rf"(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}(?![\w-])",
+)
+_PHRASE = Rule(
+    "phrase",
     r"(?i)(?:passphrase|pass phrase)[^\n:=]{0,40}?(?:(?:\bis|\bist|\blautet)\s{1,3}|[:=]\s{0,3})"
     r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11}?(?: [0-9]{1,6})?)"
-    r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s[(–—-]|\s(?:in case|so that|because|if|falls|weil)\b)"
-    rf"|{NAME_OF_PASSWORD}{TOPIC}\s(?:is|ist|lautet)\s"
-    r"(?P<words>[a-zäöüß]{2,15}(?: [a-zäöüß]{3,15}){3,7})(?=[,.;]|$)",
+    r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s[(–—-]|\s(?:in case|so that|because|if|falls|weil)\b)",
 )
 _WORD = r"[\w][\w'’&.-]{0,20}"
-_WORDS_SET = Rule(
-    WORDS_OF_NAMES,
-    rf"(?i){NAME_OF_PASSWORD}(?:[\"'`]\]?)?{TOPIC}[ \t]{{0,3}}(?::?=(?![=>])|[:：](?!:)|=>|->|→)"
+_WORDS_SET = Led(
+    rf"(?:[\"'`]\]?)?{TOPIC}[ \t]{{0,3}}(?::?=(?![=>])|[:：](?!:)|=>|->|→)"
     rf"[ \t]{{0,3}}(?P<value>{_WORD}(?:,? {_WORD}){{1,6}}?)"
     r"(?=[.!]?[ \t]{0,9}(?:(?:#|//)[^\n]{0,200})?(?:\n|$))",
 )
-_WORDS_SAID = Rule(
-    WORDS_OF_NAMES,
-    rf"(?i){NAME_OF_PASSWORD}{TOPIC}\s(?:is|being|remains|was|ist|war|lautet|heißt|er|är|jest|est"
+_WORDS_SAID = Led(
+    rf"{TOPIC}\s(?:is|being|remains|was|ist|war|lautet|heißt|er|är|jest|est"
     rf"|es|è|é)\s"
     rf"(?P<value>{_WORD}(?: {_WORD}){{1,6}}?)(?=[.!]?[ \t]{{0,9}}(?:\n|$)|[.!;,]\s)",
 )
@@ -75,9 +77,14 @@ _QUOTED_PHRASE = Rule(
     r"(?i)pass ?phrases?[^\n\"'`“„]{0,30}(?<!\bas )(?P<open>[\"'`“„])"
     r"(?P<value>[^\s\"`“”„\n]{1,40}(?: [^\s\"`“”„\n]{1,40}){2,14}?)[\"'`“”](?!\w)",
 )
+_SENTENCE = Led(
+    rf"{TOPIC}\s(?:is|ist|lautet)\s(?:der Satz|die Wörter|the (?:sentence"
+    rf"|phrase|words|line))[ ]?:?\s"
+    rf"[\"'„“]?(?P<value>{_WORD}(?: {_WORD}){{2,11}}?)(?=[\"'”“]?(?:[,.;!]|[ \t]{{0,9}}(?:\n|$)))",
+)
 _LONG_PHRASE = Rule(
     "phrase|schlüssel",
-    r"(?i)(?:(?:pass ?phrase)[^\n:,.]{0,40}[:,]\s|(?:als|as)\s(?:the\s|a\s)?pass ?phrase\s"
+    r"(?i)(?:(?:pass ?phrase)[^\n:,.]{0,80}[:,]\s|(?:als|as)\s(?:the\s|a\s)?pass ?phrase\s"
     r"|(?:pass ?phrase|schlüssel für die verschlüsselung)[^\n:,.]{0,40}?\s(?:is|ist|lautet)\s)"
     rf"(?P<value>{_WORD}(?: {_WORD}){{3,11}})(?=[.!]?[ \t]{{0,9}}(?:\n|$)|[.!;]\s)",
 )
@@ -98,7 +105,7 @@ _OF_REMARKS = frozenset(
 
 def found(text: str, low: str) -> Iterator[Span]:
     """The places of passphrases in *text*; *low* is `folded` of it."""
-    for rule in (_QUOTED, _PHRASE_TO_USE, _QUOTED_LATER, _QUOTED_PHRASE):
+    for rule in (_QUOTED, _PHRASE_TO_USE, _QUOTED_LATER, _QUOTED_PHRASE, _SENTENCE):
         for match in rule.found(text, low):
             if not (is_reference(match["value"]) or is_placeholder(match["value"])):
                 yield (*match.span("value"), "password")
@@ -108,11 +115,14 @@ def found(text: str, low: str) -> Iterator[Span]:
         if not remarks and words[0] not in PREDICATES:
             yield (*match.span("value"), "password")
     for match in _PHRASE.found(text, low):
-        group = "value" if match["value"] else "words"
-        words = match[group].lower().split()
-        if is_phrase(words) if group == "value" else not any(map(is_remark, words)):
-            yield (*match.span(group), "password")
-    for rule, loosely in ((_WORDS_SET, True), (_WORDS_SAID, False), (_WITH_WORDS, False)):
+        if is_phrase(match["value"].lower().split()):
+            yield (*match.span("value"), "password")
+    for rule, loosely in (
+        (_WORDS_SET, True),
+        (_WORDS_SAID, False),
+        (_WITH_WORDS, False),
+        (_WORDS_TO_USE, False),
+    ):
         for match in rule.found(text, low):
             name = match.group().partition(match["value"])[0].lower()
             if is_reference(match["value"].split()[0]) or _SHORT_NAME.match(name):

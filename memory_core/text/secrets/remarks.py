@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.secrets.spans import Folded, Rule
 from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
 
 NAME_OF_PASSWORD = (
     r"(?:pass_?words?|passwrods?|pas+wor[dt]|passwd|psswd|pwd|pa(?:ss|ß)w(?:or|ör)t(?:er)?"
     r"|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
-    r"|p[a4@][s5$]{2}w[o0]rd|p[ .]a[ .]s[ .]s[ .]w[ .]o[ .]r[ .]d|(?:wpa_|wifi_)?(?<![a-z])psk"
+    r"|p[a4@](?:ss|55|\$\$)(?:w|vv)[o0]r[dt]|p/w|p a s s w o r d|p\.a\.s\.s\.w\.o\.r\.d|(?:wpa_"
+    r"|wifi_)?(?<![a-z])psk"
     r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code"
     r"|geheimwort|codewort|code ?word|parole|losungswort"
     r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
@@ -20,7 +25,9 @@ NAME_OF_PASSWORD = (
 """A pattern, for use within another one that ignores case."""
 
 WORDS_OF_NAMES = (
-    "pass|psswd|pasw|key content|wlan|wifi|wi-fi|wpa|netzwerk|p4ss|p@ss|pa$$|pa55|p a s|p.a.s|psk"
+    "pass|psswd|pasw|key content|wlan|wifi|wi-fi|wpa|netzwerk|passvv|p4ss|p@ss|p455|p@55|p4$$"
+    "|p@$$|p/w"
+    "|pa$$|pa55|p a s|p.a.s|psk"
     "|masterauth"
     "|code|geheim|parole|losung|pwd|pw|p.w|kennw|mot de passe|contraseña|wachtwoord|senha"
     "|lösenord|hasło|heslo"
@@ -28,10 +35,39 @@ WORDS_OF_NAMES = (
 )
 """Of which every name of a password or a code has one; for `Rule`."""
 
+_NAME = lazy_pattern(f"(?i){NAME_OF_PASSWORD}")
+
+
+class Led(Rule):
+    """A rule whose pattern begins with `NAME_OF_PASSWORD`, tried only where one stands.
+
+    Looking for the name is most of the work, and is done once for all of them.
+    """
+
+    def __init__(self, pattern: str) -> None:
+        """*pattern* is what follows the name."""
+        super().__init__(WORDS_OF_NAMES, f"(?i){NAME_OF_PASSWORD}{pattern}")
+
+    def found(self, text: str, low: str) -> Iterator[re.Match[str]]:
+        """The matches in *text*, whose `folded` form is *low*."""
+        names = low.names if isinstance(low, Folded) else None
+        if names is None:
+            some = any(word in low for word in self.words)
+            names = tuple(match.start() for match in _NAME.finditer(text)) if some else ()
+            if isinstance(low, Folded):
+                low.names = names
+        done = 0
+        for place in names:
+            match = self.pattern.match(text, place) if place >= done else None
+            if match:
+                done = match.end()
+                yield match
+
+
 TOPIC = (
     r"(?:\s{1,3}(?:for|of|to|on|für|fürs|vom|von|zum|zur|der|des|meiner|unseres|bei|beim|in|im|am"
     r"|at|du|de|del|della|do|da"
-    r"|pour|per|para|van|voor|till|от|для|к)\s[\w .'-]{1,60}?"
+    r"|pour|per|para|van|voor|till|от|для|к)\s[\w .'-]{1,60}?(?:\s?\([^)\n]{1,60}\))?"
     r"|\s?\([^)\n]{1,60}\)|,[^,\n]{1,40},|,\s(?:it|that|es|das)(?=['’ ]))?"
 )
 """What a password or a token is said to be for, between its name and its value."""
@@ -89,9 +125,7 @@ def bare_word(value: str) -> str:
 def is_listed(value: str) -> bool:
     """True for function words and for what is often said of passwords."""
     low = bare_word(value).lower()
-    return low in PREDICATES or any(
-        low in words for words in (STOPWORDS, FUNCTION_WORDS, GERMAN_STOPWORDS)
-    )
+    return low in PREDICATES or any(low in words for words in _SMALL)
 
 
 def is_predicate(value: str) -> bool:
@@ -108,26 +142,25 @@ def is_phrase(words: list[str]) -> bool:
     )
 
 
-def is_remark(word: str) -> bool:
-    """True for a word of remarks on passwords, of which a passphrase has none."""
-    common = word in STOPWORDS or word in FUNCTION_WORDS or word in GERMAN_STOPWORDS
-    return not word.islower() or word in REMARKS or common
-
-
 def is_told_phrase(words: list[str], *, loosely: bool) -> bool:
     """True for words without quotation marks that are a passphrase rather than a remark on one.
 
     *loosely* behind a sign, where few remarks stand: small words may join the others.
     """
     bare = [bare_word(word).lower() for word in words]
-    if is_predicate(words[0]) or any(word in REMARKS or word in PREDICATES for word in bare):
+    small = [any(word in some for some in _SMALL) for word in bare]
+    said = sum(word in PREDICATES for word in bare)
+    if any(word in REMARKS for word in bare) or small[0] or 4 * said > len(words):
         return False
-    if not loosely and (is_predicate(words[-1]) or is_predicate("-".join(words))):
-        return False  # "case sensitive"
-    joining = sum(map(is_listed, bare))
-    return joining == 0 or (loosely and joining <= len(words) // 3 and not is_listed(words[-1]))
+    if len(words) < 4 and is_predicate(words[0]):
+        return False
+    if loosely:
+        return 3 * sum(small) <= len(words) and not small[-1]
+    ends_as_said = is_predicate(words[-1]) or is_predicate("-".join(words))  # "case sensitive"
+    return not any(small) and not ends_as_said
 
 
+_SMALL = (STOPWORDS, FUNCTION_WORDS, GERMAN_STOPWORDS)
 REMARKS = frozenset(
     listed(
         """ask see check look use call mail write find choose pick enter type contact get letters

@@ -12,6 +12,13 @@ Span = tuple[int, int, str]
 """Start and end in the text, and the kind of the secret."""
 
 
+class Folded(str):
+    """A text without differences of case, as far as patterns ignore them; see `folded`."""
+
+    names: tuple[int, ...] | None = None
+    """Where passwords are named in the text itself, once somebody has looked."""
+
+
 class Rule:
     """A pattern that is tried only where one of its words stands: most texts hold none of them."""
 
@@ -35,9 +42,9 @@ class Rule:
         return match.re.pattern == self.pattern.pattern
 
 
-def folded(text: str) -> str:
+def folded(text: str) -> Folded:
     """*text* without differences of case, as far as patterns ignore them; for `Rule.found`."""
-    return text.casefold().replace("ı", "i")
+    return Folded(text.casefold().replace("ı", "i"))
 
 
 _UUID = lazy_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -60,7 +67,7 @@ _PLACEHOLDER = lazy_pattern(
     r"example|dummy|none|null|true|false|string|undefined|todo|required|optional)[.,;)\]}]*$"
     r"|(?-i:(?:[A-Z]+_)*(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN|KEY))$"
 )
-_EXAMPLE = lazy_pattern(r"(?:^|[_-])([Xx*])\1{7,}$|(?i:your)[-_]")
+_EXAMPLE = lazy_pattern(r"(?:^|[_/-])([Xx*])\1{7,}$|(?i:your)[-_]")
 _NO_VALUES = frozenset(
     listed(
         """none null true false string str required optional empty todo unset hidden bytes any
@@ -112,3 +119,9 @@ def is_placeholder(value: str) -> bool:
 def is_example(value: str) -> bool:
     """True for what has the form of a token and says that it is none: "glpat-XXXXXXXXXXXX"."""
     return bool(_EXAMPLE.search(value))
+
+
+def is_odd(value: str) -> bool:
+    """True for what is no word: with a digit, a sign within, or capitals within."""
+    inner = value.rstrip(".!?…)")
+    return bool(re.search(r"[0-9]|\w[!#$%&*@^_+=]\w|[a-z][A-Z].*[a-z][A-Z]", inner))

@@ -42,7 +42,8 @@ _LINKS = frozenset(
         """is was are be ist war lautet heißt heisst es est é è c'est son to in auf zu mit with = :
         => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
         been remains stays bleibt worden lautete früher damals formerly once
-        nimm zijn luidt är er then dann old new alte neue nuevo nouveau oude nieuwe"""
+        nimm zijn luidt är er then dann code zahl number old new alte neue nuevo
+        nouveau oude nieuwe"""
     )
 )
 """What stands directly before a value that a sentence gives."""
@@ -58,7 +59,7 @@ _NO_VALUE = lazy_pattern(
 """Addresses, folders, numbers with a unit, versions, names of files, words."""
 
 _SIGNING_IN = Rule(
-    "log|sign|unlock|anmeld|melde|entsperr|rein|get in",
+    "log|sign|unlock|anmeld|melde|entsperr|rein|get in|gets in",
     r"(?i)(?<![a-zäöü])(?:log(?:s|ged|ging)?[ -]?(?:in|on)(?:to)?|sign(?:s|ed|ing)?[ -]in(?:to)?"
     r"|unlock(?:s|ed|ing)?|melde[nst]{0,2} (?:\w{2,4} )?(?:mich|dich|euch|uns|sich)"
     r"|anmeld[a-z]{1,4}"
@@ -83,18 +84,19 @@ _AS = Rule(
 _BEFORE = lazy_pattern(r"(?:[^\n.!?]|[.!?](?! [A-ZÄÖÜ]|\n)){0,120}$")
 
 _PIN = Rule(
-    "pin|puk|geheim|clave|contrase|tan|otp|code|cvv|cvc|cid|crypto|ziffer|digit|atrás|dos",
+    "pin|puk|lock|kindersicherung|codigo|código|prüf|geheim|clave|contrase|tan|otp|code|cvv|cvc"
+    "|cid|crypto|ziffer|digit|atrás|dos",
     r"(?i)(?<![a-zäöü])(?:(?-i:PIN|CID|[A-Za-z]{0,8}-?TAN)|pin(?:code|(?=\s?[:=])"
     r"|(?= [0-9]{4,8}(?!\w"
     r"|[.,][0-9]))"
-    r"|(?= (?:is|was|ist|war|of|for|to"
+    r"|(?=['’]s\s)|(?= (?:is|was|ist|war|of|for|to"
     r"|vom|von|für|de[lr]?|du|dell[ao]|d[aio]"
     r"|van) ))|puk[ ]?[12]?|geheim(?:zahl|nummer)"
     r"|otp|(?:one[- ]time|verification|whatsapp|sms|login|bestätigungs|einmal)[- ]?code"
     r"|prüf(?:ziffer|nummer|zahl)"
     r"|(?:three|four|3|4) digits on the (?:back|front)|c[óo]digo de (?:atrás|seguridad)"
     r"|code (?:secret|confidentiel|de (?:la |ma )?carte)|cryptogramme|code au dos|pass ?codes?"
-    r"|clave|contraseña"
+    r"|clave|contraseña|(?:parental|child) lock|kindersicherung"
     r"|cv[vc]2?)(?![a-zäöü])"
     r"[\"']?(?P<between>(?:[^\n0-9]|(?<![0-9])[0-9](?![0-9])){0,60}?)[\"'`„“]?"
     r"(?P<value>(?<![\w.,:/+-])[0-9]{3,10}|(?<![\w.,:/+-])(?:[0-9]{3}[- ]|[A-Z]-[0-9]{3})[0-9]{3})"
@@ -165,7 +167,8 @@ _OPENED = Rule(
 )
 """Something locked, and what it is opened with, in either order."""
 _DIALLED = lazy_pattern(
-    r"(?<![\w.,:/+*#-])(?P<value>(?:[*#]?[0-9]{3,8}[*#]?|[0-9](?:-[0-9]){2,7}"
+    r"(?<![\w.,:/+*#-])(?P<value>(?:[*#]?[0-9]{3,8}[*#]?|[0-9]{2,4}\*[0-9]{2,4}[*#]?"
+    r"|[0-9](?:-[0-9]){2,7}"
     r"|[0-9]{2}(?:[ -][0-9]{2}){1,3}"
     r"|[0-9]{1,4}[A-Z][0-9]{0,4}|[A-Z][0-9]{2,5}[A-Z]?))"
     r"(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?|dollars?|kilo|kg|cm|mm|px|ms|mi?n|lines|zeilen"
@@ -212,6 +215,10 @@ _LETTERED = Rule(
     r"(?:\s?:|\s(?:is|ist|lautet|was))?\s(?P<value>(?-i:(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{3,8}))(?![\w-])",
 )
 """A code of capitals and digits."""
+_PIN_OF_LETTERS = Rule(
+    "pin",
+    r"(?<![A-Za-z])PIN(?:\s?[:=]|\s(?:is|ist|lautet))?\s(?P<value>(?=[A-Za-z]{0,7}[0-9])(?=[0-9]{0,7}[A-Za-z])[A-Za-z0-9]{4,8})(?![\w-])",
+)
 _SPELT = Rule(
     "code|pin|combination|kombination|zahl|password|passwort",
     r"(?i)(?:code|pin|combination|kombination|zahl|password|passwort)\b[^\n.!?]{0,60}?"
@@ -233,7 +240,8 @@ _ANSWERED = Rule(
     r"|(?:secret|security) question\s(?:[\w'’-]{1,20}[ ]?){2,6}:(?=[^\n]{2,40}(?:\n|$))"
     r"|(?:answer|antwort)\s(?:to|for|auf|zu)\s[\"“„'][^\"“”\n]{5,60}[\"”“'][^\n.:;]{0,30}?(?:\bis"
     r"|\bist|:))"
-    r"\s{1,2}[\"'„“]?(?P<value>(?:(?:Mrs?|Dr|Frau|Herr)\.? )?[^\s,.;:\"'“”]{3,40})"
+    r"\s{1,2}[\"'„“]?(?P<value>(?:(?:Mrs?|Dr|Frau|Herr)\.? )?[^\s,.;:\"'“”]{3,40}"
+    r"(?: [A-ZÄÖÜ][^\s,.;:\"'“”]{2,40})?)"
     r"(?=[\"'“”]?(?:[,.;\n]|$))",
 )
 
@@ -258,11 +266,12 @@ _MAIL_PAIR = Rule(
 )
 """An address and what stands behind it."""
 _ACCOUNT_PAIR = Rule(
-    "account|login|log in|user|nutzer|konto|zugang|anmelde|cred",
-    r"(?i)(?<![a-zäöü])(?:accounts?|log[ -]?in|users?(?:name)?|(?:be)?nutzer(?:name)?|konto|zugang"
+    "account|login|log in|log-in|sign|user|nutzer|konto|zugang|anmelde|cred",
+    r"(?i)(?<![a-zäöü])(?:accounts?|log[ -]?in|sign(?:s|ed)?[ -]in|users?(?:name)?"
+    r"|(?:be)?nutzer(?:name)?|konto|zugang"
     r"|(?P<sure>credentials|creds|zugangsdaten|anmeldedaten|logindaten))(?![a-zäöü])[^\n]{0,60}?(?:(?<=[\s\"'(])[\"'`]?(?P<user>[\w.@+-]{3,40})[\"'`]?"
     r"\s/\s[\"'`]?|\((?P<within>[\w.@+-]{3,40}),\s|[\w.+-]{1,40}@[\w.-]{3,40}\s(?:with|mit)\s)"
-    r"(?P<value>[^\s\"'`<>|/,;]{5,64})(?=[\"'`)]|\s|$)",
+    r"(?P<value>[^\s\"'`<>|/,;]{5,64})(?=[\"'`),;]|\s|$)",
 )
 """A user and a password, parted by a slash, behind the word for an account."""
 _WIRELESS = Rule(
@@ -270,10 +279,22 @@ _WIRELESS = Rule(
     r"(?i)(?:wi-?fi|wlan)[^\n/]{0,40}\s/\s(?P<value>[^\s\"'`<>|/@,;]{6,64})",
 )
 
+_JOINED = Rule(
+    "secret|geheimnis|psk|key|schlüssel",
+    r"(?i)(?<![a-z])(?:(?:pre-?)?shared secret|secret|geheimnis|psk|(?:wlan|wi-?fi|wpa[23]?"
+    r"|hotspot|gäste-?wlan)[^\n]{0,60}?"
+    r"(?:key|schlüssel))(?:\s(?:for|of|für|der|des)\s[\w ]{1,40}?)?(?:\s(?:is|ist|lautet)"
+    r"|\s?[:=])?\s[\"'`„“]?"
+    r"(?P<value>[a-zäöüß]{2,20}(?:-[a-zäöüß]{1,20}){1,6})(?=[\"'`”“]?(?:[.,;!]|\s(?:in|im|on|for"
+    r"|für)\s|\s*(?:\n|$)))",
+)
+"""Words joined by hyphens, as no sentence has them behind the word for a secret."""
 _LICENCE = Rule(
-    "licen|lizenz|serial|product key|activation|seriennummer|wifi|wi-fi|wlan|gift|voucher|redeem"
+    "licen|lizenz|serial|product key|activation|freischalt|aktivierung|seriennummer|wifi|wi-fi"
+    "|wlan|gift|voucher|redeem"
     "|gutschein|geschenkkarte",
-    r"(?:(?i:licen[cs]e|lizenz|serial|product key|activation|seriennummer|wi-?fi|wlan"
+    r"(?:(?i:licen[cs]e|lizenz|serial|product key|activation|freischalt|aktivierung|seriennummer"
+    r"|wi-?fi|wlan"
     r"|gift ?(?:card|code)"
     r"|voucher|redeem|gutschein|geschenkkarte))[^\n]{0,80}?"
     r"(?<![\w-])(?P<value>(?=[A-Z -]{0,40}[0-9])"
@@ -300,13 +321,14 @@ _CALLS = Rule(
 )
 """A database, a user and a password as arguments, and what PowerShell takes for one."""
 _SWITCH = Rule(
-    "enable |username ",
-    r"(?m)^[ \t>]{0,8}(?:enable (?:secret|password)|username \S{1,60}(?: privilege [0-9]{1,2})?"
-    r" (?:secret|password))(?: [0-9])? (?P<value>\S{3,128})[ \t]*$",
+    "enable |username |snmp-server ",
+    r"(?m)^[ \t>]{0,8}(?:enable (?:secret|password)|snmp-server community"
+    r"|username \S{1,60}(?: privilege [0-9]{1,2})?"
+    r" (?:secret|password))(?: [0-9])? (?P<value>\S{3,128})(?: R[OW])?[ \t]*$",
 )
 """Lines of a switch's configuration."""
 _NAMED_PAIR = Rule(
-    'name:|name"',
+    "name:|name\"|name'",
     r"[\"']?name[\"']?:[ ]?[\"']?[A-Z0-9_]{0,40}(?:KEY|SECRET|TOKEN|PASSWORD|PASS"
     r"|PWD)[\"']?,?\s{1,20}"
     r"[\"']?value[\"']?:[ ]?[\"']?(?P<value>[^\s\"']{6,512})",
@@ -315,7 +337,7 @@ _NAMED_PAIR = Rule(
 
 _WALLET = Rule(
     "seed|wallet|mnemonic|bip39|bip-39|ledger|trezor|metamask|electrum|phrase|words|wörter",
-    r"(?i)seed|hot wallet|mnemonic|bip-?39|ledger|trezor|metamask|electrum"
+    r"(?i)seed|wallet|mnemonic|bip-?39|ledger|trezor|metamask|electrum"
     r"|(?:recovery|backup|secret|wallet|wiederherstellungs|geheim|1[258]|2[14]|twelve"
     r"|twenty[- ]four|zwölf)[ -]?(?:phrase|words|wörter)",
 )
@@ -325,6 +347,7 @@ _WORDS = lazy_pattern(
 )
 _NUMBERED = lazy_pattern("[a-z]+")
 _SEED_LEAST = 12
+_SEED_WORDS = (12, 15, 18, 21, 24)
 
 
 def passwords(text: str, low: str) -> Iterator[Span]:
@@ -340,7 +363,8 @@ def passwords(text: str, low: str) -> Iterator[Span]:
             signs = token.group()[len(value) :].rstrip(".,;:)")  # "Winter2024!" ends with its own
             sign = _leads_to(text, match.end(), token.start())
             called = text.startswith("(", token.end())
-            if sign and not called and _is_value(value, sign):
+            number = sign == ":" and value.isdigit() and len(value) >= 16
+            if sign and not called and (number or _is_value(value, sign)):
                 yield token.start(), token.start() + len(value) + len(signs), "password"
         below = _lines_below(text, until)
         for line in _ALONE.finditer(text, until, below):
@@ -373,12 +397,11 @@ def passwords(text: str, low: str) -> Iterator[Span]:
             yield match.start("value"), match.start("value") + len(value), "password"
     for match in _ACCOUNT_PAIR.found(text, low):
         value = match["value"].rstrip(".:)")
-        odd = _is_value(value, ":") or (
-            value.count("-") > 1 and value.islower() and "@" in match.group()
-        )
-        if odd or (match["sure"] and not is_predicate(value)):
+        odd = _is_value(value, ":") or (value.count("-") > 1 and value.islower())
+        ends = text[match.end() : match.end() + 1] in ("", "\n", ".", ",", ")")
+        if odd or (match["sure"] and ends and not is_predicate(value)):
             yield match.start("value"), match.start("value") + len(value), "password"
-    for rule in (_CALLS, _SWITCH, _NAMED_PAIR):
+    for rule in (_CALLS, _SWITCH, _NAMED_PAIR, _JOINED):
         for match in rule.found(text, low):
             given = match.lastgroup or "value"
             if rule is _SWITCH or not (is_reference(match[given]) or is_placeholder(match[given])):
@@ -420,7 +443,8 @@ def personal(text: str, low: str) -> Iterator[Span]:
     """The places in *text* of PINs, one-time codes, codes of locks, and the words of a wallet."""
     for match in _PIN.found(text, low):
         between = match["between"]
-        if not re.search(r"[.!?;]\s", between) and not is_numbered(between):
+        asked = between.startswith("?")  # "The PIN? 8350."
+        if not re.search(r"[.!?;]\s", between[asked:]) and not is_numbered(between):
             yield (*match.span("value"), "pin")
     for match in _OPENED.found(text, low):
         led = False  # one value; others may follow: "... is 4471 and the cellar 0926"
@@ -431,7 +455,16 @@ def personal(text: str, low: str) -> Iterator[Span]:
             )
             if led and not is_numbered(text[match.start() : dialled.start()]):
                 yield (*dialled.span("value"), "pin")
-    for rule in (_SPELT, _LETTERED, _DIALS, _SENT, _DIALLED_AT, _TEXTED, _LABELLED):
+    for rule in (
+        _SPELT,
+        _LETTERED,
+        _PIN_OF_LETTERS,
+        _DIALS,
+        _SENT,
+        _DIALLED_AT,
+        _TEXTED,
+        _LABELLED,
+    ):
         for match in rule.found(text, low):
             yield (*match.span("value"), "pin")
     for match in _CODE.found(text, low):
@@ -460,7 +493,7 @@ def _is_value(value: str, leads: str) -> bool:
     return odd and any(map(str.isalpha, value))
 
 
-_SIGNS_WITHIN = lazy_pattern(r"\w[!#$%&*@^+=?]\w|[a-z]_[0-9]{2}")
+_SIGNS_WITHIN = lazy_pattern(r"\w[!#$%&*@^+=?]{1,3}\w|[a-z]_[0-9]{2}")
 
 
 def _ends_oddly(value: str) -> bool:
@@ -488,14 +521,19 @@ def _has_a_vowel(group: str) -> bool:
 
 
 def _seeds(match: re.Match[str]) -> Iterator[Span]:
-    """The runs of twelve words and more in *match* that hold none of a sentence."""
-    run: list[re.Match[str]] = []
+    """The words in *match*, where they are as many as a wallet has and few are of sentences; else
+    the runs of twelve and more that hold none of those."""
     words = [*_NUMBERED.finditer(match.string, *match.span())]
-    for word in (*words, None):
-        common = word is None or any(
-            word.group() in some for some in (STOPWORDS, FUNCTION_WORDS, GERMAN_STOPWORDS)
-        )
-        if word is not None and not common:
+    common = [
+        any(word.group() in some for some in (STOPWORDS, FUNCTION_WORDS, GERMAN_STOPWORDS))
+        for word in words
+    ]
+    if len(words) in _SEED_WORDS and 5 * sum(common) < len(words):
+        yield (*match.span(), "seed_phrase")
+        return
+    run: list[re.Match[str]] = []
+    for word, small in (*zip(words, common, strict=True), (None, True)):
+        if word is not None and not small:
             run.append(word)
             continue
         if len(run) >= _SEED_LEAST:
