@@ -73,8 +73,8 @@ class Step:
 def steps() -> list[Step]:
     """Every step in its order; the first makes what the others need.
 
-    Plain tests keep all cores busy, so they run alone. Those with processes wait half of the time:
-    two at a time they keep two cores busy beside the rest; three take as long.
+    Plain tests keep all cores busy, so they run alone. Those with processes wait now and then: two
+    at a time, beside the rest, keep two cores busy.
     """
     python, pytest = str(PYTHON), [str(PYTHON), "-m", "pytest"]
     # a worker that crashed is not replaced: with loadfile xdist 3.8 waits for it without end
@@ -310,6 +310,8 @@ def install() -> int:
     if subprocess.run([*fast, *anew, "--python", PYTHON, ".[dev,page]"], cwd=ROOT).returncode:
         print("uv did not install it, so pip does: it knows other indexes and certificates")
         subprocess.run([*pip, ".[dev,page]"], cwd=ROOT, check=True)
+    packages = ["memory_core", "server", "anamnesis"]  # else each worker compiles them at once
+    subprocess.run([PYTHON, "-m", "compileall", "-q", "-j", "0", *packages], cwd=ROOT, check=True)
     return browser()
 
 

@@ -112,7 +112,7 @@ def test_whatever_a_pattern_matches_holds_one_of_its_words() -> None:
 
 
 def test_the_lists_are_masked_alike_without_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    some = texts()[::3]
+    some = texts()[::8]
     before = [mask(text) for text in some]
     for kind in (spans.Rule, remarks.Led):
         monkeypatch.setattr(kind, "found", lambda rule, text, _: rule.pattern.finditer(text))

@@ -14,10 +14,10 @@ from memory_core.text.secrets.remarks import (
     REMARKS,
     TOPIC,
     WORDS_OF_NAMES,
-    Led,
     bare_word,
     is_listed,
     is_predicate,
+    led,
 )
 from memory_core.text.secrets.spans import (
     Rule,
@@ -55,7 +55,7 @@ _IS = (
 )
 _VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;]{4,128})"
 
-_PASSWORD = Led(
+_PASSWORD = led(
     rf""
     rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{TOPIC})"
     r"(?P<set>(?:\s{0,3}|[ ]{4,20})(?::?=(?![=>])|[:：](?!:)\*{0,2}"
@@ -64,7 +64,7 @@ _PASSWORD = Led(
     r"|(?P<bare>[ \t]{1,3}))"
     rf"(?P<open>\\?[\"'`“„「『])?{_VALUE}",
 )
-_ABOUT = Led(
+_ABOUT = led(
     r"[ ](?P<about>(?:[\w.'’-]{2,20}[ ]?){1,3}):\s"
     rf"{_VALUE}(?=[.!]?[ \t]{{0,9}}(?:\n|$))",
 )
@@ -75,7 +75,7 @@ _CHANGED = Rule(
     rf"\b{NAME_OF_PASSWORD}\b{TOPIC}(?:\s{{1,3}}from\s{{1,3}}[\"'`]?(?P<old>[^\s\"'`,;]{{4,128}})"
     rf"[\"'`]?)?\s{{1,3}}to\s{{1,3}}[\"'`]?{_VALUE}",
 )
-_TOLD_LATER = Led(
+_TOLD_LATER = led(
     rf"(?![a-z])[^\n]{{0,60}}?(?:[;,?!.–—-]\s|\()"
     r"(?:(?:I\s(?:think|guess)|ich\sglaube?,?)\s)?(?:(?:the\s)?new\sone\sis|it['’]?s(?:\snow)?"
     r"|it\swas|es\swar|(?:i|ich)\s(?:type|typed|enter"
@@ -94,17 +94,17 @@ _ASKED_FOR = Rule(
     rf"|lautet))\s[\"'`„“]?{_VALUE}",
 )
 """The answer to somebody who asked for one: a word too."""
-_ANSWER = Led(
+_ANSWER = led(
     rf"{TOPIC}\?[\"”“]?\s?(?:[–—-]\s)?[\"“„](?P<value>[^\s\"“”]{{4,64}})[\"”“]",
 )
 """A question and its answer, both in quotation marks."""
-_REPLIED = Led(
+_REPLIED = led(
     rf"[^\n]{{0,60}}\n[^\n]{{0,30}}?(?:[:>\]]\s)(?:(?:sure|yes|yep|ja|klar"
     rf"|ok)[,.]?\s)?"
     rf"(?:it['’]?s|es ist|hier:|here:)\s[\"'`„“]?{_VALUE}(?=[^\n]{{0,12}}(?:\n|$))",
 )
 """What the next turn of a conversation answers."""
-_PUT_TO = Led(
+_PUT_TO = led(
     rf"{TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
     r"(?:zurück)?(?:geändert|gesetzt|gewechselt|umgestellt|geändert)\b",
 )

@@ -13,21 +13,21 @@ from memory_core.text.secrets.remarks import (
     REMARKS,
     TOPIC,
     WORDS_OF_NAMES,
-    Led,
     is_phrase,
     is_told_phrase,
+    led,
 )
 from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_reference
 from memory_core.text.words import listed
 
-_QUOTED = Led(
+_QUOTED = led(
     rf"(?:[\"'`]\]?)?{TOPIC}"
     r"(?:\s{0,3}(?::?=(?![=>])|:(?!:)|=>)\s{0,3}|\s{1,3}(?:is|ist|lautet|heißt)\s{1,3})"
     r"(?P<open>[\"'`])(?P<value>(?![),\s])(?=[^\"'`\n]{0,100}[ ,][^\s\"'`,])"
     r"[^\s\"'`\n]{1,60}(?: [^\s\"'`\n]{1,60}){0,20})(?P=open)",
 )
 """A phrase in quotation marks."""
-_QUOTED_LATER = Led(
+_QUOTED_LATER = led(
     r"(?![a-z])[^\n.:;\"'`“„]{0,40}?(?:(?<!is)\sto|\s(?:is|ist|sind|auf"
     r"|lautet|einfach|simply|just))\s"
     r"(?P<open>[\"'`“„])(?P<value>[^\s\"'`“”„\n]{2,40}(?: [^\s\"'`“”„\n]{1,40}){1,12})[\"'`“”]",
@@ -56,12 +56,12 @@ _PHRASE = Rule(
     r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s[(–—-]|\s(?:in case|so that|because|if|falls|weil)\b)",
 )
 _WORD = r"[\w][\w'’&.-]{0,20}"
-_WORDS_SET = Led(
+_WORDS_SET = led(
     rf"(?:[\"'`]\]?)?{TOPIC}[ \t]{{0,3}}(?::?=(?![=>])|[:：](?!:)|=>|->|→)"
     rf"[ \t]{{0,3}}(?P<value>{_WORD}(?:,? {_WORD}){{1,6}}?)"
     r"(?=[.!]?[ \t]{0,9}(?:(?:#|//)[^\n]{0,200})?(?:\n|$))",
 )
-_WORDS_SAID = Led(
+_WORDS_SAID = led(
     rf"{TOPIC}\s(?:is|being|remains|was|ist|war|lautet|heißt|er|är|jest|est"
     rf"|es|è|é)\s"
     rf"(?P<value>{_WORD}(?: {_WORD}){{1,6}}?)(?=[.!]?[ \t]{{0,9}}(?:\n|$)|[.!;,]\s)",
@@ -77,7 +77,7 @@ _QUOTED_PHRASE = Rule(
     r"(?i)pass ?phrases?[^\n\"'`“„]{0,30}(?<!\bas )(?P<open>[\"'`“„])"
     r"(?P<value>[^\s\"`“”„\n]{1,40}(?: [^\s\"`“”„\n]{1,40}){2,14}?)[\"'`“”](?!\w)",
 )
-_SENTENCE = Led(
+_SENTENCE = led(
     rf"{TOPIC}\s(?:is|ist|lautet)\s(?:der Satz|die Wörter|the (?:sentence"
     rf"|phrase|words|line))[ ]?:?\s"
     rf"[\"'„“]?(?P<value>{_WORD}(?: {_WORD}){{2,11}}?)(?=[\"'”“]?(?:[,.;!]|[ \t]{{0,9}}(?:\n|$)))",

@@ -18,7 +18,7 @@ NAME_OF_PASSWORD = (
     r"|geheimwort|codewort|code ?word|parole|losungswort"
     r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
     r"|(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|netzwerk)[ _-]?(?:schlüssel|key|code)"
-    r"|(?<![a-z])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord(?:et)?"
+    r"|(?<![a-z0-9])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord(?:et)?"
     r"|passord(?:et)?|p\.w\.?"
     r"|hasło|heslo|salasana|adgangskoden?|şifre|парол[ья]|пароль|パスワード|密码|密碼|비밀번호)"
 )
@@ -44,10 +44,6 @@ class Led(Rule):
     Looking for the name is most of the work, and is done once for all of them.
     """
 
-    def __init__(self, pattern: str) -> None:
-        """*pattern* is what follows the name."""
-        super().__init__(WORDS_OF_NAMES, f"(?i){NAME_OF_PASSWORD}{pattern}")
-
     def found(self, text: str, low: str) -> Iterator[re.Match[str]]:
         """The matches in *text*, whose `folded` form is *low*."""
         names = low.names if isinstance(low, Folded) else None
@@ -62,6 +58,11 @@ class Led(Rule):
             if match:
                 done = match.end()
                 yield match
+
+
+def led(pattern: str) -> Led:
+    """The rule of `NAME_OF_PASSWORD` and what follows it, which *pattern* is."""
+    return Led(WORDS_OF_NAMES, f"(?i){NAME_OF_PASSWORD}{pattern}")
 
 
 TOPIC = (

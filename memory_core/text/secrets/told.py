@@ -18,7 +18,7 @@ from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, 
 _WORD = (
     r"(?<![a-zäöü])(?:[a-zäöü]{0,20}[_-]?)?(?:pas{1,2}[ _-]?(?:wo?r[dt]|wrod|phrase|code)|passwd"
     r"|psswd|pwd"
-    r"|kennw[oö]rt|(?<![a-zäöü_-])pw"
+    r"|kennw[oö]rt|(?<![a-zäöü0-9_-])pw"
     r"|mot de passe|mdp|wachtwoord|contrase[ñn]a|clave|senha|palavra-passe|parola d'ordine|lösenord"
     r"|adgangskode|hasło|credentials?|zugangsdaten)(?:e?s|er)?(?![a-zäöü])"
 )
@@ -408,8 +408,8 @@ def passwords(text: str, low: str) -> Iterator[Span]:
                 yield (*match.span(given), "password")
     for rule in (_DEFAULT_USER, _WIRELESS, _MAIL_PAIR):
         for match in rule.found(text, low):
-            value, loose = match["value"].rstrip(".,;:!?)"), match.re.groups > 1 and match["blank"]
-            if loose and not _SIGNS_WITHIN.search(value):
+            value, loose = match["value"].rstrip(".,;:!?)"), match.groupdict().get("blank")
+            if "(" in value or (loose and not _SIGNS_WITHIN.search(value)):
                 continue
             if _is_value(value, ":") or (_ends_oddly(match["value"]) and not loose):
                 yield (*match.span("value"), "password")
