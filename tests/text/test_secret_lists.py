@@ -63,10 +63,10 @@ def missed(name: str, seed: str) -> tuple[list[str], int]:
     return missed, len(texts)
 
 
-OF_SENTENCES = ("seventh", "tenth", "eleventh")
+BY_LESS = ("seventh", "tenth", "eleventh", "thirteenth")
 """Lists with many words and numbers that nothing in their text names as a secret."""
 LISTS = [
-    (secret, harmless, seed, 0.05 if any(name in secret for name in OF_SENTENCES) else 0.02)
+    (secret, harmless, seed, 0.05 if any(name in secret for name in BY_LESS) else 0.02)
     for secret, harmless in (
         ("secrets_development.txt", "harmless_development.txt"),
         ("secrets_held.txt", "harmless_held.txt"),
@@ -80,6 +80,7 @@ LISTS = [
         ("secrets_tenth.txt", "harmless_tenth.txt"),
         ("secrets_eleventh.txt", "harmless_eleventh.txt"),
         ("secrets_twelfth.txt", "harmless_twelfth.txt"),
+        ("secrets_thirteenth.txt", "harmless_thirteenth.txt"),
     )
     for seed in ("first", "second")
 ]
@@ -89,7 +90,7 @@ LISTS = [
 def test_98_of_100_secrets_are_masked_and_1_of_100_harmless_texts(
     secret: str, harmless: str, seed: str, most: float
 ) -> None:
-    """95 of those that are mostly sentences."""
+    """95 of those in BY_LESS."""
     left_over, count = missed(secret, seed)
     assert count >= 145
     assert len(left_over) <= most * count, left_over

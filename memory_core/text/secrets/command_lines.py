@@ -102,7 +102,7 @@ _LOGGING_IN = Rule(
     "login|auth|user|pass ",
     r"(?m)(?:\bLOGIN (?:\"[^\"\n]{1,80}\"|[^\s\"]{1,80}) (?:\"(?P<quoted>[^\"\n]{3,128})\""
     r"|(?P<value>[^\s\"]{4,128}))"
-    r"|^(?:\S{0,60}> )?AUTH (?:\S{1,60} )?(?P<redis>\S{4,128})"
+    r"|^(?:\S{0,60}> )?AUTH (?:\S{1,60} )?(?![A-Z]+(?:\s|$))(?P<redis>\S{4,128})"
     r"|^(?:C: )?USER [^\n]{1,80}\n(?:[^\n]{0,80}\n)?(?:C: )?PASS (?P<pop>\S{4,128})"
     r"|(?<![\w-])[a-z]{2,12} (?:auth|login|config add-authtoken|authtoken)(?: login)?"
     r" (?P<given>(?=[A-Za-z_-]{0,200}[0-9])[A-Za-z0-9_-]{20,400}))(?=\s|$)",

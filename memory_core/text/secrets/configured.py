@@ -6,13 +6,21 @@ import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets.remarks import NAME_OF_PASSWORD, REMARKS, is_phrase, is_told_phrase
+from memory_core.text.secrets.remarks import (
+    NAME_OF_PASSWORD,
+    REMARKS,
+    WORDS_OF_NAMES,
+    is_phrase,
+    is_predicate,
+    is_told_phrase,
+)
 from memory_core.text.secrets.spans import Rule, Span, is_placeholder, is_reference
 
 _MARKUP = Rule(
-    "pass|secret|token|api",
+    "pass|pwd|kennwort|secret|token|api",
     r"(?i)<password>\s{0,9}<value>(?P<nested>[^<>\n]{3,200})</"
-    r"|<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|passwort|secret|token|api_?key))"
+    r"|<(?P<tag>[\w:.-]{0,40}(?:pass(?:word|wd|phrase)?|pwd|passwd|passwort|kennwort|secret|token"
+    r"|api_?key))"
     r"(?:\s[^<>\n]{0,200})?>(?P<value>[^<>\s][^<>\n]{2,198}[^<>\s])</"
     r"|<key>[\w.:-]{0,60}(?:pass(?:word|wd|phrase)|passwort|secret"
     r"|token)</key>\s{0,20}<string>(?P<plist>[^<>\n]{4,200})</"
@@ -21,6 +29,19 @@ _MARKUP = Rule(
     r"|<(?:[\w:.-]{0,40}(?:pass(?:word|wd|phrase)|passwort|secret|api_?key)\b"
     r"|(?=[^<>\n]{0,200}\stype=[\"']password[\"'])"
     r"input\b)[^<>\n]{0,200}?\svalue=[\"'](?P<given>[^<>\"'\n]{4,200})",
+)
+_MARKED_UP = Rule(
+    WORDS_OF_NAMES,
+    rf"(?i){NAME_OF_PASSWORD}\s?:?\s?(?:</(?:td|th|dt|b|strong|label|span)>\s{{0,9}}<(?:td|dd"
+    rf"|span|code)(?:\s[^<>\n]{{0,80}})?>"
+    r"|<(?:code|kbd|tt|b|strong)>)(?P<value>[^<>\s]{4,128})</",
+)
+"""A name, and its value in the next cell or in a mark of its own."""
+_WRAPPED = Rule(
+    "cdata",
+    r"(?i)<(?:[\w:.-]{0,40}(?:pass(?:word|wd)?|pwd|secret|token"
+    r"|api_?key))(?:\s[^<>\n]{0,200})?><!\[CDATA\["
+    r"(?P<value>[^\]\n]{4,200})\]\]>",
 )
 _NETRC = Rule(
     "machine|default",
@@ -57,7 +78,8 @@ _PHRASE_SET = Rule(
 )
 _VARIABLE = Rule(
     "variable",
-    r"variable\s\"\w{0,40}(?:pass(?:word|wd)?|secret|token|key)\w{0,20}\"\s?\{[^{}]{0,300}?default\s{0,9}=\s?"
+    r"variable\s\"\w{0,40}(?:pass(?:word|wd)?|secret|token|(?:api|access|private"
+    r"|secret)_key)\"\s?\{[^{}]{0,300}?default\s{0,9}=\s?"
     r"\"(?P<value>[^\"\n]{4,200})\"",
 )
 """The default of a variable of Terraform."""
@@ -144,6 +166,8 @@ def found(text: str, low: str) -> Iterator[Span]:
             yield (*match.span("value"), "password")
     for rule in (
         _MARKUP,
+        _MARKED_UP,
+        _WRAPPED,
         _NETRC,
         _PGPASS,
         _DOCKERFILE,
@@ -163,6 +187,8 @@ def found(text: str, low: str) -> Iterator[Span]:
     ):
         for match in rule.found(text, low):
             group = match.lastgroup or "value"
+            if rule in (_ROW, _MARKED_UP) and is_predicate(match[group]):
+                continue
             own_name = rule is _COMPARED and "pass" in match[group].lower()
             label = own_name or (rule is _MARKUP and _is_label(match, match[group]))
             if not (

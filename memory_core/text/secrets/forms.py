@@ -52,6 +52,14 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     ("join_token", "k10", rf"{_B}K10[0-9a-f]{{40,64}}::[a-z0-9-]{{2,40}}:[^\s\"']{{8,200}}"),
     ("join_token", "token", r"(?i)token[ =:\"']{1,4}(?P<value>[a-z0-9]{6}\.[a-z0-9]{16})(?![\w.])"),
     ("password_hash", "*", r"(?<![\w*])\*[0-9A-F]{40}(?![\w*])"),
+    (
+        "private_key",
+        "wif|bitcoin|btc|private key",
+        r"(?i:wif|bitcoin|btc"
+        r"|private key)[^\n]{0,120}?(?<!\w)(?P<value>5[HJK][1-9A-HJ-NP-Za-km-z]{49}"
+        r"|[KL][1-9A-HJ-NP-Za-km-z]{51})(?!\w)",
+    ),
+    ("secret", "_key=base64:", r"(?i)_key=base64:(?P<value>[A-Za-z0-9+/]{20,100}={0,2})"),
     ("sonar_token", "squ_|sqp_|sqa_", rf"{_B}sq[uap]_[0-9a-f]{{40}}{_E}"),
     (
         "private_key",
@@ -215,7 +223,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "webhook",
         "webhook",
-        r"(?i)https://(?:[a-z0-9-]{1,20}\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/"
+        r"(?i)(?<![\w-])(?:[a-z0-9-]{1,20}\.)?discord(?:app)?\.com/api/(?:v[0-9]{1,2}/)?webhooks/"
         r"(?P<value>[0-9]{15,22}/[\w-]{40,120})"
         r"|https://[a-z0-9.-]{1,60}\.office\.com/webhook(?:b2)?/(?P<path>[\w@/-]{40,400})",
     ),

@@ -37,7 +37,7 @@ _KEYS = (
 _ASIDE = (
     r"(?:(?:right |just |by |for |until |ab |bis |von )?(?:now|jetzt)|nun|just|simply|einfach"
     r"|literally|probably|wohl|vermutlich|angeblich|supposedly|apparently|I think|I guess"
-    r"|glaub(?:e ich)?|always|immer|all|ganz"
+    r"|glaub(?:e ich)?|always|immer|all|ganz|früher(?: mal)?|mal|formerly|once|damals"
     r"|then|dann|still|(?:immer )?noch|again|wieder|currently|at the moment|momentan|aktuell"
     r"|derzeit|zurzeit|gerade|actually|eigentlich|by the way|btw|übrigens|nach wie vor|as of"
     r"|(?:seit |since |ab )?(?:today|tonight|yesterday|heute|gestern|vorhin"
@@ -45,7 +45,7 @@ _ASIDE = (
 )
 """What a sentence says of the time or by the way, before a value or behind it."""
 _IS = (
-    r"(?:used to be|(?:must|should|might|could|may|can) (?:only )?be|being|müsste|könnte|dürfte"
+    r"(?:used to be|(?:might|could) (?:only )?be|being|müsste|könnte|dürfte"
     r"|bleibt|remains|stays"
     r"|(?:(?:was|is|has been|have been|got|gets|been|wurde|wird|werden)\s)?"
     r"(?:re)?(?:set|changed|switched)\s(?:back\s)?to|(?:zurück)?gesetzt auf|geändert auf"
@@ -58,15 +58,15 @@ _VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;]{4,128})"
 _PASSWORD = led(
     rf""
     rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{TOPIC})"
-    r"(?P<set>(?:\s{0,3}|[ ]{4,20})(?::?=(?![=>])|[:：](?!:)\*{0,2}"
-    r"|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3})"
+    r"(?P<set>(?:\s{0,3}|[ ]{4,20})(?::?=(?![=>])|[:：](?!:)\*{0,2}|::(?=[ ])"
+    r"|=>)(?:\s{0,3}[|>][+-]?\s*\n)?\s{0,3}(?:!!?str\s)?)"
     rf"|(?P<said>{TOPIC}(?:\s{{1,3}}|(?=[は是'’]))(?P<verb>{_IS}))"
     r"|(?P<bare>[ \t]{1,3}))"
     rf"(?P<open>\\?[\"'`“„「『])?{_VALUE}",
 )
 _ABOUT = led(
-    r"[ ](?P<about>(?:[\w.'’-]{2,20}[ ]?){1,3}):\s"
-    rf"{_VALUE}(?=[.!]?[ \t]{{0,9}}(?:\n|$))",
+    r"[ ](?P<about>(?:[\w.'’-]{2,20}[ ]?){1,3})[:=]\s"
+    rf"{_VALUE}(?=[.!]?[ \t]{{0,9}}(?:\n|$|,\s))",
 )
 """A line of notes that says what the password is of: "Passwort Ferienwohnung: ..."."""
 _CHANGED = Rule(
@@ -143,7 +143,8 @@ _CHOSEN = Rule(
     rf"|mein\s)?(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}\s"
     r"(?:(?:haben|habe|hat|nehmen|nehme|nimmt|nutzen|nutze|verwenden|verwende|benutzen|benutze"
     r"|setzen"
-    r"|wählten|gilt|dient|wurde|wählte)\s(?:(?:wir|ich|sie|er|man)\s)?"
+    r"|wählten|gilt|dient|wurde|wählte)\s(?:(?:wir|ich|sie|er|man)\s)?(?:(?:meistens|meist|immer"
+    r"|oft|gern)\s)?"
     r"|(?:we|i|they|she|he)\s(?:now\s)?(?:use|chose|choose|picked|set|took|take|have|had)\s)"
     r"[\"'`“„]?(?P<value>[^\s\"'`“”„<>,;]{4,128})",
 )
@@ -164,6 +165,14 @@ _WANTED = Rule(
     rf"|our)\s(?:[\w-]{{1,20}}\s){{0,2}}"
     rf"{NAME_OF_PASSWORD}"
     rf"|\b(?:enter|type|use|tippe?|gib)\s[\"'`“„]?(?P<typed>[^\s\"'`“”„<>,;]{{4,64}})[\"'`”“]?\s(?:ein\s)?(?:when|if|wenn|sobald|once)\s[^\n.]{{0,40}}?{NAME_OF_PASSWORD}",
+)
+_FIELD = Rule(
+    WORDS_OF_NAMES,
+    rf"(?i)\b(?:put|enter|type|write|paste)\s[\"'`“]?{_VALUE}[\"'`”]?\s(?:in|into)\s(?:the\s"
+    rf"|its\s)?{NAME_OF_PASSWORD}"
+    rf"|\b(?:when|if|wenn|sobald)\s[^\n.]{{0,40}}?{NAME_OF_PASSWORD},?\s(?:(?:fragt"
+    rf"|asked),?\s)?(?:enter|type|use|gib|tippe?)\s"
+    r"[\"'`“„]?(?P<typed>[^\s\"'`“”„<>,;]{4,64})",
 )
 _ALWAYS = Rule(
     WORDS_OF_NAMES,
@@ -268,7 +277,8 @@ _ASSIGNED = Rule(
     r"(?P<open>[\"'`])?(?P<value>[A-Za-z0-9._~+/=-]{8,4000})(?P<after>[\"'`]?[,)(\[]?)",
 )
 _CLAUSE = lazy_pattern(
-    r"(?i)[.!?…)*_:]{0,3}[\"'`”“]?[.)]?\s*(?:$|[\n,;})]|\((?=\w)|(?:and|und|or|oder|but|for|(?:an"
+    r"(?i)[.!?…)*_:]{0,3}[\"'`”“]?[.)]?\s*(?:$|[\n,;})]|/\s|\((?=\w)|(?:and|und|or|oder|but|for"
+    r"|(?:an"
     r"|ein)(?=\s*(?:[.,;!?)\n]|$))|anmelden|einloggen|when|wenn|because|weil|since|seit|before"
     r"|bevor|until|if|falls|so that|damit|ok|okay|right|thanks|thx|danke)\b"
     rf"|{_ASIDE}\b)"
@@ -356,6 +366,7 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
         _REPLIED,
         _MAKE,
         _WANTED,
+        _FIELD,
         _ASKED_FOR,
         _BESIDE_A_USER,
         _PAIR,
@@ -428,7 +439,10 @@ def _is_argument(match: re.Match[str]) -> bool:
     value, end = match["value"], match.end()
     bare = match.string[match.start("value") - 1] in "= "
     called = value.endswith((")", "]")) or match.string[end : end + 1] == ","
-    return bare and called and bool(_ARGUMENT.fullmatch(value))
+    line = match.string.rfind("\n", 0, match.start()) + 1
+    within = match.string.rfind("(", max(line, match.start() - 400), match.start()) >= 0
+    within = within or "=" not in match["set"]
+    return bare and called and within and bool(_ARGUMENT.fullmatch(value))
 
 
 def _is_its_own_name(match: re.Match[str]) -> bool:
@@ -456,7 +470,7 @@ def _is_password(match: re.Match[str]) -> bool:
     setting = match["set"] == "=" and match.group()[:4].isupper()
     if is_placeholder(value) or _FOLDER.match(value):
         return False
-    if not quotation and is_reference(value, code=not setting):
+    if not quotation and is_reference(value, code=not (setting or match["topic"])):
         return False
     if match["said"] is not None:
         return _is_said(match)
@@ -496,7 +510,9 @@ def _is_said(match: re.Match[str]) -> bool:
 def _is_told(match: re.Match[str], group: str) -> bool:
     """True for a value in a sentence that gives it: odd, or a word that ends its clause."""
     value = match[group]
-    if is_placeholder(value) or is_reference(value):
+    if value.startswith("(") or is_placeholder(value):
+        return False
+    if is_reference(value, code=not _TO_USE.made(match)):
         return False
     if not _PLAIN_WORD.fullmatch(value):
         return True
@@ -512,7 +528,7 @@ def _is_told(match: re.Match[str], group: str) -> bool:
         return not is_listed(value) and (_USED_PAIR.made(match) or _ends(match, group))
     alone = any(
         rule.made(match)
-        for rule in (_TO_USE, _CHOSEN, _PUT_TO, _ANSWER, _VERB_LAST, _REPLIED, _WANTED)
+        for rule in (_TO_USE, _CHOSEN, _PUT_TO, _ANSWER, _VERB_LAST, _REPLIED, _WANTED, _FIELD)
     )
     delimited = alone or group == "old"
     return not is_predicate(value) and (delimited or _ends(match, group))

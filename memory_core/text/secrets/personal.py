@@ -44,7 +44,7 @@ _SOCIAL = Rule(
     "ssn|soc|sécu|nir|ni number|ni no|social security|versicherungsnummer|sv-nummer"
     "|national insurance"
     "|steuer",
-    r"(?i)(?:(?:\bSSN|social security|soc\.? ?sec\.?)[^\n\d]{0,30}"
+    r"(?i)(?:(?:\bSSN|(?-i:(?<=[a-z])SSN)|\bsocial\b|soc\.? ?sec\.?)[^\n\d]{0,30}"
     r"(?P<value>[0-9]{3}(?P<sign>[- ]?)[0-9]{2}(?P=sign)[0-9]{4})"
     r"|(?:versicherungsnummer|sv-nummer)[^\n\d]{0,30}"
     r"(?P<german>[0-9]{2}[ ]?[0-9]{6}[ ]?[A-Z][ ]?[0-9]{3})"

@@ -64,13 +64,13 @@ _WORDS_SET = led(
 _WORDS_SAID = led(
     rf"{TOPIC}\s(?:is|being|remains|was|ist|war|lautet|heißt|er|är|jest|est"
     rf"|es|è|é)\s"
-    rf"(?P<value>{_WORD}(?: {_WORD}){{1,6}}?)(?=[.!]?[ \t]{{0,9}}(?:\n|$)|[.!;,]\s)",
+    rf"(?P<value>{_WORD}(?: {_WORD}){{1,6}}?)(?=[.!]?[ \t]{{0,9}}(?:\n|$)|[.!;,]\s|\s\()",
 )
 """Words without quotation marks, at the end of a line or clause."""
 _WITH_WORDS = Rule(
-    "phrase",
-    r"(?i)\b(?:with|using|mit)\s(?:the\s|der\s)?pass ?phrase\s"
-    rf"(?P<value>{_WORD}(?: {_WORD}){{2,6}}?)(?=[.!]?[ \t]{{0,9}}(?:\n|$)|[.!;,]\s)",
+    "pass|kennwort",
+    r"(?i)\b(?:with|using|mit)\s(?:the\s|der\s|dem\s)?(?:pass ?phrase|password|passwort|kennwort)\s"
+    rf"(?P<value>{_WORD}(?: {_WORD}){{1,6}}?)(?=[.!]?[ \t]{{0,9}}(?:\n|$)|[.!;,]\s)",
 )
 _QUOTED_PHRASE = Rule(
     "phrase",
@@ -101,6 +101,8 @@ _OF_REMARKS = frozenset(
     )
 )
 """Words of sentences about a passphrase."""
+_MADE_OF = frozenset(listed("words letters digits characters signs wörter zeichen buchstaben"))
+"""What a passphrase is said to be made of."""
 
 
 def found(text: str, low: str) -> Iterator[Span]:
@@ -115,7 +117,8 @@ def found(text: str, low: str) -> Iterator[Span]:
         if not remarks and words[0] not in PREDICATES:
             yield (*match.span("value"), "password")
     for match in _PHRASE.found(text, low):
-        if is_phrase(match["value"].lower().split()):
+        words = re.findall(r"[\w-]+", match["value"].lower())
+        if is_phrase(words) and not any(word in _MADE_OF for word in words):
             yield (*match.span("value"), "password")
     for rule, loosely in (
         (_WORDS_SET, True),

@@ -15,7 +15,7 @@ NAME_OF_PASSWORD = (
     r"|p[a4@](?:ss|55|\$\$)(?:w|vv)[o0]r[dt]|p/w|p a s s w o r d|p\.a\.s\.s\.w\.o\.r\.d|(?:wpa_"
     r"|wifi_)?(?<![a-z])psk"
     r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code"
-    r"|geheimwort|codewort|code ?word|parole|losungswort"
+    r"|geheimwort|codewort|code ?word|losungswort"
     r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
     r"|(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|netzwerk)[ _-]?(?:schlüssel|key|code)"
     r"|(?<![a-z0-9])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord(?:et)?"
@@ -29,7 +29,7 @@ WORDS_OF_NAMES = (
     "|p@$$|p/w"
     "|pa$$|pa55|p a s|p.a.s|psk"
     "|masterauth"
-    "|code|geheim|parole|losung|pwd|pw|p.w|kennw|mot de passe|contraseña|wachtwoord|senha"
+    "|code|geheim|losung|pwd|pw|p.w|kennw|mot de passe|contraseña|wachtwoord|senha"
     "|lösenord|hasło|heslo"
     "|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
 )
@@ -66,7 +66,8 @@ def led(pattern: str) -> Led:
 
 
 TOPIC = (
-    r"(?:\s{1,3}(?:for|of|to|on|für|fürs|vom|von|zum|zur|der|des|meiner|unseres|bei|beim|in|im|am"
+    r"(?:\s{1,3}(?:for|of|to|on|für|fürs|auf|vom|von|zum|zur|der|des|meiner|unseres|bei|beim|in"
+    r"|im|am"
     r"|at|du|de|del|della|do|da"
     r"|pour|per|para|van|voor|till|от|для|к)\s[\w .'-]{1,60}?(?:\s?\([^)\n]{1,60}\))?"
     r"|\s?\([^)\n]{1,60}\)|,[^,\n]{1,40},|,\s(?:it|that|es|das)(?=['’ ]))?"

@@ -67,7 +67,7 @@ _PLACEHOLDER = lazy_pattern(
     r"example|dummy|none|null|true|false|string|undefined|todo|required|optional)[.,;)\]}]*$"
     r"|(?-i:(?:[A-Z]+_)*(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN|KEY))$"
 )
-_EXAMPLE = lazy_pattern(r"(?:^|[_/-])([Xx*])\1{7,}$|(?i:your)[-_]")
+_EXAMPLE = lazy_pattern(r"(?:^|[_/-])([Xx*])\1{7,}$|^[TB]0{8,}$|(?i:your)[-_]")
 _NO_VALUES = frozenset(
     listed(
         """none null true false string str required optional empty todo unset hidden bytes any

@@ -42,14 +42,14 @@ _LINKS = frozenset(
         """is was are be ist war lautet heißt heisst es est é è c'est son to in auf zu mit with = :
         => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
         been remains stays bleibt worden lautete früher damals formerly once
-        nimm zijn luidt är er then dann code zahl number old new alte neue nuevo
-        nouveau oude nieuwe"""
+        nimm zijn luidt är er then dann nämlich namely sondern code zahl number old new alte neue
+        nuevo nouveau oude nieuwe"""
     )
 )
 """What stands directly before a value that a sentence gives."""
 _OPENING = "\"'`“„«("
 _NO_VALUE = lazy_pattern(
-    r"(?i)(?:https?:|ftp:|www\.|~?/|\.{1,2}/|[a-z]:\\)|[^@\s]+@[\w-]+\.[\w.]+$"
+    r"(?i)(?:--|https?:|ftp:|www\.|~?/|\.{1,2}/|[a-z]:\\)|[^@\s]+@[\w-]+\.[\w.]+$"
     r"|\d[\d.,:/x-]*[a-zäöü%°€$-]*$"
     r"|v?\d+(?:\.\w+)+$|[a-z]{2,6}-\d{1,5}$|[a-z]{2,4}\d{1,5}$|[\w-]+\.[a-z]{2,5}$"
     r"|[a-z_]\w*(?:\.\w+)*[(=]|#\d+$"
@@ -97,7 +97,7 @@ _PIN = Rule(
     r"|(?:three|four|3|4) digits on the (?:back|front)|c[óo]digo de (?:atrás|seguridad)"
     r"|code (?:secret|confidentiel|de (?:la |ma )?carte)|cryptogramme|code au dos|pass ?codes?"
     r"|clave|contraseña|(?:parental|child) lock|kindersicherung"
-    r"|cv[vc]2?)(?![a-zäöü])"
+    r"|(?:card[ _-]?)?cv[vc]2?)(?![a-zäöü])"
     r"[\"']?(?P<between>(?:[^\n0-9]|(?<![0-9])[0-9](?![0-9])){0,60}?)[\"'`„“]?"
     r"(?P<value>(?<![\w.,:/+-])[0-9]{3,10}|(?<![\w.,:/+-])(?:[0-9]{3}[- ]|[A-Z]-[0-9]{3})[0-9]{3})"
     r"(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?|dollars?|pounds|percent|prozent|characters|digits"
@@ -270,7 +270,8 @@ _ACCOUNT_PAIR = Rule(
     r"(?i)(?<![a-zäöü])(?:accounts?|log[ -]?in|sign(?:s|ed)?[ -]in|users?(?:name)?"
     r"|(?:be)?nutzer(?:name)?|konto|zugang"
     r"|(?P<sure>credentials|creds|zugangsdaten|anmeldedaten|logindaten))(?![a-zäöü])[^\n]{0,60}?(?:(?<=[\s\"'(])[\"'`]?(?P<user>[\w.@+-]{3,40})[\"'`]?"
-    r"\s/\s[\"'`]?|\((?P<within>[\w.@+-]{3,40}),\s|[\w.+-]{1,40}@[\w.-]{3,40}\s(?:with|mit)\s)"
+    r"(?:\s/\s|(?(sure)\s(?:und|and)\s|(?!)))[\"'`]?|\((?P<within>[\w.@+-]{3,40}),\s"
+    r"|[\w.+-]{1,40}@[\w.-]{3,40}\s(?:with|mit)\s)"
     r"(?P<value>[^\s\"'`<>|/,;]{5,64})(?=[\"'`),;]|\s|$)",
 )
 """A user and a password, parted by a slash, behind the word for an account."""
@@ -493,7 +494,7 @@ def _is_value(value: str, leads: str) -> bool:
     return odd and any(map(str.isalpha, value))
 
 
-_SIGNS_WITHIN = lazy_pattern(r"\w[!#$%&*@^+=?]{1,3}\w|[a-z]_[0-9]{2}")
+_SIGNS_WITHIN = lazy_pattern(r"\w[!#$%&*@^+=?]{1,3}\w|[a-z]_[0-9]{1,2}")
 
 
 def _ends_oddly(value: str) -> bool:
