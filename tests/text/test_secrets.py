@@ -391,6 +391,9 @@ export APP_SECRET='foo bar baz qux'|bar
 JOB_TOKEN="open the pod bay doors"|pod bay
 AKIA1098765432109876,wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY|wJalrXUtnFEMI
 My recovery words are:\n1. ladder\n2. ocean\n3. trumpet\n4. velvet\n5. orbit\n6. candy\n7. museum\n8. frozen\n9. giant\n10. parade\n11. salute\n12. wisdom|velvet
+Unser Familienpasswort: Pfannkuchen mit Zimt. The cat is called Ada.|Zimt
+Meine Karte läuft 09/27 ab, Prüfnummer 318|318
+ich hab das pw jetzt auf Donaudampfschiff gesetzt|Donau
 """.strip().splitlines()  # noqa: E501
 
 
@@ -454,6 +457,17 @@ def test_what_only_resembles_such_a_form_is_left_alone(text: str) -> None:
         "Das Kennwort ist übrigens falsch.",
         "SECRET_NAME='name of the secret'",
         "In other words, recovery after the backup took an hour.",
+        "Talk to us at https://discord.gg/anamnesis-users before you file a bug.",
+        "The secret of the ribs is low-and-slow, no more.",
+        "volumes:\n- secret: db-credentials\n",
+        "Remember: my booking code 482913 is for the ferry on Friday.",
+        "She was released on parole, her parole officer is Mark Smith.",
+        "Passwords can be tricky, passkeys are easier.",
+        "| Password | required |\n",
+        'variable "key_name" { default = "deployer" }',
+        "220 ready\nAUTH LOGIN\n334",
+        "Zugangsdaten: kommen per Mail / Post",
+        "A good passphrase: four random words, no quotes, nothing personal.",
     ],
 )
 def test_what_stands_near_the_name_of_a_secret_stays(text: str) -> None:

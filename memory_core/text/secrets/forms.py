@@ -276,8 +276,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "invitation",
-        "chat.whatsapp.com/|discord.gg/|t.me/",
-        r"(?i)(?:chat\.whatsapp\.com/|discord\.gg/|t\.me/(?:\+"
+        "chat.whatsapp.com/|t.me/",
+        r"(?i)(?:chat\.whatsapp\.com/|t\.me/(?:\+"
         r"|joinchat/))(?P<value>[a-z0-9_-]{8,64})(?![\w-])",
     ),
     (

@@ -123,7 +123,10 @@ _OTHER_CODES = lazy_pattern(
     r"|civil|of"
     r"|lines? of|trouble|fault|diagnos\w*|warning|signal|airport|flight|station|course|class"
     r"|order|project|cost"
-    r"|kosten|agent|vs|in|to|and|und|or|oder)[ -]?$"
+    r"|kosten|agent|booking|reservation|reference|tracking|member(?:ship)?|customer|voucher"
+    r"|referral"
+    r"|buchungs|reservierungs|referenz|kunden|mitglieds|sendungs|room|raum|vs|in|to|and"
+    r"|und|or|oder)[ -]?$"
 )
 """What other numbers a code is: "error code 4040"."""
 _WHOSE = lazy_pattern(
@@ -281,15 +284,15 @@ _WIRELESS = Rule(
 )
 
 _JOINED = Rule(
-    "secret|geheimnis|psk|key|schlüssel",
-    r"(?i)(?<![a-z])(?:(?:pre-?)?shared secret|secret|geheimnis|psk|(?:wlan|wi-?fi|wpa[23]?"
+    "shared secret|psk|key|schlüssel",
+    r"(?i)(?<![a-z])(?:(?:pre-?)?shared secret|psk|(?:wlan|wi-?fi|wpa[23]?"
     r"|hotspot|gäste-?wlan)[^\n]{0,60}?"
     r"(?:key|schlüssel))(?:\s(?:for|of|für|der|des)\s[\w ]{1,40}?)?(?:\s(?:is|ist|lautet)"
     r"|\s?[:=])?\s[\"'`„“]?"
     r"(?P<value>[a-zäöüß]{2,20}(?:-[a-zäöüß]{1,20}){1,6})(?=[\"'`”“]?(?:[.,;!]|\s(?:in|im|on|for"
     r"|für)\s|\s*(?:\n|$)))",
 )
-"""Words joined by hyphens, as no sentence has them behind the word for a secret."""
+"""Words joined by hyphens, as no sentence has them behind the name of such a key."""
 _LICENCE = Rule(
     "licen|lizenz|serial|product key|activation|freischalt|aktivierung|seriennummer|wifi|wi-fi"
     "|wlan|gift|voucher|redeem"
