@@ -221,9 +221,12 @@ class Engine:
         shared = await asyncio.shield(self._shared)
         who = Identity(preamble.get("agent") or "me", preamble.get("team") or "")
         if kind == "mcp":
+            server = await asyncio.to_thread(shared.server)
+            if self._leaving.is_set():
+                return  # the client finds or starts another
             from server.engine.connection import ClientConnection
 
-            connection = ClientConnection(reader, writer, shared.server, who, shared.answered)
+            connection = ClientConnection(reader, writer, server, who, shared.answered)
             self._connections.add(connection)
             try:
                 await connection.serve()

@@ -34,7 +34,7 @@ class OwnEngine:
         try:
             shared = self._shared
             await ClientConnection(
-                reader, writer, shared.server, self._who, shared.answered
+                reader, writer, shared.server(), self._who, shared.answered
             ).serve()
         finally:
             writer.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -13,9 +14,10 @@ from server.engine.operations import OPERATIONS, arguments
 from server.engine.talk import Talk
 from server.gate import Gate
 from server.protocol.lazy_memory import LazyMemory
-from server.protocol.server import build_server
 
 if TYPE_CHECKING:
+    from mcp.server import MCPServer
+
     from memory_core.memory import Memory
 
 HookAnswers = Callable[[Identity, Mapping[str, Any]], dict[str, Any]]
@@ -74,19 +76,33 @@ class Shared:
 
         *answered* is called after each answer to a client.
         """
-        opened = cast("Memory", memory)
         self.memory = memory
         self.site = site
         self.gate = gate
         self.serving: Callable[[], Mapping[str, Any]] = usage.own
         """What this process says of itself in `health`; its engine sets it."""
-        self.server = build_server(
-            opened, owner=owner, clock=clock, gate=gate, engine=lambda: self.serving()
-        )
         self.answered = answered
+        self._owner = owner
         self._clock = clock
         self._hooks = hooks
         self._commands = commands
+        self._building = threading.Lock()
+        self._server: MCPServer[Any] | None = None
+
+    def server(self) -> MCPServer[Any]:
+        """The MCP server of all clients, built when first asked for: half a second of imports."""
+        with self._building:
+            if self._server is None:
+                from server.protocol.server import build_server
+
+                self._server = build_server(
+                    cast("Memory", self.memory),
+                    owner=self._owner,
+                    clock=self._clock,
+                    gate=self.gate,
+                    engine=lambda: self.serving(),
+                )
+            return self._server
 
     async def hook(self, who: Identity, payload: object) -> dict[str, Any]:
         """What the hook with *payload* answers; {} for anything that is no payload.

@@ -3,15 +3,17 @@
     python tests/bench/engine.py [--rounds N] [--clients N] [--memories N] [--agents N]
 
 The start alternates between a bare SDK server and a client of an engine that runs; the ratio of one
-run means something, the times do not. Memory is proportional (PSS), with an engine of one's own for
-each client and then with one for all. The agents call at once, each over a connection of its own:
-four recalls and one remember, one after the other; refused calls are counted, and the p99 is given
-as a ratio to that of ten agents.
+run means something, the times do not. A prompt is told to a hook where no engine runs: what it
+waits for, and what the engine has taken a moment later, beside one that a client over MCP started.
+Memory is proportional (PSS), with an engine of one's own for each client and then with one for all.
+The agents call at once, each over a connection of its own: four recalls and one remember, one after
+the other; refused calls are counted, and the p99 is given as a ratio to that of ten agents.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
 import subprocess
@@ -30,6 +32,8 @@ from startup import BARE, Talk, ours  # noqa: E402
 
 from server.engine import client, wanted  # noqa: E402
 
+OPENED_SECONDS = 4.0
+"""By then an engine that was just started has opened its memory."""
 REST_SECONDS = 20.0
 """After the last call, until the memory is measured."""
 
@@ -66,6 +70,39 @@ def starts(rounds: int, folder: Path) -> None:
         f"client of an engine {mine * 1000:.0f} ms, ratio {mine / theirs:.3f}"
     )
     keep.end()
+
+
+def first_prompt(rounds: int, folder: Path) -> None:
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "a", "prompt": "where is it?"}
+    waited, taken = [], {"a hook": list[tuple[float, float]](), "a client": []}
+    for _ in range(rounds):
+        for what, figures in taken.items():
+            begun = time.perf_counter()
+            if what == "a hook":
+                words = [sys.executable, "-m", "server", "hook"]
+                told = json.dumps(prompt).encode()
+                subprocess.run(words, input=told, env=environment(folder, "on"), check=True)
+                waited.append(time.perf_counter() - begun)
+                talk = None
+            else:
+                talk = Talk(ours(folder), environment(folder, "on"))
+                talk.handshake()
+            time.sleep(OPENED_SECONDS)
+            (engine,) = engines.alive(folder)
+            figures.append((processor_seconds(engine), proportional(engine)))
+            if talk is not None:
+                talk.end()
+            engines.end(folder)
+    print(f"first prompt without an engine, median of {rounds}: {statistics.median(waited):.2f} s")
+    for what, figures in taken.items():
+        seconds, size = (statistics.median(each) for each in zip(*figures, strict=True))
+        print(f"engine that {what} started: {seconds:.2f} s of processor time, {size:.0f} MB")
+
+
+def processor_seconds(process: int) -> float:
+    """Seconds of processor time that *process* has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def sizes(clients: int, memories: int, folder: Path) -> None:
@@ -149,6 +186,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as made:
         starts(args.rounds, Path(made) / "starts")
         engines.end(Path(made) / "starts")
+        first_prompt(args.rounds, Path(made) / "first")
         crowd(args.agents, Path(made) / "crowd")
         sizes(args.clients, args.memories, Path(made) / "sizes")
 

@@ -27,11 +27,14 @@ class Told:
     """What clients share, without a memory: it answers calls with what it was asked."""
 
     def __init__(self) -> None:
-        self.server = MCPServer("told")
+        self._server = MCPServer("told")
         self.open = threading.Event()
         self.open.set()
         self.site = self
         self.page_is_open = False
+
+    def server(self) -> MCPServer[Any]:
+        return self._server
 
     def in_use(self) -> bool:
         return self.page_is_open
