@@ -23,15 +23,38 @@ from memory_core.text.words import count_words, listed, words
 
 SPEAKING = records.SPEAKING
 UNTRUSTED = records.UNTRUSTED
+ASKING = (speech_acts.QUESTION, speech_acts.REQUEST)
+MOST_TOLD = 2_000
+"""Characters of a text of which is told apart what it tells and what it asks."""
 
 
 def claimed(memory: MemoryRecord) -> str:
-    """What the speaker of *memory* states themselves, "" for nothing.
+    """What the speaker of *memory* states themselves, "" for nothing; without what they ask beside.
 
     A turn of an assistant or a tool states nothing for the user, and quoted content nothing at all.
     """
     content = memory.trust == "quoted" or memory.role not in SPEAKING
-    return "" if content else own_words(memory.text)
+    return "" if content else told(own_words(memory.text))
+
+
+@lru_cache(maxsize=256)
+def told(text: str) -> str:
+    """*text* without the sentences, and the clauses behind the last statement, that only ask.
+
+    *text* itself where it tells nothing else, or is longer than MOST_TOLD.
+    """
+    if "?" not in text or len(text) > MOST_TOLD:
+        return text
+    kept = []
+    for sentence in sentences(text):
+        clauses = sentence.split(", ") if sentence.endswith("?") else [sentence]
+        while clauses and speech_acts.act(", ".join(clauses)) != speech_acts.STATEMENT:
+            clauses.pop()
+        doubtful = clauses and speech_acts.is_tag(words(clauses[-1]))  # "he lives in Linz, right?"
+        while not doubtful and clauses[1:] and speech_acts.act(clauses[-1]) in ASKING:
+            clauses.pop()
+        kept.append(", ".join(clauses))
+    return " ".join(filter(None, kept)) or text
 
 
 def is_content(text: str, role: str = "") -> bool:

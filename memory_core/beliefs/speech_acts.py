@@ -49,7 +49,7 @@ def act(sentence: str, role: str = "") -> str:
     asked = head.rstrip("\"'”’)* ").endswith("?")
     clauses = [words(clause) for clause in _CLAUSE.split(head)]
     clauses = [clause for clause in clauses if clause]
-    if asked and len(clauses) > 1 and _is_tag(clauses[-1]):
+    if asked and len(clauses) > 1 and is_tag(clauses[-1]):
         asked = False
         clauses.pop()
     found = [_act(clause, role) for clause in clauses]
@@ -296,9 +296,9 @@ def _asks(clause: Sequence[str], line: str) -> bool:
     return _INVERTED_GERMAN.match(line) is not None
 
 
-def _is_tag(clause: Sequence[str]) -> bool:
+def is_tag(clause: Sequence[str]) -> bool:
     """True for the end of "zebras have stripes, don't they?"."""
-    if len(clause) > 3:
+    if not 0 < len(clause) <= 3:
         return False
     pronoun = any(word in ("it", "he", "she", "they", "we", "you", "i") for word in clause)
     return (clause[0] in _AUXILIARIES and pronoun) or " ".join(clause) in (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.beliefs.quoted import claimed, content_size, is_content, own_words
+from memory_core.beliefs.quoted import claimed, content_size, is_content, own_words, told
 from memory_core.records import MemoryRecord
 from memory_core.text.words import words
 
@@ -127,3 +127,19 @@ def test_nothing_is_added_to_any_text(text: str) -> None:
 )
 def test_time_grows_no_faster_than_the_text(grows_linearly, unit: str) -> None:  # type: ignore[no-untyped-def]
     assert grows_linearly(own_words.__wrapped__, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("The bill went up to 410, can you put that into the sheet?", "The bill went up to 410"),
+        ("What port? We use 8080, not 80.", "We use 8080, not 80."),
+        ("Kannst du das ändern? Mara wohnt jetzt in Linz.", "Mara wohnt jetzt in Linz."),
+        ("We moved to Hetzner, which port do I need?", "We moved to Hetzner"),
+        ("The gate is now at pier 4, right?", "The gate is now at pier 4, right?"),
+        ("Is the gate open?", "Is the gate open?"),
+        ("Do you know whether Mara lives in Linz?", "Do you know whether Mara lives in Linz?"),
+    ],
+)
+def test_what_a_text_tells_is_without_what_it_asks_beside(text: str, what: str) -> None:
+    assert told(text) == what

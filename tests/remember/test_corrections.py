@@ -125,6 +125,28 @@ def test_what_is_no_correction_changes_nothing(
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        "Can you update the address book?",
+        "Please change the letterhead.",
+        "Kannst du das im Adressbuch ändern?",
+    ],
+)
+def test_what_is_said_beside_a_request_is_a_doubt_at_most(memory: Memory, asked: str) -> None:
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz.")).id
+    new = memory.remember(ME, RememberRequest(f"Actually Mara lives in Linz now. {asked}"))
+    assert memory.get(ME, old).superseded_by == ""
+    assert [(near.id, near.relation) for near in new.similar] == [(old, "doubts")]
+
+
+def test_a_question_beside_a_correction_takes_nothing_from_it(memory: Memory) -> None:
+    old = memory.remember(ME, RememberRequest("Mara lives in Graz.")).id
+    said = "Actually Mara lives in Linz now. How far is that from here?"
+    new = memory.remember(ME, RememberRequest(said)).id
+    assert memory.get(ME, old).superseded_by == new
+
+
+@pytest.mark.parametrize(
     ("older", "newer", "relation"),
     [
         ("Our team lead is Ana.", "Correction: our team lead is Rui.", "updates"),
@@ -151,10 +173,10 @@ def test_what_is_no_correction_changes_nothing(
     ],
 )
 def test_only_what_is_said_once_more_and_taken_back_is_superseded(
-    open_memory: Any, asked_once: Any, older: str, newer: str, relation: str | None
+    open_memory: Any, minilm: Any, older: str, newer: str, relation: str | None
 ) -> None:
     """All else is in doubt at most; of some it does not matter which."""
-    memory = open_memory("told", asked_once)
+    memory = open_memory("told", minilm)
     for text in ("The heron waits by the weir.", "Lea plays the cello.", "Tea is at four."):
         memory.remember(ME, RememberRequest(text))
     old = memory.remember(ME, RememberRequest(older)).id
