@@ -60,7 +60,7 @@ def _as_a_host_would(manifest: dict[str, Any], folder: Path, data: Path) -> dict
         words = [word.replace(variable, value) for word in words]
     network = {k: v for k, v in os.environ.items() if k.startswith(("UV_", "PIP_", "SSL_CERT"))}
     environment = {name: known.get(value, value) for name, value in config["env"].items()}
-    cache = {"UV_CACHE_DIR": str(TOOLS / "cache")}
+    cache = {"UV_CACHE_DIR": os.environ.get("UV_CACHE_DIR", str(TOOLS / "cache"))}
     return {
         "command": _uv() if words[0] == "uv" else words[0],
         "args": words[1:],

@@ -69,7 +69,11 @@ class Runner:
 
     def __call__(self, part: str, what: str, program: str, *arguments: str) -> str:
         """Run *program* of the installed ones, note the outcome and return what was printed."""
-        return self.command(part, what, [self.node, str(MODULES / ".bin" / program), *arguments])
+        return self.command(part, what, self.installed(program, *arguments))
+
+    def installed(self, program: str, *arguments: str) -> list[str]:
+        """The command that runs *program* of the installed ones."""
+        return [self.node, str(MODULES / ".bin" / program), *arguments]
 
     def command(
         self,
@@ -80,6 +84,16 @@ class Runner:
         environment: Mapping[str, str] | None = None,
     ) -> str:
         """Run *command*; it went well when it ends with 0 and prints what *expected* matches."""
+        said, code = self.ran(part, what, command, environment)
+        found = re.search(expected, said, re.MULTILINE)
+        detail = found[0].strip() if expected and found else line(said, code)
+        self.note(part, what, code == 0 and found is not None, detail)
+        return said
+
+    def ran(
+        self, part: str, what: str, command: Sequence[str], environment: Mapping[str, str] | None
+    ) -> tuple[str, int]:
+        """What *command* prints, which is kept, and its exit code; no outcome is noted."""
         try:
             done = subprocess.run(
                 command, cwd=ROOT, timeout=SECONDS, check=False,
@@ -92,10 +106,7 @@ class Runner:
             said, code = f"not finished after {SECONDS} s", -1
         name = re.sub(r"[^\w.-]+", "-", f"{part}-{what}")
         (self.output / f"{name}.txt").write_text(said, "utf-8")
-        found = re.search(expected, said, re.MULTILINE)
-        detail = found[0].strip() if expected and found else line(said, code)
-        self.note(part, what, code == 0 and found is not None, detail)
-        return said
+        return said, code
 
     def note(self, part: str, what: str, passed: bool, detail: str) -> None:
         """Keep an outcome and print it."""
@@ -110,8 +121,16 @@ def line(said: str, code: int) -> str:
         unscored = set(re.findall(r"^  [✓✗] ([\w-]+) \(", said, re.MULTILINE))
         scored = [mark for mark, name in ran if name not in unscored]
         return f"{scored.count('✓')} of {len(scored)} scored scenarios"
-    found = re.findall(r"^Passed: .+$", said, re.MULTILINE)
-    return found[-1] if found else f"exit {code}"
+    return f"exit {code}"
+
+
+def judged(said: str, scenario: str) -> tuple[bool, str]:
+    """Whether *scenario* passed in a whole revision but for what is expected, and its checks."""
+    found = re.search(rf"^[✓✗] {re.escape(scenario)}: (.+)$", said, re.MULTILINE)
+    if found is None:
+        return False, "it was not run"
+    unexpected = said.partition("Unexpected failures (not in baseline):")[2]
+    return re.search(rf"^  ✗ {re.escape(scenario)}\b", unexpected, re.MULTILINE) is None, found[1]
 
 
 def install() -> Path:

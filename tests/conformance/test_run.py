@@ -47,10 +47,16 @@ def test_only_scored_scenarios_count(runner: ModuleType, mark: str, passed: str)
     assert runner.line(WHOLE.format(mark=mark), 0) == f"{passed} scored scenarios"
 
 
-def test_a_single_scenario_is_told_by_its_checks(runner: ModuleType) -> None:
-    said = "Checks:\n...\nTest Results:\nPassed: 3/3, 0 failed, 0 warnings\n"
-    assert runner.line(said, 0) == "Passed: 3/3, 0 failed, 0 warnings"
-    assert runner.line("nothing", 6) == "exit 6"
+def test_what_is_expected_to_fail_is_no_failure_of_a_scenario(runner: ModuleType) -> None:
+    summary = WHOLE.format(mark="✗")
+    baseline = "\nExpected failures (in baseline):\n  ~ tools-list:paging\n"
+    unexpected = "\nUnexpected failures (not in baseline):\n  ✗ tasks-lifecycle\n"
+    said = summary + baseline + unexpected
+    assert runner.judged(said, "ping") == (True, "2 passed, 0 failed")
+    assert runner.judged(said, "tools-list") == (True, "3 passed, 1 failed")
+    assert runner.judged(said, "tasks-lifecycle") == (False, "2 passed, 7 failed")
+    assert runner.judged(said, "caching") == (False, "it was not run")
+    assert runner.judged(said.replace("✗ tasks-lifecycle\n", "✗ ping\n"), "ping")[0] is False
 
 
 @pytest.mark.usefixtures("processes")
