@@ -106,15 +106,15 @@ def weights_available() -> bool:
 
 
 @pytest.fixture(scope="session")
-def minilm() -> MiniLM:
-    """The real model. Without its weights the test errors, with the way to get them."""
+def uncached() -> MiniLM:
+    """The real model itself. Without its weights the test errors, with the way to get them."""
     return MiniLM(locate(Settings(offline=True)))
 
 
 @pytest.fixture(scope="session")
-def asked_once(minilm: MiniLM) -> Cached:
-    """The real model, asked once for each text: for tests that tell the same dialogue."""
-    return Cached(minilm)
+def minilm(uncached: MiniLM) -> Cached:
+    """The real model, asked once for each text: many tests tell the same beside their own."""
+    return Cached(uncached)
 
 
 class ToyEmbedder:

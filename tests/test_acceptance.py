@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
@@ -41,7 +41,7 @@ UNRELATED = tuple(
 
 
 @pytest.fixture
-def real(open_memory: OpenMemory, minilm: MiniLM) -> Memory:
+def real(open_memory: OpenMemory, minilm: Embedder) -> Memory:
     return open_memory(embedder=minilm)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
@@ -32,7 +32,7 @@ TALK = (
 
 
 @pytest.fixture(scope="module")
-def memory(tmp_path_factory: pytest.TempPathFactory, minilm: MiniLM) -> Iterator[Memory]:
+def memory(tmp_path_factory: pytest.TempPathFactory, minilm: Embedder) -> Iterator[Memory]:
     folder: Path = tmp_path_factory.mktemp("talk")
     with Memory(Settings(data_dir=folder), embedder=minilm) as memory:
         assert memory.wait_ready(60)
@@ -171,7 +171,7 @@ CPP = (
     ],
 )
 def test_database_notes_are_no_answer_to_a_question_about_cpp(
-    open_memory: Any, minilm: MiniLM, query: str
+    open_memory: Any, minilm: Embedder, query: str
 ) -> None:
     memory = open_memory(embedder=minilm)
     for text in DATABASE:
@@ -191,7 +191,7 @@ def test_database_notes_are_no_answer_to_a_question_about_cpp(
 # Stores
 
 
-def test_one_memory_answers_its_question_and_no_other(open_memory: Any, minilm: MiniLM) -> None:
+def test_one_memory_answers_its_question_and_no_other(open_memory: Any, minilm: Embedder) -> None:
     memory = open_memory(embedder=minilm)
     id = memory.remember(ME, RememberRequest("The boiler code is 4711.")).id
     found = memory.recall(ME, RecallRequest("What is the code of the boiler?"))
@@ -200,7 +200,7 @@ def test_one_memory_answers_its_question_and_no_other(open_memory: Any, minilm: 
     assert not memory.recall(ME, RecallRequest("Who won the tennis final?")).found
 
 
-def test_without_sessions_nothing_comes_from_a_thread(open_memory: Any, minilm: MiniLM) -> None:
+def test_without_sessions_nothing_comes_from_a_thread(open_memory: Any, minilm: Embedder) -> None:
     memory = open_memory(embedder=minilm)
     for speaker, text in TALK:
         memory.remember(ME, RememberRequest(text, speaker=speaker))
@@ -219,7 +219,7 @@ MANUAL = (
 )
 
 
-def test_parts_of_a_document_lend_each_other_nothing(open_memory: Any, minilm: MiniLM) -> None:
+def test_parts_of_a_document_lend_each_other_nothing(open_memory: Any, minilm: Embedder) -> None:
     memory = open_memory(embedder=minilm)
     for part in MANUAL:
         memory.remember(ME, RememberRequest(part, session="manual.pdf", source="manual.pdf"))
@@ -230,7 +230,7 @@ def test_parts_of_a_document_lend_each_other_nothing(open_memory: Any, minilm: M
     assert {hit.why["thread"] for hit in found.hits} == {0}
 
 
-def test_a_dialogue_without_names_still_has_threads(open_memory: Any, minilm: MiniLM) -> None:
+def test_a_dialogue_without_names_still_has_threads(open_memory: Any, minilm: Embedder) -> None:
     memory = open_memory(embedder=minilm)
     for text in ("Where did you leave the ladder?", "Behind the shed, as always."):
         memory.remember(ME, RememberRequest(text, session="talk"))
@@ -240,7 +240,7 @@ def test_a_dialogue_without_names_still_has_threads(open_memory: Any, minilm: Mi
 
 
 def test_an_assistant_answer_of_600_words_does_not_crowd_out_the_user(
-    open_memory: Any, minilm: MiniLM
+    open_memory: Any, minilm: Embedder
 ) -> None:
     memory = open_memory(embedder=minilm)
     advice = " ".join(

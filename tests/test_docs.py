@@ -17,7 +17,7 @@ import pytest
 from mcp import Client
 
 from memory_core import config
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from server import __version__
@@ -193,7 +193,7 @@ class Shell:
 
 @pytest.fixture
 def shell(
-    minilm: MiniLM,
+    minilm: Embedder,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -328,7 +328,7 @@ def _plain(text: str) -> str:
 
 @pytest.mark.anyio
 async def test_the_exchange_in_the_readme_is_what_a_client_gets(
-    minilm: MiniLM, tmp_path: Path
+    minilm: Embedder, tmp_path: Path
 ) -> None:
     (shown,) = blocks("text", ROOT / "README.md")
     with Memory(config.Settings(data_dir=tmp_path), embedder=minilm) as memory:
@@ -398,7 +398,7 @@ def test_the_changelog_is_about_this_version() -> None:
 
 @pytest.mark.anyio
 async def test_resources_and_prompts_are_those_of_the_server(
-    minilm: MiniLM, tmp_path: Path
+    minilm: Embedder, tmp_path: Path
 ) -> None:
     text = (ROOT / "docs" / "clients.md").read_text("utf-8")
     with Memory(config.Settings(data_dir=tmp_path), embedder=minilm) as memory:

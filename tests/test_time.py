@@ -10,7 +10,7 @@ import pytest
 from conftest import Clock, ToyEmbedder
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
@@ -116,7 +116,9 @@ def test_what_happened_counts_the_days_that_a_text_names(memory: Memory, clock: 
     assert given(memory.recall(ME, RecallRequest("what did I say on 7 May?"))) == {said}
 
 
-def test_a_question_with_content_takes_the_time_as_a_cue(open_memory: Any, minilm: MiniLM) -> None:
+def test_a_question_with_content_takes_the_time_as_a_cue(
+    open_memory: Any, minilm: Embedder
+) -> None:
     memory = open_memory(embedder=minilm)
     for n in range(12):
         memory.remember(ME, RememberRequest(f"Room {n} got a new lamp.", when=f"2024-05-{n + 10}"))

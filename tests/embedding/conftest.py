@@ -16,8 +16,15 @@ import pytest
 
 from memory_core.config import Settings
 from memory_core.embedding import acquisition, weights
+from memory_core.embedding.minilm import MiniLM
 
 SMALL = {weights.MODEL: b"weights" * 1000, weights.TOKENIZER: b'{"tokens": []}'}
+
+
+@pytest.fixture(scope="session")
+def minilm(uncached: MiniLM) -> MiniLM:
+    """The real model itself: it is what is tested here."""
+    return uncached
 
 
 @dataclass

@@ -58,12 +58,12 @@ def quarter() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def figures(
-    asked_once: Embedder, tmp_path_factory: pytest.TempPathFactory
+    minilm: Embedder, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, dict[str, Any]]:
     still = ConsolidationSettings(automatic=False)
     settings = Settings(data_dir=tmp_path_factory.mktemp("beliefs"), consolidation=still)
     clock = beliefs.clock()
-    with Memory(settings, clock=clock, embedder=asked_once) as memory:
+    with Memory(settings, clock=clock, embedder=minilm) as memory:
         assert memory.wait_ready(60.0)
         hooks = Hooks(memory, clock)
         return beliefs.evaluate(quarter(), memory, hooks.answer, clock()).to_dict(misses=9)

@@ -82,8 +82,8 @@ class Diary:
 
 
 @pytest.fixture(scope="module")
-def diary(asked_once: Embedder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Diary]:
-    made = Diary(tmp_path_factory.mktemp("diary"), asked_once)
+def diary(minilm: Embedder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Diary]:
+    made = Diary(tmp_path_factory.mktemp("diary"), minilm)
     yield made
     made.memory.close()
 

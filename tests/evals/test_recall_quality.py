@@ -22,12 +22,12 @@ ASSOCIATION, AUC = 0.6, 0.66
 
 
 @pytest.fixture(scope="module")
-def report(asked_once: Embedder) -> Report:
+def report(minilm: Embedder) -> Report:
     def open_memory(folder: Path) -> Memory:
-        return Memory(Settings(data_dir=folder), embedder=asked_once)
+        return Memory(Settings(data_dir=folder), embedder=minilm)
 
     baselines = ("dense", "bm25", "rrf")
-    return evaluate(read(DIALOGUE), open_memory, k=20, baselines=baselines, embedder=asked_once)
+    return evaluate(read(DIALOGUE), open_memory, k=20, baselines=baselines, embedder=minilm)
 
 
 def overall(report: Report, ranking: str) -> dict[str, Any]:

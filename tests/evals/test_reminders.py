@@ -29,13 +29,13 @@ LEAST = {
 
 @pytest.fixture(scope="module", params=[slice(0, 2), slice(2, 4)], ids=["first", "second"])
 def figures(
-    request: pytest.FixtureRequest, asked_once: Embedder, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, minilm: Embedder, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     still = ConsolidationSettings(automatic=False)
     settings = Settings(data_dir=tmp_path_factory.mktemp("reminders"), consolidation=still)
     cases = beliefs.read(DATA)["hooks"][request.param]
     clock = beliefs.clock()
-    with Memory(settings, clock=clock, embedder=asked_once) as memory:
+    with Memory(settings, clock=clock, embedder=minilm) as memory:
         assert memory.wait_ready(60.0)
         hooks = Hooks(memory, clock)
         score = beliefs.evaluate({"hooks": cases}, memory, hooks.answer, clock())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.evaluation import metrics
 from memory_core.evaluation.baselines import Baselines
 from memory_core.evaluation.conversation import Conversation
@@ -83,7 +83,7 @@ def test_marked_entities_stand_in_their_turns(raw: dict[str, Any]) -> None:
 
 
 def test_the_street_links_two_texts_that_the_model_finds_unlike(
-    dialogue: Conversation, minilm: MiniLM
+    dialogue: Conversation, minilm: Embedder
 ) -> None:
     texts = [turn.text for turn in dialogue.turns if "Tannery Row" in turn.text]
     assert len(texts) == 2
@@ -100,7 +100,7 @@ def test_wildlife_never_uses_the_words_of_its_query(dialogue: Conversation) -> N
 
 
 def test_the_questions_are_neither_trivial_nor_hopeless(
-    dialogue: Conversation, minilm: MiniLM
+    dialogue: Conversation, minilm: Embedder
 ) -> None:
     means = {}
     for name in ("dense", "bm25"):

@@ -29,9 +29,9 @@ DAY = 86_400.0
 
 
 @pytest.fixture
-def memory(open_memory: Any, asked_once: Any) -> Memory:
+def memory(open_memory: Any, minilm: Any) -> Memory:
     """With the real model: what competes is told by meaning."""
-    opened: Memory = open_memory("store", asked_once)
+    opened: Memory = open_memory("store", minilm)
     return opened
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.confidence import only_names
 from memory_core.recall.request import RecallRequest
@@ -42,7 +42,7 @@ def test_a_cue_names_something_and_asks_nothing(query: str, cue: bool) -> None:
 
 
 @pytest.fixture
-def told(open_memory: OpenMemory, minilm: MiniLM) -> Memory:
+def told(open_memory: OpenMemory, minilm: Embedder) -> Memory:
     """Nora about many things, and what she saw of lions."""
     memory = open_memory(embedder=minilm)
     for number, text in enumerate(

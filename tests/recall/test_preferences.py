@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
@@ -35,7 +35,7 @@ PAST = "How did I join the two boards at a right angle?"
 
 
 @pytest.fixture
-def workshop(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+def workshop(tmp_path: Path, minilm: Embedder) -> Iterator[Memory]:
     with Memory(Settings(data_dir=tmp_path), embedder=minilm) as memory:
         assert memory.wait_ready(60)
         for text in (ALWAYS, PREFERS):
@@ -106,7 +106,7 @@ def test_what_the_assistant_said_is_found_when_it_is_asked_for(workshop: Memory)
 
 
 def test_a_conversation_without_the_one_who_is_named_has_less(
-    tmp_path: Path, minilm: MiniLM
+    tmp_path: Path, minilm: Embedder
 ) -> None:
     with Memory(Settings(data_dir=tmp_path), embedder=minilm) as memory:
         assert memory.wait_ready(60)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.memory import Memory
@@ -264,7 +264,7 @@ FACTS = [
 
 @pytest.mark.parametrize("pair", PARAPHRASES)
 def test_real_paraphrases_fold_into_one(
-    open_memory: OpenMemory, minilm: MiniLM, pair: tuple[str, str]
+    open_memory: OpenMemory, minilm: Embedder, pair: tuple[str, str]
 ) -> None:
     memory = open_memory(embedder=minilm)
     for text in (*pair, "Rust is a language without a garbage collector."):
@@ -276,7 +276,7 @@ def test_real_paraphrases_fold_into_one(
 
 @pytest.mark.parametrize("pair", FACTS)
 def test_what_differs_in_fact_never_folds(
-    open_memory: OpenMemory, minilm: MiniLM, pair: tuple[str, str]
+    open_memory: OpenMemory, minilm: Embedder, pair: tuple[str, str]
 ) -> None:
     memory = open_memory(embedder=minilm)
     for text in pair:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
@@ -26,7 +26,7 @@ OTHERS = (
 
 
 @pytest.fixture
-def memory(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+def memory(tmp_path: Path, minilm: Embedder) -> Iterator[Memory]:
     with Memory(
         Settings(data_dir=tmp_path), embedder=minilm, clock=lambda: THEN + 60 * DAY
     ) as memory:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
@@ -19,7 +19,7 @@ NEARBY = tuple(f"Flat {number} of the house got a new door in spring." for numbe
 QUESTION = "Where is the spare key under the flowerpot?"
 
 
-def recalled(folder: Path, minilm: MiniLM, others: int, request: RecallRequest) -> Recollection:
+def recalled(folder: Path, minilm: Embedder, others: int, request: RecallRequest) -> Recollection:
     with Memory(Settings(data_dir=folder), embedder=minilm) as memory:
         assert memory.wait_ready(60)
         for text in (ANSWER, *NEARBY[:others]):
@@ -28,7 +28,7 @@ def recalled(folder: Path, minilm: MiniLM, others: int, request: RecallRequest) 
 
 
 def test_what_is_far_behind_the_best_is_left_out_with_a_reason(
-    tmp_path: Path, minilm: MiniLM
+    tmp_path: Path, minilm: Embedder
 ) -> None:
     found = recalled(tmp_path, minilm, 30, RecallRequest(QUESTION, k=10, cut=True, explain=True))
     assert found.hits[0].memory.text == ANSWER
@@ -49,6 +49,6 @@ def test_what_is_far_behind_the_best_is_left_out_with_a_reason(
     ids=["few candidates", "chosen by a filter", "no cut asked for"],
 )
 def test_where_scores_cannot_tell_nothing_is_cut(
-    tmp_path: Path, minilm: MiniLM, others: int, request_: RecallRequest
+    tmp_path: Path, minilm: Embedder, others: int, request_: RecallRequest
 ) -> None:
     assert len(recalled(tmp_path, minilm, others, request_).hits) == 10

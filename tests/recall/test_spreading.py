@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall import spreading
 from memory_core.recall.request import RecallRequest
@@ -56,7 +56,7 @@ def by_id(memory: Memory, query: str, **cues: Any) -> dict[str, Hit]:
 
 
 @pytest.fixture
-def real(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+def real(tmp_path: Path, minilm: Embedder) -> Iterator[Memory]:
     with Memory(Settings(data_dir=tmp_path / "real"), embedder=minilm) as memory:
         assert memory.wait_ready(60)
         everyday(memory)
@@ -65,7 +65,7 @@ def real(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
 
 @pytest.mark.parametrize("street", ["Tannery Row", "Industrial Way", "Lakeshore Drive"])
 def test_a_street_name_links_what_has_nothing_else_in_common(
-    real: Memory, minilm: MiniLM, street: str
+    real: Memory, minilm: Embedder, street: str
 ) -> None:
     texts = (
         f"Mrs Albrecht repairs violins above a tea shop on {street}.",

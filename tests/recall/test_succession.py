@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.recall.succession import WEIGHTS, Rivals, about_one, answers, likely, signs
 
 RELATED = 0.45
@@ -48,7 +48,7 @@ RELATED = 0.45
     ],
 )
 def test_a_new_state_is_likely_without_a_word_of_change(
-    minilm: MiniLM, older: str, newer: str, query: str
+    minilm: Embedder, older: str, newer: str, query: str
 ) -> None:
     assert likely(Rivals(query, older, newer, 0.8), minilm.documents, RELATED)
 
@@ -97,7 +97,7 @@ def test_a_new_state_is_likely_without_a_word_of_change(
     ],
 )
 def test_what_is_said_of_something_else_is_not_likely(
-    minilm: MiniLM, older: str, newer: str, query: str
+    minilm: Embedder, older: str, newer: str, query: str
 ) -> None:
     assert not likely(Rivals(query, older, newer, 0.8), minilm.documents, RELATED)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
@@ -37,7 +37,7 @@ ELSEWHERE = tuple(f"Platform {number} of the station is closed on Sundays." for 
 
 @pytest.mark.parametrize("lambda_", [0.7, 1.0])
 def test_paraphrases_take_at_most_two_of_five_places(
-    tmp_path: Path, minilm: MiniLM, lambda_: float
+    tmp_path: Path, minilm: Embedder, lambda_: float
 ) -> None:
     vectors = minilm.documents(TELLINGS)
     cosines = (vectors @ vectors.T)[~np.eye(len(TELLINGS), dtype=bool)]
@@ -99,7 +99,7 @@ def told(memory: Memory, *texts: str) -> None:
         memory.remember(ME, RememberRequest(text))
 
 
-def test_of_repetitions_the_newest_is_shown(tmp_path: Path, minilm: MiniLM) -> None:
+def test_of_repetitions_the_newest_is_shown(tmp_path: Path, minilm: Embedder) -> None:
     texts = (
         "The spare key of the boathouse hangs in the pantry.",
         "The spare key for the boathouse hangs in the pantry.",
@@ -128,7 +128,7 @@ def test_of_repetitions_the_newest_is_shown(tmp_path: Path, minilm: MiniLM) -> N
     ],
 )
 def test_a_change_a_reversal_or_another_identifier_is_neither_folded_nor_merged(
-    tmp_path: Path, minilm: MiniLM, one: str, other: str
+    tmp_path: Path, minilm: Embedder, one: str, other: str
 ) -> None:
     with Memory(Settings(data_dir=tmp_path), embedder=minilm) as memory:
         assert memory.wait_ready(60)

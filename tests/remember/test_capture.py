@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from memory_core.beliefs import relevance
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.errors import InvalidInput, TooLarge
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
@@ -114,7 +114,7 @@ def test_an_exact_repeat_reinforces(memory: Memory) -> None:
 
 
 def test_a_near_duplicate_is_skipped_and_reinforces_the_first(
-    open_memory: OpenMemory, minilm: MiniLM, clock: Any
+    open_memory: OpenMemory, minilm: Embedder, clock: Any
 ) -> None:
     memory = open_memory(embedder=minilm)
     first = says(memory, "The lamp in the hall is broken.", session="s").receipt

@@ -49,9 +49,9 @@ def record_of(number: int, text: str = "") -> dict[str, Any]:
 
 
 def test_what_is_told_in_order_holds_doubts_and_corrections(
-    open_memory: Any, clock: Any, asked_once: Any
+    open_memory: Any, clock: Any, minilm: Any
 ) -> None:
-    memory = open_memory("told", asked_once)
+    memory = open_memory("told", minilm)
     told_in_order(memory, clock)
     pairs, outdated = state(memory)
     assert (SAID[0], SAID[2]) in pairs
@@ -62,20 +62,20 @@ def test_what_is_told_in_order_holds_doubts_and_corrections(
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(len(SAID))))
 def test_an_import_in_any_order_finds_what_the_order_of_time_finds(
-    open_memory: Any, clock: Any, asked_once: Any, order: list[int]
+    open_memory: Any, clock: Any, minilm: Any, order: list[int]
 ) -> None:
     if not hasattr(open_memory, "told"):
-        told = open_memory("told", asked_once)
+        told = open_memory("told", minilm)
         told_in_order(told, clock)
         open_memory.told = state(told)
     name = f"imported-{'-'.join(map(str, order))}"
-    memory = open_memory(name, asked_once)
+    memory = open_memory(name, minilm)
     clock.now = START + 1_000 * DAY
     for number in order:
         memory.bring_in(ME, record_of(number))
     assert state(memory) == open_memory.told
     memory.close()
-    again = open_memory(name, asked_once)
+    again = open_memory(name, minilm)
     assert state(again) == open_memory.told
     again.consolidate(ME, mode="contradictions")
     assert open_memory.told[0] <= state(again)[0]
@@ -86,13 +86,13 @@ def test_an_import_in_any_order_finds_what_the_order_of_time_finds(
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(len(SAID))))
 def test_what_is_dated_back_finds_it_too(
-    open_memory: Any, clock: Any, asked_once: Any, order: list[int]
+    open_memory: Any, clock: Any, minilm: Any, order: list[int]
 ) -> None:
     if not hasattr(open_memory, "told"):
-        told = open_memory("told", asked_once)
+        told = open_memory("told", minilm)
         told_in_order(told, clock)
         open_memory.told = state(told)
-    memory = open_memory(f"dated-{'-'.join(map(str, order))}", asked_once)
+    memory = open_memory(f"dated-{'-'.join(map(str, order))}", minilm)
     clock.now = START + 1_000 * DAY
     for number in order:
         memory.remember(ME, RememberRequest(SAID[number], when=iso(START + number * DAY)))
@@ -220,19 +220,19 @@ def told_while_loading(
 @settings(max_examples=16, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pending=st.lists(st.booleans(), min_size=len(MEANT), max_size=len(MEANT)))
 def test_vectors_that_come_later_find_what_they_would_have_found_at_once(
-    open_memory: Any, clock: Any, asked_once: Any, pending: list[bool]
+    open_memory: Any, clock: Any, minilm: Any, pending: list[bool]
 ) -> None:
     if not hasattr(open_memory, "told"):
-        told = open_memory("told", asked_once)
+        told = open_memory("told", minilm)
         told_in_order(told, clock, MEANT)
         open_memory.told = state(told)
         assert (MEANT[0], MEANT[2]) in open_memory.told[0]
     name = "".join("01"[late] for late in pending)
-    memory = open_memory(name, asked_once)
+    memory = open_memory(name, minilm)
     told_while_loading(memory, clock, MEANT, pending)
     assert state(memory) == open_memory.told
     memory.close()
-    again = open_memory(name, asked_once)
+    again = open_memory(name, minilm)
     assert state(again) == open_memory.told
     again.close()
 
@@ -240,26 +240,26 @@ def test_vectors_that_come_later_find_what_they_would_have_found_at_once(
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pending=st.lists(st.booleans(), min_size=len(SAID), max_size=len(SAID)))
 def test_corrections_are_the_same_when_vectors_come_later(
-    open_memory: Any, clock: Any, asked_once: Any, pending: list[bool]
+    open_memory: Any, clock: Any, minilm: Any, pending: list[bool]
 ) -> None:
     if not hasattr(open_memory, "told"):
-        told = open_memory("told", asked_once)
+        told = open_memory("told", minilm)
         told_in_order(told, clock)
         open_memory.told = state(told)
-    memory = open_memory("".join("01"[late] for late in pending), asked_once)
+    memory = open_memory("".join("01"[late] for late in pending), minilm)
     told_while_loading(memory, clock, SAID, pending)
     assert state(memory) == open_memory.told
     memory.close()
 
 
 def test_what_was_replaced_on_purpose_bears_on_nothing_else_later(
-    open_memory: Any, clock: Any, no_model: Any, asked_once: Any
+    open_memory: Any, clock: Any, no_model: Any, minilm: Any
 ) -> None:
     memory = open_memory("store", no_model)
     told_in_order(memory, clock, (MEANT[0], MEANT[3]))
     lunch = next(each for each in memory.listing(ME) if each.text == MEANT[3])
     memory.remember(ME, RememberRequest(MEANT[2], replaces=lunch.id))
     memory.close()
-    again = open_memory("store", asked_once)
+    again = open_memory("store", minilm)
     again._runtime.parts().maintenance.embed_now(30.0)
     assert again.doubts(ME) == []

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_core.config import Settings
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
@@ -25,7 +25,7 @@ LEFT = "I no longer work at Bosch, I moved to Siemens."
 
 
 @pytest.fixture
-def memory(tmp_path: Path, minilm: MiniLM) -> Iterator[Memory]:
+def memory(tmp_path: Path, minilm: Embedder) -> Iterator[Memory]:
     settings = Settings(data_dir=tmp_path)
     with Memory(settings, embedder=minilm, clock=lambda: THEN + 60 * DAY) as memory:
         assert memory.wait_ready(60)
@@ -70,7 +70,7 @@ def test_what_was_superseded_holds_again(memory: Memory) -> None:
     assert first(memory, "Where do I work?") == BOSCH
 
 
-def test_it_holds_again_after_the_next_start(tmp_path: Path, minilm: MiniLM) -> None:
+def test_it_holds_again_after_the_next_start(tmp_path: Path, minilm: Embedder) -> None:
     settings = Settings(data_dir=tmp_path)
     for told in ((OSLO, 0), (BERGEN, 10), (OSLO, 20)), ():
         with Memory(settings, embedder=minilm, clock=lambda: THEN + 60 * DAY) as memory:
@@ -112,7 +112,7 @@ def test_what_changed_and_changed_back_changes_again(memory: Memory) -> None:
     [(OSLO, BERGEN, "Where does the user live?"), (BOSCH, LEFT, "Where do I work?")],
 )
 def test_a_day_before_is_answered_as_of_that_day(
-    tmp_path: Path, minilm: MiniLM, clock: Clock, older: str, newer: str, asked: str
+    tmp_path: Path, minilm: Embedder, clock: Clock, older: str, newer: str, asked: str
 ) -> None:
     with Memory(Settings(data_dir=tmp_path), embedder=minilm, clock=clock) as memory:
         assert memory.wait_ready(60)

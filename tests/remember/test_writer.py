@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
@@ -377,7 +377,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("one", "two", "relation"), PAIRS)
 def test_the_real_model_relates_close_texts(
-    open_memory: OpenMemory, minilm: MiniLM, one: str, two: str, relation: str
+    open_memory: OpenMemory, minilm: Embedder, one: str, two: str, relation: str
 ) -> None:
     memory = open_memory(embedder=minilm)
     first, second = (
@@ -392,7 +392,7 @@ def test_the_real_model_relates_close_texts(
     assert said == ([(first.id, one, relation)] if close else [])
 
 
-def test_far_texts_are_not_similar(open_memory: OpenMemory, minilm: MiniLM) -> None:
+def test_far_texts_are_not_similar(open_memory: OpenMemory, minilm: Embedder) -> None:
     memory = open_memory(embedder=minilm)
     memory.remember(ME, RememberRequest("The database listens on port 5432."))
     assert memory.remember(ME, RememberRequest("Ana likes green tea.")).similar == ()
@@ -620,10 +620,10 @@ WORDS_OF_THE_OLDER = [
 
 @pytest.mark.parametrize(("older", "newer"), WORDS_OF_THE_OLDER)
 def test_warnings_hold_no_word_that_only_another_memory_says(
-    open_memory: OpenMemory, asked_once: Any, older: str, newer: str
+    open_memory: OpenMemory, minilm: Any, older: str, newer: str
 ) -> None:
     """Who may only write reads them, and a receipt outlives what it speaks of."""
-    memory = open_memory(embedder=asked_once)
+    memory = open_memory(embedder=minilm)
     first = memory.remember(ME, RememberRequest(older))
     receipt = memory.remember(ME, RememberRequest(newer, key="k"))
     assert any(first.id in warning for warning in receipt.warnings)
@@ -635,7 +635,7 @@ def test_warnings_hold_no_word_that_only_another_memory_says(
 
 @pytest.mark.parametrize("older", ["I live in Graz.", "I live in Graz and work at Siemens."])
 def test_the_real_model_brings_a_move_to_where_somebody_lives(
-    open_memory: OpenMemory, minilm: MiniLM, older: str
+    open_memory: OpenMemory, minilm: Embedder, older: str
 ) -> None:
     memory = open_memory(embedder=minilm)
     first = memory.remember(ME, RememberRequest(older)).id

@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from memory_core.embedding.minilm import MiniLM
+from memory_core.embedding.base import Embedder
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.index.bm25 import MISSPELT, NEAR, LexicalIndex
 from memory_core.storage.index.vocabulary import TABLE, near_terms
@@ -48,7 +48,7 @@ def test_dates_numbers_and_unknown_words_mean_only_themselves(word: str) -> None
     assert near_terms(word) == []
 
 
-def test_the_table_is_what_the_model_says(builder: ModuleType, minilm: MiniLM) -> None:
+def test_the_table_is_what_the_model_says(builder: ModuleType, minilm: Embedder) -> None:
     words = ["dog", "dogs", "puppy", "kitten", "car", "vehicle", "choir", "song", "seven"]
     terms = builder.terms_of(words)
     assert list(terms) == sorted({term(word) for word in words[:-1]})

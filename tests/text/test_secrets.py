@@ -274,7 +274,7 @@ def test_masking_twice_changes_nothing() -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=400))
-def test_any_text_is_taken_and_masked_once(text: str) -> None:
+def test_any_text_is_taken_and_mminilm(text: str) -> None:
     once, kinds = mask(text)
     assert (once == text) == (kinds == ())
     assert mask(once)[0] == once
