@@ -11,8 +11,6 @@ import json
 import subprocess
 import sys
 import sysconfig
-import tempfile
-import venv
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +38,11 @@ def main() -> int:
 
 def asked() -> str:
     """What pip-audit says of the packages of this environment; "" when it cannot be had."""
-    with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        python = Path(folder) / "bin" / "python"
-        installed = subprocess.run([python, "-m", "pip", "install", "-q", "pip-audit"], check=False)
-        if installed.returncode:
-            return ""
-        where = sysconfig.get_paths()["purelib"]
-        audit = [python, "-m", "pip_audit", "--progress-spinner", "off", "-f", "json"]
-        done = subprocess.run(
-            [*audit, "--path", where], capture_output=True, text=True, check=False
-        )
-        return done.stdout
+    uv = Path(sys.executable).with_name("uv")
+    audit = ["pip-audit", "--progress-spinner", "off", "-f", "json"]
+    where = sysconfig.get_paths()["purelib"]
+    command = [uv, "tool", "run", "--quiet", "--python", sys.executable, *audit, "--path", where]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -27,6 +28,8 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 OUT = ROOT / ".ci" / "out"
+FILES = OUT / "processes.txt"
+"""The files with tests that start processes, as the step `collect` found them."""
 PYTHON = ROOT / ".venv" / "bin" / "python"
 MARK = "TESTS_STARTED_BY"
 """As in tests/processes.py: the variable by which everything is known that the check started."""
@@ -45,13 +48,14 @@ SHOWN = 15
 class Step:
     """One part of the check, and what it came to.
 
-    `lane` 0 is run by itself, one step after the other; then lanes 1 and 2 side by side.
+    Stages run one after the other; in each, the steps `beside` run beside the others.
     """
 
     name: str
     command: list[str]
     minutes: float
-    lane: int = 0
+    stage: int = 0
+    beside: bool = False
     environment: dict[str, str] = field(default_factory=dict)
     status: int | None = None
     seconds: float = 0.0
@@ -73,30 +77,28 @@ class Step:
 def steps() -> list[Step]:
     """Every step in its order; the first makes what the others need.
 
-    Plain tests keep all cores busy, so they run alone. Those with processes wait now and then: two
-    at a time, beside the rest, keep two cores busy.
+    To collect the tests imports, and so compiles, what all of them import, once for all workers; it
+    also names the files that hold tests with processes: only these are collected again. Plain tests
+    keep all cores busy, so they run alone. Those with processes wait now and then: three at a time,
+    beside real clients, keep two cores busy.
     """
     python, pytest = str(PYTHON), [str(PYTHON), "-m", "pytest"]
     # a worker that crashed is not replaced: with loadfile xdist 3.8 waits for it without end
     by_file = ["--dist", "loadfile", "--max-worker-restart", "0"]
     # what hung is not repeated: pytest-timeout 2.4 would not stop the repeat
     once_more = ["--reruns", "1", "--rerun-except", "from pytest-timeout"]
+    with_processes = [*by_file, "-m", "processes", *once_more, f"@{FILES.relative_to(ROOT)}"]
     return [
         Step("install", [sys.executable, __file__, "--install"], 15),
-        Step("plain", [*pytest, "-n", "3", *by_file, "-m", "not processes"], 20),
-        Step(
-            "processes",
-            [*pytest, "-n", "2", *by_file, "-m", "processes", *once_more],
-            30,
-            1,
-            REQUIRED,
-        ),
-        Step("clients", [python, "tests/conformance/run.py"], 15, 2),
-        Step("rest", [python, "tests/conformance/rest.py"], 15, 2),
-        Step("advisories", [python, ".ci/advisories.py"], 5, 2),
-        Step("lint", [python, "-m", "ruff", "check", "."], 5, 2),
-        Step("format", [python, "-m", "ruff", "format", "--check", "."], 5, 2),
-        Step("types", [python, "-m", "mypy"], 10, 2),
+        Step("collect", [sys.executable, __file__, "--collect"], 5, 1),
+        Step("types", [python, "-m", "mypy"], 10, 1, beside=True),
+        Step("lint", [python, "-m", "ruff", "check", "."], 5, 1, beside=True),
+        Step("format", [python, "-m", "ruff", "format", "--check", "."], 5, 1, beside=True),
+        Step("plain", [*pytest, "-n", "3", *by_file, "-m", "not processes"], 20, 2),
+        Step("processes", [*pytest, "-n", "3", *with_processes], 30, 3, environment=REQUIRED),
+        Step("clients", [python, "tests/conformance/run.py"], 15, 3, beside=True),
+        Step("rest", [python, "tests/conformance/rest.py"], 15, 3, beside=True),
+        Step("advisories", [python, ".ci/advisories.py"], 5, 3, beside=True),
     ]
 
 
@@ -112,23 +114,25 @@ def main(wanted: list[str]) -> int:
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
     begun = time.monotonic()
+    if "processes" in wanted:
+        wanted = [*wanted, "collect"]
     todo = [step for step in steps() if not wanted or step.name in wanted]
     mark = f"check-{os.getpid()}"
     with tempfile.TemporaryDirectory() as home, lowest_memory() as low:
 
-        def run_lane(number: int) -> None:
-            for step in todo:
-                if step.lane == number and not stopping.is_set():
+        def run_all(some: list[Step]) -> None:
+            for step in some:
+                if not stopping.is_set():
                     run(step, mark, Path(home), stopping)
-                if step.name == "install" and step.status:
-                    return
 
-        run_lane(0)
-        if not any(step.name == "install" and step.status for step in todo):
-            beside = threading.Thread(target=run_lane, args=(2,))
+        for stage in sorted({step.stage for step in todo}):
+            now = [step for step in todo if step.stage == stage]
+            beside = threading.Thread(target=run_all, args=([s for s in now if s.beside],))
             beside.start()
-            run_lane(1)
+            run_all([step for step in now if not step.beside])
             beside.join()
+            if any(step.name == "install" and step.status for step in now):
+                break
         left = ended(mark, STOPPING if stopping.is_set() else ENDING)
     return closing(todo, left, low, time.monotonic() - begun)
 
@@ -136,7 +140,7 @@ def main(wanted: list[str]) -> int:
 def run(step: Step, mark: str, home: Path, stopping: threading.Event) -> None:
     """Run *step*, show and keep what it says; stop it when its time is over, or once *stopping*."""
     print(f"\n+ {step.name}: {' '.join(step.command)}", flush=True)
-    at_once = step.lane < 2  # what runs beside is shown when it is over
+    at_once = not step.beside  # what runs beside is shown when it is over
     begun = time.monotonic()
     environment = {
         **os.environ,
@@ -189,12 +193,13 @@ def show(said: bytes) -> None:
 
 
 def kept_of_home() -> dict[str, str]:
-    """Where npm and pip keep what they fetched and how they are set up, for another home."""
+    """Where npm, pip and uv keep what they fetched and how they are set up, for another home."""
     home = Path.home()
     named = {
         "npm_config_userconfig": home / ".npmrc",
         "npm_config_cache": home / ".npm",
         "PIP_CACHE_DIR": home / ".cache" / "pip",
+        "UV_CACHE_DIR": home / ".cache" / "uv",
         "PIP_CONFIG_FILE": home / ".config" / "pip" / "pip.conf",
     }
     return {
@@ -305,14 +310,22 @@ def install() -> int:
     subprocess.run([sys.executable, "-m", "venv", ROOT / ".venv"], check=True)
     pip = [str(PYTHON), "-m", "pip", "install", "-q"]
     subprocess.run([*pip, "uv"], check=True)  # 15 s instead of pip's 60 for the rest
-    fast = [PYTHON.with_name("uv"), "pip", "install", "-q", "--compile-bytecode"]
+    fast = [PYTHON.with_name("uv"), "pip", "install", "-q"]
     anew = ["--reinstall-package", "anamnesis-mcp"]  # else what it built here before
     if subprocess.run([*fast, *anew, "--python", PYTHON, ".[dev,page]"], cwd=ROOT).returncode:
         print("uv did not install it, so pip does: it knows other indexes and certificates")
         subprocess.run([*pip, ".[dev,page]"], cwd=ROOT, check=True)
-    packages = ["memory_core", "server", "anamnesis"]  # else each worker compiles them at once
-    subprocess.run([PYTHON, "-m", "compileall", "-q", "-j", "0", *packages], cwd=ROOT, check=True)
     return browser()
+
+
+def collect() -> int:
+    """Collect all tests, and write `FILES`; the exit status of pytest."""
+    command = [PYTHON, "-m", "pytest", "--collect-only", "-qq", "-m", "processes"]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout)
+    found = re.findall(r"^(\S+\.py): [0-9]+$", done.stdout, re.MULTILINE)
+    FILES.write_text("\n".join(found), "utf-8")
+    return done.returncode if found else 1
 
 
 def browser() -> int:
@@ -334,4 +347,6 @@ def browser() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(install() if "--install" in sys.argv else main(sys.argv[1:]))
+    parts = {"--install": install, "--collect": collect}
+    part = parts.get("".join(sys.argv[1:2]))
+    sys.exit(part() if part else main(sys.argv[1:]))

@@ -54,7 +54,7 @@ def test_every_step_runs_and_the_last_lines_tell_what_is_red(
         monkeypatch,
         python(check, "plain", f"{tests}; raise SystemExit(1)"),
         python(check, "lint", "raise SystemExit('x.py:1: unused')"),
-        check.Step("types", [sys.executable, "-c", "print('all is fine')"], 1, 2),
+        check.Step("types", [sys.executable, "-c", "print('all is fine')"], 1, beside=True),
     )
     said = capfdbinary.readouterr().out.decode()
     closing = said.rpartition("== RED ==")[2]
@@ -126,7 +126,9 @@ def test_works_the_second_time():
     (tmp_path / "test_broken.py").write_text(code, encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = processes\n", encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests"))
-    command = [sys.executable, *real.command[1:], "-n", "0", "-p", "outcome"]
+    *words, files = real.command[1:]
+    assert files == "@.ci/out/processes.txt"
+    command = [sys.executable, *words, "-n", "0", "-p", "outcome"]
     command += ["--rootdir", str(tmp_path), str(tmp_path / "test_broken.py")]
     assert played(check, monkeypatch, check.Step("processes", command, 2)) == 1
     said = capfdbinary.readouterr().out.decode()

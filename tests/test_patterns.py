@@ -376,7 +376,7 @@ def test_what_only_long_texts_showed_stays_linear(name: str) -> None:
     ],
 )
 def test_a_quadratic_expression_is_found(expression: str) -> None:
-    assert superlinear(Case("bad", re.compile(expression), False), SHORT // 10, SHORT, MOST)
+    assert superlinear(Case("bad", re.compile(expression), False), SHORT // 20, SHORT // 2, MOST)
 
 
 def test_a_linear_expression_is_not() -> None:

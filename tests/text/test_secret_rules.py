@@ -101,7 +101,7 @@ def test_whatever_a_pattern_matches_holds_one_of_its_words() -> None:
     for name, rule in rules():
         rng, pattern = random.Random(name), rule.pattern.compiled
         tree = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
-        texts = [f" {made(tree, rng, {})}\n" for _ in range(400)]
+        texts = [f" {made(tree, rng, {})}\n" for _ in range(200)]
         found = [(match.group(), text) for text in texts for match in pattern.finditer(text)]
         drawn += bool(found)
         for match, text in found:
@@ -112,7 +112,7 @@ def test_whatever_a_pattern_matches_holds_one_of_its_words() -> None:
 
 
 def test_the_lists_are_masked_alike_without_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    some = texts()[::8]
+    some = texts()[::16]
     before = [mask(text) for text in some]
     for kind in (spans.Rule, remarks.Led):
         monkeypatch.setattr(kind, "found", lambda rule, text, _: rule.pattern.finditer(text))
@@ -122,7 +122,7 @@ def test_the_lists_are_masked_alike_without_the_words(monkeypatch: pytest.Monkey
 def test_a_rule_that_begins_with_a_name_finds_what_its_pattern_finds() -> None:
     led = [(name, rule) for name, rule in rules() if isinstance(rule, remarks.Led)]
     assert len(led) > 8
-    for text in texts()[1::5]:
+    for text in texts()[1::10]:
         low = folded(text)
         for name, rule in led:
             found = [match.span() for match in rule.found(text, low)]

@@ -168,7 +168,6 @@ def test_a_request_that_only_asks_is_asked_again(talk: Any, folder: Path, kill: 
     assert len(answer["result"]["tools"]) == 5
 
 
-@TRANSPORTS
 def test_a_subscription_outlives_the_engine(talk: Any, folder: Path, kill: Any) -> None:
     hearing, other = talk(), talk()
     hearing.hello()
@@ -231,7 +230,6 @@ def test_the_engine_leaves_when_its_name_is_gone(
     assert "the engine leaves: its name is gone" in logfile.last(folder, lines=50)
 
 
-@TRANSPORTS
 def test_no_memory_begins_where_the_folder_of_a_client_went_away(
     talk: Any, folder: Path, kill: Any
 ) -> None:
