@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from memory_core.beliefs import quoted
+from memory_core.beliefs import authority, quoted
 from memory_core.beliefs.change import passes
 from memory_core.beliefs.sentence import read_all
 from memory_core.beliefs.shared import about_one
@@ -124,7 +124,7 @@ def _is_over(memory: MemoryRecord, cues: Cues) -> bool:
 
 
 def _comparable(cues: Cues, older: MemoryRecord, newer: MemoryRecord) -> bool:
-    """True when both state how something is, in the same mouth.
+    """True when both state how something is, in one voice.
 
     What one turn of a talk says among other things is no such statement.
     """
@@ -133,7 +133,7 @@ def _comparable(cues: Cues, older: MemoryRecord, newer: MemoryRecord) -> bool:
         return False
     if normalised(older.text) == normalised(query):
         return False  # asked for word for word
-    if _whose(older) != _whose(newer):
+    if not _one_voice(older, newer):
         return False
     if _numbers(query, older) - _numbers(query, newer):
         return False  # it is asked for another one of a series
@@ -151,5 +151,14 @@ def _numbers(query: str, memory: MemoryRecord) -> frozenset[str]:
     return frozenset(_NUMBER.findall(query)) & frozenset(_NUMBER.findall(memory.text))
 
 
-def _whose(memory: MemoryRecord) -> tuple[str, ...]:
-    return memory.agent, memory.speaker, memory.role, memory.trust, memory.visibility
+def _one_voice(older: MemoryRecord, newer: MemoryRecord) -> bool:
+    """True when one speaker says both, whichever client heard it, and *newer* may doubt *older*.
+
+    Who is not named is the owner, in a turn as in a note.
+    """
+    if (older.agent, older.visibility) != (newer.agent, newer.visibility):
+        return False
+    owner = older.role in quoted.SPEAKING and newer.role in quoted.SPEAKING
+    unnamed = owner and not (older.speaker and newer.speaker)
+    one = older.speaker == newer.speaker and older.role == newer.role
+    return (one or unnamed) and authority.may_doubt(older, newer)

@@ -84,6 +84,31 @@ def test_the_newer_statement_comes_first_and_nothing_is_superseded(
 
 
 @pytest.mark.parametrize(
+    ("then", "now", "ahead"),
+    [
+        ({}, {"role": "user", "trust": "user"}, True),
+        ({"role": "user", "trust": "user"}, {}, True),  # passed on by an assistant
+        ({"role": "user", "trust": "user", "speaker": "Ann"}, {}, True),
+        ({"speaker": "Ann"}, {"speaker": "Ben"}, False),
+        ({"role": "user", "trust": "user"}, {"role": "assistant"}, False),
+        ({"role": "user", "trust": "user"}, {"role": "user", "trust": "quoted"}, False),
+        ({}, {"scope": "shared"}, False),
+    ],
+)
+def test_what_the_owner_says_is_one_voice_whichever_client_heard_it(
+    memory: Memory, then: dict[str, str], now: dict[str, str], ahead: bool
+) -> None:
+    older, newer = STATUS
+    memory.remember(ME, RememberRequest(older, when=THEN, **then))  # type: ignore[arg-type]
+    later = THEN + 20 * DAY
+    memory.remember(ME, RememberRequest(newer, when=later, **now))  # type: ignore[arg-type]
+    asked = RecallRequest("What is the status of the barn conversion?", k=5, context=0)
+    found = memory.recall(ME, asked)
+    texts = [hit.memory.text for hit in (*found.hits, *found.partial)]
+    assert (texts.index(newer) < texts.index(older)) == ahead
+
+
+@pytest.mark.parametrize(
     ("older", "newer", "question"),
     [
         (*STATUS, "What was the barn conversion waiting for?"),
