@@ -10,6 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memory_core.beliefs import wishes
+from memory_core.beliefs.imperatives import (
+    AT_HAND,
+    AUXILIARIES,
+    DAYS,
+    FINITE,
+    NO_SUBJECT,
+    OBJECTS,
+    PAST,
+    WENT,
+    is_imperative,
+)
 from memory_core.text import machine
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
@@ -47,7 +58,7 @@ def act(sentence: str, role: str = "") -> str:
     if _exclaims(head):
         return COURTESY
     asked = head.rstrip("\"'”’)* ").endswith("?")
-    clauses = [words(clause) for clause in _CLAUSE.split(head)]
+    clauses = [_words(clause) for clause in _CLAUSE.split(head)]
     clauses = [clause for clause in clauses if clause]
     if asked and len(clauses) > 1 and is_tag(clauses[-1]):
         asked = False
@@ -64,7 +75,8 @@ def act(sentence: str, role: str = "") -> str:
     ):
         return STATEMENT
     for place in telling[1:]:
-        if found[place] == STATEMENT and _declares(clauses[place]):
+        instead = place == first + 1 and _TAKES_BACK.fullmatch(" ".join(clauses[first]))
+        if found[place] == STATEMENT and (instead or _declares(clauses[place])):
             return STATEMENT
     return QUESTION if asked and found[first] == STATEMENT else found[first]
 
@@ -72,7 +84,7 @@ def act(sentence: str, role: str = "") -> str:
 def is_label(text: str) -> bool:
     """True for a few words without a finite verb that ask for nothing: a heading, a name."""
     found = words(text[:MOST_CHARS])
-    return _FINITE.isdisjoint(found) and act(text) not in (QUESTION, REQUEST)
+    return FINITE.isdisjoint(found) and act(text) not in (QUESTION, REQUEST)
 
 
 def is_bare_wish(text: str) -> bool:
@@ -87,6 +99,22 @@ def is_standing(text: str) -> bool:
 
 
 _CLAUSE = lazy_pattern(r"[,;:]\s+|\s[-–—]+\s+|\s(?=(?:but|aber|because|weil|denn)\s)")
+_TAKES_BACK = lazy_pattern(
+    r"(?:no |nope |wait |actually |nein |halt |doch )?"
+    r"(?:(?:scrap|scratch|forget|cancel|ignore|undo|drop|strike) (?:that|it|this)"
+    r"|(?:vergiss|streich|streiche|lass) (?:das|es)|wait|hold on|halt|moment|warte)"
+)
+"""What follows it says how things are instead."""
+_COMPOUND = lazy_pattern(r"\W*([^\W\d_]+)-([^\W\d_]+)")
+
+
+def _words(clause: str) -> list[str]:
+    """The words of *clause*; "check-in" in front is one word, and so no imperative."""
+    found = words(clause)
+    compound = _COMPOUND.match(clause)
+    if compound and found[:2] == [part.casefold() for part in compound.groups()]:
+        found[:2] = [f"{found[0]}-{found[1]}"]
+    return found
 
 
 def _act(clause: Sequence[str], role: str) -> str:
@@ -103,6 +131,8 @@ def _act(clause: Sequence[str], role: str) -> str:
     standing = _STANDING.search(" ".join(clause)) is not None
     if _INDIRECT.match(line):
         return STATEMENT if standing else REQUEST
+    if _TAKES_BACK.fullmatch(line):
+        return REQUEST
     if _asks(plain, line):
         return QUESTION
     return REQUEST if not standing and _requests(plain, line, clause) else STATEMENT
@@ -211,8 +241,8 @@ def _exclaims(sentence: str) -> bool:
     if not found or found[0] not in _INTERJECTIONS or len(found) > 1 + _SHORT:
         return False
     named = any(word[:1].isupper() for word in sentence.split()[1:])
-    dated = any(word in _DAYS or word[0].isdigit() for word in found)
-    return not named and not dated and _SUBJECTS.isdisjoint(found) and _FINITE.isdisjoint(found)
+    dated = any(word in DAYS or word[0].isdigit() for word in found)
+    return not named and not dated and _SUBJECTS.isdisjoint(found) and FINITE.isdisjoint(found)
 
 
 def _reacts(clause: Sequence[str]) -> bool:
@@ -227,22 +257,8 @@ def _reacts(clause: Sequence[str]) -> bool:
 
 # Questions
 
-_AUXILIARIES = frozenset(
-    listed(
-        """is are was were am do does did can could will would should shall may might must have has
-        had isn't aren't wasn't don't doesn't didn't can't couldn't won't wouldn't shouldn't haven't
-        hasn't what's who's where's how's when's why's"""
-    )
-)
-_FINITE = _AUXILIARIES | frozenset(
-    listed(
-        """i'm i've i'll we're we've he's she's it's they're got needs wants lives works uses
-        runs prefers likes goes starts ends costs takes becomes moved changed
-
-        ist sind war waren bin hat haben habe hatte wird werden wurde kann muss soll will darf mag
-        heißt wohnt arbeitet kostet läuft beginnt braucht sollte müssen sollen können"""
-    )
-)
+_ENGLISH = AUXILIARIES - frozenset(listed("am was will must"))
+"""Those that are no German words."""
 _ASKING = frozenset(listed("what which who whom whose why how where when"))
 _ASKING_GERMAN = frozenset(
     listed(
@@ -283,15 +299,19 @@ def _asks(clause: Sequence[str], line: str) -> bool:
     if _WONDERS.match(line):
         return True
     first, second = clause[0], clause[1] if len(clause) > 1 else ""
+    if first == "who" and (second in PAST or second in WENT or second.endswith("ed")):
+        return True
     if first in _ASKING:
-        inverted = second in _AUXILIARIES or second in ("much", "many", "long", "often", "far")
+        inverted = second in AUXILIARIES or second in ("much", "many", "long", "often", "far")
         narrow = first in ("which", "why", "whose") and second not in ("is", "was", "means")
         return inverted or (narrow and second not in ("i", "we", "my", "our"))
     if first in ("what's", "who's", "where's", "how's", "why's"):
         return True
-    if first in _AUXILIARIES and second in _ADDRESSED:
+    if first in AUXILIARIES and second in _ADDRESSED:
         return True
     if first in _ASKING_GERMAN:
+        if second in _ENGLISH or second in PAST or second.endswith("ed"):
+            return False  # "Wen took over" is about somebody of that name
         return second not in ("ich", "wir", "gesagt", "besprochen", "immer", "mich", "uns", "man")
     return _INVERTED_GERMAN.match(line) is not None
 
@@ -301,7 +321,7 @@ def is_tag(clause: Sequence[str]) -> bool:
     if not 0 < len(clause) <= 3:
         return False
     pronoun = any(word in ("it", "he", "she", "they", "we", "you", "i") for word in clause)
-    return (clause[0] in _AUXILIARIES and pronoun) or " ".join(clause) in (
+    return (clause[0] in AUXILIARIES and pronoun) or " ".join(clause) in (
         *("right", "okay", "ok", "no", "yes", "you know", "correct"),
         *("oder", "nicht wahr", "oder nicht", "gell", "stimmt's", "ne"),
     )
@@ -314,24 +334,36 @@ _SUBJECTS = frozenset(
         seine ihre"""
     )
 )
-_NO_SUBJECT = frozenset(
-    listed(
-        """if when whenever while as since because although though unless until after before once
-        that which who whose where whether what how why in on at for from with without by about
-        regarding given to than or it it's this there like
-
-        wenn falls ob als weil da während bevor nachdem sobald bis dass der die das welche was wie
-        in auf an für von mit ohne bei es oder"""
-    )
-)
 
 
 def _declares(clause: Sequence[str]) -> bool:
     """True when *clause*, a part of a sentence, has a subject and a finite verb of its own."""
     plain = _without_opening(clause)
-    if len(plain) < 3 or plain[0] in _NO_SUBJECT or plain[0] in _AUXILIARIES:
-        return plain[:1] != [] and plain[0] == "the" and any(w in _FINITE for w in plain[2:])
-    return plain[0] in _SUBJECTS or any(word in _FINITE for word in plain[1:])
+    if len(plain) < 3 or plain[0] in NO_SUBJECT or plain[0] in AUXILIARIES:
+        return plain[:1] != [] and plain[0] in _ARTICLES and _is_finite(plain, 2)
+    return plain[0] in _SUBJECTS or plain[1] in PAST or _is_finite(plain, 1)
+
+
+_ARTICLES = ("the", "der", "die", "das")
+_SAME = ("set", "put", "cut", "let", "cost")
+"""Verbs whose past form is the bare one."""
+
+
+def _is_finite(plain: Sequence[str], start: int) -> bool:
+    """True for a finite verb from the place *start* on; "attached" behind "the" is none."""
+    for place in range(start, len(plain)):
+        word, before = plain[place], plain[place - 1]
+        if word in FINITE or word in WENT:
+            return True
+        if place == 2 and plain[0] in _ARTICLES and (word in PAST or word in _SAME):
+            return True
+        if place == 2 and plain[0] in _ARTICLES[1:] and word.endswith("t") and len(word) > 3:
+            return True  # "der Kurs fängt ... an"
+        if word.endswith("ed") and len(word) > 4 and not before.endswith("ly"):
+            return before not in OBJECTS
+        if word.endswith(("te", "ten")) and len(word) > 5 and plain[place + 1 : place + 2]:
+            return plain[place + 1] in OBJECTS and before not in OBJECTS
+    return False
 
 
 # Requests
@@ -366,127 +398,6 @@ _REQUESTS = lazy_pattern(
 _TOLD = lazy_pattern(
     r"(?:you (?:can|may|could|should)|you (?:need|have) to) (?:now |also |just )?(?=\w)"
 )
-_VERBS = frozenset(
-    listed(
-        """add adjust analyse analyze append apply ask assign attach bring browse bump calculate
-        cancel check choose clarify clean clear click clone collect combine compare compile complete
-        compute configure connect convert copy correct count create cut debug decrease define delete
-        describe disable discard display do download draft draw drop duplicate edit elaborate enable
-        ensure enter evaluate examine execute expand explain export extend extract fetch fill find
-        finish fix follow forget format generate get give go grab grep handle hide highlight
-        implement import improve include increase initialise initialize inline insert inspect
-        install integrate investigate join kill launch let lint load locate log look lower make
-        measure merge migrate mock modify move navigate omit open optimise optimize organise
-        organize paraphrase paste polish populate prepare print profile proofread propose provide
-        pull put raise rebase rebuild recalculate recheck recommend redo reduce refactor reformat
-        refresh regenerate reload remove rename render reopen reorder rephrase replace reproduce
-        rerun reset resolve restart restore resume retry return revert review reword rewrite
-        rollback save scaffold scan scroll select send separate set setup share shorten show
-        simplify solve sort specify split squash stage start stop strip submit suggest summarise
-        summarize swap sync tell test throw tidy toggle transform translate trim try turn undo
-        uninstall unpack update upgrade upload validate verify view visualise visualize walk wire
-        wrap write zip
-
-        zeig zeige öffne starte stopp stoppe führ führe mach mache lösch lösche erstell erstelle
-        schreib schreibe gib nimm such suche erklär erkläre übersetz übersetze fass fasse prüf prüfe
-        überprüf überprüfe teste bau baue änder ändere setz setze füg füge entfern entferne ersetz
-        ersetze lies schau sieh sag nenn nenne liste berechne kopier kopiere schick schicke lad lade
-        korrigier korrigiere verbesser verbessere vergleich vergleiche benenn benenne versuch
-        versuche probier probiere wiederhol wiederhole deploye committe pushe installier installiere
-        aktualisier aktualisiere hilf kürz kürze leg lege dreh drehe stell stelle beantworte
-        formulier formuliere generier generiere analysier analysiere schließ schließe speicher
-        speichere drück wechsel wechsle verschieb verschiebe buch buche bestell bestelle such
-        räum räume mail maile ruf druck drucke übernimm antworte pack packe"""
-    )
-)
-"""Imperatives that are no common nouns in front of a verb."""
-
-_NOUN_VERBS = frozenset(
-    listed(
-        """answer back book build call change close cluster comment commit compare contact cook
-        deploy design document email exit filter flag focus guess index label leave list mark match
-        mention name order pack pick pin place plan play post push query quote rank rate read record
-        release repeat reply report request research respond run sample schedule search ship sketch
-        skip sleep spell stash step store stream study switch tag talk target trace track visit wait
-        watch work buy"""
-    )
-)
-"""Imperatives that are nouns as well ("book club meets"): what follows tells them apart."""
-
-_MANNERS = frozenset(
-    listed(
-        """use answer respond reply speak address treat assume write format spell
-        name cite stick nutz nutze verwende benutz benutze schreib schreibe antworte vermeide"""
-    )
-)
-"""Imperatives that say how things are to be done, where they name no single thing at hand."""
-
-_STATIVE = frozenset(
-    listed(
-        """love hate like prefer keep avoid need want have know think hope feel believe live own
-        enjoy loathe wish miss guess bet suppose suspect doubt remember note remind mean see hear
-        seem agree disagree care matter depend belong deserve regret dislike adore
-
-        habe hab bin war hatte wohne lebe arbeite mag liebe hasse brauche möchte muss will kann
-        trinke esse heiße spiele lerne fahre gehe komme finde glaube denke hoffe weiß kenne kenn
-        kriege bekomme plane ziehe nehme studiere besitze vermisse bevorzuge"""
-    )
-)
-_PAST = frozenset(
-    listed(
-        """got bought sold left met lost made took went saw found won began wrote broke quit had
-        felt heard held kept knew paid ran said sent sat slept spent spoke stood taught told thought
-        wore built caught chose drew drove ate fell flew forgot gave grew hid led lent rode rang
-        rose read came became did fought swam threw understood woke brought dreamt learnt hit hurt
-        shut"""
-    )
-)
-_OBJECTS = frozenset(
-    listed(
-        """the a an this that these those it them me us my your all everything both each every some
-        any its another him her
-
-        den die das dem der ein eine einen einem einer mir mich uns es alle alles diese diesen
-        dieses diesem dieser beide beiden bitte mal nochmal meine meinen mein"""
-    )
-)
-_AT_HAND = frozenset(
-    listed("the this that these those it them both den die das dem diese diesen dieses es")
-)
-_FOLLOWING = _OBJECTS | frozenset(
-    listed(
-        """up down out in on at to for from with again and or now then over off through into until
-        about as by only more both twice once here there if when please first last two three four
-        five"""
-    )
-)
-_DAYS = frozenset(
-    listed(
-        """yesterday today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday
-        january february march april june july august september october november december
-
-        heute morgen gestern montag dienstag mittwoch donnerstag freitag samstag sonntag januar
-        februar märz mai juni juli oktober dezember"""
-    )
-)
-_NO_VERB = (
-    STOPWORDS
-    | GERMAN_STOPWORDS
-    | _DAYS
-    | frozenset(
-        listed(
-            """without within per plus via despite except unlike regarding concerning since upon
-            onto toward towards throughout according thanks due instead last next maybe perhaps
-            probably half twice whether although unless whereas however update correction reminder
-            glad happy sad sorry sure proud certain afraid aware fortunate lucky weird strange odd
-            funny besides beyond beneath amid pro contra unfortunately hopefully apparently
-
-            ohne gegen seit während wegen trotz leider vielleicht unter zwischen hinter neben durch
-            kommt gibt steht liegt wurde werden hatte nächste letzte jede jeden laut dank außer
-            innerhalb außerhalb"""
-        )
-    )
-) - frozenset(listed("do let make get go run"))
 
 
 def _requests(plain: Sequence[str], line: str, clause: Sequence[str]) -> bool:
@@ -495,38 +406,15 @@ def _requests(plain: Sequence[str], line: str, clause: Sequence[str]) -> bool:
         return True
     if (told := _TOLD.match(line)) is not None:
         rest = plain[told.group().count(" ") :]
-        return _is_imperative(rest) and rest[1:2] not in (["me"], ["us"])
+        return is_imperative(rest) and rest[1:2] not in (["me"], ["us"])
     if plain[0] in ("don't", "not") or line.startswith("do not "):
         return plain[-1] == "this" or not _NOT_YET.isdisjoint(plain[1:])
     if _is_german_infinitive(plain, clause) or _is_bare_wish(plain, clause):
         return True
-    return _is_imperative(plain)
+    return is_imperative(plain)
 
 
 _NOT_YET = frozenset(("that", "it", "yet", "now", "again"))
-
-
-def _is_imperative(plain: Sequence[str]) -> bool:
-    verb, following = plain[0], plain[1] if len(plain) > 1 else ""
-    verb = verb if verb == "let's" else verb.removesuffix("'s")  # German "probier's"
-    if verb in _MANNERS and following and following not in _AT_HAND:
-        return verb in _VERBS and (following in _FOLLOWING or not _says_how(plain))
-    if verb in _VERBS:
-        return following not in _FINITE
-    if verb in _NOUN_VERBS:
-        return not following or following in _FOLLOWING or following[0].isdigit()
-    if verb in _NO_VERB or verb in _STATIVE or verb in _PAST or following not in _OBJECTS:
-        return False
-    return verb.isalpha() and not verb.endswith(("ed", "ing", "ly", "s", "te", "ten"))
-
-
-def _says_how(plain: Sequence[str]) -> bool:
-    """True for "write commit messages in English": no single thing, and a manner."""
-    general = not _AT_HAND.intersection(plain)
-    return general and any(
-        word in ("in", "with", "without", "as", "like", "auf", "ohne", "mit", "als")
-        for word in plain[2:]
-    )
 
 
 def _is_bare_wish(plain: Sequence[str], clause: Sequence[str]) -> bool:
@@ -561,7 +449,7 @@ def _is_progress(plain: Sequence[str]) -> bool:
     if found is None:
         return False
     rest = plain[found.group().count(" ") :]
-    return rest[0] in (*_AT_HAND, "your") and _FINITE.isdisjoint(rest)
+    return rest[0] in (*AT_HAND, "your") and FINITE.isdisjoint(rest)
 
 
 _OFFER = lazy_pattern(
