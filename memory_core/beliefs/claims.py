@@ -14,6 +14,7 @@ from memory_core.link_kinds import CONTRADICTS, DUPLICATE, SIMILAR, UPDATES
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.entities import entities
 from memory_core.text.names.lexicon import NOT_NAMES
+from memory_core.text.numerals import in_digits
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import listed, words
 
@@ -221,7 +222,7 @@ def _names(text: str, names: Collection[str]) -> set[str]:
 
 
 def _numbers(text: str) -> set[str]:
-    return {_normal(match.group()) for match in _NUMBER.finditer(text)}
+    return {_normal(match.group()) for match in _NUMBER.finditer(in_digits(text))}
 
 
 _THOUSANDS = lazy_pattern(r"-?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import STOPWORDS, listed
@@ -113,6 +114,55 @@ def _parted(tokens: Sequence[_Token]) -> list[str]:
 def is_number_word(word: str) -> bool:
     """True when *word* (lower case) is a number word, or several with hyphens."""
     return all(part in COUNTING or part in ("a", "and") for part in word.split("-"))
+
+
+def in_digits(text: str) -> str:
+    """*text* with the numerals of other scripts in ASCII digits, apart from letters around them.
+
+    ٣٠٠ and 三百 are 300, Ⅳ is 4. A numeral that is a common part of words stays, as in 一起,
+    "together". Linear in its length; never raises.
+    """
+    if text.isascii():
+        return text
+    found = []
+    for kind, chars in groupby(text, _script):
+        run = "".join(chars)
+        if kind == "Nd":
+            found.append("".join(str(unicodedata.decimal(char)) for char in run))
+        elif kind == "" or run in _PARTS_OF_WORDS:
+            found.append(run)
+        else:
+            found.append(f" {_added(run)} ")
+    return _BESIDE_IDEOGRAPHS.sub(" ", "".join(found))
+
+
+_PARTS_OF_WORDS = frozenset("一十百千万萬亿億")
+_IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_BESIDE_IDEOGRAPHS = lazy_pattern(rf"(?<=[0-9])(?=[{_IDEOGRAPHS}])|(?<=[{_IDEOGRAPHS}])(?=[0-9])")
+
+
+def _script(char: str) -> str:
+    """The category of a numeral that is no ASCII digit, "" of anything else."""
+    if char.isascii() or unicodedata.numeric(char, None) is None:
+        return ""
+    category = unicodedata.category(char)
+    return {"Nd": "Nd", "Nl": "Nl", "Lo": "Lo"}.get(category, "") if char != "〇" else "Lo"
+
+
+def _added(run: str) -> str:
+    """The digits of 三百二十 (320), of 二〇二四 (2024) and of Ⅷ (8)."""
+    values = [int(unicodedata.numeric(char)) for char in run]
+    if max(values) < 10:
+        return "".join(map(str, values)).lstrip("0") or "0"
+    whole = part = last = 0
+    for value in values:
+        if value < 10:
+            last = value
+        elif value < 10_000:
+            part, last = part + (last or 1) * value, 0
+        else:
+            whole, part, last = whole + (part + last or 1) * value, 0, 0
+    return str(whole + part + last)
 
 
 # Tokens

@@ -8,6 +8,7 @@ import pytest
 
 from memory_core.link_kinds import DOUBTS
 from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
 
 OTHER = Identity("other", "crew")
 START = 1_700_000_000.0
@@ -237,6 +238,31 @@ def test_the_more_trusted_of_two_duplicates_stays_though_it_is_older(world: Any)
     told = world.tell(text.replace("last big", "last"), trust="agent")
     assert world.run("deduplicate").retired == (told,)
     assert world[mine].retired_at is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("We may enter the lab at night.", "We may not enter the lab at night."),
+        ("我们的办公室在十二楼", "我们的办公室在十三楼"),
+        (
+            "Room Ⅳ of the museum is closed on Mondays.",
+            "Room Ⅷ of the museum is closed on Mondays.",
+        ),
+        (
+            "The rent of the flat is ٣٠٠ euros a month.",
+            "The rent of the flat is ٤٠٠ euros a month.",
+        ),
+    ],
+)
+def test_what_differs_in_a_numeral_or_a_not_is_no_duplicate(
+    open_memory: Any, minilm: Any, one: str, other: str
+) -> None:
+    memory = open_memory(embedder=minilm)
+    me = Identity("me")
+    ids = [memory.remember(me, RememberRequest(text)).id for text in (one, other)]
+    memory.consolidate(me, mode="deduplicate")
+    assert [memory.get(me, id).retired_at for id in ids] == [None, None]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from memory_core.enrichment.grounding import ungrounded
-from memory_core.text.numerals import is_number_word, numbers
+from memory_core.text.numerals import in_digits, is_number_word, numbers
 from memory_core.text.words import listed
 
 MONDAY = 1_709_577_000.0
@@ -236,3 +236,33 @@ def test_number_words_are_no_names() -> None:
     assert not is_number_word("nora-lee")
     said = "They are 25."
     assert ungrounded("Twenty-five are they.", [("", said, MONDAY)]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("300 euros", "300 euros"),
+        ("٣٠٠ euros", "300 euros"),
+        ("एक बैठक ३ बजे", "एक बैठक 3 बजे"),
+        ("会议在三点", "会议在 3 点"),
+        ("会议在3点", "会议在 3 点"),
+        ("三百二十人", " 320 人"),
+        ("二〇二四年", " 2024 年"),
+        ("四万五千", " 45000 "),
+        ("Room Ⅷ", "Room  8 "),
+        ("我们一起去", "我们一起去"),
+        ("2½ cups of x²", "2½ cups of x²"),
+    ],
+)
+def test_numerals_of_any_script_are_digits(text: str, same: str) -> None:
+    assert in_digits(text) == same
+
+
+@given(st.text(st.sampled_from("a3٣३三四十百万亿〇Ⅳ½² 点é")))
+def test_any_text_has_its_digits(text: str) -> None:
+    once = in_digits(text)
+    assert in_digits(once) == once
+
+
+def test_a_numeral_of_20000_digits_is_read() -> None:
+    assert in_digits("三" * 20_000) == f" {'3' * 20_000} "
