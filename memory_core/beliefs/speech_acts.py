@@ -105,13 +105,13 @@ _TAKES_BACK = lazy_pattern(
     r"|(?:vergiss|streich|streiche|lass) (?:das|es)|wait|hold on|halt|moment|warte)"
 )
 """What follows it says how things are instead."""
-_COMPOUND = lazy_pattern(r"\W*([^\W\d_]+)-([^\W\d_]+)")
+_HYPHENATED = lazy_pattern(r"\W{0,9}([^\W\d_]{1,30})-([^\W\d_]{1,30})")
 
 
 def _words(clause: str) -> list[str]:
     """The words of *clause*; "check-in" in front is one word, and so no imperative."""
     found = words(clause)
-    compound = _COMPOUND.match(clause)
+    compound = _HYPHENATED.match(clause)
     if compound and found[:2] == [part.casefold() for part in compound.groups()]:
         found[:2] = [f"{found[0]}-{found[1]}"]
     return found
@@ -359,10 +359,11 @@ def _is_finite(plain: Sequence[str], start: int) -> bool:
             return True
         if place == 2 and plain[0] in _ARTICLES[1:] and word.endswith("t") and len(word) > 3:
             return True  # "der Kurs fängt ... an"
-        if word.endswith("ed") and len(word) > 4 and not before.endswith("ly"):
-            return before not in OBJECTS
-        if word.endswith(("te", "ten")) and len(word) > 5 and plain[place + 1 : place + 2]:
-            return plain[place + 1] in OBJECTS and before not in OBJECTS
+        after = plain[place + 1] if place + 1 < len(plain) else ""
+        weak = word.endswith("ed") and len(word) > 4 and not before.endswith("ly")
+        german = word.endswith(("te", "ten")) and len(word) > 5 and after in OBJECTS
+        if (weak or german) and before not in OBJECTS:
+            return True
     return False
 
 

@@ -35,6 +35,8 @@ def test_of_100_turns_that_state_something_95_are_kept(name: str) -> None:
         "Nope, make that Thursday",
         "Wen took over the parser",
         "Hey, the bill went up to 410, can you put that into the sheet?",
+        "the attached file is from Ann, can you open it?",
+        "die alte Heizung wurde ersetzt, kannst du das notieren?",
     ],
 )
 def test_no_fact_is_lost_to_the_form_of_a_command_or_a_question(text: str) -> None:
