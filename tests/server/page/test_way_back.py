@@ -37,6 +37,17 @@ def test_a_search_and_its_filters_are_there_again_until_the_list_is_asked_for(
     assert page.get_by_role("searchbox").input_value() == ""
 
 
+def test_a_search_does_not_bring_back_who_has_gone_on(opened: Any) -> None:
+    """It writes itself into the address, which is another one by then."""
+    page = opened().page
+    view(page, "memories")
+    page.get_by_role("searchbox").wait_for()
+    page.evaluate("""
+        location.hash = '#/doubtful';  // heard of in the next task
+        document.querySelector('form[role=search]').requestSubmit();""")
+    page.locator("nav a[aria-current][href='#/doubtful']").wait_for(state="attached")
+
+
 def test_a_chat_is_there_again(server: Any, opened: Any) -> None:
     server.remember("The contract with the harbour ends in December.")
     page = opened().page

@@ -33,7 +33,7 @@ export default function Memories({ given }) {
   const [found, show] = useKept('found', /** @type {any} */ (null));
   const set = (/** @type {string} */ name, /** @type {string} */ value) => filter((old) => ({ ...old, [name]: value }));
   const search = async () => {
-    history.replaceState(history.state, '', '#/memories' + query({ ...filters, q: question.trim() }));  // for the way back
+    if (/^#\/memories(?:\?|$)/.test(location.hash)) history.replaceState(history.state, '', '#/memories' + query({ ...filters, q: question.trim() }));  // for the way back; the reader may have gone on
     if (!question.trim()) { show(null); return; }
     const { kind, scope, topic, entity, session: talk, speaker, since, until } = filters;
     const left = SIFTED.some((name) => filters[name]);
