@@ -235,11 +235,12 @@ class Processes:
             with contextlib.suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(ENDING)
+        end(self._left(), self._left)
+        for process in self._started:  # what held them is gone, so no reader waits
             for stream in (process.stdin, process.stdout, process.stderr):
                 if stream is not None:
                     with contextlib.suppress(OSError):
                         stream.close()
-        end(self._left(), self._left)
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _left(self) -> list[Process]:

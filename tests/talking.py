@@ -7,6 +7,7 @@ import json
 import queue
 import subprocess
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +44,14 @@ class Talk:
 
     def _read(self) -> None:
         assert self.process.stdout
-        for line in self.process.stdout:
-            self.lines.put(line)
+        with self.process.stdout as lines:
+            for line in lines:
+                self.lines.put(line)
 
     def _read_log(self) -> None:
         assert self.process.stderr
-        self.log = self.process.stderr.read()
+        with self.process.stderr as told:
+            self.log = told.read()
 
     def send(self, line: bytes | dict[str, Any]) -> None:
         assert self.process.stdin
@@ -79,13 +82,16 @@ class Talk:
         return self.process.wait(END_SECONDS)
 
     def finish(self) -> None:
+        """Kill the process.
+
+        A process that it left and that holds its pipes is for the watch over all processes to find:
+        a pipe cannot be closed here while a thread reads it, so each closes its own at the end.
+        """
         self.process.kill()
         assert self.process.stdin
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()  # also ends what outlived the process and holds its pipes
         self.process.wait(END_SECONDS)
+        limit = time.monotonic() + END_SECONDS
         for thread in self.threads:
-            thread.join(END_SECONDS)
-        for stream in (self.process.stdout, self.process.stderr):
-            assert stream
-            stream.close()
+            thread.join(max(0.0, limit - time.monotonic()))

@@ -77,6 +77,40 @@ def test_what_a_test_leaves_running_is_ended_and_fails_it(played: Any) -> None:
     assert ended(process), said
 
 
+LEAVING = f"import subprocess, sys; subprocess.Popen({SLEEPER}, start_new_session=True)"
+"""A program that ends and leaves a process, which holds its pipes."""
+
+
+def test_what_holds_the_pipes_of_a_server_is_ended_and_fails_the_test(played: Any) -> None:
+    status, said, outcome = played(
+        "import talking\n"
+        "talking.END_SECONDS = 0.2\n"
+        "@pytest.fixture\n"
+        "def talk(processes):\n"
+        f"    talk = talking.Talk([sys.executable, '-c', {LEAVING!r}], dict(os.environ))\n"
+        "    yield talk\n"
+        "    talk.finish()\n"
+        "def test_it(talk): talk.process.wait()\n"
+        "def test_others(): pass\n"
+    )
+    assert status == 1, said
+    (failure,) = outcome["failures"]
+    assert failure["test"] == "test_it.py::test_it (teardown)"
+    assert "left running: " in failure["error"]
+    assert outcome["counts"]["passed"] == 2
+
+
+def test_a_pipe_that_is_held_and_read_does_not_keep_a_test_from_its_end(played: Any) -> None:
+    status, said, _ = played(
+        "import threading\n"
+        "def test_it(processes):\n"
+        f"    one = processes.start(sys.executable, '-c', {LEAVING!r}, stdout=subprocess.PIPE)\n"
+        "    threading.Thread(target=one.stdout.read, daemon=True).start()\n"
+        "    one.wait()\n"
+    )
+    assert status == 0, said
+
+
 def test_what_the_run_leaves_running_is_ended_and_fails_it(played: Any) -> None:
     """Without the mark in its environment, it is known by the folder in its command line."""
     status, said, outcome = played(
