@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from syntax import statements
 
 ROOT = Path(__file__).parent.parent
 
@@ -109,12 +110,12 @@ def _imports(path: Path) -> Iterator[Import]:
     tree = tree_of(path)
     late = {
         id(node)
-        for block in ast.walk(tree)
+        for block in statements(tree)
         if isinstance(block, ast.FunctionDef | ast.AsyncFunctionDef)
         or (isinstance(block, ast.If) and "TYPE_CHECKING" in ast.dump(block.test))
-        for node in ast.walk(block)
+        for node in statements(block)
     }
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, id(node) not in late) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from syntax import statements
 
 from memory_core.recall.signals import SIGNALS
 from server import gate
@@ -74,7 +75,7 @@ def said(path: Path) -> str:
     comments = re.findall(r"(?:^|\s)#\s(.*)$", text, re.MULTILINE)
     strings = [
         node.value.value
-        for node in ast.walk(ast.parse(text))
+        for node in statements(ast.parse(text))
         if isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)

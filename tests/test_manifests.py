@@ -20,6 +20,7 @@ import command_line
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from syntax import statements
 
 from memory_core import config
 from server import __version__
@@ -173,7 +174,7 @@ def test_whatever_is_imported_is_a_dependency_of_its_own() -> None:
     packages = [ROOT / name for name in ("anamnesis", "memory_core", "server")]
     imported: set[str] = set()
     for path in (path for package in packages for path in package.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in statements(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Import):
                 imported |= {each.name.partition(".")[0] for each in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -38,6 +38,8 @@ def mask_all(texts: Sequence[str], *, personal_too: bool = True) -> tuple[list[s
 
 def _apart(text: str, personal_too: bool) -> list[Span]:
     """The places to mask, in order; where two overlap, the one that was found first."""
+    if not text:  # as most labels of a memory are
+        return []
     covered = bytearray(len(text))
     for masked in _MASKED.finditer(text):
         covered[masked.start() : masked.end()] = b"\1" * len(masked.group())
