@@ -93,6 +93,10 @@ def is_prefix(text: str) -> bool:
     return _PREFIX.fullmatch(text) is not None
 
 
+MASKED = "[masked:"
+"""What the mark begins with that stands in a text for a secret."""
+
+
 def normalised(text: str) -> str:
     """*text* without what makes no other memory: case, white space and end punctuation.
 
@@ -250,11 +254,14 @@ def is_heard(memory: MemoryRecord) -> bool:
     return memory.role not in SPEAKING or memory.trust in UNTRUSTED
 
 
-def repeat_key(memory: MemoryRecord) -> str:
+def repeat_key(memory: MemoryRecord) -> str | None:
     """32 hex digits, equal for exact repeats; an extracted fact never repeats what was said.
 
-    Nor does what a user states repeat what was only heard.
+    Nor does what a user states repeat what was only heard. None for words of somebody from which a
+    secret was masked: with another secret they are the same text.
     """
+    if MASKED in memory.text and not memory.derived_from:
+        return None
     owner = (memory.visibility, memory.agent, memory.team, memory.speaker, memory.session)
     apart = (("extracted", memory.extracted), ("heard", is_heard(memory)))
     kept_apart = [word for word, holds in apart if holds]

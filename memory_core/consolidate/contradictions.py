@@ -20,7 +20,7 @@ from memory_core.beliefs.competing import UNKNOWN
 from memory_core.beliefs.quoted import claimed
 from memory_core.consolidate.plan import Plan
 from memory_core.consolidate.steps import NO_MODEL, Workspace, grouped
-from memory_core.records import DERIVED, TRUSTS, Contradiction, MemoryRecord, scope
+from memory_core.records import DERIVED, MASKED, TRUSTS, Contradiction, MemoryRecord, scope
 from memory_core.scoring import clusters
 from memory_core.text.time.lexicon import WEEKDAYS
 
@@ -323,6 +323,8 @@ def near_duplicates(work: Workspace) -> None:
             a, b = work.plan.memories[members[i].id], work.plan.memories[members[j].id]
             if a.retired_at is not None or b.retired_at is not None or work.excludes(a, b):
                 continue
+            if MASKED in a.text and MASKED in b.text:
+                continue  # the secrets may differ
             known = frozenset((a.id, b.id)) in work.related
             if known or work.extends(a, b) or work.extends(b, a):
                 continue

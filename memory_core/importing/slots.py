@@ -63,8 +63,8 @@ class Slots:
             for memory in browse.readable(self._store, self._who):
                 if memory.agent == self._who.agent:
                     self._texts.add(memory.content_hash)
-                    if not memory.replaced:
-                        self._keys.add(repeat_key(memory))
+                    if not memory.replaced and (key := repeat_key(memory)):
+                        self._keys.add(key)
                     if memory.source and not memory.replaced:
                         self._add(memory.source, memory.id, memory)
         return self._held

@@ -488,9 +488,13 @@ class _Import:
     def repeats(self, memory: MemoryRecord) -> bool:
         """True when *memory*, as it will be stored, repeats one that is there or came before it."""
         stored = replace(memory, text=self.masked(memory.text))
-        key, before = repeat_key(stored), len(self._previewed)
+        key = repeat_key(stored)
+        if key is None:
+            return False
+        if key in self._previewed:
+            return True
         self._previewed.add(key)
-        return len(self._previewed) == before or self.slots.repeats(stored)
+        return self.slots.repeats(stored)
 
     def masked(self, text: str) -> str:
         """*text* without secrets, as the settings want."""

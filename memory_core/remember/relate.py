@@ -23,6 +23,7 @@ from memory_core.embedding.base import Profile
 from memory_core.records import (
     DERIVED,
     KINDS,
+    MASKED,
     ROLES,
     VISIBILITIES,
     Identity,
@@ -163,6 +164,8 @@ def _relation(memory: MemoryRecord, mine: claims.Claims, other: MemoryRecord) ->
     if (memory.speaker, memory.visibility) != (other.speaker, other.visibility):
         return link_kinds.SIMILAR
     found = claims.relation(claims.opposed(mine, claims.claims(other.text, other.entities)))
+    if found == link_kinds.DUPLICATE and MASKED in memory.text:
+        return link_kinds.SIMILAR  # the secrets may differ
     longer = found == link_kinds.DUPLICATE and claims.extends(
         content_words(other.text), content_words(memory.text)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from memory_core.records import MASKED
 from memory_core.text.invisible import INVISIBLE
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.entities import entities
@@ -143,8 +144,6 @@ def telling_sentences(text: str) -> list[str]:
         dict.fromkeys(
             sentence
             for sentence in sentences(text)
-            if any(char.isdigit() for char in sentence)
-            or "[masked:" in sentence
-            or entities(sentence)
+            if any(char.isdigit() for char in sentence) or MASKED in sentence or entities(sentence)
         )
     )

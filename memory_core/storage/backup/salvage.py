@@ -150,7 +150,7 @@ class _State:
                 del self.live[id]
                 continue
             free = key not in taken and not (memory.replaced and memory.superseded_by)
-            taken |= {key} if free else set()
+            taken |= {key} if free and key else set()
             place = (memory.thread, memory.position, memory.access_count, memory.last_accessed)
             tx.insert_row("heads", (id, key if free else None, *place))
         for tombstone in self.tombstones:

@@ -83,8 +83,8 @@ class Transaction(Queries):
         """The sequence of the newest change, those of this transaction included."""
         return self._seq
 
-    def find_repeat(self, key: str) -> str | None:
-        """The id of the live memory with that repeat key, or None."""
+    def find_repeat(self, key: str | None) -> str | None:
+        """The id of the live memory with that repeat key; None where there is none, or no key."""
         return self._first("SELECT id FROM heads WHERE repeat = ?", (key,))
 
     def fields(self, id: str) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from memory_core.records import MASKED
 from memory_core.text import normalise
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets import command_lines, forms, keys, named, personal, told
@@ -25,7 +26,7 @@ def mask(text: str, *, personal_too: bool = True) -> tuple[str, tuple[str, ...]]
     pieces: list[str] = []
     done = 0
     for start, end, kind in spans:
-        pieces += [text[done:start], f"[masked:{kind}]"]
+        pieces += [text[done:start], f"{MASKED}{kind}]"]
         done = end
     return "".join([*pieces, text[done:]]), tuple(kind for _, _, kind in spans)
 
