@@ -236,9 +236,8 @@ def consolidate(
         done = memory.consolidate(
             who, mode=mode, session=session, dry_run=dry_run, undo=undo, progress=move
         )
-    answer = structure.run_report(done)
-    told = people.abridged(memory, who, people.with_texts(memory, who, answer))
-    text = people.consolidated(told)
+    answer = structure.run_report(done, structure.says(memory, who))
+    text = people.consolidated(people.abridged(memory, who, answer))
     return Outcome(answer, text, 1 if done.status == "failed" else 0)
 
 

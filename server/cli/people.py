@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memory_core.errors import InvalidInput, NotFound
+from memory_core.errors import InvalidInput
 from memory_core.records import Identity, is_id
 from server.cli import console
 from server.cli.place import place
@@ -71,7 +71,7 @@ def consolidated(answer: Mapping[str, Any]) -> str:
         detail = f" ({rendering.line(step['detail'])})" if step.get("detail") else ""
         lines.append(f"- {rendering.line(step['name'])}: {step['changed']} changed{detail}")
     for each in answer.get("retired", ()):
-        lines.append(f"retired {each['id']}: {rendering.line(each['text'])}")
+        lines.append(f"retired {each['id']}: {rendering.line(each.get('text', ''))}")
     if answer.get("kept"):
         lines.append("kept: " + ", ".join(answer["kept"]))
     for summary in answer.get("summaries", ()):
@@ -83,30 +83,8 @@ def consolidated(answer: Mapping[str, Any]) -> str:
         about = (found.get("subject", ""), found.get("detail", ""), *others)
         facts = [f"{found['relation']}: {', '.join(found['ids'])}", *map(rendering.line, about)]
         lines.append(" · ".join(fact for fact in facts if fact))
-        lines += [f"  {rendering.line(text)}" for text in found["texts"]]
+        lines += [f"  {rendering.line(text)}" for text in found.get("texts", ())]
     return "\n".join([*lines, *_note(answer)])
-
-
-def with_texts(memory: Memory, who: Identity, answer: dict[str, Any]) -> dict[str, Any]:
-    """An *answer* of consolidate with what the memories say that it names by their ids alone.
-
-    "" for one that *who* may not read.
-    """
-
-    def text(id: str) -> str:
-        try:
-            return memory.get(who, id).text
-        except NotFound:
-            return ""
-
-    pairs = answer.get("contradictions", ())
-    return answer | {
-        "contradictions": [
-            found | {"texts": [told for id in found["ids"] if (told := text(id))]}
-            for found in pairs
-        ],
-        "retired": [{"id": id, "text": text(id)} for id in answer.get("retired", ())],
-    }
 
 
 def forgotten(answer: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ def recall(
 def consolidate(memory: Memory, who: Identity, now: float, **given: Any) -> Any:
     """Run, preview or undo a consolidation."""
     del now
-    return structure.run_report(memory.consolidate(who, **given))
+    return structure.run_report(memory.consolidate(who, **given), structure.says(memory, who))
 
 
 def forget(memory: Memory, who: Identity, now: float, **given: Any) -> Any:

@@ -102,10 +102,11 @@ def consolidate(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -
     for step in answer["steps"]:
         detail = f" ({line(step['detail'])})" if step.get("detail") else ""
         lines.append(f"- {line(step['name'])}: {step['changed']} changed{detail}")
-    for name in ("retired", "kept"):
-        if answer.get(name):
-            lines.append(f"{name}: " + ", ".join(answer[name]))
+    if answer.get("kept"):
+        lines.append("kept: " + ", ".join(answer["kept"]))
     body: list[str] = []
+    for gone in answer.get("retired", ()):
+        body += [f"[retired] {gone['id']}", *_said(gone.get("text", ""))]
     for summary in answer.get("summaries", ()):
         facts = [f"[summary] {summary['id']}", *_sources(summary)]
         body += [_SEPARATOR.join(facts), *_marked(summary["text"])]
@@ -266,7 +267,12 @@ def _contradiction(found: Mapping[str, Any]) -> list[str]:
     for name in ("subject", "detail"):
         if found.get(name):
             facts.append(f"{name} {quoted(found[name])}")
-    return [" | ".join(facts)]
+    told = [part for text in found.get("texts", ()) for part in _marked(text)]
+    return [" | ".join(facts), *told]
+
+
+def _said(text: str) -> list[str]:
+    return _marked(text) if text else []
 
 
 def _marked(text: str) -> list[str]:

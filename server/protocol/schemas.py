@@ -167,8 +167,11 @@ class StepDone(Result):
     detail: str = ""
 
 
-class NewSummary(Result):
-    """A summary and the ids of its sources, or how many they are and where they are listed."""
+class Named(Result):
+    """A memory that a run retired, or a summary that it wrote.
+
+    A summary has the ids of its sources, or how many they are and where they are listed.
+    """
 
     id: str
     text: str
@@ -176,10 +179,11 @@ class NewSummary(Result):
     sources: str = ""
 
 
-class Contradicting(Result):
-    """Two memories that contradict each other; the older id first."""
+class Conflict(Result):
+    """Two memories that contradict each other; the older id, and its text, first."""
 
     ids: list[str]
+    texts: list[str] = []
     relation: str
     subject: str = ""
     detail: str = ""
@@ -192,9 +196,9 @@ class ConsolidateResult(Result):
     run: str
     status: Literal["completed", "preview", "undone", "failed", "running"]
     steps: list[StepDone]
-    summaries: list[NewSummary] = []
-    contradictions: list[Contradicting] = []
-    retired: list[str] = []
+    summaries: list[Named] = []
+    contradictions: list[Conflict] = []
+    retired: list[Named] = []
     kept: list[str] = []
     truncated: bool = False
     notice: str = ""

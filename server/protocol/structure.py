@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from memory_core.errors import NotFound
 from memory_core.records import (
     TRUSTS,
     DoubtfulPair,
     ForgetReport,
     HealthReport,
     Hit,
+    Identity,
     MemoryRecord,
     Neighbour,
     Receipt,
@@ -32,6 +34,9 @@ from server.protocol.budget import (
     fit_recall,
     fits,
 )
+
+if TYPE_CHECKING:
+    from memory_core.memory import Memory
 
 CHARS_PER_TOKEN = 4
 
@@ -85,7 +90,7 @@ def recalled(
         agent="" if record.visibility == "private" else record.agent,
         superseded_by=record.superseded_by,
         doubted_by=doubted[0],
-        doubtful_since=rendering.iso(doubted[1]),
+        doubtful_since=_day(doubted[1]),
         derived_from=[] if many else list(record.derived_from),
         sources=_counted_sources(record.id, record.derived_from) if many else "",
     )
@@ -116,7 +121,7 @@ def brief(record: MemoryRecord, doubted: tuple[str, float | None] = ("", None)) 
         source=record.source if foreign else "",
         superseded_by=record.superseded_by,
         doubted_by=doubted[0],
-        doubtful_since=rendering.iso(doubted[1]),
+        doubtful_since=_day(doubted[1]),
     )
 
 
@@ -206,8 +211,27 @@ def _receipt(done: Receipt, warnings: Sequence[str], limit: int) -> Structure:
     return schemas.compact(answer)
 
 
-def run_report(done: RunReport) -> Structure:
-    """The structure of a consolidate answer, at most DEFAULT_CHARS in each channel."""
+Says = Callable[[str], str]
+"""What the memory of an id says; "" for one that the caller may not read."""
+
+
+def says(memory: Memory, who: Identity) -> Says:
+    """What the memories say that *who* may read."""
+
+    def text(id: str) -> str:
+        try:
+            return memory.get(who, id).text if who.reader else ""
+        except NotFound:
+            return ""
+
+    return text
+
+
+def run_report(done: RunReport, text: Says) -> Structure:
+    """The structure of a consolidate answer, at most DEFAULT_CHARS in each channel.
+
+    What it names by an id is shown with its *text*.
+    """
     ids = {"retired": done.retired, "kept": done.kept}
     long = (f"{name}: {len(of)} in all" for name, of in ids.items() if len(of) > LISTED_IDS)
     answer = schemas.ConsolidateResult(
@@ -218,8 +242,9 @@ def run_report(done: RunReport) -> Structure:
         ],
         summaries=[_new_summary(s) for s in done.summaries],
         contradictions=[
-            schemas.Contradicting(
+            schemas.Conflict(
                 ids=[c.older, c.newer],
+                texts=[clip(said, CLIP_TO, id) for id in (c.older, c.newer) if (said := text(id))],
                 relation=c.relation,
                 subject=c.subject,
                 detail=c.detail,
@@ -227,18 +252,21 @@ def run_report(done: RunReport) -> Structure:
             )
             for c in done.contradictions
         ],
-        retired=list(done.retired[:LISTED_IDS]),
+        retired=[
+            schemas.Named(id=id, text=clip(text(id), CLIP_TO, id))
+            for id in done.retired[:LISTED_IDS]
+        ],
         kept=list(done.kept[:LISTED_IDS]),
-        notice=schemas.NOTICE if done.summaries or done.contradictions else "",
+        notice=schemas.NOTICE if done.summaries or done.contradictions or done.retired else "",
         note="; ".join(filter(None, (done.note, *long))),
     )
     lists = ("kept", "retired", "contradictions", "summaries")
     return fit_lists(schemas.compact(answer), lists, rendering.consolidate)
 
 
-def _new_summary(summary: Summary) -> schemas.NewSummary:
+def _new_summary(summary: Summary) -> schemas.Named:
     many = len(summary.derived_from) > LISTED_IDS
-    return schemas.NewSummary(
+    return schemas.Named(
         id=summary.id,
         text=summary.text,
         derived_from=[] if many else list(summary.derived_from),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -161,7 +162,9 @@ class Tools:
             ),
             ctx.report_progress,
         )
-        return _answer(structure.run_report(done), rendering.consolidate)
+        texts = structure.says(self._memory, who)  # past the gate: what is done is not refused
+        shown = await asyncio.to_thread(structure.run_report, done, texts)
+        return _answer(shown, rendering.consolidate)
 
     async def _decided(self, who: Identity, decision: str, pair: Sequence[str]) -> CallToolResult:
         if not decision or len(pair) != 2:
@@ -172,9 +175,9 @@ class Tools:
         done = await self._gate.run(
             lambda: self._memory.resolve(who, older, newer, decision), late=_REVIEW
         )
-        step = Step("decide", 1, done)
+        run = RunReport("", "completed", (Step("decide", 1, done),))
         return _answer(
-            structure.run_report(RunReport("", "completed", (step,))), rendering.consolidate
+            structure.run_report(run, structure.says(self._memory, who)), rendering.consolidate
         )
 
     async def forget(

@@ -22,7 +22,7 @@ from server.cli import invocation, main, review
 from server.cli.console import Outcome
 from server.cli.invocation import Invocation
 from server.hooks.hooks import Hooks
-from server.protocol import rendering, schemas
+from server.protocol import rendering, schemas, structure
 from server.protocol.server import build_server
 
 ME = Identity("me")
@@ -228,7 +228,7 @@ def test_recall_marks_the_older_in_its_table(
     shown = run("recall", "when is the standup of the harbour crew", "--context", "0")
     by = {hit["id"]: hit.get("doubted_by") for hit in shown.data["memories"]}
     assert (by[pairs[0][0]], by[pairs[0][1]]) == (pairs[0][1], None)
-    assert shown.text.count("may be out of date since 2024-06-03T00:00:00Z, see") == 1
+    assert shown.text.count("may be out of date since 2024-06-03, see") == 1
 
 
 # Hooks
@@ -240,7 +240,7 @@ def test_a_hook_marks_what_may_be_out_of_date(
     hooks = Hooks(memory, clock)
     marks = {
         "SessionStart": f"[doubtful, ask which holds] {pairs[0][0]}",
-        "UserPromptSubmit": f"may be out of date since 2024-06-03T00:00:00Z, see {pairs[0][1]}",
+        "UserPromptSubmit": f"may be out of date since 2024-06-03, see {pairs[0][1]}",
     }
     for event, mark in marks.items():
         payload = {"hook_event_name": event, "session_id": event}
@@ -273,7 +273,7 @@ async def test_both_channels_of_recall_mark_the_older(connect: Any, doubted: Any
     async with connect() as client:
         found = await client.call_tool("recall", {"query": "the tea"})
     hits = {hit["id"]: hit for hit in found.structured_content["memories"]}
-    since = "2024-05-31T00:00:00Z"
+    since = "2024-05-31"
     assert (hits[older.id]["doubted_by"], hits[older.id]["doubtful_since"]) == (newer.id, since)
     assert not {"doubted_by", "doubtful_since"} & hits[newer.id].keys()
     text = found.content[0].text
@@ -380,3 +380,27 @@ def test_a_superseded_memory_is_out_of_date_and_no_longer_in_doubt() -> None:
     assert rendering.out_of_date(memory) == f"out of date, see {'1' * 20}"
     assert rendering.out_of_date({"doubted_by": "2" * 20}) == f"may be out of date, see {'2' * 20}"
     assert rendering.out_of_date({"id": "3" * 20}) == ""
+
+
+@pytest.mark.anyio
+async def test_a_preview_of_sleep_says_what_the_memories_say_that_it_names(
+    memory: Memory, pairs: list[tuple[str, str]]
+) -> None:
+    async with Client(build_server(memory, owner=ME)) as client:
+        found = await client.call_tool("consolidate", {"dry_run": True})
+    told = {
+        tuple(each["ids"]): each["texts"] for each in found.structured_content["contradictions"]
+    }
+    assert told == {ids: list(texts) for ids, texts in zip(pairs, PAIRS, strict=True)}
+    for older, newer in PAIRS:
+        assert f"> {older}\n> {newer}" in found.content[0].text
+
+
+def test_an_answer_about_a_run_shows_no_text_to_who_may_not_read(
+    memory: Memory, pairs: list[tuple[str, str]]
+) -> None:
+    writer = Identity("me", rights=frozenset({"write"}))
+    report = memory.consolidate(ME, dry_run=True)
+    assert report.contradictions
+    said = structure.run_report(report, structure.says(memory, writer))
+    assert [each.get("texts") for each in said["contradictions"]] == [None] * len(PAIRS)

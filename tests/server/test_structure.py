@@ -190,7 +190,9 @@ reports = st.builds(
 )
 answers = st.one_of(
     receipts.map(lambda done: (structure.receipt(done), rendering.remember)),
-    runs.map(lambda done: (structure.run_report(done), rendering.consolidate)),
+    runs.map(
+        lambda done: (structure.run_report(done, "What {} says.".format), rendering.consolidate)
+    ),
     forgets.map(lambda done: (structure.forget_report(done), rendering.forget)),
     reports.map(
         lambda done: (
@@ -397,12 +399,13 @@ def test_of_many_sources_the_count_and_one_link_are_told(hit: Any) -> None:
         assert link in rendering.recall(built)
         assert len(rendering.recall(built)) < 600
     run = RunReport(many[0], "completed", summaries=(Summary(many[1], "All.", many),), retired=many)
-    report = structure.run_report(run)
+    report = structure.run_report(run, "All of {} is in it.".format)
     assert report["summaries"][0]["sources"] == f"412 memories, listed in memory://item/{many[1]}"
     assert len(report["retired"]) == structure.LISTED_IDS
     assert "retired: 412 in all" in report["note"]
     assert report["truncated"] is False
-    assert len(budget.compact_json(report)) < 1_500
+    assert report["retired"][0] == {"id": many[0], "text": f"All of {many[0]} is in it."}
+    assert len(budget.compact_json(report)) < 3_000
 
 
 @pytest.mark.parametrize(
@@ -457,11 +460,14 @@ def test_reports_carry_the_same_facts_in_both_channels() -> None:
             (ids[4],),
             (ids[5],),
             "done",
-        )
+        ),
+        {ids[2]: "the port is 5432", ids[3]: "the port is 5433", ids[4]: "it rains"}.get,
     )
     text = rendering.consolidate(run)
     for fact in [
         *ids,
+        "> the port is 5432\n> the port is 5433",
+        f"[retired] {ids[4]}\n> it rains",
         "topics: 3 changed (two new)",
         "> a summary",
         '"port"',
