@@ -74,7 +74,7 @@ def _by_closeness(
         elif found is not None and (compared or _one_value_apart(work, older, newer)):
             _doubt(work, older, newer, found.relation, found.detail, resolved)
         elif (
-            _same_speaker(older, newer)
+            work.one_voice(older, newer)
             and work.extends(older, newer)
             and not _differ(work, older, newer)
         ):
@@ -156,7 +156,7 @@ def _unclear(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozen
     for place, nearest, cosine in clusters.nearest_before(work.matrix(everyone), unresolved):
         older, newer = everyone[nearest], everyone[place]
         known = frozenset((older.id, newer.id)) in work.related  # a doubt is judged by itself
-        if cosine >= work.profile.related and _about_one(older, newer) and not known:
+        if cosine >= work.profile.related and _about_one(work, older, newer) and not known:
             pairs.append((cosine, older, newer))
     for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:UNCLEAR_MOST]:
         _judge(work, older, newer, "the later one sounds like a correction", resolved)
@@ -197,7 +197,7 @@ def _classified(
         for older in (everyone[at] for at in nearest if cosines[at] >= CLASSIFIED_COSINE):
             pair = frozenset((older.id, newer.id))
             asked = pair not in resolved and pair not in work.related
-            if not asked or not may_change(older, newer) or not _same_speaker(older, newer):
+            if not asked or not may_change(older, newer) or not work.one_voice(older, newer):
                 continue
             relation, detail = work.classify(older, newer)
             if relation == link_kinds.CONTRADICTS:
@@ -217,8 +217,8 @@ def _undecided(work: Workspace) -> None:
             _report(work, older, newer, link_kinds.DOUBTS, found.reason if found else "")
 
 
-def _about_one(older: MemoryRecord, newer: MemoryRecord) -> bool:
-    return (may_change(older, newer) and _same_speaker(older, newer)) and bool(
+def _about_one(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> bool:
+    return (may_change(older, newer) and work.one_voice(older, newer)) and bool(
         set(older.entities) & set(newer.entities) or (older.topic and older.topic == newer.topic)
     )
 
@@ -242,7 +242,7 @@ def _resolve(
     if older.id in plan.memories and plan.memories[older.id].superseded_by:
         return  # a newer one supersedes it already
     resolved.add(pair)
-    if not _same_speaker(older, newer):
+    if not work.one_voice(older, newer):
         _report(work, older, newer, found.relation, found.detail)
         return
     if pair in work.related:
@@ -272,7 +272,7 @@ def _doubt(
         return
     resolved.add(pair)
     _report(work, older, newer, relation, detail)
-    if _same_speaker(older, newer):
+    if work.one_voice(older, newer):
         _link(work, older, newer, link_kinds.DOUBTS)
 
 
@@ -302,11 +302,6 @@ def _contradiction(
 
 def _different_speakers(a: MemoryRecord, b: MemoryRecord) -> bool:
     return bool(a.speaker and b.speaker and a.speaker != b.speaker)
-
-
-def _same_speaker(older: MemoryRecord, newer: MemoryRecord) -> bool:
-    """True when one speaker said both in one scope, so that the later one counts."""
-    return scope(older) == scope(newer) and older.speaker == newer.speaker
 
 
 # Near-duplicates

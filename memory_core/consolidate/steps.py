@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.beliefs.claims import Claims, claims, extends
+from memory_core.beliefs.quoted import SPEAKING
 from memory_core.config import DecaySettings
 from memory_core.consolidate.plan import Plan
 from memory_core.embedding.base import Profile
@@ -112,6 +113,7 @@ class Workspace:
     classify: Relate | None
     claims: dict[str, Claims] = field(default_factory=dict)
     content: dict[str, frozenset[str]] = field(default_factory=dict)
+    owner: str | None = None
 
     def claims_of(self, memory: MemoryRecord) -> Claims:
         """The claims of a memory's text, extracted once a run."""
@@ -125,6 +127,31 @@ class Workspace:
             if memory.id not in self.content:
                 self.content[memory.id] = frozenset(content_words(memory.text))
         return extends(self.content[older.id], self.content[newer.id])
+
+    def one_voice(self, one: MemoryRecord, other: MemoryRecord) -> bool:
+        """True when one speaker said both in one scope, so that the later one counts.
+
+        What the owner said has the owner's name, or none.
+        """
+        if scope(one) != scope(other):
+            return False
+        theirs = all(each.role in SPEAKING for each in (one, other))
+        owner = {self._owner(), ""} if theirs else {""}
+        return one.speaker == other.speaker or {one.speaker, other.speaker} == owner
+
+    def _owner(self) -> str:
+        """The only name in the user's own turns, or, where none has one, in what was told too.
+
+        "" where there are more or none: as `remember.relate` finds who the owner is.
+        """
+        if self.owner is None:
+            said = self.plan.memories.values()
+            for roles in (("user",), SPEAKING):
+                names = {m.speaker for m in said if m.role in roles and m.speaker}
+                if names:
+                    break
+            self.owner = names.pop() if len(names) == 1 else ""
+        return self.owner
 
     def matrix(self, memories: Sequence[MemoryRecord]) -> NDArray[np.float32]:
         """The vectors of *memories*, all of which have one, (n, d)."""

@@ -179,7 +179,7 @@ class Named(Result):
     sources: str = ""
 
 
-class Conflict(Result):
+class Disputed(Result):
     """Two memories that contradict each other; the older id, and its text, first."""
 
     ids: list[str]
@@ -197,7 +197,7 @@ class ConsolidateResult(Result):
     status: Literal["completed", "preview", "undone", "failed", "running"]
     steps: list[StepDone]
     summaries: list[Named] = []
-    contradictions: list[Conflict] = []
+    contradictions: list[Disputed] = []
     retired: list[Named] = []
     kept: list[str] = []
     truncated: bool = False

@@ -242,7 +242,7 @@ def run_report(done: RunReport, text: Says) -> Structure:
         ],
         summaries=[_new_summary(s) for s in done.summaries],
         contradictions=[
-            schemas.Conflict(
+            schemas.Disputed(
                 ids=[c.older, c.newer],
                 texts=[clip(said, CLIP_TO, id) for id in (c.older, c.newer) if (said := text(id))],
                 relation=c.relation,

@@ -184,6 +184,24 @@ def test_two_speakers_speak_of_themselves(world: Any) -> None:
     assert world.run("contradictions").contradictions == ()
 
 
+@pytest.mark.parametrize(
+    ("also", "doubted"),
+    [("Mara", True), ("Tomas", False)],
+    ids=["the owner", "one of two who speak"],
+)
+def test_what_another_client_heard_without_a_name_is_the_owners(
+    world: Any, also: str, doubted: bool
+) -> None:
+    """One client tells the speaker, the other one does not."""
+    text = "The weekly meeting of the whole garden club in the old town hall is held on {}"
+    old = world.tell(text.format("Monday"), speaker="Mara", role="user")
+    world.tell("The apples of the tree behind the school are ripe", speaker=also, role="user")
+    new = world.tell(text.format("Tuesday"))
+    (found,) = world.run("contradictions").contradictions
+    assert (found.older, found.newer) == (old, new)
+    assert ((new, old, DOUBTS) in world.links()) is doubted
+
+
 def test_another_day_alone_puts_the_older_in_doubt(world: Any) -> None:
     text = "The weekly meeting of the whole garden club in the old town hall is held on {}"
     old, new = world.tell(text.format("Monday")), world.tell(text.format("Tuesday"))
