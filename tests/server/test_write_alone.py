@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,11 @@ BREAD = (
 LEDGER = "The ledger of the harbour office names the {}, says Mara Vogt."
 HELD = ("anvil", "sour dough", "Tomas", "Lena", "480")
 """Words of what is stored, none of which stands in a question."""
+
+
+def words_of(answer: str) -> list[str]:
+    """Those of HELD in *answer*, as words: an id may hold the figure."""
+    return [word for word in HELD if re.search(rf"\b{word}\b", answer)]
 
 
 @pytest.fixture
@@ -83,5 +89,5 @@ async def test_who_may_only_write_is_shown_no_text(
     async with serving(app) as served:
         blind = await answered(served, ("write",))
         shown = await answered(served, ("read", "write"))
-    assert [word for word in HELD if word in blind] == []
-    assert any(word in shown for word in HELD), "who may read is told"
+    assert words_of(blind) == []
+    assert words_of(shown), "who may read is told"

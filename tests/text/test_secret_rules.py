@@ -101,7 +101,7 @@ def test_whatever_a_pattern_matches_holds_one_of_its_words() -> None:
     for name, rule in rules():
         rng, pattern = random.Random(name), rule.pattern.compiled
         tree = _parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)
-        texts = [f" {made(tree, rng, {})}\n" for _ in range(200)]
+        texts = [f" {made(tree, rng, {})}\n" for _ in range(120)]
         found = [(match.group(), text) for text in texts for match in pattern.finditer(text)]
         drawn += bool(found)
         for match, text in found:
@@ -112,7 +112,7 @@ def test_whatever_a_pattern_matches_holds_one_of_its_words() -> None:
 
 
 def test_the_lists_are_masked_alike_without_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    some = texts()[::16]
+    some = texts()[::24]
     before = [mask(text) for text in some]
     for kind in (spans.Rule, remarks.Led):
         monkeypatch.setattr(kind, "found", lambda rule, text, _: rule.pattern.finditer(text))
