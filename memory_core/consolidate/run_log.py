@@ -23,6 +23,7 @@ from memory_core.records import (
     repeat_key,
 )
 from memory_core.storage.journal.journal import Transaction
+from memory_core.storage.journal.transaction import UNDO
 from memory_core.storage.locks import FileLock
 from memory_core.storage.store import MemoryStore
 
@@ -408,5 +409,5 @@ def _restore_accesses(
 
 def _reversal(change: Change, run: str, kind: str, body: Any) -> Change:
     """The change that reverts *change*; it carries no run id, so it does not count as the run's."""
-    source = f"undo of run {run}"
+    source = f"{UNDO}{run}"
     return Change(kind, change.target, body, actor=change.actor, source=source, scope=change.scope)

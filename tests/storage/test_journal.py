@@ -371,6 +371,16 @@ def test_latest_writer_is_the_run_that_set_a_field_last(journal: Journal) -> Non
     assert journal.write(writers) == ["", "r3", "", ""]
 
 
+def test_what_was_undone_counts_as_never_written(journal: Journal) -> None:
+    put(journal, memory(A, gist="g"))
+    append(journal, Change("put", A, {"topic": "t"}, run="r1"))
+    append(journal, Change("put", A, {"topic": "u"}, run="r2"))
+    append(journal, Change("put", A, {"topic": "t"}, source="undo of run r2"))
+    assert journal.write(lambda t: t.latest_writer(A, "topic")) == "r1"
+    append(journal, Change("put", A, {"topic": ""}, source="undo of run r1"))
+    assert journal.write(lambda t: t.latest_writer(A, "topic")) == ""
+
+
 def test_meta_keeps_the_latest_value(journal: Journal) -> None:
     append(journal, Change("meta", "snapshot", {"value": {"generation": 1}}))
     append(journal, Change("meta", "snapshot", {"value": {"generation": 2}}))

@@ -44,6 +44,9 @@ _HEAD_FIELDS = frozenset(
 )
 """A put that names none of these leaves the head row as it is."""
 
+UNDO = "undo of run "
+"""What the source of a change begins with that takes a run back; then comes the run's id."""
+
 _INSERT = f"INSERT INTO changes({COLUMNS}, checksum) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)"
 
 _COLUMNS = {
@@ -107,9 +110,17 @@ class Transaction(Queries):
         return {id: (count, last) for id, count, last in rows}
 
     def latest_writer(self, id: str, field: str) -> str:
-        """The run ("" for none) of the latest put that set *field* of that memory."""
+        """The run ("" for none) of the latest put that set *field* of that memory.
+
+        What was undone since counts as never done.
+        """
+        undone: set[str] = set()
         for change in reversed(self.history(id)):
-            if change.kind == "put" and field in (change.body or {}):
+            if change.kind != "put" or field not in (change.body or {}):
+                continue
+            if change.source.startswith(UNDO):
+                undone.add(change.source.removeprefix(UNDO))
+            elif change.run not in undone:
                 return change.run
         return ""
 
