@@ -9,7 +9,6 @@ finding and never a decision. English and German; the words are in `lexicon`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -48,13 +47,6 @@ PRESUMED = "presumed"
 
 SAME_FRAME = 0.5
 """Share of their words that two texts have in the same order when they differ by a few words."""
-
-_COMPLETE = frozenset(
-    word
-    for word in (*lexicon.STRONG, "left", "quit", "started", "dropped", "joined", "stopped")
-    if re.search(r"(?:ed|en|old|ied|it|eft|ote|gt|gen|elt|cht|rt|det|ickt|zt)$", word)
-)
-"""Words of a change that is complete: "today" beside them is when it happened, not how long."""
 
 _CLAUSE = lazy_pattern(
     r"[;,]\s+(?!(?:in|at|on|near|with|by|from|to|of|im|am|bei|mit|auf|von|zu)\b)"
@@ -281,8 +273,8 @@ def _begins_with_one(then: Sentence, now: Sentence) -> bool:
     both = zip(then.tokens, now.tokens, strict=False)
     begin = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], both))
     named = any(word in then.content for word in then.tokens[:begin])
-    after = (each.tokens[begin : begin + 1] for each in (then, now))
-    return named and not all(each and says_what(each[0]) for each in after)
+    after = (each.content.intersection(each.tokens[begin : begin + 1]) for each in (then, now))
+    return named and not all(after)
 
 
 def _clauses(some: Sequence[Sentence]) -> list[Sentence]:
@@ -334,9 +326,9 @@ def _substituted(a: Sentence, b: Sentence) -> bool:
 def _brief(now: Sentence, fresh: Collection[str]) -> str:
     """The words by which *now* speaks of today or this week, after which all is as before; "".
 
-    Not where one of *fresh* is a change that is complete, of which they say when it was.
+    Not where one of *fresh* was done, of which they say when it was.
     """
-    if not _COMPLETE.isdisjoint(fresh) and not lexicon.BRIEF.search(now.lowered):
+    if not now.done.isdisjoint(fresh) and not lexicon.BRIEF.search(now.lowered):
         return ""
     return _while(now.lowered)
 

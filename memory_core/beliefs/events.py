@@ -8,6 +8,7 @@ says how things are since. So are verbs of feeling and of saying, which report w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from memory_core.beliefs import lexicon
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -36,13 +37,16 @@ _RESULTS = frozenset(
         interested supposed used limited included dedicated committed promised pledged vowed
         determined defined stopped quit ended banned forbade allowed permitted
         insured enabled mounted pinned fixed capped bound wound stuck kept standardised standardized
-        became bought adopted hired leased swore
+        became bought adopted hired leased swore moved relocated switched changed replaced renamed
+        migrated converted upgraded sold separated resigned promoted transferred
 
         entschieden gewählt ausgewählt ausgesucht eingeschrieben angemeldet vereinbart abgemacht
         festgelegt beschlossen gelegt gestellt gehängt begonnen angefangen gebucht gekauft gemietet
         abonniert installiert eingerichtet versprochen genannt benannt geparkt versteckt reserviert
         geeinigt eingeführt eingebaut abgelegt hinterlegt angelegt unterschrieben unterzeichnet
-        geworden versichert zugesagt verboten erlaubt bestimmt gelernt verpflichtet"""
+        geworden versichert zugesagt verboten erlaubt bestimmt gelernt verpflichtet umgezogen
+        eingezogen ausgezogen gewechselt umgestiegen geändert umbenannt ersetzt verschoben verlegt
+        verkauft gekündigt"""
     )
 )
 """Past forms of verbs that put something in a state: what they say holds since."""
@@ -79,10 +83,11 @@ _OCCASION = lazy_pattern(
 _LABEL = lazy_pattern(r"^[\w'-]+(?: [\w'-]+){0,3}: +")
 _HAVE = frozenset(listed("habe hab haben hat hast habt"))
 _BE = frozenset(listed("bin ist sind bist"))
-_PAST_PARTICIPLE = lazy_pattern(
-    r"(?:[a-zäöüß]{0,9}ge[a-zäöüß]{2,}|(?:[a-zäöü]{2,6})?(?:be|er|ver|zer|ent)[a-zäöüß]{3,}"
-    r"|[a-zäöüß]{3,}ier)(?:t|en)|[a-zäöüß]{3,}iert"
+_PARTICIPLE = (
+    r"(?:[a-zäöüß]{0,9}ge[a-zäöüß]{2,20}|(?:[a-zäöü]{2,6})?(?:be|er|ver|zer|ent)[a-zäöüß]{3,20}"
+    r"|[a-zäöüß]{3,20}ier)(?:t|en)|[a-zäöüß]{3,20}iert"
 )
+_PAST_PARTICIPLE = lazy_pattern(_PARTICIPLE)
 _GONE = lazy_pattern(
     r"(?:[a-zäöüß]{0,9})(?:gegangen|gefahren|gelaufen|geflogen|geschwommen|geritten|gewandert|gereist"
     r"|gerannt|gestürzt|gefallen|geklettert|gelandet|gesprungen|passiert|geschehen|eingeschlafen"
@@ -129,6 +134,37 @@ def happened(text: str) -> bool:
     )
 
 
+_NO_CHANGE = lexicon.DETERMINERS | frozenset(
+    listed("is are am be being get gets i'm we're it's he's she's they're")
+)
+"""What stands before a participle that says how something is: "the used car", "is made by"."""
+
+_PERFECT = lazy_pattern(
+    r"\b(?:wurden?|worden|hat|habe|haben|hab|hast|habt|hatten?|ist|bin|sind|war|waren|mussten?)\b"
+    rf"[^,;:!?]{{1,80}}?\b(?P<done>{_PARTICIPLE})"
+    r"(?=(?: worden| werden)?(?:[,;:.!?]|$| und\b| aber\b))"
+)
+"""An auxiliary and the participle that ends its clause."""
+
+
+def past_verbs(lowered: str, tokens: Sequence[str]) -> frozenset[str]:
+    """The words of a sentence, *lowered*, that say by their form that something was done.
+
+    English regular forms ("moved", "was raised") and those of a result ("sold") that do not open
+    the sentence and stand before no noun; German participles of a perfect or a passive. What was
+    done may have changed how things are, and no list knows all verbs of change. None beside
+    "still": what lasts is as it was.
+    """
+    if "still" in tokens:
+        return frozenset()
+    english = (
+        word
+        for before, word in pairwise(tokens)
+        if (_is_regular(word) or word in _RESULTS) and before not in _NO_CHANGE
+    )
+    return frozenset([*english, *(match["done"] for match in _PERFECT.finditer(lowered))])
+
+
 MOST_CHARS = 300
 """Of a sentence that are looked at; its first verb stands among them."""
 
@@ -153,15 +189,16 @@ MOST_BEFORE = 6
 def _is_past(word: str) -> bool:
     if word in _PRETERITES or word in _RESULTS or word in _SAYING:
         return True
+    return _is_regular(word)
+
+
+def _is_regular(word: str) -> bool:
     return len(word) > 4 and word.endswith("ed") and word[-3] != "e" and word not in _NO_VERB
 
 
 def _is_told(word: str) -> bool:
     """True for a past form that states no result, and nothing that was only said."""
-    if word in _RESULTS or word in _SAYING:
-        return False
-    changes = word in lexicon.STRONG or lexicon.AGAIN.fullmatch(word) is not None
-    return word in lexicon.REPORTS or not changes
+    return word not in _RESULTS and word not in _SAYING
 
 
 def _perfect(spoken: Sequence[str]) -> bool:

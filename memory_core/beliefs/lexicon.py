@@ -12,68 +12,18 @@ from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, li
 # Words of change
 
 STRONG = listed(
-    """now nowadays currently anymore moved relocated settled switched changed replaced replaces
-    replacing renamed rebranded retitled rechristened postpone postpones postponed slipped
-    reschedule rescheduled delayed deferred shifted instead dropping quitting cancelled canceled
-    closed sold traded swapped exchanged upgraded downgraded raised lowered lifted slashed
-    increased decreased risen fallen climbed shrunk shrank grew tripled extended shortened
-    reduced bumped upped doubled halved trimmed narrowed widened retired resigned divorced
-    separated split died outgrown outgrew actually correction rewritten rewrote reworked
-    redesigned ported enrolled tired became migrated emigrated returned hired promoted demoted
-    transferred fired sacked expired lapsed renewed abandoned ditched dumped scrapped axed killed
-    shelved binned discarded removed deleted uninstalled disabled decommissioned deactivated
-    terminated dissolved disbanded merged converted succeeded succeeds successor inherits
-    inherited appointed elected deprecated discontinued unsubscribed adopted prefers favours
-    favors relaunched reorganised reorganized consolidated resettled uprooted rerouted reassigned
-    delegated assigned outsourced revoked reversed withdrawn withdrew restored reinstated
-    adjusted revised updated amended corrected overhauled refactored repainted repurposed
-    remarried engaged graduated transitioned onboarded offboarded superseded superseding
-    supersedes replacement moves switches obsolete outdated finished completed resolved fixed
-    wrapped launched reopened arrived discharged recovered donated gifted rehomed married
-    repaired cured healed squashed hiked vacated evicted sublet scratch approved granted rejected
-    declined issued misspoke formerly previously henceforth hereafter weaned
+    """now nowadays currently anymore instead actually correction misspoke formerly previously
+    henceforth hereafter
 
-    jetzt nun inzwischen mittlerweile nunmehr neuerdings seitdem seither verschoben verschieben
-    verlegt verlegen gelegt vorverlegt vorgezogen umgezogen gezogen weggezogen ausgezogen
-    eingezogen hingezogen gewandert gewechselt wechselt wechsle umgestiegen umgestellt
-    umgeschwenkt umgesattelt umgeschult ausgestiegen ausgetreten beigetreten abgeschaltet
-    stillgelegt verkauft verschenkt weggegeben zurückgegeben umgetauscht eingetauscht entsorgt
-    ausgemustert gekündigt entlassen
-    verlassen aufgehört erhöht gestiegen gesenkt gesunken angehoben gekürzt reduziert verdoppelt
-    halbiert verlängert fristverlängerung verkürzt erneuert statt anstatt anstelle stattdessen
-    abgeschafft angeschafft zugelegt ersetzt ausgetauscht getauscht umbenannt umgetauft geändert
-    künftig zukünftig fortan eigentlich korrektur beendet abgebrochen gestorben verstorben
-    getrennt geschieden verlobt geheiratet verheiratet übernommen übernimmt übergeben abgegeben
-    abgeholt nachfolger eingestellt nachfolgerin abbestellt abgemeldet angefangen begonnen
-    geworden lieber angepasst aktualisiert zurückgekehrt zurückgezogen pensioniert befördert
-    versetzt abgelöst aufgelöst umgebaut umgeräumt geräumt umgeschrieben gestrichen aufgegeben
-    verworfen storniert abgesagt umgebucht umgemeldet umentschieden umdisponiert gelöscht
-    entfernt erledigt abgeschlossen abgelaufen ausgelaufen behoben repariert geheilt gesperrt
-    gewachsen geschrumpft hinfällig überholt rückgängig zugemacht dichtgemacht abgesetzt
-    eingeschult vorbei ehemalige ehemaliger"""
+    jetzt nun inzwischen mittlerweile nunmehr neuerdings seitdem seither statt anstatt anstelle
+    stattdessen künftig zukünftig fortan eigentlich korrektur lieber"""
 )
 WEAK = listed(
-    """went gone picked found born booked taken taking again new newer latest settled brought given
-    passed left started starts starting begun began changing change stopped stop stopping quit
-    dropped drop closes finally push pushed cut become becomes joined turned switching switch moving
-    ended ends decided handed put gave got lost bought stepped pulled dead rather different
+    """again new newer latest finally rather different left got put set kept
 
-    mehr doch wieder erst neu neue neuer neues neuen neuem sondern gekauft fertig früher gestellt
-    gehängt gebracht gekommen gegangen"""
+    mehr doch wieder erst neu neue neuer neues neuen neuem sondern früher"""
 )
 """Words that as often say nothing of a change."""
-
-AGAIN = lazy_pattern(r"re[a-z]{4,}ed|(?:um|weg)ge[a-zäöüß]{3,}(?:t|en)")
-"""Verbs that say that something was done anew or away, as a whole word: "relicensed"."""
-
-NOT_AGAIN = frozenset(
-    listed(
-        """received required related reported released reached remembered recommended requested
-        reviewed repeated rejected refused regarded relaxed remained reserved respected responded
-        resulted retained revealed rewarded recorded referred rendered rented reminded resembled
-        realised realized regretted relieved resented reacted"""
-    )
-)
 
 NOW = frozenset(
     listed(
@@ -169,7 +119,7 @@ TEMPORARY = lazy_pattern(
     rf"|this {_WEEKDAY}|(?:next|on) {_WEEKDAY} only|only (?:today|tomorrow|this|on|for)|{_UNTIL}"
     r"|for now|for the (?:moment|time being|night|day|week|weekend)|temporar\w+|exceptionally"
     r"|for once|as an exception|one-off|during \w+|in the meantime|meanwhile|(?<!\ba )while \w+"
-    r"|for (?:a|one|two|three|the next) (?:days?|weeks?|months?|few \w+)"
+    r"|for (?:a|one|two|three|the next(?: \w+)?) (?:days?|weeks?|months?|few \w+)"
     r"|heute|morgen|ausnahmsweise|vorübergehend|diese (?:woche|nacht)|dieses (?:wochenende|mal)"
     rf"|diesmal|diesen (?:monat|{_WOCHENTAG})|bis (?:morgen|zum \w+|{_WOCHENTAG})|fürs erste"
     r"|zurzeit|momentan|solange|während|einmalig|bis auf weiteres|vertretungsweise)\b"

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from memory_core.beliefs import lexicon
 from memory_core.beliefs.claims import SPELLED
-from memory_core.beliefs.events import happened
+from memory_core.beliefs.events import happened, past_verbs
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import NOT_NAMES, PERSON_VERBS
 from memory_core.text.passages import sentences
@@ -29,13 +29,6 @@ WEAK_ONLY = frozenset(lexicon.WEAK) - frozenset(lexicon.STRONG)
 ME = "i"
 _LABEL = lazy_pattern(r"(?<=[^\W\d_] )[A-HJ-Z](?![\w'’.-]|\. [a-z])|(?<=[^\W\d_] )[A-HJ-Z](?=\.$)")
 _PART = lazy_pattern(r";\s")
-_LEFT_SIDE = lazy_pattern(
-    r"(?:\b(?:the|my|our|his|her|its|their|a|on|lower|upper)|'s) left\b"
-    r"(?! (?:the|my|our|him|her|us)\b)"
-)
-_DAILY = lazy_pattern(r"\b(closes?|ends|leaves|starts|begins|schließt|endet) (?=(?:at|by|um) )")
-"""What happens at an hour again and again is no change."""
-_WITHOUT = lazy_pattern(r"\bwithout (\w+ing)\b")
 _VERSION = lazy_pattern(r"\b[0-9]+(?:\.[0-9]+)+\b")
 
 
@@ -44,7 +37,8 @@ class Sentence:
     """One sentence as it is compared.
 
     Its *text* as written, and *lowered*; *tokens* in order, the words that say of what it is
-    (*content*) and its words of change (*cues*). The rest is read when it is asked for: of most
+    (*content*), its words of change (*cues*) and those of them that are past forms of a verb
+    (*done*). The rest is read when it is asked for: of most
     pairs of sentences the words alone decide.
     """
 
@@ -53,6 +47,7 @@ class Sentence:
     tokens: tuple[str, ...]
     content: frozenset[str]
     cues: frozenset[str]
+    done: frozenset[str]
 
     @cached_property
     def denied(self) -> frozenset[str]:
@@ -96,13 +91,13 @@ def read(text: str) -> Sentence:
     lowered = text.casefold().replace("’", "'").strip()
     labelled = _LABEL.sub(r"\g<0>0", text.replace("’", "'"))  # "port A" is no article
     tokens = tuple(word.removesuffix("'s") for word in words(labelled))
-    cues = {word for word in tokens if word in CHANGE or _is_again(word)}
-    if _LEFT_SIDE.search(lowered):
-        cues.discard("left")
-    cues.difference_update(_WITHOUT.findall(lowered), _DAILY.findall(lowered))
+    cues = {word for word in tokens if word in CHANGE}
     cues |= {match.group() for match in lexicon.PHRASES.finditer(lowered)}
     content = {word for word in tokens if says_what(word)} | {*_VERSION.findall(lowered)}
-    return Sentence(text.strip(" .!,;"), lowered, tokens, frozenset(content), frozenset(cues))
+    done = past_verbs(lowered, tokens)
+    said = text.strip(" .!,;")
+    content -= done
+    return Sentence(said, lowered, tokens, frozenset(content), frozenset(cues | done), done)
 
 
 def _is_open(lowered: str) -> bool:
@@ -111,17 +106,11 @@ def _is_open(lowered: str) -> bool:
 
 
 @lru_cache(maxsize=16_384)
-def _is_again(word: str) -> bool:
-    """True for "relicensed" and "umgestellt", which no list holds all of."""
-    return lexicon.AGAIN.fullmatch(word) is not None and word not in lexicon.NOT_AGAIN
-
-
-@lru_cache(maxsize=16_384)
 def says_what(word: str) -> bool:
     """True for a word that can name a thing: no function word, no time, no plain number."""
     if len(word) < 2 or word in lexicon.STOP or word in CHANGE or word in lexicon.NO_SUBJECT:
         return False
-    if word in SPELLED or word.removesuffix("s") in DAYS or _is_again(word):
+    if word in SPELLED or word.removesuffix("s") in DAYS:
         return False
     return not word[0].isdigit() or "." in word or any(char.isalpha() for char in word)
 

@@ -52,7 +52,7 @@ CHANGED = [
     ("Ida can't eat nuts.", "Ida's test was negative, she eats nuts again.", PRESUMED),
     # so again, of one thing
     ("The heating is broken.", "The heating works again.", PRESUMED),
-    ("I can't swim.", "I finally learned to swim.", PRESUMED),
+    ("I can't swim.", "I finally learned to swim.", "learned"),
     # a plan that is given up
     ("I want to become a pilot.", "I no longer want to be a pilot.", "no longer"),
     # no word of change
