@@ -12,6 +12,7 @@ from memory_core.beliefs.change import ORDER, PRESUMED, change, passes, repeats
 CHANGED = [
     # a word of change, and what it is about
     ("I drive a Volvo.", "I sold the Volvo.", "sold"),
+    ("The mill belongs to Mr. Voss.", "Mr. Voss bequeathed the mill to his niece.", "bequeathed"),
     ("Our bank is Ostbank.", "We moved our accounts from Ostbank to Nordbank.", "moved"),
     ("I learn the flute.", "I gave up the flute.", "gave up"),
     ("The wiki is on the old server.", "We shut down the old server.", "shut down"),

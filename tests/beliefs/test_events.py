@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from memory_core.beliefs.events import happened
+from memory_core.beliefs.sentence import read
 
 
 @pytest.mark.parametrize(
@@ -52,3 +53,26 @@ def test_a_past_form_tells_what_happened(text: str) -> None:
 )
 def test_a_state_and_a_result_are_no_event(text: str) -> None:
     assert not happened(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "done"),
+    [
+        ("We refinanced the house in May.", {"refinanced"}),
+        ("Mr. Voss bequeathed the mill to his niece.", {"bequeathed"}),
+        ("The ceiling was raised to three metres.", {"raised"}),
+        ("I sold the Volvo.", {"sold"}),
+        ("Die Miete wurde auf 845 Euro erhöht.", {"erhöht"}),
+        ("Die Probe musste auf den 10. März verlegt werden.", {"verlegt"}),
+        ("Ich habe mit dem Rauchen aufgehört, endlich.", {"aufgehört"}),
+        # it says how something is
+        ("The orders get checked by Ida.", set()),
+        ("The salted cheese is in the cellar.", set()),
+        ("We still keep the counted coins.", set()),
+        ("The van still holds nine, we counted.", set()),
+        ("Swantje ist krank, Levin übernimmt die Kunden.", set()),
+        ("Das Haus wird von Ida verwaltet.", set()),
+    ],
+)
+def test_the_form_of_a_verb_tells_what_was_done(text: str, done: set[str]) -> None:
+    assert read(text).done == done
