@@ -265,13 +265,14 @@ def grows(
     unit: str,
     count: int,
     times: int,
-    slack: float = 2.0,
+    slack: float = 3.0,
     lead: str = "",
 ) -> bool:
     """Whether *times* the text costs more than *slack* times what is linear.
 
     Compared are the least costs of several tries: what else runs only ever adds to one. A quadratic
-    expression costs *times* times what is linear, however often it is tried.
+    expression costs *times* times what is linear, however often it is tried; one whose repetitions
+    have a bound near *count* up to 1.75 times.
     """
     short = long = float("inf")
     for _ in range(TRIES):
