@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.beliefs.change import ORDER, PRESUMED, change, passes, repeats
+from memory_core.beliefs.change import MATTER, ORDER, PRESUMED, change, passes, repeats
 
 CHANGED = [
     # a word of change, and what it is about
@@ -155,6 +155,21 @@ def test_what_holds_for_a_while_only_suspends(older: str, newer: str) -> None:
     found = change(older, newer)
     assert found is not None
     assert found.passing
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "one"),
+    [
+        ("My cousin Anna lives in Graz.", "My cousin Anna moved to Linz.", True),
+        ("My cousin Anna lives in Graz.", "My cousin Berta moved to Linz.", False),
+        ("The tenant lives in Graz.", "The tenant moved to Linz.", True),
+        ("Our lodger Tim works at Bosch.", "Our lodger Paul started with a new job.", False),
+        ("Die Nichte Ines arbeitet bei Bosch.", "Die Nichte Lea hat gekündigt.", False),
+    ],
+)
+def test_a_matter_is_of_one_bearer(older: str, newer: str, one: bool) -> None:
+    found = change(older, newer)
+    assert (found is not None and found.kind == MATTER) is one
 
 
 @pytest.mark.parametrize(
