@@ -43,10 +43,14 @@ EVERYDAY = (
 )
 """English and German, lower case."""
 
-TELLING = (STOPWORDS | GERMAN_STOPWORDS) - frozenset(
+_TELLING_VERBS = listed(
+    "says said wants wanted keeps kept gets got goes went tells told takes took comes makes gives"
+)
+
+TELLING = (STOPWORDS | GERMAN_STOPWORDS | frozenset(_TELLING_VERBS)) - frozenset(
     listed(
         """a am an as at be but by do for had has he her i in is me my no of on once or over so to
         under was we da des du er es man um vor war wo"""
     )
 )
-"""Words without content that no other language has much: one of them tells English or German."""
+"""Words that no other language has much: one of them tells English or German."""

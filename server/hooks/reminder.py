@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from functools import cache
+from math import exp
 from typing import TYPE_CHECKING
 
 from memory_core.beliefs import quoted, relevance
@@ -29,12 +30,20 @@ HITS = 3
 """Memories that a prompt is told at most."""
 READY_SECONDS = 1.0
 """How long a prompt waits for a model that is still loading; then recall goes by words."""
-LEAST, BY_MEANING, UNHEARD = 0.28, 0.35, 0.5
-"""Confidence from which on a memory is told that holds a rare word of the prompt, from which on one
-is told that is near in meaning alone, and that where the prompt names what no memory has."""
-APART_LEAST, APART = 0.2, 1.5
-"""Confidence from which on a memory with a rare word is told, too, where it comes first, has so
-many times the score of the next one without, and the prompt names nothing unheard of."""
+WEIGHTS = {
+    "confidence": 5.3,
+    "score": 1.1,
+    "held": 0.4,
+    "first": 1.1,
+    "unheard": -0.4,
+    "words": 3.8,
+}
+"""What each of the signs of a prompt adds to the log-odds that what it brings helps.
+
+Fitted by `tests/bench/reminding.py`."""
+BIAS = -6.1
+LIKELY = 0.4
+"""How likely what a prompt brings has to help."""
 NEAR = 0.7
 """Share of the best score below which a memory is left out."""
 RARE, FEW = 0.02, 3
@@ -93,35 +102,48 @@ def remind(
     found = memory.recall(
         who, RecallRequest(asked, k=wanted, session=session, elsewhere=True, context=0)
     )
+    hits = found.hits or found.partial
     known = {term for term in rare if held[term] and not term.isdigit()}
-    unheard = any(not held.get(term) for term in _named(asked))
-    apart = not unheard and _apart(found.hits, known)
-    if not found.found or found.confidence < (APART_LEAST if apart else LEAST):
+    if not hits or likelihood(signs(found, asked, held, known)) < LIKELY:
         return None
-    by_meaning = found.confidence >= (UNHEARD if unheard else BY_MEANING) and _read(memory, asked)
+    read = _read(memory, asked)
     said = [prompt, *(turn.text for turn in found.recent)]
-    least = NEAR * found.hits[0].score
-    hits = [
+    least = NEAR * hits[0].score
+    kept = tuple(
         hit
-        for hit in found.hits
+        for hit in hits
         if hit.score >= least
         and hit.memory.id not in told
         and not hit.memory.superseded_by
         and relevance.echoed(hit.memory.text, said) is None
-        and (by_meaning or _holds(hit, known))
-    ]
-    return _of(found, hits)
+        and (read or _holds(hit, known))
+    )
+    return Recollection(True, found.confidence, found.feeling, kept) if kept else None
 
 
-def _of(found: Recollection, hits: list[Hit]) -> Recollection | None:
-    return Recollection(True, found.confidence, found.feeling, tuple(hits)) if hits else None
+def signs(
+    found: Recollection, asked: str, held: Mapping[str, int], known: set[str]
+) -> dict[str, float]:
+    """What tells whether what *asked* brings helps: the signs of WEIGHTS.
+
+    The confidence; the score of the first hit in tens; how many words of *asked* are rare and
+    *known*, at most two, and whether the first hit holds one; how many names no memory has, at most
+    two; and the words of *asked* in eights, at most one: fewer mostly are a command.
+    """
+    first = (found.hits or found.partial)[0]
+    return {
+        "confidence": found.confidence,
+        "score": first.score / 10,
+        "held": min(len(known), 2),
+        "first": _holds(first, known),
+        "unheard": min(sum(not held.get(term) for term in _named(asked)), 2),
+        "words": min(len(words(asked)) / 8, 1.0),
+    }
 
 
-def _apart(hits: Sequence[Hit], terms: set[str]) -> bool:
-    """True when the first of *hits* holds one of *terms*, and what holds none is far behind it."""
-    holding = [_holds(hit, terms) for hit in hits]
-    other = next((hit.score for hit, held in zip(hits, holding, strict=True) if not held), 0.0)
-    return any(holding[:1]) and hits[0].score >= APART * other
+def likelihood(signs: Mapping[str, float]) -> float:
+    """How likely what a prompt with these *signs* brings helps, 0-1."""
+    return 1 / (1 + exp(-BIAS - sum(WEIGHTS[name] * sign for name, sign in signs.items())))
 
 
 def _names(text: str) -> bool:

@@ -19,7 +19,7 @@ from server.hooks.hooks import Hooks
 
 DATA = Path(__file__).parent / "data" / "reminders.json"
 LEAST = {
-    "hooks: useful, of prompts with something": 0.8,
+    "hooks: useful, of prompts with something": 0.75,
     "hooks: no noise, of all": 0.9,
     "hooks: rightly quiet": 0.85,
     "hooks: of use, of what is told": 0.55,

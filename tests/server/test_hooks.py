@@ -96,9 +96,7 @@ def test_silent_when_unsure(memory: Memory) -> None:
     assert answering.answer(ME, asked) == {}
 
 
-def test_what_stands_apart_is_told_unless_the_prompt_names_what_is_unheard_of(
-    memory: Memory,
-) -> None:
+def test_a_need_is_told_what_helps_and_a_command_of_the_same_words_is_not(memory: Memory) -> None:
     for text in (
         "The choir rehearses in the old chapel on Mondays.",
         "Hakim gets a rash from wool.",
@@ -108,13 +106,16 @@ def test_what_stands_apart_is_told_unless_the_prompt_names_what_is_unheard_of(
     ):
         memory.remember(ME, RememberRequest(text))
 
-    def told(prompt: str) -> dict[str, Any]:
-        return Hooks(memory, lambda: NOW).answer(ME, event("UserPromptSubmit", "", prompt=prompt))
+    def told(prompt: str) -> str:
+        return str(
+            Hooks(memory, lambda: NOW).answer(ME, event("UserPromptSubmit", "", prompt=prompt))
+        )
 
-    sure = memory.recall(ME, RecallRequest("who painted the chapel walls?")).confidence
-    assert sure < reminder.LEAST  # its words and meaning alone do not settle it
-    assert "choir" in context(told("who painted the chapel walls?"), "UserPromptSubmit")
-    assert told("who painted the chapel walls in Rome?") == {}
+    asked = "what could I knit for my little brother Hakim that he is able to wear"
+    assert "rash from wool" in told(asked)
+    assert "landlady" in told("what should I ask whoever lives below us about the noise")
+    assert told("mix the list") == "{}"
+    assert told("how do the penguins of the south keep all their eggs warm in winter") == "{}"
 
 
 def test_what_was_recalled_is_not_captured_again(memory: Memory) -> None:
