@@ -17,7 +17,7 @@ from itertools import dropwhile, takewhile
 
 from memory_core.beliefs import lexicon
 from memory_core.beliefs.forms import same_word
-from memory_core.beliefs.order import opposed, turned
+from memory_core.beliefs.order import amounts, apart, turned
 from memory_core.beliefs.sentence import (
     DAYS,
     ME,
@@ -153,13 +153,14 @@ def repeats(a: str, b: str) -> bool:
     """False when the words of two texts set them apart, however near their vectors are.
 
     A word of change in only one of them, another order or direction, other words in the same
-    places, or one more of the kind in only one of them ("another tooth").
+    places, another amount ("half a tablet"), or one more of the kind in only one of them ("another
+    tooth").
     """
     one, two = read_all(a), read_all(b)
-    if _cues(one) != _cues(two) or turned_round(a, b):
+    if _cues(one) != _cues(two) or amounts(one) != amounts(two) or turned_round(a, b):
         return False
     return not any(
-        _substituted(then, now) or opposed(then, now) or adds(then, now) or adds(now, then)
+        _substituted(then, now) or apart(then, now) or adds(then, now) or adds(now, then)
         for then in one
         for now in two
     )

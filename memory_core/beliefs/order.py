@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from memory_core.beliefs import lexicon
 from memory_core.beliefs.forms import same_word
@@ -83,8 +83,9 @@ _OPPOSED = [
     tuple(pair.split("/"))
     for pair in listed(
         """to/from into/from in/out on/off up/down with/without for/against inside/outside
-        over/under von/nach von/zu von/an vom/zum vor/nach mit/ohne für/gegen über/unter ein/aus
-        an/ab"""
+        over/under above/below above/under over/below before/after more/less before/since until/from
+        von/nach von/zu von/an vom/zum vor/nach mit/ohne für/gegen über/unter ein/aus
+        an/ab mehr/weniger bis/ab unter/ab oberhalb/unterhalb"""
     )
 ]
 _SMALL = frozenset(word for pair in _OPPOSED for word in pair)
@@ -95,8 +96,26 @@ def opposed(a: Sentence, b: Sentence) -> bool:
     """True for "sent to Oslo" and "sent from Oslo": they differ in words that are opposed."""
     if (a.content ^ b.content) - a.denied - b.denied - _SMALL:
         return False
+    return apart(a, b)
+
+
+def apart(a: Sentence, b: Sentence) -> bool:
+    """True where one holds a word and the other its opposite: "under 4 kg", "over 4 kg"."""
     mine, theirs = set(a.tokens) - set(b.tokens), set(b.tokens) - set(a.tokens)
     return any(
         (one in mine and other in theirs) or (other in mine and one in theirs)
         for one, other in _OPPOSED
     )
+
+
+_AMOUNTS = frozenset(
+    listed(
+        """half quarter third double twice once triple thrice both whole halb halbe halber halbes
+        halben viertel drittel doppelt doppelte einmal zweimal dreimal beide ganze ganzen"""
+    )
+)
+
+
+def amounts(sentences: Iterable[Sentence]) -> frozenset[str]:
+    """The words of *sentences* that tell how much: "half a tablet"."""
+    return frozenset(word for each in sentences for word in each.tokens if word in _AMOUNTS)
