@@ -689,7 +689,13 @@ def test_of_many_prompts_at_once_without_a_server_none_is_lost(tmp_path: Path) -
     assert kept_in(data, len(said)) == set(said)
 
 
-def test_a_very_long_prompt_is_answered_and_kept(tmp_path: Path) -> None:
+def test_a_very_long_prompt_is_answered_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In parts that are small here: what the model makes of them is not the point."""
+    small = tmp_path / "small.toml"
+    small.write_text("[limits]\ntext_chars = 2000\n", "utf-8")
+    monkeypatch.setenv("ANAMNESIS_CONFIG", str(small))
     data = tmp_path / "data"
     long = f"{FACT}\n" + "The log of the pier says nothing new. " * 30_000
     assert len(long) > 1_000_000

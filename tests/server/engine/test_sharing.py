@@ -40,8 +40,12 @@ MODERN = {
 
 
 def recalled(one: Any, query: str) -> list[str]:
-    found = one.call("recall", query=query)["structuredContent"]
-    return [memory["text"] for memory in found["memories"]]
+    """The texts for *query*, asked again if the engine is gone before the client knows."""
+    done = one.call("recall", query=query)
+    if done["isError"]:
+        assert done["content"][0]["text"] == BUSY
+        done = one.call("recall", query=query)
+    return [memory["text"] for memory in done["structuredContent"]["memories"]]
 
 
 def told(one: Any, text: str, session: str = "") -> None:
