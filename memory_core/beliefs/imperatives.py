@@ -102,6 +102,9 @@ _MANNERS = frozenset(
 )
 """Imperatives that say how things are to be done, where they name no single thing at hand."""
 
+_NAMING = frozenset(("name", "cite"))
+_NUMBERS = frozenset(listed("one two three four five six seven eight nine ten twelve twenty"))
+
 _STATIVE = frozenset(
     listed(
         """love hate like prefer keep avoid need want have know think hope feel believe live own
@@ -155,6 +158,7 @@ _NO_VERB = (
     STOPWORDS
     | GERMAN_STOPWORDS
     | DAYS
+    | frozenset(listed("day week weekend month year morning tag woche wochenende monat jahr"))
     | frozenset(
         listed(
             """without within per plus via despite except unlike regarding concerning since upon
@@ -175,19 +179,28 @@ def is_imperative(plain: Sequence[str]) -> bool:
     """True for "run the tests"; *plain* is a clause without the words that only lead to it."""
     verb, following = plain[0], plain[1] if len(plain) > 1 else ""
     verb = verb if verb == "let's" else verb.removesuffix("'s")  # German "probier's"
-    if verb in _MANNERS and following and following not in AT_HAND:
+    if verb in _NAMING and (following in _NUMBERS or following[:1].isdigit()):
+        return True
+    if is_manner(plain):
         return verb in _VERBS and (following in FOLLOWING or not _says_how(plain))
     if verb in _VERBS:
         return following not in FINITE and not _is_subject(plain) and not _sets(plain)
     if verb in _NOUN_VERBS:
-        return not following or following in FOLLOWING or following[0].isdigit()
+        if following[:1].isdigit():
+            return not _is_numbered(plain)
+        return not following or following in FOLLOWING
     if verb in _NO_VERB or verb in _STATIVE or verb in PAST or following not in OBJECTS:
         return False
     if following in ("it", "that", "this") and plain[2:3] and plain[2] in FINITE:
         return False  # "blue it is"
-    if following in _GENITIVE and _turns_finite(plain, _GERMAN_FINITE):
-        return False  # "kauf der Wohnung ist"
+    if _turns_finite(plain, FINITE | WENT) or _is_named(plain):
+        return False  # "kauf der Wohnung ist", "rack A has"
     return verb.isalpha() and not verb.endswith(("ed", "ing", "ly", "s", "te", "ten"))
+
+
+def is_manner(plain: Sequence[str]) -> bool:
+    """True for "use bullet points": how things are to be done, with no single thing at hand."""
+    return plain[0] in _MANNERS and plain[1:2] != [] and plain[1] not in AT_HAND
 
 
 def _is_subject(plain: Sequence[str]) -> bool:
@@ -211,6 +224,30 @@ def _is_subject(plain: Sequence[str]) -> bool:
     verb, then = (*plain[2:4], "", "")[:2]
     ending = verb.endswith(("ed", "er", "ing", "ly", "s")) or verb in NO_SUBJECT | FOLLOWING
     return plain[1].endswith("s") and verb.isalpha() and not ending and then in _WHEN
+
+
+def _is_named(plain: Sequence[str]) -> bool:
+    """True for "Leopold the tortoise weighs 9 kilos": a name, what it is of, and a verb."""
+    noun, verb, *rest = (*plain[2:], "", "")
+    return plain[1] == "the" and bool(rest[:-2]) and not noun.endswith("s") and _is_third(verb)
+
+
+def _is_third(word: str) -> bool:
+    return word.endswith("s") and not word.endswith("ss") and word not in OBJECTS
+
+
+def _is_numbered(plain: Sequence[str]) -> bool:
+    """True for "release 4.2 ships on Monday" and "run 11 reached 78 percent": a thing by number."""
+    after = next((place for place in range(1, len(plain)) if not plain[place][0].isdigit()), 0)
+    if not after:
+        return False
+    verb, then = (*plain[after : after + 2], "", "")[:2]
+    if verb.endswith("ed") or (_is_third(verb) and then in _WHEN):
+        return True
+    reached = zip(plain[after:], plain[after + 1 :], strict=False)
+    return _turns_finite(plain, FINITE | WENT | PAST) or any(
+        word.endswith("ed") and following[0].isdigit() for word, following in reached
+    )
 
 
 def _turns_finite(plain: Sequence[str], verbs: frozenset[str]) -> bool:

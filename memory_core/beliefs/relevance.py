@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from memory_core.beliefs import quoted, speech_acts
+from memory_core.beliefs import quoted, requested, speech_acts
+from memory_core.text import machine
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.words import content_words, count_words, is_plain, listed, words
@@ -37,7 +38,7 @@ _CODED = lazy_pattern(r"[A-Za-z0-9+/=_-]{60,}|(?:[0-9a-fA-F]{2}[ :]){20,}")
 
 PLAIN, SUPPOSITION = "only stopwords", "supposition"
 
-CONTENT_WORDS = 8
+CONTENT_WORDS = 25
 """So many words beside a request are kept: they may be the speaker's own, told in one breath."""
 
 
@@ -84,7 +85,12 @@ def gate(text: str, role: str = "") -> str:
 
 def _says_nothing(text: str, role: str) -> str:
     """The act of the first sentence of *text* where none states anything, else ""."""
-    found = speech_acts.acts(quoted.own_words(text), role)
+    own = quoted.own_words(text)
+    if "\n" not in text.strip() and machine.is_error(text.strip()):
+        return speech_acts.ERROR
+    found = speech_acts.acts(own, role)
+    if own != text and requested.is_heading(own):
+        found = [speech_acts.REQUEST]  # "grammar check: ..."
     if speech_acts.STATEMENT in found or quoted.content_size(text) >= CONTENT_WORDS:
         return ""
     telling = [what for what in found if what != speech_acts.COURTESY]

@@ -10,6 +10,7 @@ import itertools
 import re
 
 from memory_core.beliefs import speech_acts
+from memory_core.beliefs.imperatives import OBJECTS
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 
@@ -106,6 +107,8 @@ _HEADING = lazy_pattern(
 )
 """A few words before a colon that name a text or what is to be done with it, and no fact."""
 
+_OF_A_THING = lazy_pattern(r"\b(?:of|for|from|about|von|vom|der|zum|zur|aus)\b", re.IGNORECASE)
+
 _HEADERS_INLINE = lazy_pattern(
     r"\b(?:From|Von): ?[^\n]{1,200}?\b(?:Subject|Betreff):", re.IGNORECASE
 )
@@ -164,6 +167,11 @@ def introduces(line: str) -> bool:
     return _introduces(_lead(line, len(line) - 1))
 
 
+def is_heading(line: str) -> bool:
+    """True for words that name what is to be done: "grammar check", not "tldr of the call"."""
+    return _HEADING.fullmatch(line.rstrip(" :")) is not None and not _OF_A_THING.search(line)
+
+
 def presents(lead: str) -> bool:
     """True for "here is the mail" and "Tom just told me"."""
     named = any(rule.search(lead) for rule in (_BROUGHT, _SAYS)) or _HEADING.match(lead)
@@ -179,11 +187,27 @@ def _introduces(lead: str) -> bool:
         return False
     if _SAYS.search(lead) or _HEADING.match(lead) or _BROUGHT.search(lead):
         return True
-    if _REWORKING_FIRST.match(lead) or (" " in lead.strip() and _asks(lead, speech_acts.REQUEST)):
+    if _REWORKING_FIRST.match(lead) or _ENDS_OPEN.search(lead):
+        return True
+    asks = not _is_compound(lead) and _asks(lead, speech_acts.REQUEST)
+    if asks and not speech_acts.takes_back(lead):
         return True
     named = any(rule.search(lead) for rule in (_NAMES_TEXT, _POINTS, REWORKING))
     return named and _asks(lead, speech_acts.QUESTION)
 
+
+def _is_compound(lead: str) -> bool:
+    """True for a word, and for two of which the second follows no article: "load test"."""
+    found = lead.split()
+    return len(found) < 2 or (len(found) == 2 and found[1].casefold() not in OBJECTS)
+
+
+_ENDS_OPEN = lazy_pattern(
+    r"^\W*(?:is|are|does|do|what|which|who|where|how|was|welche\w*|ist|sind|wie|wo|wer)\b[^\n]*"
+    r"\b(?:in|of|for|to|from|by|with|about|into|as|von|für|aus|bei|mit)$",
+    re.IGNORECASE,
+)
+"""A question that ends before what it asks about."""
 
 _THIS = lazy_pattern(
     r"\b(?:[Tt]h(?:is|ese)|[Ff]ollowing|[Dd]ie(?:s|se[srmn]?))\b"

@@ -20,7 +20,9 @@ from memory_core.beliefs.imperatives import (
     PAST,
     WENT,
     is_imperative,
+    is_manner,
 )
+from memory_core.beliefs.run_on import tells_besides
 from memory_core.text import machine
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
@@ -66,10 +68,14 @@ def act(sentence: str, role: str = "") -> str:
     found = [_act(clause, role) for clause in clauses]
     if asked and found and found[-1] in (STATEMENT, COURTESY) and not _is_indirect(clauses[-1]):
         found[-1] = QUESTION
+    if found[1:] and STATEMENT not in found[:-1] and _continues(clauses[-1]):
+        found[-1] = REQUEST
     telling = [place for place, what in enumerate(found) if what != COURTESY]
     if not telling:
         return COURTESY
     first = telling[0]
+    if found[first] == STATEMENT and telling[1:] and _is_condition(clauses[first]):
+        first = telling[1]
     if found[first] == STATEMENT and (
         not asked or _declares(clauses[first]) or _is_indirect(clauses[first])
     ):
@@ -81,10 +87,26 @@ def act(sentence: str, role: str = "") -> str:
     return QUESTION if asked and found[first] == STATEMENT else found[first]
 
 
+def _continues(clause: Sequence[str]) -> bool:
+    """True for "but as a table" and "aber auf Englisch": more of what was just asked for."""
+    if len(clause) > _LONGEST_COURTESY or any(word[0].isdigit() for word in clause):
+        return False
+    return clause[0] in _BUT and clause[1:2] != [] and clause[1] in _HOW and not _declares(clause)
+
+
+_BUT = frozenset(listed("but aber and und only nur"))
+_HOW = frozenset(listed("as in with without for to als auf in im ins mit ohne für"))
+
+
 def is_label(text: str) -> bool:
     """True for a few words without a finite verb that ask for nothing: a heading, a name."""
     found = words(text[:MOST_CHARS])
     return FINITE.isdisjoint(found) and act(text) not in (QUESTION, REQUEST)
+
+
+def takes_back(text: str) -> bool:
+    """True for what begins with "scrap that": what follows says how things are instead."""
+    return _TAKES_BACK.match(" ".join(words(text[:MOST_CHARS]))) is not None
 
 
 def is_bare_wish(text: str) -> bool:
@@ -98,6 +120,12 @@ def is_standing(text: str) -> bool:
     return _STANDING.search(" ".join(words(text[:MOST_CHARS]))) is not None
 
 
+def _is_condition(clause: Sequence[str]) -> bool:
+    """True for "when a bus leaves at 8": of nobody, so a part of what is said behind it."""
+    return clause[0] in _CONDITIONS and _SUBJECTS.isdisjoint(clause)
+
+
+_CONDITIONS = frozenset(listed("if when whenever wenn falls sobald"))
 _CLAUSE = lazy_pattern(r"[,;:]\s+|\s[-–—]+\s+|\s(?=(?:but|aber|because|weil|denn)\s)")
 _TAKES_BACK = lazy_pattern(
     r"(?:no |nope |wait |actually |nein |halt |doch )?"
@@ -108,9 +136,23 @@ _TAKES_BACK = lazy_pattern(
 _HYPHENATED = lazy_pattern(r"\W{0,9}([^\W\d_]{1,30})-([^\W\d_]{1,30})")
 
 
+_SHORTENED = {
+    word.replace("'", ""): word
+    for word in listed(
+        """i'm i've you're you've they're they've we've that's there's what's who's how's where's
+        why's when's don't doesn't didn't isn't aren't wasn't haven't hasn't can't couldn't
+        wouldn't shouldn't"""
+    )
+}
+"""Words that are often typed without their apostrophe, and then are no others in English."""
+_GERMAN = GERMAN_STOPWORDS - frozenset(listed("am an da du im in man mit so war was wo"))
+
+
 def _words(clause: str) -> list[str]:
-    """The words of *clause*; "check-in" in front is one word, and so no imperative."""
+    """The words of *clause*, with apostrophes; "check-in" in front is one, and so no imperative."""
     found = words(clause)
+    german = not _GERMAN.isdisjoint(found)
+    found = [word if german else _SHORTENED.get(word, word) for word in found]
     compound = _HYPHENATED.match(clause)
     if compound and found[:2] == [part.casefold() for part in compound.groups()]:
         found[:2] = [f"{found[0]}-{found[1]}"]
@@ -123,19 +165,22 @@ def _act(clause: Sequence[str], role: str) -> str:
         return COURTESY
     plain = _without_opening(clause)
     line = " ".join(plain)
+    if role in ("", "user") and (_OF_AN_ANSWER.fullmatch(line) or _was_done_by_you(plain)):
+        return COURTESY
     greeted = len(plain) == 1 and len(clause) > 1 and clause[0] in FILLER_WORDS
     if not plain or greeted or _COURTESIES.match(line) or _COURTESIES.match(" ".join(clause)):
         return COURTESY
     if role in ("assistant", "system", "tool") and (_OFFER.match(line) or _is_progress(plain)):
         return OFFER
     standing = _STANDING.search(" ".join(clause)) is not None
-    if _INDIRECT.match(line):
-        return STATEMENT if standing else REQUEST
     if _TAKES_BACK.fullmatch(line):
         return REQUEST
+    tells = standing or tells_besides(plain)
+    if _INDIRECT.match(line):
+        return STATEMENT if tells else REQUEST
     if _asks(plain, line):
-        return QUESTION
-    return REQUEST if not standing and _requests(plain, line, clause) else STATEMENT
+        return STATEMENT if tells_besides(plain) else QUESTION
+    return REQUEST if not tells and _requests(plain, line, clause) else STATEMENT
 
 
 def _is_indirect(clause: Sequence[str]) -> bool:
@@ -174,7 +219,7 @@ _ACKNOWLEDGING = frozenset(
         passt klappt funktioniert geht läuft weiter verstanden klar ok erledigt fertig besser
         genug sieht aus andere anderen erste zweite dritte letzte option alles gern gerne gefällt
         hilft geholfen stimmt richtig mach hat vielen dank lieben tausend keine ursache moment
-        einen schönen tag abend machen hast recht freut"""
+        einen schönen tag abend machen hast recht freut moin na toll"""
     )
 )
 _SMALL_TALK = STOPWORDS | GERMAN_STOPWORDS | FILLER_WORDS | _ACKNOWLEDGING
@@ -192,6 +237,9 @@ _COURTESIES = lazy_pattern(
     r"|that('s| is| was|'ll be) (?:all|it|great|perfect|fine|good|right|helpful|enough|what i)\b"
     r"|that's not what i (?:asked|wanted|meant|had in mind)\b"
     r"|(?:it|that|this) (?:works|worked|helps|helped|fixed|solved|did)\b"
+    r"|(?:just |only )?(?:asking|wondering) (?:for a friend|because|bc|cause|cos|cuz|out of)\b"
+    r"(?!.{0,60}\b(?:my|our|i|i'm|we)\b)"
+    r"|frage? nur\b"
     r"|(?:i'm|i am) (?:sorry|here|glad|ready)\b(?! that| to (?:say|tell))"
     r"|i (?:understand|see|appreciate)\b"
     r"|gute[nrs]? (?:morgen|tag|abend|nacht|frage|idee|reise)\b|vielen dank|gern geschehen"
@@ -206,12 +254,22 @@ def _is_courtesy(clause: Sequence[str]) -> bool:
     """True when every word only greets, thanks, agrees or points at what was said before."""
     if len(clause) > _LONGEST_COURTESY or not _SMALL_TALK.issuperset(clause):
         return False
-    return not _asks(clause, " ".join(clause)) and not _is_personal(clause)
+    line = " ".join(clause)
+    return not _asks(clause, line) and not _is_personal(clause) and not _STANDING.search(line)
 
 
 def _is_personal(clause: Sequence[str]) -> bool:
     """True for "I want one": the speaker's own state, in words that otherwise only agree."""
     return clause[0] in ("i", "ich") and clause[-1] not in _ACKNOWLEDGING and len(clause) > 3
+
+
+def _was_done_by_you(plain: Sequence[str]) -> bool:
+    """True for "you forgot the last column", not for what "you told me", which is told again."""
+    verb = plain[1] if plain[0:1] == ["you"] and plain[1:] else ""
+    return verb not in _TOLD_BY and (verb in PAST or verb.endswith("ed"))
+
+
+_TOLD_BY = frozenset(listed("said told taught mentioned suggested recommended asked"))
 
 
 _INTERJECTIONS = frozenset(
@@ -222,9 +280,16 @@ _INTERJECTIONS = frozenset(
 _SHORT = 3
 """So many words an exclamation has behind its interjection at most."""
 _REACTS = lazy_pattern(
-    r"(?:(?:that|this|it|das|dies|es)(?:'s| is| was| ist| war| looks?| sounds?| seems?| klingt)"
+    r"(?:(?:that|this|it|das|dies|es)(?:'s| is| was| ist| war| looks?| sounds?| seems?| klingt"
+    r"| stimmt| passt)"
     r"|looks?|sounds?|seems?|feels?|klingt|sieht)\b"
 )
+_OF_AN_ANSWER = lazy_pattern(
+    r"(?:that|this|your)(?: \w+)? (?:answer|code|example|explanation|joke|link|list|one|paragraph"
+    r"|reply|response|sentence|story|summary|table|text|translation|version)"
+    r" (?:is|was|isn't|wasn't|doesn't|didn't|still|looks|sounds)(?: [^\W\d]+){1,4}"
+)
+"""What somebody says of an answer that was just given."""
 _DEGREE = frozenset(
     listed(
         """too very so still not really quite kinda pretty way just a bit little more less much to
@@ -266,6 +331,8 @@ _ASKING_GERMAN = frozenset(
         woher wohin wofür womit wodurch worum woran wozu wieviel"""
     )
 )
+_NEVER_FIRST = frozenset(listed("is are does isn't aren't doesn't ist"))
+"""With them begins no statement whose subject is left out, which is "I"."""
 _ADDRESSED = frozenset(
     listed(
         """i you u we he she they it there this that these those the a an my our your his her their
@@ -309,6 +376,12 @@ def _asks(clause: Sequence[str], line: str) -> bool:
         return True
     if first in AUXILIARIES and second in _ADDRESSED:
         return True
+    if first in _NEVER_FIRST and len(clause) > 2 and second not in NO_SUBJECT:
+        return True
+    if first in ("can", "could", "do", "should") and second.endswith("s") and clause[3:]:
+        return True  # "can dogs eat carrots"
+    if first == "sind" and "oder" in clause:
+        return True
     if first in _ASKING_GERMAN:
         if second in _ENGLISH or second in PAST or second.endswith("ed"):
             return False  # "Wen took over" is about somebody of that name
@@ -339,11 +412,14 @@ _SUBJECTS = frozenset(
 def _declares(clause: Sequence[str]) -> bool:
     """True when *clause*, a part of a sentence, has a subject and a finite verb of its own."""
     plain = _without_opening(clause)
+    if plain[0:1] and plain[0] in _REASONS:
+        return plain[1:2] != [] and plain[1] in _SUBJECTS
     if len(plain) < 3 or plain[0] in NO_SUBJECT or plain[0] in AUXILIARIES:
         return plain[:1] != [] and plain[0] in _ARTICLES and _is_finite(plain, 2)
     return plain[0] in _SUBJECTS or plain[1] in PAST or _is_finite(plain, 1)
 
 
+_REASONS = frozenset(listed("because bc cause cuz cos weil denn"))
 _ARTICLES = ("the", "der", "die", "das")
 _SAME = ("set", "put", "cut", "let", "cost")
 """Verbs whose past form is the bare one."""
@@ -378,9 +454,10 @@ _STANDING = lazy_pattern(
     r"|conventions?|preferences?|style)|(?:my|our|house) (?:rules?|conventions?|preferences?)"
     r"|(?:befolge|halte? dich an|beachte|nutze)\b.{0,40}\b(?:regeln?|vorgaben|konventionen)"
     r"|stop \w+ing\b|(?:don't|do not) (?:ever|forget)|unless i|without asking"
+    r"|that's (?:how|the way) (?:i|we)\b|(?:write|note|put|jot) (?:this |that |it )?down\b"
     r"|immer|nie|niemals|jedes mal|ab (?:jetzt|sofort|heute)|von nun an|künftig|grundsätzlich"
     r"|in zukunft|standardmäßig|merk dir|merke dir|vergiss nicht|denk(?:e)? daran|erinner\w* mich"
-    r"|nenn\w* mich|beachte|generell|solange|stets)\b"
+    r"|(?:nenn|duz|siez)\w* mich|beachte|generell|solange|stets)\b"
 )
 _REQUESTS = lazy_pattern(
     r"(?:(?:i|we)(?:'d| would)? (?:need|want|like) (?:you|us) to\b|i(?:'d| would) like (?:a|an|the"
@@ -421,6 +498,8 @@ _NOT_YET = frozenset(("that", "it", "yet", "now", "again"))
 def _is_bare_wish(plain: Sequence[str], clause: Sequence[str]) -> bool:
     """True for "the German version please": something asked for at once, without a verb."""
     asks = not _ASKING_FOR.isdisjoint(clause) and plain[0] not in ("no", "kein", "keine", "keinen")
+    if is_manner(plain):
+        return False  # "please use bullet points in reports"
     return asks and len(plain) <= _BARE_WORDS and not _declares(plain)
 
 

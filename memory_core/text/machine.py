@@ -7,6 +7,7 @@ from memory_core.text.words import listed, words
 
 _STATUS = lazy_pattern(r"(?:HTTP(?:/\d\.\d)? )?[45]\d\d:? (?:[A-Z][a-z]+|[A-Z]{2,})")
 _LABELLED = lazy_pattern(
+    r"[a-z]{2,12} ERR!|"
     r"(?:[\w.]{0,40} ){0,3}(?:[Ee]rror|ERROR|[Ee]xception|[Ff]ailure|FATAL|[Ff]atal|[Ff]ehler"
     r"|[Ww]arning|WARN)(?: \d{1,5}| \([^)]{1,40}\)| \[[^\]]{1,40}\])?:(?:\s|$)"
 )
@@ -28,8 +29,9 @@ _SYSTEM_FAILS = lazy_pattern(
 _FAILURE = lazy_pattern(
     r"\b(?:errors?|failed|failure|refused|reset|timed out|timeout|time-out|unreachable|unavailable"
     r"|overloaded|denied|exceeded|not found|aborted|closed|interrupted|disconnected|unauthori[sz]ed"
-    r"|forbidden|requests|gateway|fault|pipe|memory|killed|offline|econn\w+|etimedout|enotfound"
-    r"|enoent|expired|left on device|fetch|connect|resolve|reach|load|send|too long"
+    r"|forbidden|too many requests|bad (?:gateway|request)|fault|broken pipe|out of memory|killed"
+    r"|offline|econn\w+|etimedout|enotfound|enoent|expired|left on device|too long"
+    r"|(?:unable to|could not|cannot) (?:fetch|connect|resolve|reach|load|send)"
     r"|fehler|\w+fehler|abgelehnt|unterbrochen|fehlgeschlagen|überschritten|verweigert"
     r"|nicht (?:verfügbar|erreichbar|gefunden)|zeitüberschreitung|getrennt)\b"
 )
@@ -57,16 +59,20 @@ def is_error(sentence: str) -> bool:
 
 _PROGRAM = lazy_pattern(r"(?:\$ )?(?:\./)?[a-z][\w.+-]{0,40}(?: |$)")
 _FLAG = lazy_pattern(r"(?:^| )--?[A-Za-z]")
+_PROGRAMS = frozenset(
+    listed("sudo git npm npx yarn pnpm docker kubectl pip cargo apt brew systemctl ssh cd chmod")
+)
 _SPEAKING = frozenset(
     listed(
-        """the a an is are was were with for to we i my our must always never should and or when if
-        that this not use"""
+        """the a an in on at by of is are was were with for to we i my our must always never should
+        and or when if that this not use"""
     )
 )
 
 
 def is_command_line(sentence: str) -> bool:
     """True for a program with its flags and nothing that makes a sentence of it."""
-    if not _PROGRAM.match(sentence) or not _FLAG.search(sentence):
+    program = sentence.removeprefix("$ ").partition(" ")[0] in _PROGRAMS
+    if not _PROGRAM.match(sentence) or not (program or _FLAG.search(sentence)):
         return False
     return ": " not in sentence and _SPEAKING.isdisjoint(sentence.split())

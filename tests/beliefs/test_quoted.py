@@ -23,6 +23,10 @@ OWN = [
     ("Er schrieb: „Wir ziehen nach Linz.“ Ich glaube es.", "Er schrieb:  Ich glaube es."),
     ("It's my sister's car and I'm sure.", "It's my sister's car and I'm sure."),
     ("We use `fetch()` with a retry, and `axios` nowhere.",) * 2,
+    # a question that stops before its content, a correction, and a label that is no request
+    ("what is the verb in: the cat moved to Linz", "what is the verb in"),
+    ("scrap that about lunch: we eat at noon",) * 2,
+    ("Load test: 90 users at once brought it to 300 ms.",) * 2,
     # what forms tell
     ("I agree with Ana.\n> The port is 5432.\n> Really.", "I agree with Ana."),
     ("We pinned it.\n```yaml\nnumpy: 1.26\n```\nIt works.", "We pinned it.\nIt works."),

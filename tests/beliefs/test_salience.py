@@ -153,6 +153,11 @@ GATED = [
     ("<system-reminder>\nThe file was changed.\n</system-reminder>", "system reminder"),
     ("<command-name>/clear</command-name>", "system reminder"),
     ("<system-reminder>x</system-reminder> My cat is called Momo", ""),
+    ("Error: the disk is full\nThe pump in the cellar leaks", ""),
+    ("npm ERR! code EINTEGRITY while unpacking left-pad", "error message"),
+    ('grammar check: "Dear Sir, I am a welder and lives in Bath."', "request"),
+    ("tldr of the call: the pump failed because the filter was full", ""),
+    ("shorten: the council has decided on Thursday to extend the tram to the harbour", "request"),
     (
         'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    go()\nValueError: x',
         "stack trace",
