@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import logistic
 from material import machine
 
 from memory_core.beliefs import change, competing
@@ -165,28 +166,13 @@ def weighed(older: str, newer: str, near: Nearness) -> bool:
     return competing.weighable(older, newer, near) and change.change(older, newer) is not None
 
 
-def fit(signs: Floats, changed: Floats, weights: Floats) -> Floats:
-    """The bias and the weights, of least loss, by Newton's method."""
-    found = np.zeros(signs.shape[1] + 1)
-    x = np.column_stack([np.ones(len(signs)), signs])
-    spread = np.concatenate([[0.0], np.full(signs.shape[1], RIDGE)]) * np.concatenate(
-        [[0.0], signs.var(axis=0)]
-    )
-    for _ in range(50):
-        p = 1.0 / (1.0 + np.exp(-x @ found))
-        curve = (x * (weights * p * (1.0 - p))[:, None]).T @ x + np.diag(spread + 1e-9)
-        found += np.linalg.solve(curve, x.T @ (weights * (changed - p)) - spread * found)
-    return found
-
-
 def report(name: str, pairs: Sequence[Seen], found: Floats, show: bool = False) -> None:
     """Print how many of the changed pairs are likely, and how many of the likely ones changed."""
     for together in (False, True):
         some = [each for each in pairs if each.together == together]
         if not some:
             continue
-        x = np.array([[1.0, *each.signs] for each in some])
-        p = 1.0 / (1.0 + np.exp(-x @ found))
+        p = logistic.chances(np.array([each.signs for each in some]), found)
         changed = np.array([each.changed for each in some])
         cells = [
             f"{least}: {int((changed & (p >= least)).sum())}/{int((p >= least).sum())}"
@@ -225,7 +211,8 @@ def main() -> None:
         others = [each for some in loose.values() for each in some]
         signs = np.array([each.signs for each in [*known, *others]])
         changed = np.array([each.changed for each in [*known, *others]], dtype=np.float64)
-        return fit(signs, changed, np.repeat([1.0, FREE], [len(known), len(others)]))
+        often = np.repeat([1.0, FREE], [len(known), len(others)])
+        return logistic.fit(signs, changed, RIDGE, often)
 
     names = [file.stem for file in args.files]
     print("pairs right / likely from a likelihood on; each file by weights fitted to the others")
@@ -239,8 +226,8 @@ def main() -> None:
         report(name, some, found, args.show)
     for file in args.report:
         report(file.stem, pairs[file.stem], found)
-    print("BIAS", round(float(found[0]), 2))
-    print(json.dumps(dict(zip(WEIGHTS, [round(float(w), 2) for w in found[1:]], strict=True))))
+    print("BIAS", round(float(found[-1]), 2))
+    print(json.dumps(dict(zip(WEIGHTS, [round(float(w), 2) for w in found[:-1]], strict=True))))
 
 
 if __name__ == "__main__":

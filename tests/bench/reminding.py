@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import logistic
 from material import machine
 
 from memory_core.config import ConsolidationSettings, Settings
@@ -107,17 +108,8 @@ def fitted(prompts: Sequence[Seen]) -> tuple[Floats, float]:
     signs = np.array([prompt.signs for prompt in weighed], float)
     helps = np.array([prompt.helps for prompt in weighed], float)
     often = np.array([prompt.weight for prompt in weighed])
-    mean, spread = signs.mean(0), signs.std(0) + 1e-9
-    rows = np.c_[(signs - mean) / spread, np.ones(len(signs))]
-    ridge = RIDGE * np.eye(rows.shape[1])
-    ridge[-1, -1] = 1e-6
-    weights = np.zeros(rows.shape[1])
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-rows @ weights))
-        slope = rows.T @ (often * (chance - helps)) + ridge @ weights
-        weights -= np.linalg.solve((rows.T * (often * chance * (1 - chance))) @ rows + ridge, slope)
-    scaled = weights[:-1] / spread
-    return scaled, float(weights[-1] - scaled @ mean)
+    found = logistic.fit(signs, helps, RIDGE, often)
+    return found[:-1], float(found[-1])
 
 
 def shares(prompts: Sequence[Seen], weights: Floats, bias: float) -> str:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
 
+import logistic
 from material import machine
 
 from memory_core.beliefs.change import passes
@@ -181,17 +182,8 @@ def fitted(pairs: Sequence[Seen]) -> tuple[Floats, float]:
     weighed = [pair for pair in pairs if pair.signs is not None]
     signs = np.array([pair.signs for pair in weighed])
     newer = np.array([pair.kind == "correction" for pair in weighed], float)
-    mean, spread = signs.mean(0), signs.std(0) + 1e-9
-    rows = np.c_[(signs - mean) / spread, np.ones(len(signs))]
-    ridge = RIDGE * np.eye(rows.shape[1])
-    ridge[-1, -1] = 1e-6
-    weights = np.zeros(rows.shape[1])
-    for _ in range(50):
-        chance = 1 / (1 + np.exp(-rows @ weights))
-        slope = rows.T @ (chance - newer) + ridge @ weights
-        weights -= np.linalg.solve((rows.T * (chance * (1 - chance))) @ rows + ridge, slope)
-    scaled = weights[:-1] / spread
-    return scaled, float(weights[-1] - scaled @ mean)
+    found = logistic.fit(signs, newer, RIDGE)
+    return found[:-1], float(found[-1])
 
 
 def shares(pairs: Sequence[Seen], weights: Floats, bias: float, least: float) -> str:
