@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import link_kinds
-from memory_core.beliefs.change import change
 from memory_core.beliefs.importance import BANDS, INSTRUCTION
 from memory_core.beliefs.quoted import SPEAKING, UNTRUSTED
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.interchange import jsonl
 from memory_core.lifecycle import places, topics
-from memory_core.lifecycle.doubts import Doubts
+from memory_core.lifecycle.doubts import Doubts, explained
 from memory_core.lifecycle.stamps import stamps
 from memory_core.link_kinds import HOLDS
 from memory_core.records import (
@@ -480,17 +479,10 @@ def _in_doubt(store: MemoryStore, view: View, mask: Mask) -> list[_InDoubt]:
 def _pairs(store: MemoryStore, found: Sequence[_InDoubt]) -> list[DoubtfulPair]:
     memories = store.memories(dict.fromkeys(id for *ids, _ in found for id in ids))
     return [
-        _doubtful(memories[older], memories[newer], kind)
+        explained(store.journal, memories[older], memories[newer], kind)
         for newer, older, kind in found
         if older in memories and newer in memories
     ]
-
-
-def _doubtful(older: MemoryRecord, newer: MemoryRecord, kind: str) -> DoubtfulPair:
-    """The pair, with the reason; "" where no reading of the two gives one."""
-    found = change(older.text, newer.text)
-    part = "" if kind == link_kinds.DOUBTS else (found.part if found else "") or older.text
-    return DoubtfulPair(older, newer, "" if found is None else found.reason, part)
 
 
 def doubted(store: MemoryStore, who: Identity, ids: Iterable[str]) -> dict[str, tuple[str, float]]:

@@ -26,3 +26,12 @@ RELATIONS = frozenset({UPDATES, CONTRADICTS, EXTENDS})
 """Kinds of links from a later memory to the one that it changes."""
 KNOWN = RELATIONS | {DUPLICATE_OF, DOUBTS, DOUBTS_PART, SUSPENDS, KEPT_BOTH, UPDATES_PART}
 """Links of pairs that a run need not compare again."""
+
+
+def told(reason: str = "", by: str = "", part: str = "") -> dict[str, str]:
+    """What a link says beside its kind, as it was found: without what is not known.
+
+    The *reason*, the model that judged so, and the *part* of the older text that it is about.
+    """
+    known = {"reason": reason, "by": by, "part": part}
+    return {name: value for name, value in known.items() if value}

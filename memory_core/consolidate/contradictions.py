@@ -13,7 +13,7 @@ import numpy as np
 from memory_core import link_kinds
 from memory_core.beliefs import claims
 from memory_core.beliefs.authority import may_change
-from memory_core.beliefs.change import change, repeats, says_change
+from memory_core.beliefs.change import repeats, says_change
 from memory_core.beliefs.claims import NEGATIONS, opposed
 from memory_core.beliefs.compare import compare
 from memory_core.beliefs.competing import UNKNOWN
@@ -37,10 +37,14 @@ UNCLEAR_MOST = 10
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """That two memories may not both hold: the *relation* of the newer one, and how they differ."""
+    """That two memories may not both hold: the *relation* of the newer one, and how they differ.
+
+    *by* is the name of the model that says so; "" for a rule.
+    """
 
     relation: str
     detail: str
+    by: str = ""
 
 
 def contradictions(work: Workspace) -> None:
@@ -72,7 +76,7 @@ def _by_closeness(
         if found is not None and compared is not None and compared.supersedes:
             _resolve(work, older, newer, found, resolved)
         elif found is not None and (compared or _one_value_apart(work, older, newer)):
-            _doubt(work, older, newer, found.relation, found.detail, resolved)
+            _doubt(work, older, newer, found, resolved)
         elif (
             work.one_voice(older, newer)
             and work.extends(older, newer)
@@ -101,7 +105,7 @@ def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Conf
     if relation == link_kinds.CONTRADICTS:
         return Conflict(relation, "one affirms what the other denies")
     if relation == link_kinds.UPDATES and left and right:
-        return Conflict(relation, f"{', '.join(left)} -> {', '.join(right)}")
+        return Conflict(relation, f"it says {', '.join(right)}, not {', '.join(left)}")
     return None
 
 
@@ -170,13 +174,14 @@ def _judge(
     resolved: set[frozenset[str]],
 ) -> None:
     """Let the model decide; report the pair when there is none, or when it decides nothing."""
-    relation, detail = work.relate(older, newer)
+    relation, detail, by = work.relate(older, newer)
+    found = Conflict(relation, detail or "judged by a model", by)
     if relation == link_kinds.CONTRADICTS and work.classify is not None:
-        _doubt(work, older, newer, relation, detail, resolved)
+        _doubt(work, older, newer, found, resolved)
     elif relation in (link_kinds.UPDATES, link_kinds.CONTRADICTS):
-        _resolve(work, older, newer, Conflict(relation, detail or "judged by a model"), resolved)
+        _resolve(work, older, newer, found, resolved)
     elif relation == link_kinds.EXTENDS:
-        _link(work, older, newer, link_kinds.EXTENDS)
+        _link(work, older, newer, link_kinds.EXTENDS, detail, by)
     elif not relation and (older.id, newer.id) not in work.doubtful:
         _report(work, older, newer, UNCLEAR, why)
 
@@ -199,12 +204,12 @@ def _classified(
             asked = pair not in resolved and pair not in work.related
             if not asked or not may_change(older, newer) or not work.one_voice(older, newer):
                 continue
-            relation, detail = work.classify(older, newer)
+            relation, detail, by = work.classify(older, newer)
             if relation == link_kinds.CONTRADICTS:
-                _doubt(work, older, newer, link_kinds.CONTRADICTS, detail, resolved)
-                _link(work, older, newer, link_kinds.CONTRADICTS)  # the classifier's last word
+                _doubt(work, older, newer, Conflict(relation, detail, by), resolved)
+                _link(work, older, newer, relation, detail, by)  # the classifier's last word
             elif relation == link_kinds.EXTENDS:
-                _link(work, older, newer, link_kinds.EXTENDS)
+                _link(work, older, newer, relation, detail, by)
 
 
 def _undecided(work: Workspace) -> None:
@@ -213,8 +218,7 @@ def _undecided(work: Workspace) -> None:
     pairs = [(known[a], known[b]) for a, b in work.doubtful if {a, b} <= known.keys()]
     for older, newer in sorted(pairs, key=lambda pair: _when(pair[1]), reverse=True):
         if not older.superseded_by and not newer.superseded_by:
-            found = change(claimed(older), claimed(newer))
-            _report(work, older, newer, link_kinds.DOUBTS, found.reason if found else "")
+            _report(work, older, newer, link_kinds.DOUBTS, work.why(older, newer))
 
 
 def _about_one(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> bool:
@@ -252,7 +256,7 @@ def _resolve(
         return
     action = plan.begin("contradictions", [older.id, newer.id])
     action.contradiction = _contradiction(older, newer, found.relation, found.detail)
-    plan.link(action, newer.id, older.id, found.relation, 1.0)
+    plan.link(action, newer.id, older.id, found.relation, 1.0, found.detail, found.by)
     plan.put(action, older.id, superseded_by=newer.id, superseded_at=plan.now)
     if older.valid_until is None:
         plan.put(action, older.id, valid_until=newer.occurred_at)
@@ -262,8 +266,7 @@ def _doubt(
     work: Workspace,
     older: MemoryRecord,
     newer: MemoryRecord,
-    relation: str,
-    detail: str,
+    found: Conflict,
     resolved: set[frozenset[str]],
 ) -> None:
     """Report that *newer* may put *older* out of date; of the caller's own, mark it so."""
@@ -271,17 +274,25 @@ def _doubt(
     if pair in resolved or pair in work.related:
         return
     resolved.add(pair)
-    _report(work, older, newer, relation, detail)
+    _report(work, older, newer, found.relation, found.detail)
     if work.one_voice(older, newer):
-        _link(work, older, newer, link_kinds.DOUBTS)
+        _link(work, older, newer, link_kinds.DOUBTS, found.detail, found.by)
 
 
-def _link(work: Workspace, older: MemoryRecord, newer: MemoryRecord, kind: str) -> None:
+def _link(
+    work: Workspace,
+    older: MemoryRecord,
+    newer: MemoryRecord,
+    kind: str,
+    reason: str = "",
+    by: str = "",
+) -> None:
     plan = work.plan
     if frozenset((older.id, newer.id)) in work.related or work.excludes(older, newer):
         return
     if {older.id, newer.id} <= plan.memories.keys():
-        plan.link(plan.begin("contradictions", [older.id, newer.id]), newer.id, older.id, kind, 1.0)
+        action = plan.begin("contradictions", [older.id, newer.id])
+        plan.link(action, newer.id, older.id, kind, 1.0, reason, by)
 
 
 def _report(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from memory_core.link_kinds import told
 from memory_core.records import (
     Change,
     Contradiction,
@@ -104,9 +105,18 @@ class Plan:
         action.changes.append(self._change(action, "put", memory.id, fields, memory, {}))
         self.memories[memory.id] = memory
 
-    def link(self, action: Action, a: str, b: str, kind: str, weight: float) -> None:
-        """Link *a* to *b*; there is no such link yet."""
-        body = {"b": b, "kind": kind, "weight": round(weight, 4)}
+    def link(
+        self,
+        action: Action,
+        a: str,
+        b: str,
+        kind: str,
+        weight: float,
+        reason: str = "",
+        by: str = "",
+    ) -> None:
+        """Link *a* to *b*, which has no such link yet, for that *reason*, given *by* a model."""
+        body = {"b": b, "kind": kind, "weight": round(weight, 4), **told(reason, by)}
         before = {**body, "weight": 0.0}
         action.changes.append(self._change(action, "link", a, body, self.memories[a], before))
 

@@ -23,7 +23,7 @@ from memory_core.consolidate.run_log import RunLog, RunRequest
 from memory_core.consolidate.steps import ConsolidationTuning, Relate, Summarise, Workspace
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import Busy, EncoderUnavailable, InvalidInput, NotFound
-from memory_core.lifecycle.doubts import Doubts
+from memory_core.lifecycle.doubts import Doubts, explained
 from memory_core.lifecycle.tiers import TierTuning, moves, open_rows
 from memory_core.records import Change, Identity, RunReport, Step, Summary, new_id, owner_of
 from memory_core.representation import embed
@@ -303,6 +303,7 @@ class Consolidator:
             related=related,
             kept_both=kept_both,
             doubtful=doubtful,
+            why=lambda older, newer: explained(self._store.journal, older, newer).reason,
             demoted=lambda id: self._log.set_by_run(id, "importance"),
             silence_s=steps.SESSION_ENDED_S if mode == "sleep" else 0.0,
             age_s=call.age_s,
@@ -388,9 +389,9 @@ def no_model(_run: str, _sources: object, _sentences: int) -> str:
     return ""
 
 
-def no_judgement(_older: object, _newer: object) -> tuple[str, str]:
+def no_judgement(_older: object, _newer: object) -> tuple[str, str, str]:
     """No judgement by a model."""
-    return "", ""
+    return "", "", ""
 
 
 def _silent(_done: int, _total: int, _message: str) -> None:

@@ -35,8 +35,8 @@ K = TypeVar("K", bound=Hashable)
 Summarise = Callable[[str, Sequence[MemoryRecord], int], str]
 """(run, sources, sentences) -> a model's summary grounded in its sources, or ""."""
 
-Relate = Callable[[MemoryRecord, MemoryRecord], tuple[str, str]]
-"""(older, newer) -> the relation that a model judges, and why; ("", "") when it judges none."""
+Relate = Callable[[MemoryRecord, MemoryRecord], tuple[str, str, str]]
+"""(older, newer) -> the relation that a model judges, why, and its name; "" when it judges none."""
 
 SESSION_ENDED_S = 3600.0
 """A conversation without a turn for an hour is over, and a run summarises it."""
@@ -90,7 +90,8 @@ class Workspace:
     hold, *doubtful* (older, newer) those that nobody has decided yet. *demoted* is True for an id
     whose importance was last set by a run. A conversation is summarised after *silence_s* seconds
     without a turn, an episode at the age of *age_s*. *excluded* are ids that this run does not
-    change, because a run that changed them was undone. *classify* is *relate* where that is a
+    change, because a run that changed them was undone. *why* gives the reason of a doubt by its
+    older and its newer memory. *classify* is *relate* where that is a
     local classifier, which may be asked about many pairs; else None.
     """
 
@@ -104,6 +105,7 @@ class Workspace:
     related: set[frozenset[str]]
     kept_both: set[frozenset[str]]
     doubtful: list[tuple[str, str]]
+    why: Callable[[MemoryRecord, MemoryRecord], str]
     demoted: Callable[[str], bool]
     silence_s: float
     age_s: float

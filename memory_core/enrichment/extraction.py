@@ -31,7 +31,7 @@ from memory_core.records import (
     owner_of,
 )
 from memory_core.remember import commit
-from memory_core.remember.commit import Prepared
+from memory_core.remember.prepared import Prepared
 from memory_core.representation import embed
 from memory_core.scoring.tiers import KEEP_IMPORTANCE
 from memory_core.storage.index.indexes import DERIVED_FROM

@@ -70,7 +70,7 @@ class Judging:
         if found is None or not found.relation:
             self._tried[pair] = ATTEMPTS
         else:
-            doubts.judge(self._store, *pair, found.relation, self._name)
+            doubts.judge(self._store, *pair, found.relation, self._name, found.detail)
         return True
 
     def _look(self) -> None:

@@ -101,8 +101,8 @@ class Worker:
         self._gate = gate
         self._settings = settings.gist
         self._extraction = Extraction(store, encoder.version)
-        name = f"{encoder.name}:{encoder.model}"
-        self._judging = Judging(store, self._related, name)
+        self._name = f"{encoder.name}:{encoder.model}"
+        self._judging = Judging(store, self._related, self._name)
         self._ours = FileLock(store.directory / "encoder.lock")
         self._lock = threading.Lock()
         self._state = _State()
@@ -340,10 +340,10 @@ class Worker:
         most = most_tokens(texts, 1) if self._writes else 0
         return self.budget.call(most, lambda encoder: encoder.relate(*texts))
 
-    def judged(self, older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str]:
-        """The relation of `relate` and its reason."""
+    def judged(self, older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str, str]:
+        """The relation of `relate`, its reason, and the name of the model."""
         found = self.relate(older, newer)
-        return found.relation, found.detail
+        return found.relation, found.detail, self._name
 
     # Reporting
 
@@ -362,7 +362,7 @@ class Worker:
         """The health check of the encoder, with the fix when something is wrong."""
         if not self.active:
             return Check("encoder", "ok", "passthrough: rules, no model needed")
-        name = f"{self.budget.encoder.name}:{self.budget.encoder.model}"
+        name = self._name
         counts = self.counts()
         waiting = f"{counts['queued']} jobs wait, rules are used meanwhile"
         if (problem := self.budget.problem) is not None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from memory_core.beliefs.authority import may_change
+from memory_core.beliefs.change import change
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.link_kinds import (
     CONTRADICTS,
@@ -25,8 +26,17 @@ from memory_core.link_kinds import (
     KEPT_BOTH,
     UPDATES,
     UPDATES_PART,
+    told,
 )
-from memory_core.records import Change, Identity, MemoryRecord, from_fields, owner_of, scope
+from memory_core.records import (
+    Change,
+    DoubtfulPair,
+    Identity,
+    MemoryRecord,
+    from_fields,
+    owner_of,
+    scope,
+)
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore
@@ -132,6 +142,25 @@ class Doubts:
         return row
 
 
+def explained(
+    journal: Journal, older: MemoryRecord, newer: MemoryRecord, kind: str = DOUBTS
+) -> DoubtfulPair:
+    """The pair with the reason as it was found, and with what a model says that left the doubt.
+
+    A doubt without one, as another machine or the successor of a memory brings it, is read anew.
+    """
+    link = journal.link(newer.id, older.id, kind)
+    by_model = "by" in link
+    judged = link if by_model else journal.link(newer.id, older.id, CONTRADICTS)
+    reason, part = "" if by_model else link.get("reason", ""), link.get("part", "")
+    if not (reason or by_model) and (found := change(older.text, newer.text)) is not None:
+        reason, part = found.reason, found.part
+    if "by" in judged and judged["weight"] >= HOLDS:
+        detail = f" ({judged['reason']})" if "reason" in judged else ""
+        reason = f"{reason}; {judged['by']} calls it a contradiction{detail}".removeprefix("; ")
+    return DoubtfulPair(older, newer, reason, "" if kind == DOUBTS else part or older.text)
+
+
 # Deciding
 
 
@@ -185,8 +214,10 @@ def unjudged(view: View, journal: Journal) -> list[tuple[str, str]]:
     return found
 
 
-def judge(store: MemoryStore, older: str, newer: str, verdict: str, by: str) -> bool:
-    """Write what the model *by* says of a pair in doubt: one of gist.base.RELATIONS.
+def judge(
+    store: MemoryStore, older: str, newer: str, verdict: str, by: str, reason: str = ""
+) -> bool:
+    """Write what the model *by* says of a pair in doubt, one of gist.base.RELATIONS, and why.
 
     "updates" supersedes the older one where the newer one may change it, and "contradicts" leaves
     the doubt; any other verdict ends it. False when the pair was decided or forgotten meanwhile.
@@ -197,7 +228,7 @@ def judge(store: MemoryStore, older: str, newer: str, verdict: str, by: str) -> 
         if len(fields) < 2 or any(each.get("superseded_by") for each in fields.values()):
             return False
         old, new = from_fields(fields[older]), from_fields(fields[newer])
-        for kind, target, body in _judged(tx.now, old, new, verdict):
+        for kind, target, body in _judged(tx.now, old, new, verdict, told(reason, by)):
             source, owner = f"{JUDGED}{by}: {verdict}", owner_of(target)
             tx.append(Change(kind, target.id, body, actor=new.agent, source=source, scope=owner))
         return True
@@ -205,11 +236,13 @@ def judge(store: MemoryStore, older: str, newer: str, verdict: str, by: str) -> 
     return store.commit(write)
 
 
-def _judged(now: float, older: MemoryRecord, newer: MemoryRecord, verdict: str) -> Changes:
+def _judged(
+    now: float, older: MemoryRecord, newer: MemoryRecord, verdict: str, why: dict[str, str]
+) -> Changes:
     holds = verdict not in (UPDATES, CONTRADICTS)
     kinds = (EXTENDS, KEPT_BOTH) if verdict == EXTENDS else (KEPT_BOTH,) if holds else (verdict,)
     changes: Changes = [
-        ("link", newer, {"b": older.id, "kind": kind, "weight": 1.0}) for kind in kinds
+        ("link", newer, {"b": older.id, "kind": kind, "weight": 1.0, **why}) for kind in kinds
     ]
     if verdict == UPDATES and scope(older) == scope(newer) and may_change(older, newer):
         body: dict[str, Any] = {"superseded_by": newer.id, "superseded_at": now}

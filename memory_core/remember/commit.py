@@ -7,22 +7,20 @@ journal. Nothing here embeds, waits or reads an index.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory_core import history
 from memory_core.beliefs import change
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.lifecycle.amendments import require_seen
 from memory_core.lifecycle.tombstones import SECRET, forms, sealed
-from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS
+from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS, told
 from memory_core.records import (
     TRUSTS,
     Change,
-    Identity,
     Link,
     MemoryRecord,
     Receipt,
@@ -35,6 +33,7 @@ from memory_core.records import (
     to_fields,
 )
 from memory_core.remember import again
+from memory_core.remember.prepared import Doubt, Prepared
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.journal.queries import Queries
 from memory_core.text.time import timestamps
@@ -44,69 +43,6 @@ TOLD = 2
 
 DOUBT = "doubt"
 """The source of the doubts that a write finds, in the history of a memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """That two memories may not both hold, and what was *found* that says so.
-
-    *id* is the stored one: the older one, or of Overtaken.doubted_by the newer one.
-    """
-
-    id: str
-    found: change.Found
-
-
-@dataclass(frozen=True, slots=True)
-class Overtaken:
-    """What stored memories that were said after the one that is written change of it.
-
-    *doubted_by* are those that put it out of date or may, the earliest first; *withdrawn* are
-    doubts (newer, older) between others that no longer hold with it.
-    """
-
-    doubted_by: Sequence[Doubt] = ()
-    withdrawn: Sequence[tuple[str, str]] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A memory that is ready to be written, and what its writer found out about it.
-
-    `vectors` is (n, d) float32, a row for each of `parts`, None without a model (`fingerprint`).
-    `replaces` is an id as the caller gave it; `readable` is True when the caller may read the
-    memory of that id (of an import: the memory's own id). `similar` are near memories; `twin` is
-    the one of them that is reinforced in place of this one, "" for none; `doubts` are those that
-    it puts out of date, or may; `overtaken` is what those say that were said after it; `overcome`
-    are memories out of date that this one says again, each with those that put them so; `derived`
-    is what is derived from each memory that this one
-    may supersede. `leaving` are the ids that leave the ring of the conversation when this one
-    enters it, each with the jobs that a model then has. `forms` are those of tombstones.forms when
-    they were made before the lock was taken: long texts have many. `key` is an idempotency key, and
-    `asked` a hash of the request that it stands for. `seen` is how many changes the memory to
-    replace must have, 0 for any. `marks` are stored beside the fields.
-    """
-
-    who: Identity
-    memory: MemoryRecord
-    fingerprint: str = ""
-    parts: Sequence[int] = ()
-    vectors: NDArray[np.float32] | None = None
-    replaces: str = ""
-    readable: bool = False
-    similar: tuple[Similar, ...] = ()
-    twin: str = ""
-    doubts: Sequence[Doubt] = ()
-    overtaken: Overtaken = Overtaken()
-    overcome: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    derived: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    leaving: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    forms: tuple[str, ...] = ()
-    key: str = ""
-    asked: str = ""
-    seen: int = 0
-    warnings: tuple[str, ...] = ()
-    marks: Mapping[str, Any] = field(default_factory=dict)
 
 
 def remember(tx: Transaction, prepared: Prepared) -> Receipt:
@@ -345,7 +281,7 @@ def overcome(tx: Transaction, old: MemoryRecord, prepared: Prepared, receipt: Re
     said = list(receipt.warnings)
     for id in later:
         if id in found:
-            _doubt_link(tx, prepared, old.id, id, DOUBTS, 1.0)
+            _doubt_link(tx, prepared, old.id, id, DOUBTS, found[id].found)
             said += _hint(found[id])
     return replace(receipt, warnings=tuple(said))
 
@@ -468,7 +404,7 @@ def _correct(
     actor = prepared.who.agent
     by: dict[str, Any] = {"actor": actor, "source": "correction", "scope": owner_of(old)}
     link = {"b": older, "kind": found.supersedes, "weight": 1.0}
-    tx.append(Change("link", newer, link, **by))
+    tx.append(Change("link", newer, link | told(found.reason), **by))
     body = {"superseded_by": newer, "superseded_at": tx.now}
     if old.valid_until is None:
         body["valid_until"] = both[newer]["occurred_at"]
@@ -483,7 +419,7 @@ def _doubt(
     both = tx.fold([newer, older])
     if len(both) < 2 or both[older].get("superseded_by") or linked(tx, newer, older):
         return False  # forgotten, corrected or decided by another writer meanwhile
-    _doubt_link(tx, prepared, newer, older, _kind(found), 1.0)
+    _doubt_link(tx, prepared, newer, older, _kind(found), found)
     return True
 
 
@@ -498,13 +434,20 @@ def _withdraw(tx: Transaction, prepared: Prepared, newer: str, older: str) -> No
             and (change.body["b"], change.body["kind"]) == (older, kind)
         ]
         if own and own[-1] == DOUBT and tx.weight(newer, older, kind) >= HOLDS:
-            _doubt_link(tx, prepared, newer, older, kind, 0.0)
+            _doubt_link(tx, prepared, newer, older, kind, None)
 
 
 def _doubt_link(
-    tx: Transaction, prepared: Prepared, newer: str, older: str, kind: str, weight: float
+    tx: Transaction,
+    prepared: Prepared,
+    newer: str,
+    older: str,
+    kind: str,
+    found: change.Found | None,
 ) -> None:
-    body = {"b": older, "kind": kind, "weight": weight}
+    """Link *newer* to *older* for what was *found*; None takes the link back."""
+    body = {"b": older, "kind": kind, "weight": float(found is not None)}
+    body |= {} if found is None else told(found.reason, part=found.part)
     scope, actor = owner_of(prepared.memory), prepared.who.agent
     tx.append(Change("link", newer, body, actor=actor, source=DOUBT, scope=scope))
 

@@ -19,7 +19,7 @@ from memory_core.embedding.base import Profile
 from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS
 from memory_core.records import MemoryRecord, elapsed
 from memory_core.remember import relate
-from memory_core.remember.commit import Doubt, Overtaken, Prepared
+from memory_core.remember.prepared import Doubt, Overtaken, Prepared
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View

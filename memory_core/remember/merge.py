@@ -35,7 +35,7 @@ from memory_core.records import (
     repeat_key,
 )
 from memory_core.remember import commit
-from memory_core.remember.commit import Prepared
+from memory_core.remember.prepared import Prepared
 from memory_core.storage.journal.journal import Transaction
 
 CHANGED, GONE = "changed", "forgotten"

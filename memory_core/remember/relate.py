@@ -32,8 +32,9 @@ from memory_core.records import (
     elapsed,
 )
 from memory_core.remember import again
-from memory_core.remember.commit import TOLD, Doubt, Prepared, surest
+from memory_core.remember.commit import TOLD, surest
 from memory_core.remember.draft import Draft
+from memory_core.remember.prepared import Doubt, Prepared
 from memory_core.scoring.arrays import Mask, Rows
 from memory_core.storage.index import bm25
 from memory_core.storage.index.indexes import DERIVED_FROM

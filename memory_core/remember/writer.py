@@ -24,11 +24,11 @@ from memory_core.lifecycle import model_work, tombstones
 from memory_core.link_kinds import KNOWN
 from memory_core.records import Identity, Link, MemoryRecord, Receipt, content_hash
 from memory_core.remember import again, commit
-from memory_core.remember.commit import Prepared
 from memory_core.remember.draft import Draft
 from memory_core.remember.known_names import KnownNames
 from memory_core.remember.late import relate_late
 from memory_core.remember.merge import Brought, merge
+from memory_core.remember.prepared import Prepared
 from memory_core.remember.relate import place, relate
 from memory_core.remember.understand import understand
 from memory_core.representation import embed

@@ -130,9 +130,9 @@ def test_a_model_judges_what_is_not_clear(
     first, second = unclear(world)
     asked: list[tuple[str, str]] = []
 
-    def relate(older: Any, newer: Any) -> tuple[str, str]:
+    def relate(older: Any, newer: Any) -> tuple[str, str, str]:
         asked.append((older.id, newer.id))
-        return judged, "so the model"
+        return judged, "so the model", "somebody"
 
     world.consolidator._relate = relate
     assert [c.relation for c in world.run(dry_run=True).contradictions] == ["unclear"]
@@ -142,6 +142,10 @@ def test_a_model_judges_what_is_not_clear(
     assert [c.detail for c in report.contradictions] == ["so the model"] * superseded
     assert (world[first].superseded_by == second) == superseded
     assert ((second, first, judged) in world.links()) == linked
+    link = world.store.journal.link(second, first, judged)
+    assert (link.get("reason"), link.get("by")) == (
+        ("so the model", "somebody") if linked else (None, None)
+    )
 
 
 def test_what_says_the_same_and_more_extends(world: Any) -> None:
@@ -207,7 +211,7 @@ def test_another_day_alone_puts_the_older_in_doubt(world: Any) -> None:
     old, new = world.tell(text.format("Monday")), world.tell(text.format("Tuesday"))
     (found,) = world.run("contradictions").contradictions
     assert (found.older, found.newer, found.relation) == (old, new, "updates")
-    assert found.detail == "monday -> tuesday"
+    assert found.detail == "it says tuesday, not monday"
     assert world[old].superseded_by == ""
     assert {(frozenset(link[:2]), link[2]) for link in world.links()} == {
         (frozenset((old, new)), DOUBTS)

@@ -80,7 +80,7 @@ def test_a_contradiction_leaves_the_pair_in_doubt_and_is_kept_with_its_name(
     assert memory.get(ME, old).superseded_by == ""
     (pair,) = memory.doubts(ME)
     assert (pair.older.id, pair.newer.id) == (old, new)
-    assert pair.reason
+    assert pair.reason.endswith("; classifier:stub calls it a contradiction (contradiction 0.90)")
     assert memory.history(ME, new)[-1].source == "judge: classifier:stub: contradicts"
     assert stub.asked == [(OLD, NEW)]
 
@@ -117,6 +117,8 @@ def test_sleep_puts_near_memories_in_doubt_and_supersedes_none(
     report = memory.consolidate(ME, mode="contradictions")
     assert listed(memory) == [(near, other)]
     assert [each.relation for each in report.contradictions] == ["contradicts"]
+    (pair,) = memory.doubts(ME)
+    assert pair.reason == "classifier:stub calls it a contradiction (contradiction 0.90)"
     memory.encode(ME)
     memory.consolidate(ME, mode="contradictions")
     assert memory.get(ME, near).superseded_by == ""

@@ -63,6 +63,8 @@ def test_updates_marks_the_older_with_the_name_of_the_model_and_is_undone_for_go
     assert record.valid_until == memory.get(ME, new).occurred_at
     name = memory._runtime.parts().worker.budget.encoder.model
     assert sources(memory, old) == [f"judge: openai:{name}: updates"]
+    link = memory._runtime.parts().store.journal.link(new, old, "updates")
+    assert (link["reason"], link["by"]) == ("the time", f"openai:{name}")
     assert listed(memory) == []
     memory.undo_change(ME, old, memory.history(ME, old)[-1].seq)
     assert memory.get(ME, old).superseded_by == ""
@@ -108,6 +110,9 @@ def test_contradicts_leaves_the_doubt_and_is_not_asked_again(
     again = opened("openai", "store", workers=0)
     judge_all(again)
     assert listed(again) == [pair]
+    (doubt,) = again.doubts(ME)
+    name = again._runtime.parts().worker.budget.encoder.model
+    assert doubt.reason == f'it says "moved"; openai:{name} calls it a contradiction (the time)'
     assert again.get(ME, pair[0]).superseded_by == ""
     assert len(pairs_asked(server)) == 1
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
+from memory_core.lifecycle import doubts
 from memory_core.lifecycle.doubts import DECISIONS
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
@@ -85,6 +86,22 @@ def test_a_pair_is_listed_with_texts_dates_and_words_of_change(
     assert (found.older.text, found.newer.text) == (OLD, NEW)
     assert found.newer.occurred_at - found.older.occurred_at == DAY
     assert "moved" in found.reason
+
+
+def test_a_reason_stays_as_it_was_found(
+    memory: Memory, clock: Any, pair: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(memory, clock, "Rosa leads the choir and lives in Linz.")
+    tell(memory, clock, "Rosa does not lead the choir any more.")
+    before = {each.newer.id: (each.reason, each.part) for each in memory.doubts(ME)}
+    assert sorted(before.values()) == [
+        ('it says "any more"', "Rosa leads the choir"),
+        ('it says "moved"', ""),
+    ]
+    monkeypatch.setattr(doubts, "change", lambda _older, _newer: None)
+    assert {each.newer.id: (each.reason, each.part) for each in memory.doubts(ME)} == before
+    report = memory.consolidate(ME, mode="contradictions")
+    assert {each.detail for each in report.contradictions} >= {'it says "moved"'}
 
 
 def test_each_version_is_in_doubt_by_the_next(

@@ -12,7 +12,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember import relate
-from memory_core.remember.commit import Doubt
+from memory_core.remember.prepared import Doubt
 from memory_core.remember.request import RememberRequest
 
 ME, OTHER = Identity("me", "crew"), Identity("other", "crew")

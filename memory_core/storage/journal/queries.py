@@ -33,8 +33,8 @@ WHERE c.kind = 'put' AND c.scrubbed = 0
 ORDER BY c.seq
 """
 
-_WEIGHT = """
-SELECT json_extract(body, '$.weight') FROM changes
+_OF_LINK = """
+FROM changes AS c
 WHERE target = ?1 AND +kind = 'link' AND scrubbed = 0 AND CASE WHEN json_valid(body)
     THEN json_extract(body, '$.b') = ?2 AND json_extract(body, '$.kind') = ?3 END
     AND at <= ?4
@@ -44,6 +44,8 @@ ORDER BY seq DESC LIMIT 1
 
 The plus keeps SQLite from walking the links of all memories by their index: at 2,000 memories a
 write that looks for doubts took 46 ms of CPU that way, and takes 17."""
+
+_WEIGHT = f"SELECT json_extract(body, '$.weight') {_OF_LINK}"
 
 _VECTORS = """
 SELECT CAST(memory AS BLOB), CAST(fingerprint AS BLOB), CAST(parts AS BLOB), dimension, data,
@@ -136,6 +138,11 @@ class Queries:
     def weight(self, a: str, b: str, kind: str, at: float = math.inf) -> float:
         """The weight that the link from *a* to *b* has *at* a moment; 0 when there is none."""
         return float(self._first(_WEIGHT, (a, b, kind, at)) or 0.0)
+
+    def link(self, a: str, b: str, kind: str) -> dict[str, Any]:
+        """What the link from *a* to *b* holds now; {} when there is none."""
+        rows = self._rows(f"SELECT {STORED} {_OF_LINK}", (a, b, kind, math.inf))
+        return dict(verified(rows[0]).body or {}) if rows else {}
 
     def meta(self, key: str) -> Any | None:
         """The latest value of a meta change, or None."""
