@@ -77,6 +77,7 @@ _ENVIRONMENT = {
     "ENCODER": "encoder",
     "ENCODER_MODEL": "encoder_model",
     "ENCODER_URL": "encoder_url",
+    "JUDGE": "judge",
     "EMBEDDER": "embedder",
     "HOST": "host",
     "PORT": "port",
@@ -127,9 +128,10 @@ class Settings(_Section):
     )
     agent: str = Field("me", min_length=1, max_length=200)
     team: str = Field("", max_length=200)
-    encoder: Literal["passthrough", "claude", "ollama", "openai", "classifier"] = "passthrough"
+    encoder: Literal["passthrough", "claude", "ollama", "openai"] = "passthrough"
     encoder_model: str = ""
     encoder_url: str = ""
+    judge: Path | None = None
     embedder: str = Field("minilm", min_length=1)
     host: str = "127.0.0.1"
     port: int = Field(7832, ge=0, le=65535)
@@ -151,9 +153,9 @@ class Settings(_Section):
     @property
     def writes_gists(self) -> bool:
         """True when the encoder is a language model, which describes texts later."""
-        return self.encoder not in ("passthrough", "classifier")
+        return self.encoder != "passthrough"
 
-    @field_validator("data_dir", "model_dir")
+    @field_validator("data_dir", "model_dir", "judge")
     @classmethod
     def _at_home(cls, path: Path | None) -> Path | None:
         return None if path is None else _expanded(path)

@@ -90,6 +90,7 @@ def report(
         _guarded("vectors", lambda: _vectors(store, maintenance)),
         _guarded("model", lambda: _model(parts, gate, settings.embedder)),
         _guarded("encoder", parts.worker.check),
+        *([] if parts.worker.local is None else [_guarded("judge", parts.worker.local.check)]),
         _guarded("upkeep", lambda: upkeep(store, maintenance, now)),
         _guarded("set aside", lambda: quarantine(store)),
         _guarded("erasure", lambda: _erasure(maintenance)),

@@ -26,7 +26,7 @@ from memory_core.enrichment.worker import Worker
 from memory_core.errors import Busy, StorageError
 from memory_core.forget import Forgetter
 from memory_core.gist import encoder as gist_encoder
-from memory_core.gist.base import CLASSIFIER, GistEncoder
+from memory_core.gist.base import GistEncoder
 from memory_core.importing.sync import Syncer
 from memory_core.importing.walk import Importer
 from memory_core.lifecycle import turn_pairs
@@ -191,7 +191,6 @@ class Runtime:
             worker.judged,
             tuning.consolidation,
             tuning.tiers,
-            local=encoder.name == CLASSIFIER,
         )
         tiers = Tiers(store, gate, settings, clock, tuning.tiers)
         maintenance = Maintenance(

@@ -69,9 +69,9 @@ def test_every_key_is_documented_with_unit_default_and_meaning() -> None:
         assert len(meaning) > 10
 
 
-def test_there_are_at_most_twenty_seven_settings() -> None:
+def test_there_are_at_most_twenty_eight_settings() -> None:
     names, keys = len(config._ENVIRONMENT) + len(config._ELSEWHERE), len(FIELDS)
-    assert names + keys <= 27
+    assert names + keys <= 28
     said = f"There are {names + keys} settings: the {names} names below and the {keys} keys"
     assert said in CONFIGURATION.read_text("utf-8").replace("\n", " ")
 

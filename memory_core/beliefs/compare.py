@@ -57,14 +57,14 @@ def _is_exception(rule: MemoryRecord, memory: MemoryRecord, found: change.Found)
         return memory.valid_until is None
     if found.worded or found.kind == change.ORDER:
         return False
-    if found.kind == change.PRESUMED and not _is_note(memory):
+    if found.kind == change.PRESUMED and not is_note(memory):
         return True
     if rule.dates or rule.valid_until is not None:
         return False
     return memory.valid_until is not None or validity.of_days(memory.text, memory.dates)
 
 
-def _is_note(memory: MemoryRecord) -> bool:
+def is_note(memory: MemoryRecord) -> bool:
     """True for what was given to `remember` as it is, and asks for nothing."""
     plain = not memory.role and quoted.claimed(memory) == memory.text
     return plain and not authority.requests(memory)

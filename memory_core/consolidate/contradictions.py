@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from memory_core import link_kinds
 from memory_core.beliefs import claims
 from memory_core.beliefs.authority import may_change
@@ -26,10 +24,6 @@ from memory_core.text.time.lexicon import WEEKDAYS
 
 UNCLEAR = "unclear"
 """Two memories may not both hold, and no rule decides; reported, and nothing is changed."""
-
-CLASSIFIED_MOST, CLASSIFIED_NEAREST, CLASSIFIED_COSINE = 40, 5, 0.45
-"""The newest memories that a classifier compares in one run, each with so many before it, and from
-which cosine on: at 20 ms a pair, four seconds."""
 
 UNCLEAR_MOST = 10
 """Unclear pairs reported by one run, the closest first."""
@@ -58,7 +52,6 @@ def contradictions(work: Workspace) -> None:
     elif near := work.embedded(everyone):
         _by_closeness(work, near, resolved)
         _unclear(work, near, resolved)
-        _classified(work, near, resolved)
     _undecided(work)
 
 
@@ -173,43 +166,21 @@ def _judge(
     why: str,
     resolved: set[frozenset[str]],
 ) -> None:
-    """Let the model decide; report the pair when there is none, or when it decides nothing."""
+    """Let a judge decide; report the pair when there is none, or when it decides nothing.
+
+    A contradiction may be a change or two things that both hold, so it is in doubt.
+    """
     relation, detail, by = work.relate(older, newer)
     found = Conflict(relation, detail or "judged by a model", by)
-    if relation == link_kinds.CONTRADICTS and work.classify is not None:
+    if relation == link_kinds.CONTRADICTS:
         _doubt(work, older, newer, found, resolved)
-    elif relation in (link_kinds.UPDATES, link_kinds.CONTRADICTS):
+        _link(work, older, newer, relation, detail, by)
+    elif relation == link_kinds.UPDATES:
         _resolve(work, older, newer, found, resolved)
     elif relation == link_kinds.EXTENDS:
         _link(work, older, newer, link_kinds.EXTENDS, detail, by)
     elif not relation and (older.id, newer.id) not in work.doubtful:
         _report(work, older, newer, UNCLEAR, why)
-
-
-def _classified(
-    work: Workspace, everyone: list[MemoryRecord], resolved: set[frozenset[str]]
-) -> None:
-    """Ask the classifier about what lies near the newest memories; what it finds is in doubt.
-
-    It cannot tell a contradiction from a change, so it supersedes nothing.
-    """
-    if work.classify is None:
-        return
-    for place in range(len(everyone) - 1, max(0, len(everyone) - CLASSIFIED_MOST - 1), -1):
-        newer = everyone[place]
-        cosines = work.matrix(everyone[:place]) @ work.vectors[newer.id]
-        nearest = np.argsort(-cosines, kind="stable")[:CLASSIFIED_NEAREST]
-        for older in (everyone[at] for at in nearest if cosines[at] >= CLASSIFIED_COSINE):
-            pair = frozenset((older.id, newer.id))
-            asked = pair not in resolved and pair not in work.related
-            if not asked or not may_change(older, newer) or not work.one_voice(older, newer):
-                continue
-            relation, detail, by = work.classify(older, newer)
-            if relation == link_kinds.CONTRADICTS:
-                _doubt(work, older, newer, Conflict(relation, detail, by), resolved)
-                _link(work, older, newer, relation, detail, by)  # the classifier's last word
-            elif relation == link_kinds.EXTENDS:
-                _link(work, older, newer, relation, detail, by)
 
 
 def _undecided(work: Workspace) -> None:

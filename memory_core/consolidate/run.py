@@ -92,17 +92,13 @@ class Consolidator:
         relate: Relate | None = None,
         tuning: ConsolidationTuning | None = None,
         tiers: TierTuning | None = None,
-        *,
-        local: bool = False,
     ) -> None:
         """Consolidate *store*; compare and embed with the embedder of *gate*.
 
         *summarise* and *relate* ask a model and return "" when there is none. Summaries are then
-        extractive, and a pair that no rule can relate is only reported. *local* True: *relate* is a
-        classifier on this machine, which a run asks about near pairs too.
+        extractive, and a pair that no rule can relate is only reported.
         """
         self._relate = relate or no_judgement
-        self._local = local
         self._store = store
         self._gate = gate
         self._summarise = summarise
@@ -310,7 +306,6 @@ class Consolidator:
             excluded=self._log.excluded(who.agent) if call.request.by_itself else frozenset(),
             summarise=self._summarise if run else no_model,
             relate=self._relate if run else no_judgement,
-            classify=self._relate if run and self._local else None,
         )
 
     def _moves(self, view: View, who: Identity, readable: Mask, now: float) -> dict[str, int]:

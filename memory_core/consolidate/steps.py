@@ -36,7 +36,7 @@ Summarise = Callable[[str, Sequence[MemoryRecord], int], str]
 """(run, sources, sentences) -> a model's summary grounded in its sources, or ""."""
 
 Relate = Callable[[MemoryRecord, MemoryRecord], tuple[str, str, str]]
-"""(older, newer) -> the relation that a model judges, why, and its name; "" when it judges none."""
+"""(older, newer) -> the relation that a judge gives, why, and its name; relation "" for none."""
 
 SESSION_ENDED_S = 3600.0
 """A conversation without a turn for an hour is over, and a run summarises it."""
@@ -91,8 +91,7 @@ class Workspace:
     whose importance was last set by a run. A conversation is summarised after *silence_s* seconds
     without a turn, an episode at the age of *age_s*. *excluded* are ids that this run does not
     change, because a run that changed them was undone. *why* gives the reason of a doubt by its
-    older and its newer memory. *classify* is *relate* where that is a
-    local classifier, which may be asked about many pairs; else None.
+    older and its newer memory.
     """
 
     plan: Plan
@@ -112,7 +111,6 @@ class Workspace:
     excluded: frozenset[str]
     summarise: Summarise
     relate: Relate
-    classify: Relate | None
     claims: dict[str, Claims] = field(default_factory=dict)
     content: dict[str, frozenset[str]] = field(default_factory=dict)
     owner: str | None = None

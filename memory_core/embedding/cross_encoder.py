@@ -1,75 +1,113 @@
-"""Whether a text entails or contradicts another, by a local cross-encoder. Needs an extra."""
+"""Whether a text entails or contradicts another, by a local cross-encoder in an ONNX file."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memory_core.embedding.sentence_transformer import EXTRA
+from memory_core.embedding import onnx_files
 from memory_core.errors import EncoderUnavailable
 
 MAX_PIECES = 512
-"""Of both texts together; the rest is cut off."""
+"""Of both texts together; the rest of the longer one is cut off."""
 
 LABELS = ("contradiction", "entailment", "neutral")
 
+CONFIG, TOKENIZER = "config.json", "tokenizer.json"
+"""The names of the labels, and the tokenizer: beside the ONNX file or in the folder above."""
 
-class CrossEncoderEntailment:
+_INPUTS = ("attention_mask", "input_ids", "token_type_ids")
+
+
+class Unfit(EncoderUnavailable):
+    """There is no entailment model at a place."""
+
+    def __init__(self, place: Path, why: str) -> None:
+        """Say *why* there is none at *place*."""
+        super().__init__(
+            f"{place} is no entailment model ({why})",
+            "name the ONNX file of a cross-encoder, or its folder, as ANAMNESIS_JUDGE",
+        )
+
+
+class CrossEncoder:
     """A model with the labels contradiction, entailment and neutral. Thread-safe: one at a time."""
 
-    def __init__(self, name: str) -> None:
-        """Load the model of the folder *name*, or of this name in the cache of downloads.
+    def __init__(self, place: Path) -> None:
+        """Load the model of *place*: its ONNX file, or a folder that holds one, or has it in onnx/.
 
-        Never downloads. Raises EncoderUnavailable when the library or the model is missing, or
-        when it has other labels.
+        Never downloads. Raises Unfit with what is missing or does not fit.
         """
-        self.name = name
+        file = _file(place)
+        self._places = _labels(file)
+        try:
+            self._tokenizer = onnx_files.tokenizer(_beside(file, TOKENIZER), MAX_PIECES)
+            self._session = onnx_files.session(str(file), file.parent)
+        except onnx_files.UnusableModel as problem:
+            raise Unfit(file, str(problem)) from None
+        self._inputs = [each.name for each in self._session.get_inputs()]
+        if not {"input_ids"} <= set(self._inputs) <= set(_INPUTS):
+            raise Unfit(file, f"it asks for {', '.join(self._inputs)}")
         self._lock = threading.Lock()
-        self._model = _load(name)
-        known = self._model.config.id2label
-        self._places = {str(label).casefold(): int(place) for place, label in known.items()}
-        if set(self._places) != set(LABELS):
-            raise EncoderUnavailable(
-                f"the model {name} has the labels {', '.join(sorted(self._places))}",
-                f"name a cross-encoder with the labels {', '.join(LABELS)}",
-            )
+        try:
+            shape = self._scores("a", "b").shape
+        except onnx_files.failures() as problem:
+            raise Unfit(file, f"it fails: {problem}") from None
+        if shape != (len(LABELS),):
+            raise Unfit(file, f"its scores have the shape {shape}")
 
     def probabilities(self, premise: str, hypothesis: str) -> Mapping[str, float]:
         """The probability of each of LABELS, 0 to 1, in all 1. One thread."""
-        import torch
-
-        with self._lock:
-            torch.set_num_threads(1)
-            scores = self._model.predict([(premise, hypothesis)], show_progress_bar=False)[0]
-        scores = np.asarray(scores, dtype=np.float64)
+        scores = self._scores(premise, hypothesis)
         shares = np.exp(scores - scores.max())
         shares /= shares.sum()
         return {label: float(shares[self._places[label]]) for label in LABELS}
 
+    def _scores(self, premise: str, hypothesis: str) -> NDArray[np.float64]:
+        pieces = self._tokenizer.encode(premise, hypothesis)
+        given = {
+            "input_ids": pieces.ids,
+            "attention_mask": pieces.attention_mask,
+            "token_type_ids": pieces.type_ids,
+        }
+        rows = {name: np.array([given[name]], dtype=np.int64) for name in self._inputs}
+        with self._lock:
+            scores: NDArray[np.float64] = self._session.run(None, rows)[0][0].astype(np.float64)
+        return scores
 
-def _load(name: str) -> Any:
+
+def _file(place: Path) -> Path:
+    """The ONNX file that *place* is, or the only one of its folder."""
+    if place.is_file():
+        return place
+    found = sorted(place.glob("*.onnx")) or sorted(place.glob("onnx/*.onnx"))
+    if len(found) > 1:
+        raise Unfit(place, f"it holds several: {', '.join(each.name for each in found)}")
+    if not found:
+        raise Unfit(place, "it holds no ONNX file" if place.exists() else "it is not there")
+    return found[0]
+
+
+def _beside(file: Path, name: str) -> Path:
+    for folder in (file.parent, file.parent.parent):
+        if (folder / name).is_file():
+            return folder / name
+    raise Unfit(file, f"there is no {name} beside it")
+
+
+def _labels(file: Path) -> dict[str, int]:
+    """The place of each of LABELS among the scores of the model in *file*."""
+    config = _beside(file, CONFIG)
     try:
-        import torch
-        from safetensors import SafetensorError
-        from sentence_transformers import CrossEncoder
-    except ImportError as problem:
-        raise EncoderUnavailable(
-            f"sentence-transformers cannot be imported ({problem})",
-            f"install it with {EXTRA}, or unset ANAMNESIS_ENCODER",
-        ) from None
-    try:
-        return CrossEncoder(
-            name,
-            max_length=MAX_PIECES,
-            local_files_only=True,
-            activation_fn=torch.nn.Identity(),
-        )
-    except (OSError, ValueError, RuntimeError, SafetensorError) as problem:
-        reason = (str(problem).strip().splitlines() or [type(problem).__name__])[0]
-        raise EncoderUnavailable(
-            f"the model {name} cannot be loaded ({reason})",
-            "download it, and name its folder as ANAMNESIS_ENCODER_MODEL",
-        ) from None
+        known = json.loads(config.read_text("utf-8"))["id2label"]
+        places = {str(label).casefold(): int(place) for place, label in known.items()}
+    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+        raise Unfit(file, f"its {CONFIG} names no labels") from None
+    if set(places) != set(LABELS):
+        raise Unfit(file, f"it has the labels {', '.join(sorted(places))}")
+    return places

@@ -1,7 +1,7 @@
 """all-MiniLM-L6-v2 through ONNX Runtime, on the official weights, without torch.
 
-The only file that imports onnxruntime and tokenizers. The graph beside it holds the computation;
-its weights are references into model.safetensors, which is mapped into memory where it is stored.
+The graph beside it holds the computation; its weights are references into model.safetensors, which
+is mapped into memory where it is stored.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from memory_core.embedding import onnx_files
 from memory_core.embedding.acquisition import PACKAGED, acquire
 from memory_core.embedding.base import (
     PROFILES,
@@ -47,9 +48,6 @@ _BATCH_PIECES = 512
 2,048, 169 and 371 at 4,096; smaller is no faster."""
 _WINDOW = 512
 _WORKERS = 2
-_TELEMETRY = "ORT_DISABLE_TELEMETRY"
-"""Keeps ONNX Runtime from sending usage data and from writing into the home directory. Only this
-name, set before the import, does; the call of its API comes too late (seen with 1.31.1)."""
 _FIX = "run `anamnesis setup`, which checks the files and fetches damaged ones again"
 
 
@@ -84,8 +82,7 @@ class MiniLM:
         """
         self.profile = profile
         self.fingerprint = fingerprint_of(BASE_FINGERPRINT, self.profile)
-        self._tokenizer = _tokenizer(folder)
-        self._session = _session(folder)
+        self._tokenizer, self._session = _loaded(folder)
         probe = unit_rows(self._embed([PROBE]), 1, self.profile.dimension, NAME)
         if not is_minilm(probe[0]):
             raise EncoderUnavailable(f"the embedding model in {folder} gives wrong vectors", _FIX)
@@ -148,35 +145,15 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         start += size
 
 
-def _tokenizer(folder: Path) -> Any:
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
-    tokenizer.no_padding()  # the file pads every text to 128 pieces
-    tokenizer.enable_truncation(MAX_PIECES)
-    return tokenizer
-
-
-def _session(folder: Path) -> Any:
-    os.environ.setdefault(_TELEMETRY, "1")  # whoever set it keeps their value
-    import onnxruntime
-    from onnxruntime.capi import onnxruntime_pybind11_state as vendor
-
-    options = onnxruntime.SessionOptions()
-    # one thread a call: spinning helper threads cost more than they save on one sentence, and
-    # concurrent calls run in parallel anyway
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+def _loaded(folder: Path) -> tuple[Any, Any]:
+    """The tokenizer and the session of the model in *folder*."""
     # the real folder: a link that leads out of the folder given here is refused
     weights = (folder / MODEL).resolve().parent
-    options.add_session_config_entry(
-        "session.model_external_initializers_file_folder_path", str(weights)
-    )
     graph = (PACKAGED / "graph.onnx").read_bytes()
     try:
-        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
-    except (vendor.Fail, vendor.InvalidProtobuf, vendor.RuntimeException) as problem:
+        tokenizer = onnx_files.tokenizer(folder / TOKENIZER, MAX_PIECES)
+        return tokenizer, onnx_files.session(graph, weights)
+    except onnx_files.UnusableModel as problem:
         raise EncoderUnavailable(
             f"the embedding model in {folder} cannot be loaded ({problem})", _FIX
         ) from None

@@ -17,15 +17,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memory_core.config import Settings
+from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.enrichment import grounding
 from memory_core.enrichment.budget import Budget, BudgetUsed
 from memory_core.enrichment.extraction import Extracted, Extraction, input_turn, is_echo, said
+from memory_core.enrichment.judges import Judge, LocalJudge
 from memory_core.enrichment.judging import Judging
 from memory_core.enrichment.queue import EnrichmentTuning, Group, Queue
 from memory_core.errors import EncoderUnavailable
 from memory_core.gist.base import (
-    CLASSIFIER,
     AnswerFailure,
     Encoded,
     GistEncoder,
@@ -78,6 +79,31 @@ class _State:
     """Threads that have ended."""
 
 
+class ModelJudge:
+    """The language model behind the encoder, within its budget."""
+
+    free = False
+
+    def __init__(self, budget: Budget, queue: Queue) -> None:
+        """Ask through *budget* about what *queue* lets a model see."""
+        self.name = f"{budget.encoder.name}:{budget.encoder.model}"
+        self._budget = budget
+        self._queue = queue
+
+    def may_ask(self) -> bool:
+        """See Judge: the service answers, and today's budget is not used up."""
+        return self._budget.may_ask()
+
+    def ask(self, older: MemoryRecord, newer: MemoryRecord) -> Related | None:
+        """See Judge; None when the model may not see both."""
+        if not all(map(self._queue.may_see, (older, newer))):
+            return None
+        from memory_core.gist.prompts import most_tokens  # imported only with a model
+
+        texts = input_turn(older).text, input_turn(newer).text
+        return self._budget.call(most_tokens(texts, 1), lambda encoder: encoder.relate(*texts))
+
+
 class Worker:
     """The model work of one store in one process; without a model it does nothing."""
 
@@ -95,14 +121,16 @@ class Worker:
         self.budget = Budget(store, encoder, settings.gist, clock, monotonic)
         self._tuning = tuning or EnrichmentTuning()
         self.queue = Queue(store, settings.gist, clock, self._tuning)
-        self.active = encoder.name != "passthrough"
-        self._writes = self.active and encoder.name != CLASSIFIER
+        self._writes = encoder.name != "passthrough"
+        self.local = None if settings.judge is None else LocalJudge(settings.judge)
+        self.judges: list[Judge] = [] if self.local is None else [self.local]
+        if self._writes:
+            self.judges.append(ModelJudge(self.budget, self.queue))
         self._store = store
         self._gate = gate
         self._settings = settings.gist
         self._extraction = Extraction(store, encoder.version)
-        self._name = f"{encoder.name}:{encoder.model}"
-        self._judging = Judging(store, self._related, self._name)
+        self._judging = Judging(store, self.judges, self._profile)
         self._ours = FileLock(store.directory / "encoder.lock")
         self._lock = threading.Lock()
         self._state = _State()
@@ -113,7 +141,7 @@ class Worker:
 
     def start(self) -> None:
         """Start the threads, if a model is configured."""
-        if not self.active or self._store.journal.read_only:
+        if not self.judges or self._store.journal.read_only:
             return
         names = [f"encoder-{number}" for number in range(self._tuning.workers)]
         self._threads = [threading.Thread(target=self._run, name=n, daemon=True) for n in names]
@@ -149,7 +177,7 @@ class Worker:
         Only what *who* owns is made due again. Ends when nothing is left or nothing can be done; a
         later call continues an interrupted one. Raises EncoderUnavailable without a model.
         """
-        if not self.active:
+        if not self.judges:
             raise EncoderUnavailable("no model was chosen", "set ANAMNESIS_ENCODER")
         version = self.budget.encoder.version
         asked = 0 if since is None else self.queue.requeue(who, since, version)
@@ -219,10 +247,13 @@ class Worker:
                 return done
 
     def _judge(self) -> bool:
-        """Judge the next pair in doubt; False when nothing can be done now."""
-        if not self.active or not self.budget.may_ask() or not self._acquire():
-            return False
-        return self._judging.step()
+        """Ask the next question to a judge; False when nothing can be done now."""
+        return bool(self.judges) and self._acquire() and self._judging.step()
+
+    def _profile(self) -> Profile | None:
+        """That of the model whose vectors are stored; None while it is not ready."""
+        embedder = self._gate.matching(self._store.fingerprint)
+        return None if embedder is None else embedder.profile
 
     def _acquire(self) -> bool:
         """True when this process holds, or now gets, encoder.lock."""
@@ -322,28 +353,20 @@ class Worker:
             log.warning("%s:%s is extractive: %r is in no source", SUMMARISE, run, foreign)
         return "" if foreign else made.text
 
-    def relate(self, older: MemoryRecord, newer: MemoryRecord) -> Related:
-        """How a model relates *newer* to *older*; relation "" when it gives no judgement."""
+    def judged(self, older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str, str]:
+        """How the last of the judges relates *newer* to *older*: the relation, why, and its name.
+
+        Relation "" when there is none or when it gives no verdict.
+        """
+        if not self.judges:
+            return "", "", ""
+        judge = self.judges[-1]
         try:
-            return self._related(older, newer) or Related("")
+            found = judge.ask(older, newer) or Related("")
         except (ServiceFailure, AnswerFailure) as problem:
             log.info("no judgement: %s", problem.problem)
-            return Related("")
-
-    def _related(self, older: MemoryRecord, newer: MemoryRecord) -> Related | None:
-        """As `relate`, with its failures; None when the model may not see both."""
-        if not self.active or not all(map(self.queue.may_see, (older, newer))):
-            return None
-        from memory_core.gist.prompts import most_tokens
-
-        texts = input_turn(older).text, input_turn(newer).text
-        most = most_tokens(texts, 1) if self._writes else 0
-        return self.budget.call(most, lambda encoder: encoder.relate(*texts))
-
-    def judged(self, older: MemoryRecord, newer: MemoryRecord) -> tuple[str, str, str]:
-        """The relation of `relate`, its reason, and the name of the model."""
-        found = self.relate(older, newer)
-        return found.relation, found.detail, self._name
+            found = Related("")
+        return found.relation, found.detail, judge.name
 
     # Reporting
 
@@ -360,9 +383,9 @@ class Worker:
 
     def check(self) -> Check:
         """The health check of the encoder, with the fix when something is wrong."""
-        if not self.active:
+        if not self._writes:
             return Check("encoder", "ok", "passthrough: rules, no model needed")
-        name = self._name
+        name = f"{self.budget.encoder.name}:{self.budget.encoder.model}"
         counts = self.counts()
         waiting = f"{counts['queued']} jobs wait, rules are used meanwhile"
         if (problem := self.budget.problem) is not None:

@@ -8,9 +8,6 @@ from typing import Protocol
 
 from memory_core.errors import EncoderUnavailable
 
-CLASSIFIER = "classifier"
-"""The encoder that only relates texts; rules do the rest."""
-
 MOST_SAID = 1_024
 """Tokens of an answer in a chat, at most."""
 

@@ -19,10 +19,6 @@ def choose(settings: Settings, timeout_seconds: float = TIMEOUT_SECONDS) -> Gist
     """
     if settings.encoder == "passthrough":
         return PassthroughEncoder()
-    if settings.encoder == "classifier":
-        from memory_core.gist.classifier import classifier_encoder
-
-        return classifier_encoder(settings)
     from memory_core.gist.model import model_encoder  # most stores have no model
 
     return model_encoder(settings, timeout_seconds)

@@ -1,19 +1,19 @@
 """Doubts: which memories may put another out of date, and the decision of such a pair.
 
-A doubt is a link (duplicates.DOUBTS) from a later memory to an earlier one, found by a rule. It
-hides nothing and holds until the earlier one is superseded, one of the two is forgotten, or
-somebody decides. A later memory that was itself superseded passes its doubt on to its successor.
+A doubt is a link (link_kinds.DOUBTS) from a later memory to an earlier one, found by a rule or by a
+model. It hides nothing and holds until the earlier one is superseded, one of the two is forgotten,
+or somebody decides. A later memory that was itself superseded passes its doubt on to its successor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from memory_core.beliefs.authority import may_change
+from memory_core.beliefs.authority import may_change, requests
 from memory_core.beliefs.change import change
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.link_kinds import (
@@ -24,6 +24,7 @@ from memory_core.link_kinds import (
     EXTENDS,
     HOLDS,
     KEPT_BOTH,
+    KNOWN,
     UPDATES,
     UPDATES_PART,
     told,
@@ -156,9 +157,15 @@ def explained(
     if not (reason or by_model) and (found := change(older.text, newer.text)) is not None:
         reason, part = found.reason, found.part
     if "by" in judged and judged["weight"] >= HOLDS:
-        detail = f" ({judged['reason']})" if "reason" in judged else ""
-        reason = f"{reason}; {judged['by']} calls it a contradiction{detail}".removeprefix("; ")
-    return DoubtfulPair(older, newer, reason, "" if kind == DOUBTS else part or older.text)
+        reason = f"{reason}; {_verdict(judged['by'], judged.get('reason', ''))}"
+    part = "" if kind == DOUBTS else part or older.text
+    return DoubtfulPair(older, newer, reason.removeprefix("; "), part)
+
+
+def _verdict(by: str, reason: str) -> str:
+    if reason:
+        return f"{by} doubts it ({reason})"
+    return f"{by} doubts it"
 
 
 # Deciding
@@ -202,33 +209,69 @@ def _own(store: MemoryStore, who: Identity, older: str, newer: str) -> list[int]
         return [int(row) for row in rows]
 
 
-def unjudged(view: View, journal: Journal) -> list[tuple[str, str]]:
-    """(older, newer) ids of the doubts of one owner and scope that no model has judged."""
+def linked(tx: Transaction, a: str, b: str) -> bool:
+    """True when a link says how two memories relate, be it one that was undone."""
+    return any(tx.weight(a, b, kind) or tx.weight(b, a, kind) for kind in KNOWN)
+
+
+def unjudged(view: View, journal: Journal, judges: Sequence[str]) -> list[tuple[str, str, int]]:
+    """(older, newer) ids of the doubts of one owner, and which of *judges* is to judge them next.
+
+    What a judge calls a contradiction is left to the next one.
+    """
     columns, graph = view.columns, view.graph
     found = []
     for older, newer in Doubts(view, journal).pairs(columns.live):
-        same = columns.agent[older] == columns.agent[newer]
+        if columns.agent[older] != columns.agent[newer]:
+            continue
         ends = ((newer, older), (older, newer))
-        if same and not any(graph.weight(*pair, kind) for pair in ends for kind in VERDICTS):
-            found.append((columns.id(older), columns.id(newer)))
+        said = {kind for kind in VERDICTS for pair in ends if graph.weight(*pair, kind)}
+        ids, after = (columns.id(older), columns.id(newer)), 0
+        if said == {CONTRADICTS} and len(judges) > 1:
+            by = journal.link(ids[1], ids[0], CONTRADICTS).get("by", "")
+            after = judges.index(by) + 1 if by in judges else len(judges)
+        elif said:
+            continue
+        if after < len(judges):
+            found.append((*ids, after))
     return found
 
 
 def judge(
-    store: MemoryStore, older: str, newer: str, verdict: str, by: str, reason: str = ""
+    store: MemoryStore,
+    older: str,
+    newer: str,
+    verdict: str,
+    by: str,
+    reason: str = "",
+    doubted: bool = True,
 ) -> bool:
-    """Write what the model *by* says of a pair in doubt, one of gist.base.RELATIONS, and why.
+    """Write what the model *by* says of a pair, one of gist.base.RELATIONS, and why.
 
-    "updates" supersedes the older one where the newer one may change it, and "contradicts" leaves
-    the doubt; any other verdict ends it. False when the pair was decided or forgotten meanwhile.
+    "updates" supersedes the older one where a rule doubts it and the newer one may change it. Else
+    it puts it in doubt, as "contradicts" does; any other verdict ends a doubt. False when the pair,
+    *doubted* or not when it was asked about, was decided or forgotten meanwhile.
     """
 
     def write(tx: Transaction) -> bool:
         fields = tx.fold([older, newer])
         if len(fields) < 2 or any(each.get("superseded_by") for each in fields.values()):
             return False
+        if not doubted and linked(tx, newer, older):
+            return False
         old, new = from_fields(fields[older]), from_fields(fields[newer])
-        for kind, target, body in _judged(tx.now, old, new, verdict, told(reason, by)):
+        by_rule = doubted and "by" not in tx.link(newer, older, DOUBTS)
+        may = scope(old) == scope(new) and may_change(old, new) and not requests(new)
+        link = {"b": older, "weight": 1.0, **told(reason, by)}
+        changes: Changes = [
+            ("link", new, link | {"kind": kind}) for kind in _says(verdict, doubted)
+        ]
+        if verdict == UPDATES and by_rule and may:
+            body: dict[str, Any] = {"superseded_by": newer, "superseded_at": tx.now}
+            if old.valid_until is None:
+                body["valid_until"] = new.occurred_at
+            changes.append(("put", old, body))
+        for kind, target, body in changes:
             source, owner = f"{JUDGED}{by}: {verdict}", owner_of(target)
             tx.append(Change(kind, target.id, body, actor=new.agent, source=source, scope=owner))
         return True
@@ -236,20 +279,11 @@ def judge(
     return store.commit(write)
 
 
-def _judged(
-    now: float, older: MemoryRecord, newer: MemoryRecord, verdict: str, why: dict[str, str]
-) -> Changes:
-    holds = verdict not in (UPDATES, CONTRADICTS)
-    kinds = (EXTENDS, KEPT_BOTH) if verdict == EXTENDS else (KEPT_BOTH,) if holds else (verdict,)
-    changes: Changes = [
-        ("link", newer, {"b": older.id, "kind": kind, "weight": 1.0, **why}) for kind in kinds
-    ]
-    if verdict == UPDATES and scope(older) == scope(newer) and may_change(older, newer):
-        body: dict[str, Any] = {"superseded_by": newer.id, "superseded_at": now}
-        if older.valid_until is None:
-            body["valid_until"] = newer.occurred_at
-        changes.append(("put", older, body))
-    return changes
+def _says(verdict: str, doubted: bool) -> list[str]:
+    """The kinds of links by which a *verdict* is stored."""
+    if verdict in (UPDATES, CONTRADICTS):
+        return [verdict] if doubted else [verdict, DOUBTS]
+    return [EXTENDS] * (verdict == EXTENDS) + [KEPT_BOTH] * doubted
 
 
 def _decide(tx: Transaction, who: Identity, older: str, newer: str, decision: str) -> str:

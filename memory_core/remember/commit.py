@@ -16,6 +16,7 @@ from memory_core import history
 from memory_core.beliefs import change
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.lifecycle.amendments import require_seen
+from memory_core.lifecycle.doubts import linked
 from memory_core.lifecycle.tombstones import SECRET, forms, sealed
 from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS, told
 from memory_core.records import (
@@ -450,11 +451,6 @@ def _doubt_link(
     body |= {} if found is None else told(found.reason, part=found.part)
     scope, actor = owner_of(prepared.memory), prepared.who.agent
     tx.append(Change("link", newer, body, actor=actor, source=DOUBT, scope=scope))
-
-
-def linked(tx: Transaction, a: str, b: str) -> bool:
-    """True when a link says how two memories relate, be it one that was undone."""
-    return any(tx.weight(a, b, kind) or tx.weight(b, a, kind) for kind in KNOWN)
 
 
 def _kind(found: change.Found) -> str:

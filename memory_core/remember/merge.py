@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from memory_core.lifecycle.doubts import linked
 from memory_core.lifecycle.stamps import (
     BORN,
     FORGOTTEN,
@@ -182,7 +183,7 @@ def put_doubt(tx: Transaction, who: Identity, one: str, other: str) -> bool:
         return any(stamps(tx, id).forgotten != NEVER for id in (one, other) if id not in both)
     memories = sorted(map(from_fields, both.values()), key=lambda m: (m.occurred_at, m.id))
     older, newer = memories
-    if not (older.superseded_by or newer.superseded_by or commit.linked(tx, newer.id, older.id)):
+    if not (older.superseded_by or newer.superseded_by or linked(tx, newer.id, older.id)):
         body = {"b": older.id, "kind": DOUBTS, "weight": 1.0}
         by: dict[str, Any] = {"source": commit.DOUBT, "scope": owner_of(newer)}
         tx.append(Change("link", newer.id, body, actor=who.agent, **by))

@@ -75,9 +75,10 @@ def find(flags: Mapping[str, str], environment: Mapping[str, str]) -> WantedEngi
     passed = {**{name: value for name, value in flags.items() if value}, "data_dir": folder}
     if file:
         passed["config"] = os.path.abspath(os.path.expanduser(file))
-    if "model_dir" in values:  # an engine works in another folder
-        values["model_dir"] = os.path.abspath(os.path.expanduser(str(values["model_dir"])))
-        passed["model_dir"] = values["model_dir"]
+    for name in ("model_dir", "judge"):
+        if name in values:  # an engine works in another folder
+            values[name] = os.path.abspath(os.path.expanduser(str(values[name])))
+            passed[name] = values[name]
     return WantedEngine(
         folder,
         str(values.get("agent", "me")),

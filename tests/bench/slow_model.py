@@ -54,11 +54,13 @@ def slow_server(seconds: float, over: threading.Event) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            turns = json.loads(body["messages"][1]["content"])["turns"]
+            turns = json.loads(body["messages"][1]["content"]).get("turns", ())
             if over.wait(seconds):
                 return  # nobody listens any more
             empty = {"gist": "", "tags": [], "topic": "", "entities": [], "importance": 0.5}
             said: Any = {"turns": [{**empty, "turn": t["turn"]} for t in turns], "facts": []}
+            if not turns:  # it is asked how two memories relate
+                said = {"relation": "new", "detail": ""}
             choice = {"message": {"content": json.dumps(said)}, "finish_reason": "stop"}
             answer = json.dumps({"choices": [choice], "usage": {}}).encode()
             self.send_response(200)

@@ -73,10 +73,14 @@ def plain_answer(data: dict[str, Any]) -> dict[str, Any]:
 
 
 class ModelServer:
-    """Answers with what `say(data)` gives: the model's structure, or a Trouble."""
+    """Answers with what `say(data)` gives: the model's structure, or a Trouble.
 
-    def __init__(self, url: str) -> None:
+    Unless it *judges*, two memories are "new" to each other, and what asks so is not kept.
+    """
+
+    def __init__(self, url: str, judges: bool = False) -> None:
         self.url = url
+        self.judges = judges
         self.say: Callable[[dict[str, Any]], dict[str, Any] | Trouble] = plain_answer
         self.asked: list[Asked] = []
         self.over = threading.Event()
@@ -88,8 +92,11 @@ class ModelServer:
         else:
             system, data = (message["content"] for message in request["messages"])
         asked = Asked(protocol, system, json.loads(data), request, headers)
-        self.asked.append(asked)
-        said = self.say(asked.data)
+        if "older" in asked.data and not self.judges:
+            said: dict[str, Any] | Trouble = {"relation": "new", "detail": ""}
+        else:
+            self.asked.append(asked)
+            said = self.say(asked.data)
         trouble = said if isinstance(said, Trouble) else Trouble()
         if trouble.waits:
             self.over.wait(20)

@@ -139,6 +139,7 @@ def test_keys_are_sent_by_the_vendors_headers_only(
 
 
 def test_summaries_and_relations(encoder: GistEncoder, server: Any) -> None:
+    server.judges = True
     assert encoder.summarise(["Ann moved to Bern.", "It rained."], 2).text == "Ann moved to Bern."
     found = encoder.relate("The port is 5432.", "The port is 5433.")
     assert (found.relation, found.detail) == ("updates", "the number")

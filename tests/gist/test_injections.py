@@ -105,6 +105,7 @@ def test_turns_are_quoted(encoder: GistEncoder, server: Any) -> None:
 
 
 def test_notes_and_statements_are_quoted(encoder: GistEncoder, server: Any) -> None:
+    server.judges = True
     encoder.summarise(["It rained."], 3)
     encoder.summarise(TEXTS, 3)
     plain, asked = server.asked

@@ -612,12 +612,13 @@ def test_a_summary_of_the_model_is_used_when_its_sources_bear_it_out(
 
 
 def test_a_relation_can_be_asked_for(opened: Callable[..., Memory], server: Any) -> None:
+    server.judges = True
     memory = opened(forbid_agents=("other",))
     ids = [memory.remember(ME, RememberRequest(f"The port is {n}.")).id for n in (5432, 5433)]
     older, newer = (memory.get(ME, id) for id in ids)
-    assert jobs_of(memory).relate(older, newer).relation == "updates"
+    assert jobs_of(memory).judged(older, newer)[0] == "updates"
     hidden = memory.remember(OTHER, RememberRequest("The port is 1.")).id
-    assert jobs_of(memory).relate(older, memory.get(OTHER, hidden)).relation == ""
+    assert jobs_of(memory).judged(older, memory.get(OTHER, hidden))[0] == ""
     assert len(server.asked) == 1
 
 

@@ -303,12 +303,14 @@ def test_the_engine_holds_no_folder_of_its_starter(talk: Any, folder: Path, tmp_
         "os.chdir(sys.argv.pop(1))\n"
         f"os.execv(sys.executable, [sys.executable, '-P', {str(ROOT / 'server/__main__.py')!r}])\n"
     )
-    starter = talk(command=("-c", code, str(project)), ANAMNESIS_MODEL_DIR="weights")
+    named = {"ANAMNESIS_MODEL_DIR": "weights", "ANAMNESIS_JUDGE": "nli"}
+    starter = talk(command=("-c", code, str(project)), **named)
     starter.hello()
     (engine,) = engines.alive(folder)
     assert Path(f"/proc/{engine}/cwd").readlink() == folder
     words = Path(f"/proc/{engine}/cmdline").read_text("utf-8").split("\0")
     assert words[words.index("--model-dir") + 1] == str(project / "weights")
+    assert words[words.index("--judge") + 1] == str(project / "nli")
 
 
 def test_the_engine_survives_its_starters_terminal(talk: Any, folder: Path) -> None:

@@ -66,12 +66,14 @@ CALLS: dict[str, tuple[int | str, ...]] = {
     "Check": (2, 3),
     "_joined": (0, 1),
     "_report": (4,),
+    "Conflict": (1,),
 }
 """The calls that say something, with the places or names of the arguments that are sentences."""
 
 PUT = ("note", "details", "doubt", "_NEXT")
 RETURNED = (
     ("memory_core.interchange.files", "not_in_it"),
+    ("memory_core.lifecycle.doubts", "_verdict"),
     ("memory_core.storage.journal.files", "prepare"),
     ("memory_core.interchange.sources.chat_log", "_order"),
     ("memory_core.storage.backup.copies", "in_words"),

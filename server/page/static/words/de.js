@@ -347,6 +347,7 @@ export const WORDS = {
   "run.stopping": "hält an",
   "check.round trip": "Speichern und finden",
   "check.journal": "Journal",
+  "check.judge": "Lokales Urteil",
   "check.memories": "Erinnerungen",
   "check.table": "Tabelle",
   "check.vectors": "Vektoren",

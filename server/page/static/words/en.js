@@ -347,6 +347,7 @@ export const WORDS = {
   "run.stopping": "stopping",
   "check.round trip": "Store and find",
   "check.journal": "Journal",
+  "check.judge": "Local judge",
   "check.memories": "Memories",
   "check.table": "Table",
   "check.vectors": "Vectors",
