@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from memory_core.beliefs import quoted, relevance
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
+from memory_core.scoring.calibration import feeling
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.text.everyday import EVERYDAY, TELLING
 from memory_core.text.names.entities import entities
@@ -89,7 +90,8 @@ def remind(
 ) -> Recollection | None:
     """What *prompt* brings to mind, its hits best first; None for nothing worth saying.
 
-    Without what stands in *session* itself, and without *told*.
+    Its confidence is how likely that helps, where recall's is how likely it answers: a prompt
+    mostly asks for something else. Without what stands in *session* itself, and without *told*.
     """
     asked = ends(quoted.own_words(prompt).strip() or prompt, QUERY_CHARS)
     held, total = memory.holders(who, asked)
@@ -104,7 +106,8 @@ def remind(
     )
     hits = found.hits or found.partial
     known = {term for term in rare if held[term] and not term.isdigit()}
-    if not hits or likelihood(signs(found, asked, held, known)) < LIKELY:
+    likely = likelihood(signs(found, asked, held, known)) if hits else 0.0
+    if likely < LIKELY:
         return None
     read = _read(memory, asked)
     said = [prompt, *(turn.text for turn in found.recent)]
@@ -118,7 +121,7 @@ def remind(
         and relevance.echoed(hit.memory.text, said) is None
         and (read or _holds(hit, known))
     )
-    return Recollection(True, found.confidence, found.feeling, kept) if kept else None
+    return Recollection(True, round(likely, 3), feeling(likely), kept) if kept else None
 
 
 def signs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,7 +114,11 @@ def test_a_need_is_told_what_helps_and_a_command_of_the_same_words_is_not(memory
 
     asked = "what could I knit for my little brother Hakim that he is able to wear"
     assert "rash from wool" in told(asked)
-    assert "landlady" in told("what should I ask whoever lives below us about the noise")
+    helps = told("what should I ask whoever lives below us about the noise")
+    assert "landlady" in helps
+    shown = re.search(r"confidence ([0-9.]+) \((\w+)\)", helps)
+    assert shown is not None
+    assert (float(shown[1]) >= reminder.LIKELY, shown[2] != "none") == (True, True)
     assert told("mix the list") == "{}"
     assert told("how do the penguins of the south keep all their eggs warm in winter") == "{}"
 
