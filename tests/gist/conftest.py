@@ -75,12 +75,13 @@ def plain_answer(data: dict[str, Any]) -> dict[str, Any]:
 class ModelServer:
     """Answers with what `say(data)` gives: the model's structure, or a Trouble.
 
-    Unless it *judges*, two memories are "new" to each other, and what asks so is not kept.
+    Unless it *judges*, two memories are "new" to each other, and what asks so is kept in *pairs*.
     """
 
     def __init__(self, url: str, judges: bool = False) -> None:
         self.url = url
         self.judges = judges
+        self.pairs: list[Asked] = []
         self.say: Callable[[dict[str, Any]], dict[str, Any] | Trouble] = plain_answer
         self.asked: list[Asked] = []
         self.over = threading.Event()
@@ -93,6 +94,7 @@ class ModelServer:
             system, data = (message["content"] for message in request["messages"])
         asked = Asked(protocol, system, json.loads(data), request, headers)
         if "older" in asked.data and not self.judges:
+            self.pairs.append(asked)
             said: dict[str, Any] | Trouble = {"relation": "new", "detail": ""}
         else:
             self.asked.append(asked)
