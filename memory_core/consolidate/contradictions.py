@@ -6,11 +6,11 @@ Nothing is removed: an outdated memory is marked, a repetition retired.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_core import link_kinds
 from memory_core.beliefs import claims
-from memory_core.beliefs.authority import may_change
+from memory_core.beliefs.authority import may_change, requests
 from memory_core.beliefs.change import repeats, says_change
 from memory_core.beliefs.claims import NEGATIONS, opposed
 from memory_core.beliefs.compare import compare
@@ -30,8 +30,8 @@ UNCLEAR_MOST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Conflict:
-    """That two memories may not both hold: the *relation* of the newer one, and how they differ.
+class Finding:
+    """What was found about two memories: the *relation* of the newer one, and in *detail* why.
 
     *by* is the name of the model that says so; "" for a rule.
     """
@@ -39,6 +39,11 @@ class Conflict:
     relation: str
     detail: str
     by: str = ""
+
+    @property
+    def told(self) -> dict[str, str]:
+        """What a link about it says; see link_kinds.told."""
+        return link_kinds.told(self.detail, self.by)
 
 
 def contradictions(work: Workspace) -> None:
@@ -75,10 +80,10 @@ def _by_closeness(
             and work.extends(older, newer)
             and not _differ(work, older, newer)
         ):
-            _link(work, older, newer, link_kinds.EXTENDS)
+            _link(work, older, newer, Finding(link_kinds.EXTENDS, ""))
 
 
-def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Conflict | None:
+def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Finding | None:
     """Why a near pair cannot both hold; None when it can.
 
     Two named speakers each speak of themselves. A number in one text only adds to the other text.
@@ -96,9 +101,9 @@ def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Conf
     if not _one_occasion(older, newer, difference, {*left, *right}):
         return None
     if relation == link_kinds.CONTRADICTS:
-        return Conflict(relation, "one affirms what the other denies")
+        return Finding(relation, "one affirms what the other denies")
     if relation == link_kinds.UPDATES and left and right:
-        return Conflict(relation, f"it says {', '.join(right)}, not {', '.join(left)}")
+        return Finding(relation, f"it says {', '.join(right)}, not {', '.join(left)}")
     return None
 
 
@@ -168,19 +173,22 @@ def _judge(
 ) -> None:
     """Let a judge decide; report the pair when there is none, or when it decides nothing.
 
-    A contradiction may be a change or two things that both hold, so it is in doubt.
+    A contradiction may be a change or two things that both hold, so it is in doubt. So is what a
+    turn says beside a request: it may be what the request is about. That both hold is kept too, so
+    that it is asked once.
     """
-    relation, detail, by = work.relate(older, newer)
-    found = Conflict(relation, detail or "judged by a model", by)
-    if relation == link_kinds.CONTRADICTS:
-        _doubt(work, older, newer, found, resolved)
-        _link(work, older, newer, relation, detail, by)
-    elif relation == link_kinds.UPDATES:
+    found = Finding(*work.relate(older, newer))
+    if found.relation == link_kinds.UPDATES and not requests(newer):
         _resolve(work, older, newer, found, resolved)
-    elif relation == link_kinds.EXTENDS:
-        _link(work, older, newer, link_kinds.EXTENDS, detail, by)
-    elif not relation and (older.id, newer.id) not in work.doubtful:
-        _report(work, older, newer, UNCLEAR, why)
+    elif found.relation in (link_kinds.UPDATES, link_kinds.CONTRADICTS):
+        _doubt(work, older, newer, found, resolved)
+        _link(work, older, newer, found)
+    elif found.relation == link_kinds.EXTENDS:
+        _link(work, older, newer, found)
+    elif found.relation:
+        _link(work, older, newer, replace(found, relation=link_kinds.KEPT_BOTH))
+    elif (older.id, newer.id) not in work.doubtful:
+        _report(work, older, newer, Finding(UNCLEAR, why))
 
 
 def _undecided(work: Workspace) -> None:
@@ -189,7 +197,7 @@ def _undecided(work: Workspace) -> None:
     pairs = [(known[a], known[b]) for a, b in work.doubtful if {a, b} <= known.keys()]
     for older, newer in sorted(pairs, key=lambda pair: _when(pair[1]), reverse=True):
         if not older.superseded_by and not newer.superseded_by:
-            _report(work, older, newer, link_kinds.DOUBTS, work.why(older, newer))
+            _report(work, older, newer, Finding(link_kinds.DOUBTS, work.why(older, newer)))
 
 
 def _about_one(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> bool:
@@ -205,7 +213,7 @@ def _resolve(
     work: Workspace,
     older: MemoryRecord,
     newer: MemoryRecord,
-    found: Conflict,
+    found: Finding,
     resolved: set[frozenset[str]],
 ) -> None:
     """Mark *older* as superseded; a pair that is not the caller's is reported."""
@@ -218,16 +226,16 @@ def _resolve(
         return  # a newer one supersedes it already
     resolved.add(pair)
     if not work.one_voice(older, newer):
-        _report(work, older, newer, found.relation, found.detail)
+        _report(work, older, newer, found)
         return
     if pair in work.related:
         return  # an earlier run, or remember, has linked it
     if work.excludes(older, newer):
-        _report(work, older, newer, found.relation, found.detail)
+        _report(work, older, newer, found)
         return
     action = plan.begin("contradictions", [older.id, newer.id])
-    action.contradiction = _contradiction(older, newer, found.relation, found.detail)
-    plan.link(action, newer.id, older.id, found.relation, 1.0, found.detail, found.by)
+    action.contradiction = _contradiction(older, newer, found)
+    plan.link(action, newer.id, older.id, found.relation, 1.0, found.told)
     plan.put(action, older.id, superseded_by=newer.id, superseded_at=plan.now)
     if older.valid_until is None:
         plan.put(action, older.id, valid_until=newer.occurred_at)
@@ -237,7 +245,7 @@ def _doubt(
     work: Workspace,
     older: MemoryRecord,
     newer: MemoryRecord,
-    found: Conflict,
+    found: Finding,
     resolved: set[frozenset[str]],
 ) -> None:
     """Report that *newer* may put *older* out of date; of the caller's own, mark it so."""
@@ -245,41 +253,33 @@ def _doubt(
     if pair in resolved or pair in work.related:
         return
     resolved.add(pair)
-    _report(work, older, newer, found.relation, found.detail)
+    _report(work, older, newer, found)
     if work.one_voice(older, newer):
-        _link(work, older, newer, link_kinds.DOUBTS, found.detail, found.by)
+        _link(work, older, newer, replace(found, relation=link_kinds.DOUBTS))
 
 
-def _link(
-    work: Workspace,
-    older: MemoryRecord,
-    newer: MemoryRecord,
-    kind: str,
-    reason: str = "",
-    by: str = "",
-) -> None:
+def _link(work: Workspace, older: MemoryRecord, newer: MemoryRecord, found: Finding) -> None:
+    """Link a pair of the caller's own, unless a link or an undone run says how it relates."""
     plan = work.plan
     if frozenset((older.id, newer.id)) in work.related or work.excludes(older, newer):
         return
     if {older.id, newer.id} <= plan.memories.keys():
         action = plan.begin("contradictions", [older.id, newer.id])
-        plan.link(action, newer.id, older.id, kind, 1.0, reason, by)
+        plan.link(action, newer.id, older.id, found.relation, 1.0, found.told)
 
 
-def _report(
-    work: Workspace, older: MemoryRecord, newer: MemoryRecord, relation: str, detail: str
-) -> None:
+def _report(work: Workspace, older: MemoryRecord, newer: MemoryRecord, found: Finding) -> None:
     action = work.plan.begin("contradictions", [older.id, newer.id])
-    action.contradiction = _contradiction(older, newer, relation, detail)
+    action.contradiction = _contradiction(older, newer, found)
 
 
-def _contradiction(
-    older: MemoryRecord, newer: MemoryRecord, relation: str, detail: str
-) -> Contradiction:
+def _contradiction(older: MemoryRecord, newer: MemoryRecord, found: Finding) -> Contradiction:
     shared = [name for name in newer.entities if name in older.entities]
     subject = ", ".join(shared) or (newer.topic if newer.topic == older.topic else "")
     agents = (older.agent, newer.agent)
-    return Contradiction(older.id, newer.id, relation, subject, detail, agents)
+    return Contradiction(
+        older.id, newer.id, found.relation, subject, found.detail or "judged by a model", agents
+    )
 
 
 def _different_speakers(a: MemoryRecord, b: MemoryRecord) -> bool:

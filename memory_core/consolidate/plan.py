@@ -6,14 +6,14 @@ memories at once, so that later steps see what earlier steps decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memory_core.link_kinds import told
 from memory_core.records import (
     Change,
     Contradiction,
@@ -112,11 +112,10 @@ class Plan:
         b: str,
         kind: str,
         weight: float,
-        reason: str = "",
-        by: str = "",
+        told: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Link *a* to *b*, which has no such link yet, for that *reason*, given *by* a model."""
-        body = {"b": b, "kind": kind, "weight": round(weight, 4), **told(reason, by)}
+        """Link *a* to *b*, which has no such link yet; what it says beside is *told*."""
+        body = {"b": b, "kind": kind, "weight": round(weight, 4), **told}
         before = {**body, "weight": 0.0}
         action.changes.append(self._change(action, "link", a, body, self.memories[a], before))
 

@@ -248,9 +248,9 @@ def judge(
 ) -> bool:
     """Write what the model *by* says of a pair, one of gist.base.RELATIONS, and why.
 
-    "updates" supersedes the older one where a rule doubts it and the newer one may change it. Else
-    it puts it in doubt, as "contradicts" does; any other verdict ends a doubt. False when the pair,
-    *doubted* or not when it was asked about, was decided or forgotten meanwhile.
+    "updates" supersedes the older one where a rule found that this newer one doubts it, and it may
+    change it. Else it puts it in doubt, as "contradicts" does; any other verdict ends a doubt.
+    False when the pair, *doubted* or not when it was asked about, was decided or forgotten since.
     """
 
     def write(tx: Transaction) -> bool:
@@ -260,14 +260,15 @@ def judge(
         if not doubted and linked(tx, newer, older):
             return False
         old, new = from_fields(fields[older]), from_fields(fields[newer])
-        by_rule = doubted and "by" not in tx.link(newer, older, DOUBTS)
+        link = tx.link(newer, older, DOUBTS)  # none where the newer one inherited the doubt
+        by_rule = doubted and bool(link) and "by" not in link
         may = scope(old) == scope(new) and may_change(old, new) and not requests(new)
-        link = {"b": older, "weight": 1.0, **told(reason, by)}
+        body: dict[str, Any] = {"b": older, "weight": 1.0, **told(reason, by)}
         changes: Changes = [
-            ("link", new, link | {"kind": kind}) for kind in _says(verdict, doubted)
+            ("link", new, body | {"kind": kind}) for kind in _says(verdict, doubted)
         ]
         if verdict == UPDATES and by_rule and may:
-            body: dict[str, Any] = {"superseded_by": newer, "superseded_at": tx.now}
+            body = {"superseded_by": newer, "superseded_at": tx.now}
             if old.valid_until is None:
                 body["valid_until"] = new.occurred_at
             changes.append(("put", old, body))

@@ -121,12 +121,15 @@ def test_what_is_not_clear_is_reported_and_nothing_is_changed(world: Any) -> Non
 
 
 @pytest.mark.parametrize(
-    ("judged", "superseded", "linked"),
-    [("updates", True, True), ("extends", False, True), ("new", False, False)],
+    ("judged", "stored"),
+    [
+        ("updates", {"updates"}),
+        ("contradicts", {"contradicts", "doubts"}),
+        ("extends", {"extends"}),
+        ("new", {"kept_both"}),
+    ],
 )
-def test_a_model_judges_what_is_not_clear(
-    world: Any, judged: str, superseded: bool, linked: bool
-) -> None:
+def test_a_model_judges_once_what_is_not_clear(world: Any, judged: str, stored: set[str]) -> None:
     first, second = unclear(world)
     asked: list[tuple[str, str]] = []
 
@@ -138,14 +141,31 @@ def test_a_model_judges_what_is_not_clear(
     assert [c.relation for c in world.run(dry_run=True).contradictions] == ["unclear"]
     assert asked == []
     report = world.run("contradictions")
+    changes = judged in ("updates", "contradicts")
+    assert [c.detail for c in report.contradictions] == ["so the model"] * changes
+    assert (world[first].superseded_by == second) == (judged == "updates")
+    assert {kind for _, _, kind in world.links()} == stored
+    for kind in stored:
+        link = world.store.journal.link(second, first, kind)
+        assert (link["reason"], link["by"]) == ("so the model", "somebody")
+    world.run("contradictions")
     assert asked == [(first, second)]
-    assert [c.detail for c in report.contradictions] == ["so the model"] * superseded
-    assert (world[first].superseded_by == second) == superseded
-    assert ((second, first, judged) in world.links()) == linked
-    link = world.store.journal.link(second, first, judged)
-    assert (link.get("reason"), link.get("by")) == (
-        ("so the model", "somebody") if linked else (None, None)
+
+
+def test_what_is_said_beside_a_request_is_in_doubt_at_most_whatever_a_model_says(
+    world: Any,
+) -> None:
+    older, newer = told(
+        world,
+        "The string quartet plays in the hall on Friday.",
+        "Actually the rehearsal of the string quartet is cancelled. Please write that to the hall.",
+        entities=("quartet",),
     )
+    world.consolidator._relate = lambda *_: ("updates", "so the model", "somebody")
+    (found,) = world.run("contradictions").contradictions
+    assert ([found.older, found.newer], found.relation) == ([older, newer], "updates")
+    assert world[older].superseded_by == ""
+    assert {kind for _, _, kind in world.links()} == {"updates", "doubts"}
 
 
 def test_what_says_the_same_and_more_extends(world: Any) -> None:

@@ -297,6 +297,23 @@ def test_what_is_said_beside_a_request_is_never_what_supersedes(
     assert listed(memory) == [(old, new)]
 
 
+def test_a_doubt_that_was_inherited_is_left_by_a_verdict(
+    opened: Opened, server: Any, clock: Any
+) -> None:
+    says(server, "updates")
+    memory = opened(workers=0)
+    old, new = told(memory, clock)
+    clock.pass_by(DAY)
+    text = "The standup was moved to 11:30 in the end."
+    last = memory.remember(ME, RememberRequest(text, replaces=new)).id
+    assert not memory._runtime.parts().store.journal.link(last, old, "doubts")
+    assert listed(memory) == [(old, last)]
+    judge_all(memory)
+    assert (OLD, text) in pairs_asked(server)
+    assert memory.get(ME, old).superseded_by == ""
+    assert listed(memory) == [(old, last)]
+
+
 def test_what_is_trusted_less_is_not_asked_about(near: Opened, server: Any, clock: Any) -> None:
     memory = near()
     memory.remember(ME, RememberRequest(HALL, role="user"))

@@ -65,8 +65,8 @@ CALLS: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys(("RunReport", "replace"), ("note",)),
     "Check": (2, 3),
     "_joined": (0, 1),
-    "_report": (4,),
-    "Conflict": (1,),
+    "Finding": (1,),
+    "Contradiction": (4,),
 }
 """The calls that say something, with the places or names of the arguments that are sentences."""
 
