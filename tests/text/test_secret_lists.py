@@ -63,10 +63,10 @@ def missed(name: str, seed: str) -> tuple[list[str], int]:
     return missed, len(texts)
 
 
-BY_LESS = ("seventh", "tenth", "eleventh", "thirteenth")
-"""Lists with many words and numbers that nothing in their text names as a secret."""
+MOST = {"seventh": 0.05, "tenth": 0.05, "eleventh": 0.05, "thirteenth": 0.05, "fourteenth": 0.13}
+"""Shares that may be missed of lists with many values that little in their text names."""
 LISTS = [
-    (secret, harmless, seed, 0.05 if any(name in secret for name in BY_LESS) else 0.02)
+    (secret, harmless, seed, MOST.get(secret[len("secrets_") : -len(".txt")], 0.02))
     for secret, harmless in (
         ("secrets_development.txt", "harmless_development.txt"),
         ("secrets_held.txt", "harmless_held.txt"),
@@ -81,6 +81,7 @@ LISTS = [
         ("secrets_eleventh.txt", "harmless_eleventh.txt"),
         ("secrets_twelfth.txt", "harmless_twelfth.txt"),
         ("secrets_thirteenth.txt", "harmless_thirteenth.txt"),
+        ("secrets_fourteenth.txt", "harmless_fourteenth.txt"),
     )
     for seed in ("first", "second")
 ]
@@ -90,7 +91,7 @@ LISTS = [
 def test_98_of_100_secrets_are_masked_and_1_of_100_harmless_texts(
     secret: str, harmless: str, seed: str, most: float
 ) -> None:
-    """95 of those in BY_LESS."""
+    """Less of those in MOST."""
     left_over, count = missed(secret, seed)
     assert count >= 145
     assert len(left_over) <= most * count, left_over

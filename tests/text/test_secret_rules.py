@@ -15,6 +15,7 @@ import pytest
 from memory_core.text.secrets import (
     command_lines,
     configured,
+    conversation,
     forms,
     mask,
     named,
@@ -35,7 +36,17 @@ FILTERED = frozenset({"private_key"})
 def rules() -> Iterator[tuple[str, Rule]]:
     for place, (kind, rule) in enumerate(forms._RULES):
         yield f"{kind}-{place}", rule
-    for module in (command_lines, configured, forms, named, personal, phrases, series, told):
+    for module in (
+        command_lines,
+        configured,
+        conversation,
+        forms,
+        named,
+        personal,
+        phrases,
+        series,
+        told,
+    ):
         for name, value in vars(module).items():
             if isinstance(value, Rule):
                 yield name, value

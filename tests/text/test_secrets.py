@@ -472,3 +472,26 @@ def test_what_only_resembles_such_a_form_is_left_alone(text: str) -> None:
 )
 def test_what_stands_near_the_name_of_a_secret_stays(text: str) -> None:
     assert mask(text) == (text, ())
+
+
+def test_a_statement_of_a_database_names_its_columns() -> None:
+    rows = "(7, 'ann@mail.example', 'larkspurring'), (8, 'it''s', 'mo-on'), (9, NULL, NULL)"
+    masked, kinds = mask(f"INSERT INTO users (id, email, password) VALUES {rows};")
+    assert kinds == ("password", "password")
+    assert "larkspurring" not in masked
+    assert "mo-on" not in masked
+    assert "ann@mail.example" in masked
+    copied = "COPY users (name, password) FROM stdin;\nann\theliotrope\nbo\tmo-on\n\\.\nann\tstays"
+    masked, kinds = mask(copied)
+    assert len(kinds) == 2
+    assert masked.endswith("\\.\nann\tstays")
+    for values in ("(?, ?, ?)", "($1, $2, $3)", "(1, 'x', '%s')"):
+        text = f"INSERT INTO users (id, email, password) VALUES {values}"
+        assert mask(text) == (text, ())
+
+
+def test_a_copied_form_has_its_labels_above_its_values() -> None:
+    assert mask("Username\nann\nPassword\nheliotrope")[1] == ("password",)
+    assert mask("Field: FTP password\nValue: heliotrope")[1] == ("password",)
+    assert mask("Password\nheliotrope")[1] == ()
+    assert mask("Username\nann\nPassword\nmissing")[1] == ()

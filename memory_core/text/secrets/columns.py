@@ -1,17 +1,19 @@
-"""Secrets below their heading in a table of Markdown or of separated values."""
+"""Secrets below their heading in a table of Markdown, of separated values, or of a database."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets.remarks import is_predicate
+from memory_core.text.secrets.remarks import is_listed, is_predicate
 from memory_core.text.secrets.spans import Span, is_placeholder, is_reference
 
 _HEADINGS = ("pass", "kennw", "pwd", "key", "token", "secret", "ssn")
 _HEADING = lazy_pattern(
-    r"(?P<short>pass|pw)|(?:[\w -]{1,20}[ _-])?(?:(?P<word>password|passwort|kennwort|passwd|pwd"
-    r"|passphrase)|secret access key|api[ _-]?key|(?:api[ _-]?|access[ _-]?)?token"
+    r"(?P<short>pass|pw)|(?:pass|pw)[ _-](?:md5|sha1|sha256|hash)"
+    r"|(?:[\w -]{1,20}[ _-])?(?:(?P<word>password|passwort|kennwort|passwd|pwd"
+    r"|passphrase)|secret|secret access key|api[ _-]?key|(?:api[ _-]?|access[ _-]?)?token"
     r"|client[ _-]secret|ssn)"
 )
 """A password may be a word; below the other headings a value has a digit."""
@@ -22,11 +24,28 @@ _RULED = lazy_pattern(r"[:-]+")
 _LINE = 1000
 """Characters of a line within which a table is headed."""
 
+_INSERTED = lazy_pattern(
+    r"(?i)\binsert\s+into\s+[\w.\"`\[\]]{1,80}\s*\((?P<names>[^()]{1,600})\)\s*values\s*"
+    r"(?P<rows>\((?:'(?:[^'\n]|''){0,400}'|[^;'\n]|\n){1,4000})"
+)
+_COPIED = lazy_pattern(
+    r"(?im)^copy\s+[\w.\"]{1,80}\s*\((?P<names>[^()]{1,600})\)\s+from\s+stdin[^\n]{0,80}\n"
+    r"(?P<rows>(?:(?!\\\.)[^\n]{1,1000}\n?){1,50})"
+)
+_INSERTED_VALUE = lazy_pattern(r"(?P<opens>\()|N?'(?P<value>(?:[^'\n]|''){0,400})'|[^\s,()']{1,80}")
+_COPIED_VALUE = lazy_pattern(r"(?m)(?P<opens>^)?(?P<value>[^\s]{1,200}(?: [^\s]{1,200}){0,20})")
+
 
 def found(text: str, low: str) -> Iterator[Span]:
     """The places of secrets in the tables of *text*; *low* is `folded` of it."""
     if not any(word in low for word in _HEADINGS):
         return
+    for word, rows, values in (
+        (" into ", _INSERTED, _INSERTED_VALUE),
+        ("copy ", _COPIED, _COPIED_VALUE),
+    ):
+        for match in rows.finditer(text) if word in low else ():
+            yield from _in_rows(match, values)
     columns: dict[int, bool] = {}
     count, sign, at = 0, "", 0
     lines = text.splitlines(keepends=True)
@@ -50,6 +69,21 @@ def found(text: str, low: str) -> Iterator[Span]:
         at += len(line)
 
 
+def _in_rows(table: re.Match[str], values: re.Pattern[str]) -> Iterator[Span]:
+    """The places of secrets among the *values* of the rows that a statement writes."""
+    names = [name.strip(" \t\r\n\"`'[]").lower() for name in table["names"].split(",")]
+    heads = [_HEADING.fullmatch(name) for name in names]
+    place = -1
+    for value in values.finditer(table.string, *table.span("rows")):
+        place = place + 1 if value["opens"] is None else -1 + (value["value"] is not None)
+        head = heads[place] if 0 <= place < len(heads) else None
+        if head is None or not value["value"]:
+            continue
+        word = bool(head["word"] or head["short"])
+        if _is_secret(value["value"], may_be_word=word, remarks=False):
+            yield (*value.span("value"), "password")
+
+
 def _headed(line: str) -> tuple[dict[int, bool], int, str]:
     """The columns of secrets that *line* heads, and whether a word may be one there; how many signs
     part the columns, and which."""
@@ -66,9 +100,11 @@ def _headed(line: str) -> tuple[dict[int, bool], int, str]:
     return {}, 0, ""
 
 
-def _is_secret(value: str, *, may_be_word: bool) -> bool:
+def _is_secret(value: str, *, may_be_word: bool, remarks: bool = True) -> bool:
+    """With *remarks* a cell may also say how a password is."""
     if not (may_be_word or any(map(str.isdigit, value))):
         return False
-    told = is_reference(value) or is_placeholder(value) or is_predicate(value)
+    told = is_reference(value) or is_placeholder(value) or (remarks and is_predicate(value))
+    told = told or is_listed(value.partition(" ")[0])  # "in the vault"
     told = told or value.startswith("(")
     return len(value) >= 4 and not told and not _RULED.fullmatch(value)

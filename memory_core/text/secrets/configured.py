@@ -102,6 +102,15 @@ _ROW = Rule(
     r"(?P<value>[^\s|`()]{4,128})`?[ ]{0,9}\|[ \t]*$",
 )
 """A row of a table of two columns: a name and its value."""
+_FORM = Rule(
+    WORDS_OF_NAMES,
+    rf"(?im)^[ \t>]{{0,8}}(?:(?:user ?name|login|e-?mail|(?:be)?nutzer(?:name)?|account|konto)"
+    rf"[ ]?:?"
+    rf"[ \t]{{0,8}}\n[^\n]{{1,80}}\n[ \t>]{{0,8}}{NAME_OF_PASSWORD}[ ]?:?[ \t]{{0,8}}\n"
+    rf"|(?:field|feld|name|key)\s?:[^\n]{{0,40}}?{NAME_OF_PASSWORD}[ \t]{{0,8}}\n[ \t>]{{0,8}}"
+    r"(?:value|wert|content|inhalt)\s?:)[ \t]{0,8}(?P<value>[^\s]{4,128})[ \t]*$",
+)
+"""A form that was copied: a label on one line and its value on the next."""
 _GROUPED = Rule(
     "key|code|schlüssel|secret",
     r"(?i)\b(?:set-?up|secret|manual|2fa|totp|mfa|einrichtungs)[ -]?"
@@ -180,6 +189,7 @@ def found(text: str, low: str) -> Iterator[Span]:
         _STATE,
         _VARIABLE,
         _ROW,
+        _FORM,
         _DOUBLED,
         _COMPARED,
         _SQL,
@@ -187,7 +197,7 @@ def found(text: str, low: str) -> Iterator[Span]:
     ):
         for match in rule.found(text, low):
             group = match.lastgroup or "value"
-            if rule in (_ROW, _MARKED_UP) and is_predicate(match[group]):
+            if rule in (_ROW, _FORM, _MARKED_UP) and is_predicate(match[group]):
                 continue
             own_name = rule is _COMPARED and "pass" in match[group].lower()
             label = own_name or (rule is _MARKUP and _is_label(match, match[group]))

@@ -40,6 +40,13 @@ _SERVICES = (
 )
 
 BY_FORM: tuple[tuple[str, str, str], ...] = (
+    (
+        "doppler_token",
+        "dp.",
+        rf"{_B}dp\.(?:st|pt|ct|sa|scim|audit)\.(?:[\w-]{{1,40}}\.)?\w{{40,64}}{_E}",
+    ),
+    ("nuget_key", "oy2", rf"{_B}oy2[a-z0-9]{{43}}{_E}"),
+    ("saml_token", "saml", r"(?i)\bSAML(?:Response|Request)=(?P<value>[A-Za-z0-9%+/=_-]{40,8000})"),
     ("deepl_key", ":fx", rf"{_B}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}:fx{_E}"),
     ("fly_token", "fm1|fm2|fo1_", rf"{_B}(?:fm[12]r?_|fo1_)[A-Za-z0-9+/_-]{{40,2000}}={{0,2}}"),
     ("dropbox_token", "sl.", rf"{_B}sl\.(?:u\.)?[A-Za-z0-9_-]{{60,2000}}"),
@@ -264,6 +271,12 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         r"(?i)[?&](?:code|key|t|k)=(?P<value>[a-z0-9]{16,27})(?![a-z0-9])",
     ),
     (
+        "url_code",
+        "code=|jeton=|kod=|clave=|codigo=|nonce=|pass=",
+        r"(?i)[?&](?:[a-z]{1,20}[_-]?)?(?:code|jeton|kod|clave|codigo|nonce|pass)="
+        r"(?P<value>[a-z0-9_-]{20,400})(?![a-z0-9_-])",
+    ),
+    (
         "url_user",
         "@",
         r"\b[a-zA-Z][a-zA-Z0-9+.-]{1,30}://(?P<value>[A-Za-z0-9_-]{20,200})@(?=[\w\[])",
@@ -316,7 +329,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
     (
         "aws_secret",
         "akia|asia",
-        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}(?:[\"']?\s{0,3}(?:[,;/|:\t ]|\\t)\s{0,3}[\"']?"
+        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}(?:[\"']?\s{0,3}(?:[,;/|:\t\n ]|\\t)\s{0,3}[\"']?"
         r"|[ ,;][^\n/+=]{1,60}?[ :=\"'])"
         r"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
     ),
@@ -328,7 +341,7 @@ _RULES = tuple((kind, Rule(words, pattern)) for kind, words, pattern in BY_FORM)
 _COOKIES = Rule(
     "cookie|sess|connect.sid",
     r"(?i)\bcookie[\"']?[:=]? ?[^\n]{1,4000}"
-    r"|\b(?:[a-z]{1,10}sess(?:ion)?id|connect\.sid)=[^\n]{16,4000}",
+    r"|(?<![a-z])(?:[a-z]{1,10}sess(?:ion)?id|_?[a-z]{1,12}_sess(?:ion)?|connect\.sid)=[^\n]{16,4000}",
 )
 _COOKIE = lazy_pattern(
     r"(?i)(?:sess|sid|token|auth|jwt|remember)[a-z0-9_.-]{0,80}=(?P<value>[^;\s\"']{16,1000})"

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Sequence
 from memory_core.records import MASKED
 from memory_core.text import normalise
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets import command_lines, forms, keys, named, personal, told
+from memory_core.text.secrets import (
+    command_lines,
+    conversation,
+    forms,
+    keys,
+    named,
+    personal,
+    told,
+)
 from memory_core.text.secrets.spans import Span, folded
 
 
@@ -71,6 +79,7 @@ def _plain(text: str, personal_too: bool) -> Iterator[Span]:
     yield from named.found(text, low)
     yield from told.passwords(text, low)
     yield from told.codes(text, low)
+    yield from conversation.found(text, low)
     if personal_too:
         yield from personal.found(text, low)
         yield from told.personal(text, low)

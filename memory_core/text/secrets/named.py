@@ -97,12 +97,6 @@ _ANSWER = led(
     rf"{TOPIC}\?[\"”“]?\s?(?:[–—-]\s)?[\"“„](?P<value>[^\s\"“”]{{4,64}})[\"”“]",
 )
 """A question and its answer, both in quotation marks."""
-_REPLIED = led(
-    rf"[^\n]{{0,60}}\n[^\n]{{0,30}}?(?:[:>\]]\s)(?:(?:sure|yes|yep|ja|klar"
-    rf"|ok)[,.]?\s)?"
-    rf"(?:it['’]?s|es ist|hier:|here:)\s[\"'`„“]?{_VALUE}(?=[^\n]{{0,12}}(?:\n|$))",
-)
-"""What the next turn of a conversation answers."""
 _PUT_TO = led(
     rf"{TOPIC}\s(?:[\w]{{1,12}}\s){{0,3}}auf\s[\"'„]?{_VALUE}[\"'“]?\s"
     r"(?:zurück)?(?:geändert|gesetzt|gewechselt|umgestellt|geändert)\b",
@@ -362,7 +356,6 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
         _ALWAYS,
         _ANSWER,
         _VERB_LAST,
-        _REPLIED,
         _MAKE,
         _WANTED,
         _FIELD,
@@ -469,7 +462,7 @@ def _is_password(match: re.Match[str]) -> bool:
     setting = match["set"] == "=" and match.group()[:4].isupper()
     if is_placeholder(value) or _FOLDER.match(value):
         return False
-    if not quotation and is_reference(value, code=not (setting or match["topic"])):
+    if not quotation and is_reference(value, code=not (setting or match["topic"] or match["open"])):
         return False
     if match["said"] is not None:
         return _is_said(match)
@@ -527,7 +520,7 @@ def _is_told(match: re.Match[str], group: str) -> bool:
         return not is_listed(value) and (_USED_PAIR.made(match) or _ends(match, group))
     alone = any(
         rule.made(match)
-        for rule in (_TO_USE, _CHOSEN, _PUT_TO, _ANSWER, _VERB_LAST, _REPLIED, _WANTED, _FIELD)
+        for rule in (_TO_USE, _CHOSEN, _PUT_TO, _ANSWER, _VERB_LAST, _WANTED, _FIELD)
     )
     delimited = alone or group == "old"
     return not is_predicate(value) and (delimited or _ends(match, group))

@@ -11,7 +11,7 @@ from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, 
 
 NAME_OF_PASSWORD = (
     r"(?:pass_?words?|passwrods?|pas+wor[dt]|passwd|psswd|pwd|pa(?:ss|ß)w(?:or|ör)t(?:er)?"
-    r"|kennw(?:or|ör)t(?:er)?|passphrase|passcode"
+    r"|kennw(?:or|ör)t(?:er)?|k3nnw[o0]rt|(?:kennw|passw)\.|pswd|passphrase|passcode|(?-i:(?<=[a-z])Pass(?![A-Za-z]))"
     r"|p[a4@](?:ss|55|\$\$)(?:w|vv)[o0]r[dt]|p/w|p a s s w o r d|p\.a\.s\.s\.w\.o\.r\.d|(?:wpa_"
     r"|wifi_)?(?<![a-z])psk"
     r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code"
@@ -25,7 +25,8 @@ NAME_OF_PASSWORD = (
 """A pattern, for use within another one that ignores case."""
 
 WORDS_OF_NAMES = (
-    "pass|psswd|pasw|key content|wlan|wifi|wi-fi|wpa|netzwerk|passvv|p4ss|p@ss|p455|p@55|p4$$"
+    "pass|psswd|pswd|k3nnw|pasw|key content|wlan|wifi|wi-fi|wpa|netzwerk|passvv|p4ss|p@ss|p455|p@55"
+    "|p4$$"
     "|p@$$|p/w"
     "|pa$$|pa55|p a s|p.a.s|psk"
     "|masterauth"

@@ -239,7 +239,8 @@ _ANSWERED = Rule(
     r"|(?:security question|sicherheitsfrage|pregunta de seguridad|question secrète)[^\n.!?]{0,80}?"
     r"(?:\banswer(?:ed)?(?: with|(?: \w{1,12}){0,4}? (?:is|was))?|\bantwort(?:e[tn]?)?(?: mit"
     r"| ist)?|\bbeantwortet mit"
-    r"|\brespuesta es|\bréponse est|[ ]?[\"“„(][^\"“”()\n]{3,60}[\"”“)]\s?[:=])"
+    r"|\?\s(?:answer|antwort|respuesta|réponse)\s?:|\brespuesta es|\bréponse est"
+    r"|[ ]?[\"“„(][^\"“”()\n]{3,60}[\"”“)]\s?[:=])"
     r"|(?:secret|security) question\s(?:[\w'’-]{1,20}[ ]?){2,6}:(?=[^\n]{2,40}(?:\n|$))"
     r"|(?:answer|antwort)\s(?:to|for|auf|zu)\s[\"“„'][^\"“”\n]{5,60}[\"”“'][^\n.:;]{0,30}?(?:\bis"
     r"|\bist|:))"
@@ -368,17 +369,12 @@ def passwords(text: str, low: str) -> Iterator[Span]:
             sign = _leads_to(text, match.end(), token.start())
             called = text.startswith("(", token.end())
             number = sign == ":" and value.isdigit() and len(value) >= 16
-            if sign and not called and (number or _is_value(value, sign)):
+            if sign and not called and (number or is_value(value, sign)):
                 yield token.start(), token.start() + len(value) + len(signs), "password"
         below = _lines_below(text, until)
         for line in _ALONE.finditer(text, until, below):
-            if _is_value(line["value"], ""):
+            if is_value(line["value"], ""):
                 yield (*line.span("value"), "password")
-        if text[until - 1 : until] == "?":  # the answer stands below
-            for token in _TOKEN.finditer(text, until, below):
-                value = token.group().rstrip(".,;:!?)")
-                if _is_value(value, ""):
-                    yield token.start(), token.start() + len(value), "password"
     until = 0
     for match in _SIGNING_IN.found(text, low):
         before = _BEFORE.search(text, max(until, match.start() - 120), match.start())
@@ -389,19 +385,19 @@ def passwords(text: str, low: str) -> Iterator[Span]:
             value = typed["value"].rstrip(".,;:?)")
             bare = value.rstrip("!")
             ends = value != bare and any(map(str.isdigit, bare)) and _ends_oddly(value)
-            if ends or (_is_value(bare, "") and _SIGNS_WITHIN.search(bare)):
+            if ends or (is_value(bare, "") and _SIGNS_WITHIN.search(bare)):
                 yield typed.start("value"), typed.start("value") + len(value), "password"
     for match in _AS.found(text, low):
         value = match["value"].rstrip(".:?)")
-        if _is_value(value, ":"):
+        if is_value(value, ":"):
             yield match.start("value"), match.start("value") + len(value), "password"
     for match in _NETWORK_KEY.found(text, low):
         value = match["value"].rstrip(".,;:!?)")
-        if _is_value(value, ":") or value.isdigit():
+        if is_value(value, ":") or value.isdigit():
             yield match.start("value"), match.start("value") + len(value), "password"
     for match in _ACCOUNT_PAIR.found(text, low):
         value = match["value"].rstrip(".:)")
-        odd = _is_value(value, ":") or (value.count("-") > 1 and value.islower())
+        odd = is_value(value, ":") or (value.count("-") > 1 and value.islower())
         ends = text[match.end() : match.end() + 1] in ("", "\n", ".", ",", ")")
         if odd or (match["sure"] and ends and not is_predicate(value)):
             yield match.start("value"), match.start("value") + len(value), "password"
@@ -415,7 +411,7 @@ def passwords(text: str, low: str) -> Iterator[Span]:
             value, loose = match["value"].rstrip(".,;:!?)"), match.groupdict().get("blank")
             if "(" in value or (loose and not _SIGNS_WITHIN.search(value)):
                 continue
-            if _is_value(value, ":") or (_ends_oddly(match["value"]) and not loose):
+            if is_value(value, ":") or (_ends_oddly(match["value"]) and not loose):
                 yield (*match.span("value"), "password")
 
 
@@ -483,7 +479,7 @@ def personal(text: str, low: str) -> Iterator[Span]:
         yield from _seeds(match)
 
 
-def _is_value(value: str, leads: str) -> bool:
+def is_value(value: str, leads: str) -> bool:
     """True for what no sentence has for a word: letters with digits, or with signs within.
 
     Behind a sign, and right behind the name, one digit is enough.
