@@ -126,7 +126,7 @@ def change(older: str, newer: str) -> Found | None:
     about = max(two, key=lambda now: sum(held(each.content, now.content) for each in one))
     part = _touched(one, about)
     fresh = {cue for now in two for cue in now.cues} - {cue for then in one for cue in then.cues}
-    if brief := next((said for now in two if (said := _brief(now, fresh))), ""):
+    if brief := next((said for now in two if (said := _brief(now))), ""):
         return Found(WORDS, (brief,), part, passing=True)
     if fresh and any(_matter(then, now) for then in one for now in two):
         return Found(MATTER, _quoted(fresh, newer), part)
@@ -141,7 +141,7 @@ def common_subject(text: str) -> frozenset[str]:
 
 def passes(text: str) -> bool:
     """True when a sentence of *text* holds for today or this week alone."""
-    return any(_brief(each, each.cues) for each in read_all(text))
+    return any(_brief(each) for each in read_all(text))
 
 
 def says_change(text: str) -> bool:
@@ -324,14 +324,17 @@ def _substituted(a: Sentence, b: Sentence) -> bool:
     return mine and theirs and frame.ratio() >= SAME_FRAME
 
 
-def _brief(now: Sentence, fresh: Collection[str]) -> str:
+def _brief(now: Sentence) -> str:
     """The words by which *now* speaks of today or this week, after which all is as before; "".
 
-    Not where one of *fresh* was done, of which they say when it was.
+    Not where they only say when something was done: "it goes up by ten, the letter came today".
     """
-    if not now.done.isdisjoint(fresh) and not lexicon.BRIEF.search(now.lowered):
-        return ""
-    return _while(now.lowered)
+    found = _while(now.lowered)
+    parts = [part for part in _clauses([now]) if found in part.lowered] if found else []
+    when = [
+        (part.done or part.reports) and not lexicon.BRIEF.search(part.lowered) for part in parts
+    ]
+    return "" if parts and all(when) else found
 
 
 @lru_cache(maxsize=4_096)

@@ -136,7 +136,9 @@ NOT_UNTIL = lazy_pattern(r"(?:\bnot|n't|\bnicht)\b[^,;]{0,30}\b(?:until|till|bis
 
 
 LASTING = lazy_pattern(
-    r"\b(?:as of|since|from|starting|effective|ab|seit) (?:today|this|heute|diese\w*)\b"
+    r"\b(?:as of|since|from|starting|effective|ab|seit)"
+    r" (?:today|this|heute|diese\w*"
+    rf"|(?:\w+ )?(?:\d{{1,2}}(?:st|nd|rd|th|\.)? )?{_DAY}(?!,? (?:to|until|till|through|bis)\b))\b"
     r"|\b(?:exten(?:ded|sion)|renew(?:ed|al)|(?:frist)?verlänger(?:t|ung))\b"
 )
 UNSURE = lazy_pattern(

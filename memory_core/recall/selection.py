@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from memory_core import link_kinds
 from memory_core.beliefs import claims, quoted
 from memory_core.beliefs.change import repeats
-from memory_core.beliefs.question import Period
+from memory_core.beliefs.lexicon import DENIES
+from memory_core.beliefs.question import Period, gives, kind_asked
 from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.recall.candidates import Candidates, newer
 from memory_core.recall.confidence import FEW, has_evidence, nearness
@@ -25,6 +26,7 @@ from memory_core.scoring.arrays import Mask, Rows, cosines
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.view import View
 from memory_core.text.time.mentions import asks_what_was
+from memory_core.text.words import words
 
 SURE, BREADTH = 10, 0.3
 """So many places go by the score alone; behind them each turn of the same conversation that is
@@ -43,6 +45,7 @@ that of the first 20, of which 15 stay; 0.5 costs 0.3 points of the first 12, 0.
 ALIKE = 0.85
 """Share of the best nearness (cosine) from which on a candidate is as near as the best."""
 
+_DOUBTS = frozenset({link_kinds.DOUBTS, link_kinds.DOUBTS_PART})
 _IN_PART = frozenset({link_kinds.DOUBTS_PART, link_kinds.UPDATES_PART})
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
@@ -238,11 +241,27 @@ def _updated(
                     found[places[origin]] = place
             elif holds and known and (kind == link_kinds.UPDATES or places[origin] in first):
                 ahead = rank[place] < rank[places[origin]]
+                if ahead and kind in _DOUBTS and not _gives_as_much(view, cues, row, origin):
+                    continue
                 in_part = ahead and kind in _IN_PART
                 if in_part and _asks_for_the_rest(view, cues, row, origin, embed):
                     continue
                 found[place] = places[origin]
     return found
+
+
+def _gives_as_much(view: View, cues: Cues, older: int, newer: int) -> bool:
+    """False when the query asks how many or how much, and of two rows only *older* says a number.
+
+    What puts it in doubt then answers something else. (That something is off answers when it is.)
+    """
+    if kind_asked(cues.query.text) != "number":
+        return True
+    found = view.memories(np.array([older, newer]))
+    if len(found) < 2:
+        return True
+    then, now = quoted.claimed(found[older]), quoted.claimed(found[newer])
+    return gives("number", now) or not gives("number", then) or bool(DENIES & {*words(now)})
 
 
 def _asks_for_the_rest(view: View, cues: Cues, older: int, newer: int, embed: Embed) -> bool:

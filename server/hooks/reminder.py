@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import exp
 from typing import TYPE_CHECKING
@@ -104,13 +104,21 @@ def remind(
     found = memory.recall(
         who, RecallRequest(asked, k=wanted, session=session, elsewhere=True, context=0)
     )
-    hits = found.hits or found.partial
+    said = [prompt, *(turn.text for turn in found.recent)]
+    every = found.hits or found.partial
+    hits = [hit for hit in every if not _says_again(hit, said, rare)]
+    if not hits:
+        return None
+    # what asks the same, as this prompt when it was captured before, knows and hides nothing
+    asking = [set(index_terms(hit.memory.text)) for hit in every if hit not in hits]
+    held = {term: count - sum(term in each for each in asking) for term, count in held.items()}
     known = {term for term in rare if held[term] and not term.isdigit()}
-    likely = likelihood(signs(found, asked, held, known)) if hits else 0.0
+    first = hits[0].score / every[0].score if every[0].score > 0 else 1.0
+    sure = found.confidence * max(0.0, min(1.0, first))
+    likely = likelihood(signs(sure, hits[0], asked, held, known))
     if likely < LIKELY:
         return None
     read = _read(memory, asked)
-    said = [prompt, *(turn.text for turn in found.recent)]
     least = NEAR * hits[0].score
     kept = tuple(
         hit
@@ -118,24 +126,22 @@ def remind(
         if hit.score >= least
         and hit.memory.id not in told
         and not hit.memory.superseded_by
-        and relevance.echoed(hit.memory.text, said) is None
         and (read or _holds(hit, known))
     )
     return Recollection(True, round(likely, 3), feeling(likely), kept) if kept else None
 
 
 def signs(
-    found: Recollection, asked: str, held: Mapping[str, int], known: set[str]
+    confidence: float, first: Hit, asked: str, held: Mapping[str, int], known: set[str]
 ) -> dict[str, float]:
     """What tells whether what *asked* brings helps: the signs of WEIGHTS.
 
-    The confidence; the score of the first hit in tens; how many words of *asked* are rare and
-    *known*, at most two, and whether the first hit holds one; how many names no memory has, at most
-    two; and the words of *asked* in eights, at most one: fewer mostly are a command.
+    The *confidence* of the recall; the score of the *first* hit in tens; how many words of *asked*
+    are rare and *known*, at most two, and whether the first hit holds one; how many names no memory
+    has, at most two; and the words of *asked* in eights, at most one: fewer mostly are a command.
     """
-    first = (found.hits or found.partial)[0]
     return {
-        "confidence": found.confidence,
+        "confidence": confidence,
         "score": first.score / 10,
         "held": min(len(known), 2),
         "first": _holds(first, known),
@@ -169,6 +175,18 @@ def _named(text: str) -> set[str]:
 
 def _holds(hit: Hit, terms: set[str]) -> bool:
     return not terms.isdisjoint(index_terms(hit.memory.text))
+
+
+def _says_again(hit: Hit, said: Sequence[str], terms: set[str]) -> bool:
+    """True for what was *said* in this conversation, and for what holds *terms* only in a question.
+
+    "My back hurts, is aspirin ok?" tells nothing of aspirin.
+    """
+    text, told = hit.memory.text, quoted.claimed(hit.memory)
+    asks = "?" in text and told != text and _holds(hit, terms)
+    return relevance.echoed(text, said) is not None or (
+        asks and terms.isdisjoint(index_terms(told))
+    )
 
 
 @cache

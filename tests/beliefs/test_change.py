@@ -201,6 +201,12 @@ def test_the_part_that_may_be_out_of_date_is_named() -> None:
         ("As of today the choir meets on Monday.", False),
         ("The choir was moved to Monday today.", False),
         ("The lease was extended until December.", False),
+        ("The rent goes up to 1260, the letter came today.", False),
+        ("Die Miete steigt auf 1260, der Brief kam heute.", False),
+        ("The rent is 1260 from October, says the letter of today.", False),
+        ("The pool is closed today, the filter broke.", True),
+        ("This week only, lanes from 8:00 because of the filter repair.", True),
+        ("From Monday to Friday this week the office is in Bonn.", True),
     ],
 )
 def test_what_holds_for_a_while_is_known(text: str, brief: bool) -> None:

@@ -11,7 +11,7 @@ from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity
+from memory_core.records import Change, Identity
 from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
@@ -69,6 +69,11 @@ STATUS = (
             "The museum is free for members and costs 12 euros.",
             "they want 14.50 at the museum now, robbery",
             "How much does the museum cost?",
+        ),
+        (
+            "Our flat is on the third floor, and the rent is 1180 euros.",
+            "Turns out the rent goes up to 1260, the letter came today.",
+            "What is the rent now?",
         ),
         (
             "Ole drives a Skoda Octavia.",
@@ -193,6 +198,29 @@ def test_the_older_statement_stays_first(
     memory: Memory, older: str, newer: str, question: str
 ) -> None:
     assert first(memory, older, newer, question) == older
+
+
+@pytest.mark.parametrize(
+    ("newer", "ahead"),
+    [
+        ("Back from Porto, the best talk was on chaos testing, to be tried on stork.", False),
+        ("Nobody put the sticks back into the machine called stork, it has not got any.", True),
+        ("Another stick went into stork, so that makes 64 GB.", True),
+    ],
+)
+def test_what_says_no_number_does_not_answer_how_much_by_a_doubt(
+    memory: Memory, newer: str, ahead: bool
+) -> None:
+    older = memory.remember(ME, RememberRequest("stork has 32 GB of RAM.", when=THEN)).id
+    later = memory.remember(ME, RememberRequest(newer, when=THEN + 20 * DAY)).id
+    link = Change(
+        "link", later, {"b": older, "kind": "doubts", "weight": 1.0}, actor="me", scope="me"
+    )
+    memory._runtime.parts().store.commit(lambda tx: tx.append(link))
+    assert [(pair.older.id, pair.newer.id) for pair in memory.doubts(ME)] == [(older, later)]
+    found = memory.recall(ME, RecallRequest("How much memory does stork have?", k=5, context=0))
+    ids = [hit.memory.id for hit in (*found.hits, *found.partial)]
+    assert (ids.index(later) < ids.index(older)) == ahead
 
 
 def test_a_statement_of_somebody_else_does_not_come_before(memory: Memory) -> None:

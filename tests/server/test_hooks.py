@@ -84,6 +84,35 @@ def test_what_one_conversation_said_another_is_reminded_of(memory: Memory, proje
     assert (kept[FACT].session, kept[FACT].role, kept[FACT].trust) == ("one", "user", "user")
 
 
+def test_a_question_that_was_asked_before_hides_nothing(memory: Memory) -> None:
+    answering = Hooks(memory, lambda: NOW)
+    fact = "I can't have ibuprofen, it gives me hives."
+    for text in (fact, FACT, "My sister plays the cello.", "We use pnpm in the web repository."):
+        memory.remember(ME, RememberRequest(text))
+    asked = "I have a headache, could I take an ibuprofen?"
+    for turn in range(4):
+        told = answering.answer(ME, event("UserPromptSubmit", f"s{turn}", prompt=asked))
+        assert fact in context(told, "UserPromptSubmit")
+    assert asked in texts(memory)
+    again = "My back hurts again, is ibuprofen fine for that?"
+    told = context(
+        answering.answer(ME, event("UserPromptSubmit", "t", prompt=again)), "UserPromptSubmit"
+    )
+    assert fact in told
+    assert asked not in told
+
+
+def test_a_prompt_that_was_captured_before_makes_nothing_else_sure(memory: Memory) -> None:
+    answering = Hooks(memory, lambda: NOW)
+    memory.remember(ME, RememberRequest("My sister plays the cello."))
+    memory.remember(ME, RememberRequest("We use pnpm in the web repository."))
+    asked = "I got a Kubernetes ingress for Berta, what are the best practices there?"
+    for turn in range(3):
+        answering.answer(ME, event("UserPromptSubmit", f"s{turn}", prompt=asked))
+    assert asked in texts(memory)
+    assert answering.answer(ME, event("UserPromptSubmit", "t", prompt=asked)) == {}
+
+
 def test_a_conversation_is_not_reminded_of_itself(memory: Memory) -> None:
     answering = Hooks(memory, lambda: NOW)
     answering.answer(ME, event("UserPromptSubmit", "one", prompt=FACT))
