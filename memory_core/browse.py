@@ -129,7 +129,7 @@ class Brief:
     recent: tuple[MemoryRecord, ...] = ()
     """What the user stated lately, the newest first."""
     doubts: tuple[DoubtfulPair, ...] = ()
-    """The first pairs in doubt, that said last first."""
+    """Pairs in doubt: those of what is due, then the first others, that said last first."""
 
 
 def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[MemoryRecord]:
@@ -221,7 +221,11 @@ def brief(
         )
         chosen = [[columns.id(row) for row in rows.tolist()] for rows in parts]
         due = [(day, columns.id(row)) for day, row in _due(columns, source, days)]
-        doubtful = _in_doubt(store, view, mask)[:BRIEFED]
+        soon, doubtful = {id for _, id in due}, _in_doubt(store, view, mask)
+        doubtful = [
+            *(pair for pair in doubtful if pair[1] in soon),
+            *[pair for pair in doubtful if pair[1] not in soon][:BRIEFED],
+        ]
     held = store.indexed({id for ids in chosen for id in ids} | {id for _, id in due})
     wishes, profile, last, recent = (tuple(held[i] for i in ids if i in held) for ids in chosen)
     return Brief(

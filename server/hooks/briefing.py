@@ -6,11 +6,11 @@ Written from the store without a model, and only from what is the project's own 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memory_core.records import DoubtfulPair, Identity, MemoryRecord
+from memory_core.records import Identity, MemoryRecord
 from memory_core.text.passages import sentences
 from memory_core.text.time.timestamps import day_of
 from server.protocol import rendering, schemas
@@ -47,15 +47,19 @@ def briefing(
     first = day_of(now)
     last = first + timedelta(days=DAYS)
     brief = memory.brief(who, tag, session, (first.isoformat(), last.isoformat()))
+    doubted, due = [pair.older for pair in brief.doubts], [each for _, each in brief.due]
     parts = [
         *_listed("wish", brief.wishes, WISHES),
         *_listed("profile", brief.profile, PROFILE),
         *((f"[due {day}] {each.id}", [each.text]) for day, each in brief.due[:DUE]),
         *_last(brief),
         *_listed("open", (each for each in brief.recent if _is_open(each)), OPEN),
-        *map(_doubtful, brief.doubts[:DOUBTFUL]),
+        *_listed(
+            "doubtful, ask which holds", (each for each in doubted if each not in due), DOUBTFUL
+        ),
     ]
-    return _fitting(parts)
+    later = {pair.older.id: f"but later: {pair.newer.text}" for pair in reversed(brief.doubts)}
+    return _fitting(parts, later)
 
 
 Part = tuple[str, list[str]]
@@ -88,13 +92,11 @@ def _is_open(memory: MemoryRecord) -> bool:
     return _OPEN.search(memory.text) is not None
 
 
-def _doubtful(pair: DoubtfulPair) -> Part:
-    newer = f"but later: {pair.newer.text}"
-    return f"[doubtful, ask which holds] {pair.older.id}", [pair.older.text, newer]
+def _fitting(parts: Iterable[Part], later: Mapping[str, str]) -> tuple[str, list[str]]:
+    """As many of *parts* as fit, from the first on, each memory once.
 
-
-def _fitting(parts: Iterable[Part]) -> tuple[str, list[str]]:
-    """As many of *parts* as fit, from the first on, each memory once."""
+    With what was said *later* and puts a memory in doubt, by its id.
+    """
     body: list[str] = []
     ids: list[str] = []
     text = ""
@@ -102,6 +104,7 @@ def _fitting(parts: Iterable[Part]) -> tuple[str, list[str]]:
         id = head.rsplit(" ", 1)[1]
         if id in ids:
             continue
+        lines = [*lines, later[id]] if id in later else lines
         more = [head, *(f"> {_clipped(line)}" for line in lines)]
         longer = "\n".join(rendering.fenced([*body, *more], schemas.NOTICE))
         if len(longer) > MOST_CHARS:

@@ -175,6 +175,27 @@ def test_doubts_are_asked_about(memory: Memory) -> None:
     assert "lamp" not in text
 
 
+def test_what_is_due_and_in_doubt_is_told_with_what_was_said_later(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browse, "BRIEFED", 1)
+    day = iso(NOW + 4 * DAY)[:10]
+    old, new = (
+        f"The budget review is on {day} at ten.",
+        "The budget review was moved to the Friday.",
+    )
+    note(memory, old, HARBOUR, days=10)
+    note(memory, new, HARBOUR, days=3)
+    note(memory, "The standup of the harbour team is at 9:15.", HARBOUR, days=40)
+    note(memory, "We moved the standup of the harbour team to 9:45.", HARBOUR, days=2)
+    assert len(memory.doubts(ME)) == 2
+    text = told(memory)
+    assert f"[due {day}]" in text
+    assert f"> {old}\n> but later: {new}" in text
+    assert text.count(old) == 1
+    assert "9:15" in text
+
+
 def test_of_many_doubts_only_those_that_are_told_are_read(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
