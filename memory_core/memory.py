@@ -364,11 +364,11 @@ class Memory:
         return browse.doubted(self._store, who, ids)
 
     def resolve(self, who: Identity, older: str, newer: str, decision: str) -> str:
-        """Decide a pair of doubts(); returns what was done, in words.
+        """Decide a pair of doubts(), or any two memories that hold; what was done, in words.
 
         newer-holds and older-holds replace the other one; newer-holds-in-part leaves what else the
         older one says; keep-both ends the doubt; merge retires the older one; undo takes the last
-        decision back. Raises NotFound for a pair not in doubt or not decided, and ScopeDenied.
+        decision back. Raises NotFound for a pair with nothing to decide, and ScopeDenied.
         """
         older, newer = self._id(who, older), self._id(who, newer)
         known = (*doubts.DECISIONS, "undo")

@@ -111,6 +111,14 @@ class Doubts:
         """True when somebody said how both rows hold, or that a part of the older one does."""
         return self.both_hold(newer, older) or self.holds(newer, older, UPDATES_PART)
 
+    def may_be_decided(self, newer: int, older: int) -> bool:
+        """True for two current rows, *older* said no later, of which nobody said how both hold."""
+        columns = self._view.columns
+        gone = columns.superseded | np.isfinite(columns.retired_at)
+        follows = columns.occurred_at[newer] >= columns.occurred_at[older]
+        current = newer != older and not gone[[newer, older]].any()
+        return bool(current and follows and not self.decided(newer, older))
+
     def both_hold(self, newer: int, older: int) -> bool:
         """True when somebody kept both rows, or when they were merged."""
         return self.holds(newer, older, KEPT_BOTH) or self.holds(older, newer, DUPLICATE_OF)
@@ -172,16 +180,17 @@ def _verdict(by: str, reason: str) -> str:
 
 
 def resolve(store: MemoryStore, who: Identity, older: str, newer: str, decision: str) -> str:
-    """Write one of DECISIONS about a doubtful pair; what was done, in words.
+    """Write one of DECISIONS about a pair, in doubt or not; what was done, in words.
 
-    Raises NotFound for a pair that is not in doubt or that *who* may not read, ScopeDenied for
-    another agent's.
+    Raises NotFound for a pair that is decided, out of order or gone, or that *who* may not read,
+    and ScopeDenied for another agent's.
     """
     rows = _own(store, who, older, newer)
     with store.reading() as view:
         doubts, readable = Doubts(view, store.journal), view.readable(who)
         kinds = (DOUBTS, DOUBTS_PART)
-        if not any(rows[1] in doubts.of(rows[0], readable, kind) for kind in kinds):
+        doubted = any(rows[1] in doubts.of(rows[0], readable, kind) for kind in kinds)
+        if not doubted and not doubts.may_be_decided(rows[1], rows[0]):
             raise _unknown(older, newer)
     return store.commit(partial(_decide, who=who, older=older, newer=newer, decision=decision))
 
@@ -356,6 +365,7 @@ DECISIONS = {
 
 def _unknown(older: str, newer: str) -> NotFound:
     return NotFound(
-        f"{newer} puts no memory {older} in doubt that you may read",
-        "list the pairs with `anamnesis review`; the older id stands first",
+        f"there is nothing to decide about {older} and {newer}",
+        "name two memories that you may read and that still hold, the older id first; "
+        "`anamnesis review` lists those in doubt",
     )

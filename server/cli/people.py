@@ -15,7 +15,14 @@ from server.protocol import rendering
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
+DECISIONS = ("newer-holds", "newer-holds-in-part", "older-holds", "keep-both", "merge")
+"""What may hold of two memories; the names are those of Memory.resolve."""
+DECIDE = f"decide with: anamnesis review OLDER NEWER --decide {'|'.join(DECISIONS)}"
+
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_ARGUMENT = re.compile(r"\breplaces=(?=\w)")
+_UNDECIDED = ("unclear", "doubts")
+"""The relations of pairs that somebody is to decide."""
 
 
 def abridged(memory: Memory, who: Identity, answer: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +63,8 @@ def remembered(answer: Mapping[str, Any]) -> str:
     weight = f"importance {answer['importance']}" if "importance" in answer else ""
     facts = (answer["status"], answer["id"], answer.get("kind", ""), weight)
     lines = [" · ".join(fact for fact in facts if fact)]
-    lines += [f"warning: {rendering.line(warning)}" for warning in answer.get("warnings", ())]
+    warnings = (rendering.line(warning) for warning in answer.get("warnings", ()))
+    lines += [f"warning: {_ARGUMENT.sub('--replaces ', warning)}" for warning in warnings]
     if answer.get("replaced"):
         lines.append("replaced: " + ", ".join(answer["replaced"]))
     for near in answer.get("similar", ()):
@@ -84,6 +92,8 @@ def consolidated(answer: Mapping[str, Any]) -> str:
         facts = [f"{found['relation']}: {', '.join(found['ids'])}", *map(rendering.line, about)]
         lines.append(" · ".join(fact for fact in facts if fact))
         lines += [f"  {rendering.line(text)}" for text in found.get("texts", ())]
+    if any(found["relation"] in _UNDECIDED for found in answer.get("contradictions", ())):
+        lines.append(DECIDE)
     return "\n".join([*lines, *_note(answer)])
 
 

@@ -18,22 +18,12 @@ from server.protocol import structure
 if TYPE_CHECKING:
     from memory_core.memory import Memory
 
-KEYS = {
-    "n": "newer-holds",
-    "p": "newer-holds-in-part",
-    "o": "older-holds",
-    "b": "keep-both",
-    "m": "merge",
-}
-"""What a key at the question decides; s leaves a pair as it is, q ends. The names are those of
-Memory.resolve."""
-
-DECISIONS = tuple(KEYS.values())
+KEYS = dict(zip("npobm", people.DECISIONS, strict=True))
+"""What a key at the question decides; s leaves a pair as it is, q ends."""
 
 _QUESTION = (
     "(n)ewer holds, it holds for that (p)art, (o)lder holds, (b)oth hold, (m)erge, (s)kip, (q)uit"
 )
-_HOW = f"decide with: anamnesis review OLDER NEWER --decide {'|'.join(DECISIONS)}"
 
 
 @command("review", example="anamnesis review")
@@ -41,7 +31,7 @@ _HOW = f"decide with: anamnesis review OLDER NEWER --decide {'|'.join(DECISIONS)
 @click.argument("newer", default="", type=MEMORY_ID)
 @click.option(
     "--decide",
-    type=click.Choice((*DECISIONS, "undo")),
+    type=click.Choice((*people.DECISIONS, "undo")),
     help="What holds of OLDER and NEWER; undo takes it back.",
 )
 @with_memory(ready=False)
@@ -72,7 +62,7 @@ def _listing(pairs: Sequence[DoubtfulPair]) -> Outcome:
         first, second = _rows(str(number), pair)
         rows += [second] if pair["newer"]["id"] == newer else [first, second]
         newer = pair["newer"]["id"]
-    return Outcome(shown, f"{console.table(_COLUMNS, rows)}\n{_HOW}")
+    return Outcome(shown, f"{console.table(_COLUMNS, rows)}\n{people.DECIDE}")
 
 
 _COLUMNS = ("", "", "when", "speaker", "memory")

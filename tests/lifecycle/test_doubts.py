@@ -312,7 +312,7 @@ def test_what_is_no_doubtful_pair_or_no_decision_is_refused(
 ) -> None:
     old, new = pair
     alone = tell(memory, clock, "The canteen serves soup.")
-    for ids in ((new, old), (old, old), (old, alone), (old, "0" * 20)):
+    for ids in ((new, old), (old, old), (alone, old), (old, "0" * 20)):
         with pytest.raises(NotFound, match="older id"):
             memory.resolve(ME, *ids, "keep-both")
     for decision in ("", "both", "Keep-Both"):
@@ -320,6 +320,23 @@ def test_what_is_no_doubtful_pair_or_no_decision_is_refused(
             memory.resolve(ME, old, new, decision)
     with pytest.raises(InvalidInput):
         memory.resolve(ME, "the standup", new, "keep-both")
+
+
+def test_what_nobody_doubts_is_decided_too_and_undone(memory: Memory, clock: Any) -> None:
+    rent = tell(memory, clock, "The rent of the boathouse is 1180 euros.", scope="team")
+    more = tell(memory, clock, "They want 1260 for that place at the lake.", scope="team")
+    assert listed(memory) == []
+    with pytest.raises(ScopeDenied):
+        memory.resolve(OTHER, rent, more, "newer-holds")
+    assert memory.resolve(ME, rent, more, "newer-holds") == f"{rent} is replaced by {more}"
+    assert memory.get(ME, rent).superseded_by == more
+    with pytest.raises(NotFound, match="nothing to decide"):
+        memory.resolve(ME, rent, more, "keep-both")
+    memory.resolve(ME, rent, more, "undo")
+    assert memory.get(ME, rent).superseded_by == ""
+    memory.resolve(ME, rent, more, "keep-both")
+    with pytest.raises(NotFound, match="nothing to decide"):
+        memory.resolve(ME, rent, more, "merge")
 
 
 def test_what_is_forgotten_or_replaced_doubts_nothing(

@@ -18,7 +18,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.cli import invocation, main, review
+from server.cli import invocation, main, people
 from server.cli.console import Outcome
 from server.cli.invocation import Invocation
 from server.hooks.hooks import Hooks
@@ -140,12 +140,26 @@ def test_a_pair_of_which_a_part_is_in_doubt_says_which(
     assert run("review").data == []
 
 
+def test_what_is_to_be_decided_says_how(
+    memory: Memory, run: Callable[..., Outcome], clock: Any
+) -> None:
+    assert people.DECIDE not in run("consolidate").text
+    old = memory.remember(ME, RememberRequest(PAIRS[0][0])).id
+    clock.pass_by(DAY)
+    written = run("remember", PAIRS[0][1])
+    assert f"if it is, repeat with --replaces {old}" in written.text
+    assert written.data["warnings"][0].endswith(f"replaces={old}")
+    assert run("consolidate").text.endswith(people.DECIDE)
+    run("review", old, written.data["id"], "--decide", "newer-holds")
+    assert people.DECIDE not in run("consolidate").text
+
+
 def test_nothing_in_doubt_says_so(run: Callable[..., Outcome]) -> None:
     assert (run("review").data, run("review").text) == ([], "nothing is in doubt")
 
 
 def test_the_decisions_of_the_command_are_those_of_the_memory() -> None:
-    assert tuple(doubts.DECISIONS) == review.DECISIONS
+    assert tuple(doubts.DECISIONS) == people.DECISIONS
 
 
 def test_a_pair_is_decided_by_its_ids(
