@@ -57,7 +57,9 @@ from memory_core.text import secrets
 
 LISTING_MOST = 1000
 FORGET_CANDIDATES = 10
-"""Memories that a preview of forgetting by query returns."""
+"""Memories that a preview of forgetting by query returns, at most."""
+FORGET_SHARE = 0.7
+"""Of the best score, that each of them has at least: what is deleted is gone for good."""
 
 
 class Memory:
@@ -603,8 +605,10 @@ class Memory:
         return report
 
     def _near(self, parts: Parts, who: Identity, text: str) -> tuple[str, ...]:
-        """The ids that a recall of *text* finds among what *who* may forget."""
+        """The ids of the best that a recall of *text* finds, among what *who* may forget."""
         request = RecallRequest(text, k=FORGET_CANDIDATES, context=0, rehearse=False, cut=True)
         found = parts.reader.recall(who, query.checked(request))
-        near = [hit.memory for hit in (*found.hits, *found.partial)]
-        return tuple(m.id for m in near if who.admin or m.agent == who.agent)
+        near = (*found.hits, *found.partial)
+        least = FORGET_SHARE * max((hit.score for hit in near), default=0.0)
+        best = [hit.memory for hit in near if hit.score >= least]
+        return tuple(m.id for m in best if who.admin or m.agent == who.agent)

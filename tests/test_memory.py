@@ -392,6 +392,26 @@ def test_observe_without_a_time_means_now(memory: Memory, clock: Any) -> None:
 # forget by query
 
 
+def test_only_what_answers_a_query_about_as_well_as_the_best_is_to_be_forgotten(
+    open_memory: Any, minilm: Any
+) -> None:
+    memory = open_memory("store", minilm)
+    rent = ("The rent of the flat is 1180 euros.", "The rent goes up to 1260 euros in October.")
+    others = (
+        "My sister plays the cello in Graz.",
+        "The dentist moved me to the nineteenth.",
+        "Deploys are on Thursday evenings.",
+        "We flew to Lisbon in August.",
+        "The cat needs its vaccination.",
+    )
+    for text in (*rent, *others):
+        memory.remember(ME, RememberRequest(text))
+    for query, wanted in (("the rent", set(rent)), ("cello", {others[0]})):
+        report = memory.forget(ME, query=query)
+        assert report.status == "preview"
+        assert {each.text for each in report.removed} == wanted
+
+
 def test_forget_by_query_previews_what_the_caller_may_remove(memory: Memory) -> None:
     mine = memory.remember(ME, RememberRequest("The gate code is 4711.", scope="shared")).id
     theirs = memory.remember(OTHER, RememberRequest("The gate code was 4710.", scope="shared")).id
