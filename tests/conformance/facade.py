@@ -167,7 +167,12 @@ def add_asking(server: MCPServer[Any]) -> None:
     @server.tool()
     async def test_sampling(prompt: str, ctx: Ctx) -> str:
         question = SamplingMessage(role="user", content=TextContent(text=prompt))
-        answer = await ctx.session.create_message(messages=[question], max_tokens=100)
+        answer = await ctx.session.create_message(
+            messages=[question],
+            max_tokens=100,
+            # else it goes to a stream of its own, which the client may not have opened yet
+            related_request_id=ctx.request_id,
+        )
         return f"LLM response: {answer.content}"
 
     async def ask(ctx: Ctx, message: str, form: type[BaseModel]) -> str:
