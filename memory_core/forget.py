@@ -15,7 +15,15 @@ from memory_core import history, records, validation
 from memory_core.errors import NotFound, ScopeDenied, StorageError
 from memory_core.lifecycle.tombstones import SECRET, digests
 from memory_core.lifecycle.topics import beginning, label_from
-from memory_core.records import Change, ForgetReport, Identity, MemoryRecord, Removal, owner_of
+from memory_core.records import (
+    Change,
+    ForgetReport,
+    Identity,
+    MemoryRecord,
+    Recollection,
+    Removal,
+    owner_of,
+)
 from memory_core.scoring import clusters
 from memory_core.storage.backup import copies
 from memory_core.storage.journal.journal import Journal, Transaction
@@ -31,11 +39,22 @@ BATCH = 500
 """Memories cleared in one transaction, at 0.2 to 0.7 ms each (measured): the write lock is held for
 less than half a second."""
 
+MOST, SHARE = 10, 0.7
+"""Memories that a query finds, at most, and the share of the best score that each has at least:
+what is forgotten is gone for good."""
+
 _NUMBER = lazy_pattern(r" \([0-9]+\)$")
 """The number that clusters.new_label adds to a label that is taken."""
 
 _Past = tuple[Collection[int], int]
 """Sequences of changes that hold a topic with forgotten text, and up to which sequence that is."""
+
+
+def best(found: Recollection) -> list[MemoryRecord]:
+    """What a recall *found* that answers about as well as the best of it, best first."""
+    hits = (*found.hits, *found.partial)
+    least = SHARE * max((hit.score for hit in hits), default=0.0)
+    return [hit.memory for hit in hits if hit.score >= least]
 
 
 @dataclass(frozen=True, slots=True)

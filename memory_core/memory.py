@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memory_core import browse, health, history, validation
+from memory_core import browse, forget, health, history, validation
 from memory_core.beliefs.importance import ImportanceScorer
 from memory_core.config import Settings
 from memory_core.consolidate.run import MODES
@@ -56,10 +56,6 @@ from memory_core.storage.store import MemoryStore
 from memory_core.text import secrets
 
 LISTING_MOST = 1000
-FORGET_CANDIDATES = 10
-"""Memories that a preview of forgetting by query returns, at most."""
-FORGET_SHARE = 0.7
-"""Of the best score, that each of them has at least: what is deleted is gone for good."""
 
 
 class Memory:
@@ -606,9 +602,6 @@ class Memory:
 
     def _near(self, parts: Parts, who: Identity, text: str) -> tuple[str, ...]:
         """The ids of the best that a recall of *text* finds, among what *who* may forget."""
-        request = RecallRequest(text, k=FORGET_CANDIDATES, context=0, rehearse=False, cut=True)
-        found = parts.reader.recall(who, query.checked(request))
-        near = (*found.hits, *found.partial)
-        least = FORGET_SHARE * max((hit.score for hit in near), default=0.0)
-        best = [hit.memory for hit in near if hit.score >= least]
-        return tuple(m.id for m in best if who.admin or m.agent == who.agent)
+        request = RecallRequest(text, k=forget.MOST, context=0, rehearse=False, cut=True)
+        found = forget.best(parts.reader.recall(who, query.checked(request)))
+        return tuple(m.id for m in found if who.admin or m.agent == who.agent)
