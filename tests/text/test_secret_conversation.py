@@ -53,6 +53,13 @@ def test_what_is_no_answer_stays(text: str) -> None:
     assert mask(text) == (text, ())
 
 
+def test_personal_numbers_are_kept_where_they_are_asked_to_be() -> None:
+    for text in ("Ana: gate code?\nBo: 4471#", "Ana: PIN of the card?\nBo: 8305"):
+        assert mask(text, personal_too=False) == (text, ())
+    for text in ("Ana: wifi password?\nBo: heliotrope", "Ana: wifi password?\nBo: 93120485"):
+        assert mask(text, personal_too=False)[1] == ("password",)
+
+
 def test_the_answer_comes_within_three_turns() -> None:
     turns = [
         "Ana: wifi password?",

@@ -97,17 +97,24 @@ def found(text: str, low: str) -> Iterator[Span]:
 
 
 def _asks_for(turn: str) -> str:
-    """The kind of the secret that *turn* asks for; "" when it asks for none."""
+    """What *turn* asks for: "pin" (a number), "code" (a number or a word), "password", "secret".
+
+    "" when it asks for none.
+    """
     for name in _ASKED_FOR.pattern.finditer(turn):
         before = turn[: name.start()]
         wanted = _ASKS.match(turn, name.end()) or _REQUESTS.search(before)
         if wanted and not _ASKS_ELSE.search(before):
-            return "pin" if name["number"] else "secret" if name["key"] else "password"
+            if name["number"]:
+                return "pin"
+            code = "code" in name.group().lower()
+            return "secret" if name["key"] else "code" if code else "password"
     return ""
 
 
-def _given(text: str, begin: int, end: int, kind: str) -> Span | None:
-    """Where the turn from *begin* to *end* gives a secret of that *kind*; None if it does not."""
+def _given(text: str, begin: int, end: int, asked: str) -> Span | None:
+    """Where the turn from *begin* to *end* gives what was *asked* for; None if it does not."""
+    kind = "password" if asked == "code" else asked
     match = _ANSWER.match(text, begin, end)
     if match is not None:
         group = "quoted" if match["quoted"] else "bare"
@@ -115,7 +122,8 @@ def _given(text: str, begin: int, end: int, kind: str) -> Span | None:
         more = match[group][len(value) :] + match["rest"]
         number = _NUMBER.fullmatch(value) is not None
         if _SAYS_MORE.match(more) and (number or _is_told(value, kind)):
-            return match.start(group), match.start(group) + len(value), "pin" if number else kind
+            kind = "pin" if number and asked == "code" else kind
+            return match.start(group), match.start(group) + len(value), kind
     for word in _WORD.finditer(text, begin, end) if kind != "pin" else ():
         value = word.group().rstrip(".:!?")
         if is_value(value, ""):

@@ -79,7 +79,7 @@ def _plain(text: str, personal_too: bool) -> Iterator[Span]:
     yield from named.found(text, low)
     yield from told.passwords(text, low)
     yield from told.codes(text, low)
-    yield from conversation.found(text, low)
+    yield from (span for span in conversation.found(text, low) if personal_too or span[2] != "pin")
     if personal_too:
         yield from personal.found(text, low)
         yield from told.personal(text, low)
