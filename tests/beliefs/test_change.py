@@ -205,6 +205,7 @@ def test_the_part_that_may_be_out_of_date_is_named() -> None:
         ("Die Miete steigt auf 1260, der Brief kam heute.", False),
         ("The rent is 1260 from October, says the letter of today.", False),
         ("The pool is closed today, the filter broke.", True),
+        ("They moved the class to room 4 for this week only.", True),
         ("This week only, lanes from 8:00 because of the filter repair.", True),
         ("From Monday to Friday this week the office is in Bonn.", True),
     ],

@@ -334,6 +334,10 @@ def test_what_nobody_doubts_is_decided_too_and_undone(memory: Memory, clock: Any
         memory.resolve(ME, rent, more, "keep-both")
     memory.resolve(ME, rent, more, "undo")
     assert memory.get(ME, rent).superseded_by == ""
+    memory.retire(ME, more)
+    with pytest.raises(NotFound, match="nothing to decide"):
+        memory.resolve(ME, rent, more, "newer-holds")
+    memory.retire(ME, more, retired=False)
     memory.resolve(ME, rent, more, "keep-both")
     with pytest.raises(NotFound, match="nothing to decide"):
         memory.resolve(ME, rent, more, "merge")

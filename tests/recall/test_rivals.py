@@ -200,27 +200,37 @@ def test_the_older_statement_stays_first(
     assert first(memory, older, newer, question) == older
 
 
+RAM = "stork has 32 GB of RAM."
+PORTO = "Back from Porto, the best talk was on chaos testing, to be tried on stork."
+
+
 @pytest.mark.parametrize(
-    ("newer", "ahead"),
+    ("older", "newer", "kind", "ahead"),
     [
-        ("Back from Porto, the best talk was on chaos testing, to be tried on stork.", False),
-        ("Nobody put the sticks back into the machine called stork, it has not got any.", True),
-        ("Another stick went into stork, so that makes 64 GB.", True),
+        (RAM, PORTO, "doubts", False),
+        (RAM, PORTO, "updates", True),
+        ("stork has plenty of RAM.", PORTO, "doubts", True),
+        (
+            RAM,
+            "Nobody put the sticks back into the machine called stork, it has not got any.",
+            "doubts",
+            True,
+        ),
+        (RAM, "Another stick went into stork, so that makes 64 GB.", "doubts", True),
     ],
 )
 def test_what_says_no_number_does_not_answer_how_much_by_a_doubt(
-    memory: Memory, newer: str, ahead: bool
+    memory: Memory, older: str, newer: str, kind: str, ahead: bool
 ) -> None:
-    older = memory.remember(ME, RememberRequest("stork has 32 GB of RAM.", when=THEN)).id
+    first = memory.remember(ME, RememberRequest(older, when=THEN)).id
     later = memory.remember(ME, RememberRequest(newer, when=THEN + 20 * DAY)).id
-    link = Change(
-        "link", later, {"b": older, "kind": "doubts", "weight": 1.0}, actor="me", scope="me"
-    )
+    link = Change("link", later, {"b": first, "kind": kind, "weight": 1.0}, actor="me", scope="me")
     memory._runtime.parts().store.commit(lambda tx: tx.append(link))
-    assert [(pair.older.id, pair.newer.id) for pair in memory.doubts(ME)] == [(older, later)]
+    if kind == "doubts":
+        assert [(pair.older.id, pair.newer.id) for pair in memory.doubts(ME)] == [(first, later)]
     found = memory.recall(ME, RecallRequest("How much memory does stork have?", k=5, context=0))
     ids = [hit.memory.id for hit in (*found.hits, *found.partial)]
-    assert (ids.index(later) < ids.index(older)) == ahead
+    assert (ids.index(later) < ids.index(first)) == ahead
 
 
 def test_a_statement_of_somebody_else_does_not_come_before(memory: Memory) -> None:

@@ -16,6 +16,7 @@ from memory_core.records import Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.text.passages import sentences
 from memory_core.text.time.timestamps import iso
+from server.hooks import briefing
 from server.hooks.hooks import Hooks
 
 ME = Identity("me")
@@ -179,6 +180,7 @@ def test_what_is_due_and_in_doubt_is_told_with_what_was_said_later(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(browse, "BRIEFED", 1)
+    monkeypatch.setattr(briefing, "DOUBTFUL", 1)
     day = iso(NOW + 4 * DAY)[:10]
     old, new = (
         f"The budget review is on {day} at ten.",

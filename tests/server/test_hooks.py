@@ -104,13 +104,19 @@ def test_a_question_that_was_asked_before_hides_nothing(memory: Memory) -> None:
 
 def test_a_prompt_that_was_captured_before_makes_nothing_else_sure(memory: Memory) -> None:
     answering = Hooks(memory, lambda: NOW)
-    memory.remember(ME, RememberRequest("My sister plays the cello."))
-    memory.remember(ME, RememberRequest("We use pnpm in the web repository."))
-    asked = "I got a Kubernetes ingress for Berta, what are the best practices there?"
+    for text in (
+        "My sister plays the cello.",
+        "We use pnpm in the web repository.",
+        "Berta runs the ingress of the office building.",
+        "Deploys are on Thursday evenings.",
+        "The Kubernetes course is in May.",
+        FACT,
+    ):
+        memory.remember(ME, RememberRequest(text))
+    asked = "Our Terraform state is locked since the run of Marek, how do I unlock it?"
     for turn in range(3):
-        answering.answer(ME, event("UserPromptSubmit", f"s{turn}", prompt=asked))
+        assert answering.answer(ME, event("UserPromptSubmit", f"s{turn}", prompt=asked)) == {}
     assert asked in texts(memory)
-    assert answering.answer(ME, event("UserPromptSubmit", "t", prompt=asked)) == {}
 
 
 def test_a_conversation_is_not_reminded_of_itself(memory: Memory) -> None:
