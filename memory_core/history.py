@@ -25,6 +25,9 @@ from memory_core.storage.store import MemoryStore
 MERGED = "merged"
 """The key, in the body of a put, of a repeat that was merged. It is no field of a memory."""
 
+EDIT = "edit"
+"""The source of the change by which a text that was put right takes the place of the old one."""
+
 DISMISSED = 0.01
 """Weight of a link that was undone; it stays, so that consolidation does not find it again."""
 
@@ -148,12 +151,48 @@ def _restore(tx: Transaction, who: Identity, change: Change, body: Mapping[str, 
             "change: what it set was changed again since", "undo the later change first"
         )
     values = {name: before.get(name, _plain(_DEFAULTS[name])) for name in names}
+    other = str(body.get("superseded_by") or values.get("superseded_by", ""))
+    edited = "superseded_by" in values and _is_edit(tx, who, change, other)
     tx.append(_reversal(who, change, "put", change.target, values))
+    if edited:
+        return _turn(tx, who, change, other)
     for link in _links(tx, change, body):
         _dismiss(tx, who, change, link)
     if "retired_at" in values:
         _return_accesses(tx, who, change)
     return f"restored: {', '.join(names)}"
+
+
+def _is_edit(tx: Transaction, who: Identity, change: Change, other: str) -> bool:
+    """True when *change* is an edit, or the undoing of one, and *who* may change its *other* text.
+
+    That is another memory, which may be forgotten by now.
+    """
+    fields = tx.fields(other)
+    if fields is None or (fields["agent"] != who.agent and not who.admin):
+        return False
+    both = [*tx.history(change.target), *tx.history(other)]
+    undoing = {_source(each.seq): each for each in both}
+    while change.source in undoing:
+        change = undoing[change.source]
+    return change.source == EDIT
+
+
+def _turn(tx: Transaction, who: Identity, change: Change, other: str) -> str:
+    """Let of two texts of one memory, of which *change* was undone, only one hold.
+
+    Raises InvalidInput where the *other* text was put right again.
+    """
+    here, there = (from_fields(tx.fields(id) or {}) for id in (change.target, other))
+    if here.superseded_by:
+        body: dict[str, Any] = {"superseded_by": "", "superseded_at": None, "replaced": False}
+    elif there.replaced:
+        raise InvalidInput(f"change: {other} was edited since", "undo the later change first")
+    else:
+        body = {"superseded_by": here.id, "superseded_at": tx.now, "replaced": True}
+    tx.append(_reversal(who, change, "put", other, body))
+    now, before = (there, here) if here.superseded_by else (here, there)
+    return f"{now.id} holds again, in the place of {before.id}"
 
 
 def _links(tx: Transaction, change: Change, body: Mapping[str, Any]) -> list[Change]:

@@ -338,9 +338,10 @@ def _replace(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
     body = {"superseded_by": receipt.id, "replaced": True}
     if not current.replaced:
         body |= {"superseded_at": tx.now, "valid_until": prepared.memory.occurred_at}
-    tx.append(
-        Change("put", current.id, body, actor=prepared.who.agent, scope=owner_of(current)),
-    )
+    by: dict[str, Any] = {"actor": prepared.who.agent, "scope": owner_of(current)}
+    if prepared.edit and receipt.status == "stored":  # a text that was known holds by itself
+        by["source"] = history.EDIT
+    tx.append(Change("put", current.id, body, **by))
     warnings = receipt.warnings
     if current.id != old.id:
         warnings = (*warnings, f"{old.id} had been replaced by {current.id}, which this replaces")

@@ -28,6 +28,7 @@ class Draft:
     asked: str = ""
     """A hash of the request, for the key."""
     seen: int = 0
+    edit: bool = False
     passive: bool = False
     """True for a captured turn: one that repeats what was said on this occasion reinforces it."""
     leaving: tuple[str, ...] = ()
@@ -65,6 +66,7 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
         key=_key(request.key),
         asked=validation.label(request.asked, "asked"),
         seen=validation.whole(request.seen, "seen", 0, 2**53),
+        edit=request.edit,
         warnings=warnings,
     )
 

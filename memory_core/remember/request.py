@@ -23,7 +23,8 @@ class RememberRequest:
     asks. `key` is an idempotency key: the same key returns the same
     receipt. `asked` is a hash of what the key stands for: with another one the key is refused; ""
     is any. `seen` is how many changes the memory to replace has in its history, as far as the
-    caller knows; with more it is not replaced, and nothing is stored. 0 is any.
+    caller knows; with more it is not replaced, and nothing is stored. 0 is any. `edit` says that
+    the text is that of `replaces` put right: undoing the change takes it out of recall again.
     """
 
     text: str
@@ -43,9 +44,10 @@ class RememberRequest:
     key: str = ""
     asked: str = ""
     seen: int = 0
+    edit: bool = False
 
 
-_NOT_ASKED = ("trust", "client", "key", "asked", "seen")
+_NOT_ASKED = ("trust", "client", "key", "asked", "seen", "edit")
 """Fields that say who asks and how, and not what."""
 
 
@@ -68,6 +70,7 @@ def instead_of(old: MemoryRecord, text: str) -> RememberRequest:
         scope=old.visibility,
         source=old.source,
         replaces=old.id,
+        edit=True,
     )
 
 

@@ -82,6 +82,7 @@ class Writer:
             key=draft.key,
             asked=draft.asked,
             seen=draft.seen,
+            edit=draft.edit,
             leaving=self._leaving(draft.leaving),
             forms=self._forms(memory.text),
             warnings=(*draft.warnings, *warnings),

@@ -190,9 +190,26 @@ def test_an_edited_text_replaces_the_old_one_and_can_be_undone(
     assert (new.text, new.tags, new.speaker) == ("The spare key is with Priya.", ("home",), "Mara")
     assert new.trust == "user"
     undo = done.text.rpartition("anamnesis ")[2].split()
-    run(*undo)
-    assert memory.get(ME, key).superseded_by == ""
+    assert run(*undo).text.endswith(f"{key} holds again, in the place of {new.id}")
+    assert ids(run("list", "--state", "current"))[0] == key
+    assert memory.get(ME, new.id).superseded_by == key
     assert run("edit", key, "--text", KEY.text).data == {"id": key, "status": "unchanged"}
+    again = memory.history(ME, key)[-1].seq
+    run("history", key, "--undo", str(again))
+    assert (memory.get(ME, key).superseded_by, memory.get(ME, new.id).superseded_by) == (new.id, "")
+    run("edit", new.id, "--text", "The spare key is with Otto.")
+    with pytest.raises(InvalidInput, match="edited since"):
+        run("history", key, "--undo", str(memory.history(ME, key)[-1].seq))
+
+
+def test_a_text_that_was_known_before_an_edit_still_holds_after_its_undoing(
+    run: Run, two: tuple[str, str], memory: Memory
+) -> None:
+    known = memory.remember(ME, replace(KEY, text="The spare key is with Priya.")).id
+    done = run("edit", two[0], "--text", "The spare key is with Priya.")
+    assert done.data["id"] == known
+    run(*done.text.rpartition("anamnesis ")[2].split())
+    assert memory.get(ME, known).superseded_by == ""
 
 
 @pytest.mark.parametrize(

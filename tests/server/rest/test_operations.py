@@ -188,6 +188,7 @@ async def test_a_patch_of_the_text_replaces_and_can_be_undone(ana: Any) -> None:
     undo = done["undo"]
     await sent(ana, f"/memories/{undo['id']}/undo", change=undo["change"])
     assert (await found(ana, f"/memories/{old}"))["state"] == "current"
+    assert (await found(ana, f"/memories/{done['id']}"))["state"] == "superseded"
 
 
 async def test_tags_and_importance_are_patched_in_place(ana: Any) -> None:

@@ -461,6 +461,7 @@ export const WORDS = {
   "through.merge": "eine Wiederholung",
   "through.import": "einen Import",
   "through.correction": "eine Berichtigung",
+  "through.edit": "eine Berichtigung von Hand",
   "through.forget": "ein Löschen",
   "through.doubt": "eine Prüfung auf Widersprüche",
   "through.ring": "Pflege",

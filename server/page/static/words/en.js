@@ -461,6 +461,7 @@ export const WORDS = {
   "through.merge": "a repeat",
   "through.import": "an import",
   "through.correction": "a correction",
+  "through.edit": "a correction by hand",
   "through.forget": "a deletion",
   "through.doubt": "a check for contradictions",
   "through.ring": "upkeep",

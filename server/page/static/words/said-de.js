@@ -31,6 +31,7 @@ export const SAID = {
   "change: it changed no value ({})": "die Änderung betraf keinen Wert ({0})",
   "change: what it set was changed again since": "was die Änderung setzte, wurde seitdem wieder geändert",
   "change: {} has no change {}": "{0} hat keine Änderung {1}",
+  "change: {} was edited since": "{0} wurde seitdem berichtigt",
   "change: {} was undone before": "die Änderung {0} wurde schon rückgängig gemacht",
   "changed_meanwhile: {}": "{0}",
   "check encoder_model and encoder_url": "encoder_model und encoder_url prüfen",
