@@ -58,12 +58,13 @@ def digest(request: RememberRequest) -> str:
 
 
 def instead_of(old: MemoryRecord, text: str) -> RememberRequest:
-    """A request for *text* in the place of *old*, with what is known of *old* but when it was."""
+    """A request for *text* in the place of *old*, with what is known of *old*: also when it was."""
     return RememberRequest(
         text,
         kind=old.kind,
         importance=old.importance,
         tags=old.tags,
+        when=old.occurred_at,
         speaker=old.speaker,
         role=old.role,
         session=old.session,

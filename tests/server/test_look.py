@@ -212,6 +212,14 @@ def test_a_text_that_was_known_before_an_edit_still_holds_after_its_undoing(
     assert memory.get(ME, known).superseded_by == ""
 
 
+def test_a_text_put_right_was_said_when_the_first_one_was(
+    run: Run, two: tuple[str, str], memory: Memory
+) -> None:
+    new = memory.get(ME, run("edit", two[1], "--text", "Otto keeps his boat in Triest.").data["id"])
+    assert new.occurred_at == memory.get(ME, two[1]).occurred_at
+    assert memory.history(ME, two[1])[-1].source == "edit"
+
+
 @pytest.mark.parametrize(
     ("saved", "status"), [(None, "unchanged"), ("\n", "unchanged"), ("It is gone.\n", "replaced")]
 )
