@@ -218,12 +218,12 @@ def edit(memory: Memory, who: Identity, id: str, text: str) -> Outcome:
 def pin(memory: Memory, who: Identity, ids: Sequence[str], off: bool) -> Outcome:
     """Keep memories for good: they neither fade nor are retired."""
 
-    def importance(id: str) -> float:
-        if not off:
-            return pins.PINNED
-        return pins.before_pin(memory.history(who, id), memory.get(who, id).importance)
+    def change(id: str) -> int:
+        now = memory.get(who, id).importance
+        importance = pins.before_pin(memory.history(who, id), now) if off else pins.PINNED
+        return memory.amend(who, id, importance=importance)
 
-    return _changed(memory, who, ids, lambda id: memory.amend(who, id, importance=importance(id)))
+    return _changed(memory, who, ids, "no longer pinned" if off else "pinned", change)
 
 
 @command("tag", example="anamnesis tag 06h0105d --add work")
@@ -242,7 +242,7 @@ def tag(
         kept = [tag for tag in memory.get(who, id).tags if tag not in removed]
         return memory.amend(who, id, tags=[*dict.fromkeys([*kept, *added])])
 
-    return _changed(memory, who, ids, change)
+    return _changed(memory, who, ids, "tags changed", change)
 
 
 @command("retire", example="anamnesis retire 06h0105d")
@@ -254,18 +254,19 @@ def retire(memory: Memory, who: Identity, ids: Sequence[str], off: bool) -> Outc
 
     A retired memory is recalled only where nothing else answers well.
     """
-    return _changed(memory, who, ids, lambda id: memory.retire(who, id, retired=not off))
+    said = "active again" if off else "retired"
+    return _changed(memory, who, ids, said, lambda id: memory.retire(who, id, retired=not off))
 
 
 def _changed(
-    memory: Memory, who: Identity, ids: Sequence[str], change: Callable[[str], int]
+    memory: Memory, who: Identity, ids: Sequence[str], said: str, change: Callable[[str], int]
 ) -> Outcome:
-    """Do *change* to each of *ids*, none unless all are there; how each is undone."""
+    """Do *change* to each of *ids*, none unless all are there; what is *said*, and the way back."""
     whole = dict.fromkeys(memory.get(who, id).id for id in ids)
     numbers = {id: change(id) for id in whole}
     names = people.short(memory, who, list(whole))
     lines = [
-        f"changed {names[id]}{_undo(names[id], number)}" if number else f"unchanged {names[id]}"
+        f"{said}: {names[id]}{_undo(names[id], number)}" if number else f"unchanged: {names[id]}"
         for id, number in numbers.items()
     ]
     done = [{"id": id, "change": number} for id, number in numbers.items()]

@@ -162,9 +162,10 @@ def test_a_pin_is_taken_off_with_the_importance_from_before(
 
 
 def test_what_is_retired_comes_back(run: Run, two: tuple[str, str], memory: Memory) -> None:
-    run("retire", *two)
+    assert run("retire", *two).text.startswith(f"retired: {two[0]}\n")
     assert all(memory.get(ME, id).retired_at is not None for id in two)
-    run("retire", *two, "--off")
+    assert run("retire", *two).text == f"unchanged: {two[0]}\nunchanged: {two[1]}"
+    assert run("retire", *two, "--off").text.startswith(f"active again: {two[0]}\n")
     assert all(memory.get(ME, id).retired_at is None for id in two)
 
 
