@@ -28,6 +28,7 @@ from server import __version__
 from server.cli import console, letters, serve
 from server.cli.console import Outcome
 from server.cli.grammar import ERASE_SECONDS, command, with_memory
+from server.protocol import rendering
 
 if TYPE_CHECKING:
     from memory_core.importing.sync import SyncReport
@@ -77,7 +78,8 @@ def export(memory: Memory, who: Identity, file: str, form: str, watch: bool) -> 
         return Outcome(None, "")
     count = _replace(Path(file), lines)
     _note(memory, who, str(Path(file).absolute()))
-    return Outcome(None, f"written to {file}: {count if form == 'jsonl' else form}{lost}")
+    written = rendering.counted(count) if form == "jsonl" else form
+    return Outcome(None, f"written to {file}: {written}{lost}")
 
 
 def _export_folder(memory: Memory, who: Identity, name: str) -> Outcome:

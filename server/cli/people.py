@@ -109,7 +109,7 @@ def forgotten(answer: Mapping[str, Any]) -> str:
         )
     ]
     lines = [console.table(("", "when", "memory"), rows)] if rows else []
-    lines.append(f"{answer['status']}: {count} {'memory' if count == 1 else 'memories'} {word}")
+    lines.append(f"{answer['status']}: {rendering.counted(count)} {word}")
     return "\n".join([*lines, *_note(answer)])
 
 

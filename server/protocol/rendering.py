@@ -58,7 +58,7 @@ def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str
     """The text of a recall answer."""
     memories = answer["memories"]
     nothing = "nothing found yet" if answer.get("note") else "nothing found"
-    head = f"found {_counted(memories)}" if answer["found"] else nothing
+    head = f"found {counted(len(memories))}" if answer["found"] else nothing
     if answer.get("partial"):
         head += "; entries marked partial are near misses, not answers"
     lines = [f"{head}; confidence {answer['confidence']} ({answer['feeling']})"]
@@ -118,7 +118,7 @@ def consolidate(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -
 def forget(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
     """The text of a forget answer."""
     word = "would be removed" if answer["status"] == "preview" else "removed"
-    lines = [f"{answer['status']}: {_counted(answer['removed'])} {word}"]
+    lines = [f"{answer['status']}: {counted(len(answer['removed']))} {word}"]
     if answer.get("truncated"):
         lines.append("truncated to the token budget")
     lines += _note(answer)
@@ -287,5 +287,6 @@ def _weight(answer: Mapping[str, Any]) -> str:
     return f"importance {answer['importance']}" if "importance" in answer else ""
 
 
-def _counted(items: Any) -> str:
-    return f"{len(items)} {'memory' if len(items) == 1 else 'memories'}"
+def counted(memories: int) -> str:
+    """How many *memories* there are, such as "1 memory"."""
+    return f"{memories} {'memory' if memories == 1 else 'memories'}"

@@ -282,7 +282,7 @@ def test_export_writes_private_files_whole(
     assert [json.loads(line) for line in out.splitlines()] == records
     file = tmp_path / "out.jsonl"
     file.write_text("old")
-    assert run("export", str(file))[0] == 0
+    assert run("export", str(file))[:2] == (0, f"written to {file}: 2 memories\n")
     assert [json.loads(line) for line in file.read_text("utf-8").splitlines()] == records
     assert file.stat().st_mode & 0o777 == 0o600
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("out")] == ["out.jsonl"]
