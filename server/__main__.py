@@ -20,10 +20,13 @@ if not __package__:  # an engine runs this file by its path, so that no folder i
     sys.path.insert(next(_others, len(sys.path)), _root)  # this very program, before installed ones
 
 
+_HELP = frozenset(("-h", "--help"))
+
+
 def main() -> int:
     """Run the command line and return its exit code. A hook ends the process itself, with 0."""
     words = sys.argv[1:]
-    if words[:1] == ["hook"]:
+    if words[:1] == ["hook"] and not _HELP.intersection(words):
         from server.hooks.command import hook
 
         hook(words[1:])

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from command_line import commands, options, read
 
+import server.__main__
 from memory_core.records import Recollection
 from server import __version__
 from server.cli import invocation, main
@@ -385,3 +386,14 @@ def test_what_an_error_repeats_hides_nothing(
     said = capsys.readouterr().err
     assert said
     assert not set(said) & set(marks), ascii(said)
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_a_hook_has_a_help_too(
+    flag: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It answers before click is imported, and prints nothing for what it cannot read."""
+    monkeypatch.setattr("sys.argv", ["anamnesis", "hook", flag])
+    monkeypatch.setattr("server.hooks.command.hook", pytest.fail)
+    assert server.__main__.main() == 0
+    assert "Answer a hook of a client" in capsys.readouterr().out
