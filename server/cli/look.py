@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from memory_core.errors import InvalidInput
 from memory_core.lifecycle import pins
@@ -196,6 +197,11 @@ def edit(memory: Memory, who: Identity, id: str, text: str) -> Outcome:
 
     The new text is a memory that replaces the old one. Saving nothing, or no change, leaves it.
     """
+    named = click.get_current_context().get_parameter_source("text") is ParameterSource.COMMANDLINE
+    if named and not text.strip():
+        raise InvalidInput(
+            "the new text is empty", f"give some words, or delete it with: anamnesis forget {id}"
+        )
     if not text and not on_a_terminal():
         raise InvalidInput("no terminal for an editor", "give the new text with --text")
     old = memory.get(who, id)

@@ -239,6 +239,8 @@ def test_the_editor_of_the_user_writes_the_text(
 
     with pytest.raises(InvalidInput, match="--text"):
         run("edit", two[0])
+    with pytest.raises(InvalidInput, match=r"text is empty; .* anamnesis forget"):
+        run("edit", two[0], "--text", " ")
     monkeypatch.setattr(click, "edit", editor)
     monkeypatch.setattr(Place, "asks", lambda self: True)
     assert run("edit", two[0]).data["status"] == status
