@@ -22,8 +22,20 @@ KEYS = dict(zip("npobm", people.DECISIONS, strict=True))
 """What a key at the question decides; s leaves a pair as it is, q ends."""
 
 _QUESTION = (
-    "(n)ewer holds, it holds for that (p)art, (o)lder holds, (b)oth hold, (m)erge, (s)kip, (q)uit"
+    "(n)ewer holds, it holds for that (p)art, (o)lder holds, (b)oth hold, (m)erge, (s)kip, (q)uit,"
+    " (?) help"
 )
+_EXPLAINED = """
+n  the newer one replaces the older one
+p  the newer one holds for the part that is in doubt; the rest of the older one stays
+o  the older one replaces the newer one
+b  both hold; the pair is not asked about again
+m  the older one is retired as a duplicate of the newer one
+s  the pair is left as it is, for another time
+q  ends; what was decided stays
+
+Nothing is deleted. `anamnesis review OLDER NEWER --decide undo` takes a decision back.
+"""
 
 
 @command("review", example="anamnesis review")
@@ -110,8 +122,10 @@ def _next(memory: Memory, who: Identity, asked: Sequence[tuple[str, str]]) -> Do
 def _key() -> str:
     """The key that the user presses; q also where the input ends."""
     try:
-        keys = click.Choice([*KEYS, "s", "q"])
-        return str(click.prompt(_QUESTION, type=keys, show_choices=False, err=True))
+        keys = click.Choice([*KEYS, "s", "q", "?"])
+        while (key := click.prompt(_QUESTION, type=keys, show_choices=False, err=True)) == "?":
+            click.echo(_EXPLAINED, err=True)
+        return str(key)
     except click.Abort:
         return "q"
 

@@ -18,7 +18,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.cli import invocation, main, people
+from server.cli import invocation, main, people, review
 from server.cli.console import Outcome
 from server.cli.invocation import Invocation
 from server.hooks.hooks import Hooks
@@ -211,6 +211,15 @@ def test_a_terminal_is_asked_about_one_pair_after_the_other(
     assert done.text == "decided: 1, left: 1"
     assert asked.index(PAIRS[1][0]) < asked.index(PAIRS[0][0])
     assert memory.get(ME, pairs[0][1]).superseded_by == pairs[0][0]
+
+
+def test_a_question_mark_explains_the_choices(
+    answer: Callable[..., Any], pairs: list[tuple[str, str]]
+) -> None:
+    done, asked = answer("?", "q")
+    assert done.data == []
+    assert "is not one of" not in asked
+    assert all(f"\n{key}  " in asked for key in (*review.KEYS, "s", "q"))
 
 
 @pytest.mark.parametrize("keys", [("q",), ("s", "q"), ()])
