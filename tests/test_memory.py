@@ -99,6 +99,18 @@ def test_lone_surrogates_become_replacement_characters_with_a_warning(memory: Me
     assert pair.warnings == ()
 
 
+@pytest.mark.parametrize(("ahead", "warned"), [(-9.0, False), (0.9, False), (9.0, True)])
+def test_what_is_said_in_the_future_is_stored_with_a_warning(
+    memory: Memory, clock: Any, ahead: float, warned: bool
+) -> None:
+    said = clock() + ahead * 86_400
+    receipt = memory.remember(ME, RememberRequest("Dentist.", when=said))
+    assert (receipt.status, memory.get(ME, receipt.id).occurred_at) == ("stored", said)
+    told = [each for each in receipt.warnings if "yet to come" in each]
+    assert len(told) == warned
+    assert not told or "10 June 2024" in told[0]
+
+
 @pytest.mark.parametrize("text", ['{"a":1}', "[1]", "null", "true", "-0.0", '"', "{}", "\\ud800"])
 def test_text_that_looks_like_json_is_kept_verbatim(memory: Memory, text: str) -> None:
     receipt = memory.remember(ME, RememberRequest(text, source=text, speaker=text, session=text))

@@ -14,6 +14,7 @@ from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.storage.accesses import CO_RECALL
 from memory_core.text import roles, secrets
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.time import timestamps
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,9 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
     Raises InvalidInput, TooLarge or ScopeDenied for an argument that is not allowed.
     """
     text, warnings = validation.prose(request.text, "text", limits.text_chars, validation.SPLIT)
+    said = validation.when(request.when, "when", now)
+    if said > now + _AHEAD_SECONDS:
+        warnings = (*warnings, _FUTURE.format(timestamps.day_words(said)))
     memory = MemoryRecord(
         id="",
         text=text,
@@ -54,7 +58,7 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
         kind=validation.one_of(request.kind, "kind", KINDS) or "episode",
         tags=validation.labels(request.tags, "tags"),
         importance=validation.number(request.importance, "importance", 0.0, 1.0),
-        occurred_at=validation.when(request.when, "when", now),
+        occurred_at=said,
         source=validation.text(request.source, "source", validation.SOURCE_CHARS),
         trust=_web(request) or validation.one_of(request.trust, "trust", TRUSTS) or "agent",
         client=validation.text(request.client, "client", validation.LABEL_CHARS),
@@ -69,6 +73,14 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
         edit=request.edit,
         warnings=warnings,
     )
+
+
+_AHEAD_SECONDS = 86_400.0
+"""How far ahead a clock may be: a day has begun elsewhere before it begins in UTC."""
+_FUTURE = (
+    "it counts as said on {}, which is yet to come; the date of a plan belongs in its text: "
+    "store it so, without when, in the place of this"
+)
 
 
 def _key(given: str) -> str:
