@@ -54,7 +54,7 @@ FACT = (
 @click.option("--speaker", default="", metavar="NAME", help="Who said it, likewise.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; repeatable.")
 @click.option("--source", default="", metavar="TEXT", help="Where it comes from.")
-@with_memory(ready=True)
+@with_memory(ready=True, begins=True)
 def observe(
     memory: Memory,
     who: Identity,
@@ -111,7 +111,7 @@ def observe(
 @command("seed")
 @click.argument("file")
 @click.option("--source", default="", metavar="TEXT", help="Where it comes from.")
-@with_memory(ready=True)
+@with_memory(ready=True, begins=True)
 def seed(memory: Memory, who: Identity, file: str, source: str) -> Outcome:
     """Store every line of a file.
 

@@ -44,7 +44,7 @@ _LINE = 100
     help="Whose model.  [default: the encoder's, else Ollama]",
 )
 @click.option("--url", default="", metavar="URL", help="Where the service is.")
-@with_memory(ready=True)
+@with_memory(ready=True, begins=True)
 def chat(
     memory: Memory, who: Identity, session: str, model: str, service: str | None, url: str
 ) -> Outcome:

@@ -54,7 +54,7 @@ _ENOUGH_TOKENS = 1_000_000
     "--replaces", default="", type=MEMORY_ID, metavar="ID", help="The memory that this corrects."
 )
 @click.option("--again", is_flag=True, help="Store it even if it was forgotten before.")
-@with_memory(ready=True)
+@with_memory(ready=True, begins=True)
 def remember(
     memory: Memory,
     who: Identity,
@@ -437,7 +437,7 @@ STALLED_SECONDS = 120.0
 @command("reembed")
 @click.argument("model", default="")
 @click.option("--no-wait", is_flag=True, help="Leave the work to a running server.")
-@with_memory(ready=False)
+@with_memory(ready=False, begins=True)
 def reembed(memory: Memory, who: Identity, model: str, no_wait: bool) -> Outcome:
     """Change the embedding model.
 

@@ -26,7 +26,7 @@ from memory_core.text.time.timestamps import iso
 from server.cli import console, install
 from server.cli.console import Outcome
 from server.cli.grammar import READY_SECONDS, command
-from server.cli.invocation import Invocation, open_memory
+from server.cli.invocation import Invocation, has_memory, open_memory
 from server.clients import clients
 from server.clients.clients import Client
 from server.hooks import pause
@@ -65,7 +65,7 @@ def doctor(call: Invocation) -> Outcome:
     """
     checks = [_folder(call.settings.data_dir), _weights(call.settings)]
     checks += _pause(call.settings.data_dir)
-    if _has_memory(call.settings.data_dir):
+    if has_memory(call.settings.data_dir):
         checks += _parts(call)
     checks += _clients(call.environment)
     status = max((check.status for check in checks), key=_ORDER.index)
@@ -100,10 +100,6 @@ def _table(status: str, found: Iterable[Mapping[str, Any]]) -> str:
     return "\n".join([*lines, f"status: {status}"])
 
 
-def _has_memory(directory: Path) -> bool:
-    return os.path.exists(directory / "journal.db")  # noqa: PTH110 - False without the right to look
-
-
 def _folder(directory: Path) -> Check:
     """Whether the data directory exists and is private."""
     try:
@@ -117,7 +113,7 @@ def _folder(directory: Path) -> Check:
     if mode & 0o077 and sys.platform != "win32":
         detail = f"{directory} can be read by others (mode {mode:o})"
         return Check("data directory", "degraded", detail, f"`chmod 700 '{directory}'`")
-    if not _has_memory(directory):
+    if not has_memory(directory):
         return Check("data directory", "ok", f"{directory} holds no memory yet")
     return Check("data directory", "ok", str(directory))
 

@@ -160,11 +160,13 @@ def command(
 
 
 def with_memory(
-    *, ready: bool
+    *, ready: bool, begins: bool = False
 ) -> Callable[[Callable[Concatenate[Memory, Identity, P], Outcome]], Callable[P, Outcome]]:
     """Open the memory for a command and pass it with the identity of the settings.
 
-    *ready* waits up to READY_SECONDS for the model first. A running engine does the command, see
+    *ready* waits up to READY_SECONDS for the model first. A command that *begins* a memory makes
+    the folder of --data-dir; for any other one there must be a memory in it: a name that is
+    mistyped would be an empty one. A running engine does the command, see
     ask_engine.COMMANDS: it may run in a thread of another process, so it reads, asks and shows
     progress through its `place`.
     """
@@ -176,6 +178,8 @@ def with_memory(
         def opened(*args: P.args, **given: P.kwargs) -> Outcome:
             call = click.get_current_context().find_object(Invocation)
             assert call is not None
+            if not begins:
+                call.require_memory()
             with place.get().memory(call) as memory:
                 invocation.take_over(memory, call.settings, SPOOL_SECONDS)
                 if ready:

@@ -225,7 +225,7 @@ def _something(ctx: click.Context, parameter: click.Parameter, value: str) -> st
     "--column", "columns", multiple=True, metavar="FIELD=NAME", help="The column of a table."
 )
 @click.option("--encoding", default="", help="The encoding of the text, such as cp1252.")
-@with_memory(ready=True)
+@with_memory(ready=True, begins=True)
 def import_(
     memory: Memory,
     who: Identity,
@@ -320,7 +320,7 @@ def _not_taken(report: ImportReport, whole: bool) -> Iterator[str]:
 
 @command("sync", example="anamnesis sync ~/Cloud/memory")
 @click.argument("folder")
-@with_memory(ready=True)
+@with_memory(ready=True, begins=True)
 def sync(memory: Memory, who: Identity, folder: str) -> Outcome:
     """Exchange what changed with other machines through a folder.
 

@@ -9,11 +9,12 @@ import time
 import traceback
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from memory_core import config
-from memory_core.errors import InvalidInput, MemoryCoreError, TooLarge
+from memory_core.errors import InvalidInput, MemoryCoreError, NotFound, TooLarge
 from memory_core.records import Identity
 
 if TYPE_CHECKING:
@@ -58,6 +59,22 @@ class Invocation:
     def who(self) -> Identity:
         """The agent and team that the settings name."""
         return Identity(self.settings.agent, self.settings.team)
+
+    def require_memory(self) -> None:
+        """Raise NotFound when --data-dir names a place without a memory, and nothing for one."""
+        from server.hooks import spool
+
+        folder = self.settings.data_dir
+        if self.flags.get("data_dir") and not (has_memory(folder) or spool.waiting(str(folder))):
+            raise NotFound(
+                f"there is no memory in {folder}",
+                'check --data-dir; `anamnesis remember "..."` with it begins one there',
+            )
+
+
+def has_memory(directory: Path) -> bool:
+    """True when there is a memory in *directory*."""
+    return os.path.exists(directory / "journal.db")  # noqa: PTH110 - False without the right to look
 
 
 def open_memory(settings: config.Settings) -> Memory:

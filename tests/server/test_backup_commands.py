@@ -336,3 +336,24 @@ def test_an_export_without_nameless_files_clears_what_a_killed_one_left(
         import_export._replace(target, broken())
     assert target.read_text() == "a\nb\n"
     assert not left.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["list", "recall x", "show 0", "history 0", "stats", "health", "topics", "review", "export"],
+)
+def test_a_mistyped_folder_stays_what_it_is(run: Any, tmp_path: Path, words: str) -> None:
+    """No empty memory answers for one that is elsewhere."""
+    for folder in (tmp_path / "typo", tmp_path / "empty"):
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        code, out, err = run(*words.split(), "--data-dir", str(folder))
+        assert (code, out) == (1, "")
+        assert err.startswith(f"anamnesis: not_found: there is no memory in {folder}; check")
+        assert not folder.exists() or not list(folder.iterdir())
+
+
+@pytest.mark.usefixtures("toy_model")
+def test_what_stores_begins_a_memory_where_it_is_told(run: Any, tmp_path: Path) -> None:
+    where = ("--data-dir", str(tmp_path / "new"))
+    assert run("remember", "The tin is blue.", *where)[0] == 0
+    assert "The tin is blue." in run("list", *where)[1]

@@ -618,6 +618,7 @@ def test_json_is_printed_for_json(
     words: str, run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = [*words.split(), "--data-dir", str(tmp_path)]
+    (tmp_path / "journal.db").touch()  # the memory itself is elsewhere
     main.main(said)
     with pytest.raises(json.JSONDecodeError):
         json.loads(capsys.readouterr().out)
