@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -26,6 +26,7 @@ from server.cli.grammar import (
     with_memory,
 )
 from server.cli.place import Progress, place
+from server.cli.plain_words import plain
 from server.protocol import rendering, structure
 from server.protocol.schemas import Mode
 
@@ -372,9 +373,10 @@ def history(memory: Memory, who: Identity, id: str, undo: int | None) -> Outcome
         change, done = memory.undo_change(who, id, undo)
         undone = {"memory": id, "change": change.seq, "done": done}
         return Outcome(undone, f"change {change.seq} of {id} is undone; {done}")
-    rows = [_history_row(change) for change in memory.history(who, id)]
+    changes = memory.history(who, id)
+    rows = [_history_row(change) for change in changes]
     columns = ("change", "when", "who", "how", "what")
-    cells = [tuple(row[name] for name in columns) for row in rows]
+    cells = [tuple(_history_row(each, plain)[name] for name in columns) for each in changes]
     return Outcome(
         rows, f"{_version(id, memory.version(who, id))}\n{console.table(columns, cells)}"
     )
@@ -388,26 +390,29 @@ def _version(id: str, version: Version) -> str:
     return f"version {version.number}{parent}{root}{later}"
 
 
-def _history_row(change: Change) -> dict[str, Any]:
-    how = " ".join(filter(None, (change.source, f"run {change.run}" if change.run else "")))
+def _history_row(change: Change, say: Callable[[str], str] = str) -> dict[str, Any]:
+    """What *change* was, with the names of sources, links and fields as *say* has them."""
+    run = f"run {change.run}" if change.run else ""
+    how = " ".join(filter(None, (say(change.source), run)))
     return {
         "change": change.seq,
         "when": rendering.iso(change.at),
         "who": change.actor,
         "how": how,
-        "what": _changed_values(change),
+        "what": _changed_values(change, say),
         "kind": change.kind,
         "values": dict(change.body or {}),
     }
 
 
-def _changed_values(change: Change) -> str:
+def _changed_values(change: Change, say: Callable[[str], str]) -> str:
     """What the change set to what, shortened."""
     body: Mapping[str, Any] = change.body or {}
     if change.body is None:
         return f"{change.kind}, erased"
     if change.kind == "link":
-        return f"{body['kind']} {body['b']}" if body["weight"] >= 0.5 else f"not {body['kind']}"
+        kind = say(body["kind"])
+        return f"{kind} {body['b']}" if body["weight"] >= 0.5 else f"not {kind}"
     if change.kind == "vectors":
         return f"{len(body['parts'])} vectors"
     if change.kind != "put":
@@ -416,10 +421,10 @@ def _changed_values(change: Change) -> str:
         return f"begins: {_short(body['text'])}"
     if "merged" in body:
         return f"said again: {_short(body['merged'].get('text', ''))}"
-    return ", ".join(f"{name} = {_short(_plain(name, value))}" for name, value in body.items())
+    return ", ".join(f"{say(name)} = {_short(_value(name, value))}" for name, value in body.items())
 
 
-def _plain(name: str, value: Any) -> Any:
+def _value(name: str, value: Any) -> Any:
     """The *value* of the field *name*, a time as a date."""
     return rendering.iso(value) if name in TIMES and value is not None else value
 

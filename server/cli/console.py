@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from server.cli.place import Progress, place
+from server.cli.plain_words import plain
 from server.protocol import rendering
 
 PLAIN_WIDTH = 100
@@ -39,8 +40,9 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], title: str =
 
 
 def pairs(values: Mapping[str, Any], title: str = "") -> str:
-    """A table of names and values, one pair a line; a mapping inside is written on one line."""
-    return table(("", ""), [(name, _inline(value)) for name, value in values.items()], title)
+    """A table of names, in words, and values, one pair a line; a mapping inside is on one line."""
+    rows = [(plain(name), _inline(value, name)) for name, value in values.items()]
+    return table(("", ""), rows, title)
 
 
 def drawing(renderable: Any) -> str:
@@ -99,9 +101,12 @@ def _cell(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else rendering.visible(str(value))
 
 
-def _inline(value: Any) -> str:
+def _inline(value: Any, name: str = "") -> str:
+    """The *value* of *name* on one line."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_inline(inner)}" for name, inner in value.items()) or "none"
+        called = str if name == "by_agent" else plain  # those are names of the user's
+        inside = (f"{called(each)} {_inline(inner, each)}" for each, inner in value.items())
+        return ", ".join(inside) or "none"
     if isinstance(value, list | tuple):
         return ", ".join(_inline(inner) for inner in value) or "none"
     return _cell(value)

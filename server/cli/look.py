@@ -18,6 +18,7 @@ from memory_core.remember.request import instead_of
 from server.cli import console, people
 from server.cli.console import Outcome
 from server.cli.grammar import CLIENT, MEMORY_ID, command, on_a_terminal, with_memory
+from server.cli.plain_words import plain
 from server.protocol import rendering, structure
 
 if TYPE_CHECKING:
@@ -185,7 +186,8 @@ def _page(memory: Mapping[str, Any]) -> str:
 def _tie(link: Mapping[str, Any]) -> str:
     """The kind of *link*, as the memory that is shown has it."""
     toward = link["from"] == link["id"] and link["kind"] not in _MUTUAL
-    return f"{link['kind']} this" if toward else str(link["kind"])
+    kind = plain(link["kind"])
+    return f"{kind} this" if toward else kind
 
 
 @command("edit", example="anamnesis edit 06h0105d")

@@ -8,12 +8,15 @@ from contextlib import nullcontext
 import pytest
 
 from memory_core.errors import InvalidInput
+from memory_core.link_kinds import KNOWN
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.storage.accesses import CO_RECALL
 from server.cli import invocation, main
 from server.cli.console import Outcome
 from server.cli.invocation import Invocation
+from server.cli.plain_words import plain
 
 ME = Identity("me")
 
@@ -38,6 +41,8 @@ def test_history_shows_each_change_and_undoes_one(
     assert "said again: mara lives in graz!" in whats
     assert new in whats[-1]
     assert "superseded_at = 2024-06-01T00:00:00Z" in whats[-1]
+    assert "replaced at = 2024-06-01T00:00:00Z" in " ".join(shown.text.split())
+    assert "superseded" not in shown.text
     assert shown.text.startswith(f"version 1, new; the latest is {new}\n")
     assert run("history", new).text.startswith(f"version 2, updates {old}\n")
     number = shown.data[-1]["change"]
@@ -59,3 +64,26 @@ def test_forget_by_source_previews_and_deletes(memory: Memory, run: Callable[...
     assert memory.stats(ME)["memories"] == 0
     with pytest.raises(InvalidInput):
         run(*command, "--yes", "x")
+
+
+def test_the_tables_have_words_and_json_has_names(
+    memory: Memory, run: Callable[..., Outcome]
+) -> None:
+    first = memory.remember(Identity("my_agent"), RememberRequest("Otto owns a boat."))
+    memory.retire(Identity("my_agent"), first.id, retired=True)
+    outcome = run("--agent", "my_agent", "history", first.id)
+    assert outcome.data[-1]["how"] == "amend"
+    assert "by hand" in outcome.text
+    for command in ("stats", "health", "history", "show"):
+        words = (first.id,) if command in ("history", "show") else ()
+        text = "".join(run("--agent", "my_agent", command, *words).text.split())
+        for name in ("my_agent", "long_term", str(memory.settings.data_dir)):  # a value is no name
+            text = text.replace(name, "")
+        assert "_" not in text
+    assert "my_agent 1" in run("--agent", "my_agent", "stats").text
+    assert "topics_of_one" in run("stats").data
+
+
+@pytest.mark.parametrize("kind", sorted({*KNOWN, CO_RECALL}))
+def test_no_kind_of_link_is_shown_as_the_program_names_it(kind: str) -> None:
+    assert "_" not in plain(kind)
