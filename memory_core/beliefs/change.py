@@ -93,12 +93,12 @@ class Found:
 
     @property
     def reason(self) -> str:
-        """Why, as a clause about the newer text: 'it says "no longer"'."""
+        """Why, as a clause about the newer text: 'the later text says "no longer"'."""
         if self.kind == PRESUMED:
-            return "it may say how the same thing is now"
+            return "the later text may say how the same thing is now"
         if self.kind == ORDER:
-            return "it says it the other way round"
-        return "it says " + " and ".join(f'"{word}"' for word in self.words)
+            return "the later text says it the other way round"
+        return "the later text says " + " and ".join(f'"{word}"' for word in self.words)
 
 
 def change(older: str, newer: str) -> Found | None:

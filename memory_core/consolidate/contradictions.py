@@ -103,7 +103,7 @@ def _conflict(work: Workspace, older: MemoryRecord, newer: MemoryRecord) -> Find
     if relation == link_kinds.CONTRADICTS:
         return Finding(relation, "one affirms what the other denies")
     if relation == link_kinds.UPDATES and left and right:
-        return Finding(relation, f"it says {', '.join(right)}, not {', '.join(left)}")
+        return Finding(relation, f"the later text says {', '.join(right)}, not {', '.join(left)}")
     return None
 
 

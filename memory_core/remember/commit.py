@@ -366,16 +366,16 @@ def bear(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
     doubts: list[str] = []
     for doubt in prepared.doubts:
         if _correct(tx, prepared, new, doubt.id, doubt.found):
-            said.append(f"it corrects {doubt.id}")
+            said.append(f"the new text corrects {doubt.id}")
     for doubt in late.doubted_by:
         if _correct(tx, prepared, doubt.id, new, doubt.found):
-            said.append(f"{doubt.id} corrects it")
+            said.append(f"{doubt.id} corrects the new text")
     for doubt in surest(prepared.doubts):
         if _doubt(tx, prepared, new, doubt.id, doubt.found):
             doubts += _hint(doubt)
     for doubt in late.doubted_by:
         if _doubt(tx, prepared, doubt.id, new, doubt.found) and not doubt.found.passing:
-            doubts.append(f"{doubt.id} may put it out of date")
+            doubts.append(f"{doubt.id} may put the new text out of date")
     if len(doubts) > TOLD:
         doubts[TOLD:] = [f"{len(doubts) - TOLD} more may be out of date: see the review"]
     for newer, older in late.withdrawn:
@@ -468,7 +468,7 @@ def _hint(doubt: Doubt) -> list[str]:
         return []
     if found.partial:
         return [f"{old} may be out of date in part: {found.reason}"]
-    return [f"{old} may be out of date: {found.reason}; if it is, repeat with replaces={old}"]
+    return [f"{old} may be out of date: {found.reason}; if so, repeat with replaces={old}"]
 
 
 def mark_stale(tx: Transaction, prepared: Prepared, superseded: Sequence[str]) -> None:

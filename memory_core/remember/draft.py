@@ -78,8 +78,8 @@ def of_request(who: Identity, request: RememberRequest, limits: LimitSettings, n
 _AHEAD_SECONDS = 86_400.0
 """How far ahead a clock may be: a day has begun elsewhere before it begins in UTC."""
 _FUTURE = (
-    "it counts as said on {}, which is yet to come; the date of a plan belongs in its text: "
-    "store it so, without when, in the place of this"
+    "the new text counts as said on {}, which is yet to come; "
+    "the date of a plan belongs in its text: store it so, without when, in the place of this"
 )
 
 

@@ -175,9 +175,13 @@ def test_a_matter_is_of_one_bearer(older: str, newer: str, one: bool) -> None:
 @pytest.mark.parametrize(
     ("older", "newer", "reason"),
     [
-        ("I drive a Volvo.", "I sold the Volvo.", 'it says "sold"'),
-        ("The lawn is mown.", "Ada has the lawn grow.", "it may say how the same thing is now"),
-        ("Lena mentors Max.", "Max mentors Lena.", "it says it the other way round"),
+        ("I drive a Volvo.", "I sold the Volvo.", 'the later text says "sold"'),
+        (
+            "The lawn is mown.",
+            "Ada has the lawn grow.",
+            "the later text may say how the same thing is now",
+        ),
+        ("Lena mentors Max.", "Max mentors Lena.", "the later text says it the other way round"),
     ],
 )
 def test_the_reason_is_a_clause(older: str, newer: str, reason: str) -> None:

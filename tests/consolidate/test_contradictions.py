@@ -231,7 +231,7 @@ def test_another_day_alone_puts_the_older_in_doubt(world: Any) -> None:
     old, new = world.tell(text.format("Monday")), world.tell(text.format("Tuesday"))
     (found,) = world.run("contradictions").contradictions
     assert (found.older, found.newer, found.relation) == (old, new, "updates")
-    assert found.detail == "it says tuesday, not monday"
+    assert found.detail == "the later text says tuesday, not monday"
     assert world[old].superseded_by == ""
     assert {(frozenset(link[:2]), link[2]) for link in world.links()} == {
         (frozenset((old, new)), DOUBTS)

@@ -118,7 +118,7 @@ def test_contradicts_leaves_the_doubt_and_is_not_asked_again(
     assert listed(again) == [pair]
     (doubt,) = again.doubts(ME)
     name = again._runtime.parts().worker.budget.encoder.model
-    assert doubt.reason == f'it says "moved"; openai:{name} doubts it (the time)'
+    assert doubt.reason == f'the later text says "moved"; openai:{name} doubts it (the time)'
     assert again.get(ME, pair[0]).superseded_by == ""
     assert len(pairs_asked(server)) == 1
 

@@ -114,7 +114,7 @@ def test_a_contradiction_stays_in_doubt_with_the_name_and_is_not_asked_about_aga
     memory.encode(ME)
     (pair,) = memory.doubts(ME)
     assert (pair.older.id, pair.newer.id) == (old, new)
-    reason = f'it says "moved"; {NAME} doubts it (contradiction 0.90)'
+    reason = f'the later text says "moved"; {NAME} doubts it (contradiction 0.90)'
     assert pair.reason == reason
     assert memory.history(ME, new)[-1].source == f"judge: {NAME}: contradicts"
     assert stub.asked == [(OLD, NEW), (NEW, OLD)]

@@ -95,13 +95,13 @@ def test_a_reason_stays_as_it_was_found(
     tell(memory, clock, "Rosa does not lead the choir any more.")
     before = {each.newer.id: (each.reason, each.part) for each in memory.doubts(ME)}
     assert sorted(before.values()) == [
-        ('it says "any more"', "Rosa leads the choir"),
-        ('it says "moved"', ""),
+        ('the later text says "any more"', "Rosa leads the choir"),
+        ('the later text says "moved"', ""),
     ]
     monkeypatch.setattr(doubts, "change", lambda _older, _newer: None)
     assert {each.newer.id: (each.reason, each.part) for each in memory.doubts(ME)} == before
     report = memory.consolidate(ME, mode="contradictions")
-    assert {each.detail for each in report.contradictions} >= {'it says "moved"'}
+    assert {each.detail for each in report.contradictions} >= {'the later text says "moved"'}
 
 
 def test_each_version_is_in_doubt_by_the_next(

@@ -23,7 +23,7 @@ def test_a_correction_in_speech_marks_what_it_corrects(memory: Memory) -> None:
     new = memory.remember(ME, RememberRequest("Actually Mara lives in Linz now."))
     assert (new.status, new.replaced) == ("stored", ())
     assert [(near.id, near.relation) for near in new.similar] == [(old.id, "updates")]
-    assert new.warnings == (f"it corrects {old.id}",)
+    assert new.warnings == (f"the new text corrects {old.id}",)
     kept = memory.get(ME, old.id)
     assert (kept.superseded_by, kept.replaced, kept.retired_at) == (new.id, False, None)
     assert kept.valid_until == memory.get(ME, new.id).occurred_at

@@ -160,7 +160,7 @@ def test_an_older_import_is_out_of_date_since_what_the_user_said(
     record = memory.get(ME, receipt.id)
     assert (record.superseded_by, record.valid_until) == (mine, START + 10 * DAY)
     assert memory.get(ME, mine).superseded_by == ""
-    assert receipt.warnings == (f"{mine} corrects it",)
+    assert receipt.warnings == (f"{mine} corrects the new text",)
 
 
 @pytest.mark.parametrize("trust", ["web", "quoted"])

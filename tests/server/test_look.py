@@ -223,7 +223,9 @@ def test_a_text_put_right_was_said_when_the_first_one_was(
 
 def test_a_date_to_come_is_said_on_the_command_line(run: Run) -> None:
     done = run("remember", "The dentist.", "--when", "2099-02-03")
-    assert "warning: it counts as said on 3 February 2099, which is yet to come" in done.text
+    assert (
+        "warning: the new text counts as said on 3 February 2099, which is yet to come" in done.text
+    )
     assert done.text.endswith("store it so, without when, in the place of this")
 
 

@@ -114,8 +114,16 @@ def test_the_pairs_are_listed_newest_first_with_ids_dates_and_reason(
         "2024-06-04",
         "2024-06-05",
     )
-    assert (first["older"]["speaker"], first["reason"]) == ("Ann", 'it says "now"')
-    for text in (*PAIRS[0], *pairs[0], "2024-06-04", "Ann", 'because: it says "now"', "1", "2"):
+    assert (first["older"]["speaker"], first["reason"]) == ("Ann", 'the later text says "now"')
+    for text in (
+        *PAIRS[0],
+        *pairs[0],
+        "2024-06-04",
+        "Ann",
+        "because: the later text says",
+        "1",
+        "2",
+    ):
         assert text in shown.text
     assert shown.text.endswith(
         "--decide newer-holds|newer-holds-in-part|older-holds|keep-both|merge"
@@ -147,7 +155,7 @@ def test_what_is_to_be_decided_says_how(
     old = memory.remember(ME, RememberRequest(PAIRS[0][0])).id
     clock.pass_by(DAY)
     written = run("remember", PAIRS[0][1])
-    assert f"if it is, repeat with --replaces {old}" in written.text
+    assert f"if so, repeat with --replaces {old}" in written.text
     assert written.data["warnings"][0].endswith(f"replaces={old}")
     assert run("consolidate").text.endswith(people.DECIDE)
     run("review", old, written.data["id"], "--decide", "newer-holds")

@@ -128,7 +128,7 @@ TOLD = {
     "a.jsonl line 3: invalid_input: importance is 12; give a number from 0.0 to 1.0": (
         "a.jsonl Zeile 3: importance ist 12; eine Zahl von 0.0 bis 1.0 angeben"
     ),
-    'it says "every memory is indexed"': "das Spätere sagt „every memory is indexed“",
+    'the later text says "every memory is indexed"': "das Spätere sagt „every memory is indexed“",
     "x.zip is a broken archive (File is not a zip file)": (
         "x.zip ist ein kaputtes Archiv (File is not a zip file)"
     ),

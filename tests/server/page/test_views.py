@@ -665,7 +665,7 @@ def test_a_doubtful_pair_is_decided(server: Any, opened: Any) -> None:
     page = opened().page
     view(page, "doubtful")
     shown = page.locator(".pairs > li", has_text="5433")
-    shown.get_by_text("it may say how the same thing is now").wait_for()
+    shown.get_by_text("the later text may say how the same thing is now").wait_for()
     shown.get_by_role("button", name="The later one holds").click()
     page.locator(".messages").get_by_role("button", name="Undo").wait_for()
     assert server.call("GET", f"memories/{pair['older']['id']}")["state"] == "superseded"
