@@ -114,7 +114,7 @@ def _row(listed: Listed, names: Mapping[str, str]) -> tuple[str, ...]:
         names[memory.id],
         rendering.iso(memory.occurred_at)[:10],
         memory.kind,
-        memory.speaker,
+        structure.voice(memory),
         f"{text}\n[{marks}]" if marks else text,
     )
 

@@ -74,7 +74,7 @@ def recalled(
         text=record.text,
         gist="" if record.gist == record.text else record.gist,
         kind=record.kind,
-        speaker=record.speaker,
+        speaker=voice(record),
         session=record.session,
         when=rendering.iso(record.occurred_at),
         age=rendering.age(record.occurred_at, now),
@@ -123,6 +123,11 @@ def brief(record: MemoryRecord, doubted: tuple[str, float | None] = ("", None)) 
         doubted_by=doubted[0],
         doubtful_since=_day(doubted[1]),
     )
+
+
+def voice(record: MemoryRecord) -> str:
+    """The speaker of *record*; without one, what it is if not the user."""
+    return record.speaker or _other_voice(record.role)
 
 
 def _other_voice(speaker: str) -> str:

@@ -316,3 +316,12 @@ def test_what_is_longer_than_the_terminal_is_paged(
     text = "line\n" * lines
     assert printed.Printed(text, "", 0, paged=True).show() == 0
     assert (seen, out.getvalue()) == (([text], "") if paged else ([], text))
+
+
+def test_what_the_assistant_said_is_recognised(run: Run, memory: Memory) -> None:
+    memory.remember(ME, RememberRequest("The tent is in the attic.", role="user"))
+    memory.remember(ME, RememberRequest("The stove is in the attic.", role="assistant"))
+    for words in (("list",), ("recall", "what is in the attic?")):
+        lines = run(*words).text.splitlines()
+        assert ["assistant" in each for each in lines if "tent is" in each] == [False]
+        assert ["assistant" in each for each in lines if "stove is" in each] == [True]
