@@ -13,8 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from memory_core.beliefs import lexicon
 from memory_core.beliefs.authority import may_change, requests
 from memory_core.beliefs.change import change
+from memory_core.beliefs.sentence import read, read_all
+from memory_core.beliefs.shared import held
 from memory_core.errors import NotFound, ScopeDenied
 from memory_core.link_kinds import (
     CONTRADICTS,
@@ -42,6 +45,7 @@ from memory_core.scoring.arrays import Mask
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
+from memory_core.text.lazy_pattern import lazy_pattern
 
 SOURCE = "review: "
 """The source of a decision's changes, followed by the decision, in the history of a memory."""
@@ -151,6 +155,12 @@ class Doubts:
         return row
 
 
+_GOES_ON = lazy_pattern(r"\s*(?:and|und)\b")
+_VERB = lazy_pattern(
+    rf"\b(?:{'|'.join(sorted(lexicon.VERBS))})\b|^(?:I|We|They|You)\b| [a-z]+[^\Ws]s\b"
+)
+
+
 def explained(
     journal: Journal, older: MemoryRecord, newer: MemoryRecord, kind: str = DOUBTS
 ) -> DoubtfulPair:
@@ -166,8 +176,21 @@ def explained(
         reason, part = found.reason, found.part
     if "by" in judged and judged["weight"] >= HOLDS:
         reason = f"{reason}; {_verdict(judged['by'], judged.get('reason', ''))}"
-    part = "" if kind == DOUBTS else part or older.text
+    part = "" if kind == DOUBTS else _told_part(older.text, part, newer.text)
     return DoubtfulPair(older, newer, reason.removeprefix("; "), part)
+
+
+def _told_part(older: str, part: str, newer: str) -> str:
+    """What of *older* may be out of date, to be read: *part*, or the sentence where that says less.
+
+    Of "The wedding of Jana and Tim is in June" the first clause is "The wedding of Jana": what ends
+    before an "and", has no verb, and no word that *newer* has not, names what both are about.
+    """
+    whole = next((each.text for each in read_all(older) if part and part in each.text), older)
+    said = {word for each in read_all(newer) for word in each.content}
+    cut = _GOES_ON.match(whole.partition(part)[2]) if part else None
+    names = all(held({word}, said) for word in read(part).content)
+    return whole if not part or (cut and names and not _VERB.search(part)) else part
 
 
 def _verdict(by: str, reason: str) -> str:

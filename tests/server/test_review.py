@@ -130,6 +130,26 @@ def test_the_pairs_are_listed_newest_first_with_ids_dates_and_reason(
     )
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "part"),
+    [
+        (
+            "The wedding of Jana and Tim is on 5 June in Graz.",
+            "The wedding of Jana has been moved to 12 June.",
+            "The wedding of Jana and Tim is on 5 June in Graz",
+        ),
+        ("I live in Cork and teach physics.", "I moved to Kerry.", "I live in Cork"),
+    ],
+)
+def test_the_part_in_doubt_is_no_fragment(
+    memory: Memory, clock: Any, older: str, newer: str, part: str
+) -> None:
+    one = memory.remember(ME, RememberRequest(older)).id
+    clock.pass_by(DAY)
+    memory.remember(ME, RememberRequest(newer))
+    assert [(pair.older.id, pair.part.rstrip(".")) for pair in memory.doubts(ME)] == [(one, part)]
+
+
 def test_a_pair_of_which_a_part_is_in_doubt_says_which(
     memory: Memory, run: Callable[..., Outcome], clock: Any
 ) -> None:
