@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory_core.records import Identity, MemoryRecord
 from memory_core.text.passages import sentences
@@ -37,10 +37,16 @@ _OPEN = re.compile(
 )
 
 
-def briefing(
-    memory: Memory, who: Identity, tag: str, session: str, now: float
-) -> tuple[str, list[str]]:
-    """The text for a conversation *session* in the project of *tag*, and the ids it holds.
+class Briefing(NamedTuple):
+    """What a conversation is told: its text, the ids in it, and those of them that are in doubt."""
+
+    text: str
+    ids: list[str]
+    doubtful: list[str]
+
+
+def briefing(memory: Memory, who: Identity, tag: str, session: str, now: float) -> Briefing:
+    """The text for a conversation *session* in the project of *tag*, and what is in it.
 
     At most MOST_CHARS characters; "" for nothing. *now* is in epoch seconds.
     """
@@ -59,7 +65,8 @@ def briefing(
         ),
     ]
     later = {pair.older.id: f"but later: {pair.newer.text}" for pair in reversed(brief.doubts)}
-    return _fitting(parts, later)
+    text, ids = _fitting(parts, later)
+    return Briefing(text, ids, [id for id in ids if id in later])
 
 
 Part = tuple[str, list[str]]

@@ -199,7 +199,7 @@ class Hooks:
 
     def _briefing(self, who: Identity, payload: Mapping[str, Any]) -> str:
         mine, session = self._project(who, payload), session_of(payload)
-        text, ids = briefing(self._memory, who, mine, session, self._clock())
+        text, ids, _ = briefing(self._memory, who, mine, session, self._clock())
         self._memory.shown(who, ids)
         self._told.note(who, session, ids)
         return text

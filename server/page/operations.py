@@ -64,8 +64,8 @@ def routes(
     async def brief(_: Request) -> Response:
         who = caller(owner, "read")
         work = lambda: briefing(memory, who, "", "", clock())  # noqa: E731
-        text, ids = await gate.run(work, late="repeat the call")
-        return JSONResponse({"text": text, "ids": ids})
+        told = await gate.run(work, late="repeat the call")
+        return JSONResponse({"text": told.text, "ids": told.ids, "doubtful": told.doubtful})
 
     async def activities(_: Request) -> Response:
         who = caller(owner, "read")

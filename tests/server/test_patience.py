@@ -68,7 +68,7 @@ async def test_what_only_meaning_finds_is_found_while_the_model_loads(
 def test_a_briefing_needs_no_model(loading: Any) -> None:
     memory, _ = loading
     memory.remember(ME, RememberRequest("Always answer in German.", kind="preference"))
-    text, _ids = briefing.briefing(memory, ME, "", "s", 1_780_000_000.0)
+    text, *_ = briefing.briefing(memory, ME, "", "s", 1_780_000_000.0)
     assert "Always answer in German." in text
 
 

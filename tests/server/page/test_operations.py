@@ -71,6 +71,7 @@ async def test_the_briefing_is_that_of_the_callers_memories(asking: Asking, memo
     brief = await got(asking("read"), "/page/brief")
     assert "Mara prefers tea." in brief["text"]
     assert kept.id in brief["ids"]
+    assert brief["doubtful"] == []
     assert (await got(asking("read", agent="other"), "/page/brief"))["ids"] == []
 
 

@@ -79,6 +79,21 @@ def test_what_other_clients_store_correct_and_are_told_appears_by_itself(
     act.locator(".card", has_text="turns at five").first.wait_for()
 
 
+def test_what_is_in_doubt_is_told_as_such(server: Any, opened: Any) -> None:
+    """Of one text a part is in doubt, the other one whole; both were shown before."""
+    page = opened().page
+    page.locator(".live.on").wait_for()
+    server.remember("Standup of the harbour crew is at nine.", kind="preference")
+    server.remember("I live in Cork and teach physics.", kind="preference")
+    told = page.locator("section[aria-labelledby=brief]")
+    for text in ("at nine", "in Cork"):
+        told.locator(".card.current", has_text=text).wait_for()
+    server.remember("Standup of the harbour crew moved to ten.")
+    server.remember("I moved to Kerry.")
+    for text in ("at nine", "in Cork"):
+        told.locator(".card.doubtful", has_text=text).wait_for()
+
+
 def test_what_others_recall_and_what_is_not_stored_appears_with_its_reason(
     server: Any, opened: Any
 ) -> None:

@@ -66,10 +66,11 @@ function Which({ ids }) {
   return html`<details onToggle=${(/** @type {any} */ e) => set(e.target.open)}><summary>${t('hits', ids.length)}</summary>${open ? html`<${These} ids=${ids} />` : null}</details>`;
 }
 
-/** @param {{ids: string[]}} props */
-function These({ ids }) {
-  const found = useLoad(async (signal) => (await Promise.all(ids.map((id) => get(`memories/${id}`, {}, signal).catch(() => null)))).filter((each) => each !== null), [ids.join()]);
-  return html`<${Loaded} of=${found} none=${(/** @type {any[]} */ f) => !f.length} empty=${t('forgotten')}>${(/** @type {any[]} */ list) => list.map((m) => html`<${Card} key=${m.id} of=${m} most=${200} />`)}<//>`;
+/** Those of *ids*, read again with each *of*, which names what is in doubt. @param {{ids: string[], of?: {doubtful: string[]}}} props */
+function These({ ids, of }) {
+  const found = useLoad(async (signal) => (await Promise.all(ids.map((id) => get(`memories/${id}`, {}, signal).catch(() => null)))).filter((each) => each !== null), [ids.join(), of]);
+  const state = (/** @type {any} */ { id, state }) => state === 'current' && of?.doubtful.includes(id) ? 'doubtful' : state;  // of a part, too
+  return html`<${Loaded} of=${found} none=${(/** @type {any[]} */ f) => !f.length} empty=${t('forgotten')}>${(/** @type {any[]} */ list) => list.map((m) => html`<${Card} key=${m.id} of=${{ ...m, state: state(m) }} most=${200} />`)}<//>`;
 }
 
 /** What kind of change a later one is. @param {{source: string, body: Record<string, any>|null}} change */
@@ -100,7 +101,7 @@ async function doubted({ id, doubted_by, recorded_at }, last) {
 function Brief() {
   const brief = useLoad((signal) => get('/page/brief', {}, signal), []);
   useChanges(() => brief.again());
-  return html`<p class="hint">${t('briefHint')}</p><${Loaded} of=${brief} none=${(/** @type {any} */ b) => !b.text} empty=${t('briefEmpty')}>${(/** @type {any} */ b) => html`<${These} ids=${b.ids} />
+  return html`<p class="hint">${t('briefHint')}</p><${Loaded} of=${brief} none=${(/** @type {any} */ b) => !b.text} empty=${t('briefEmpty')}>${(/** @type {any} */ b) => html`<${These} ids=${b.ids} of=${b} />
     <details><summary>${t('briefText')}</summary><pre tabindex="0" lang="en"><${Stored} text=${b.text} /></pre></details>`}<//>`;
 }
 
