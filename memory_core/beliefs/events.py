@@ -8,7 +8,7 @@ says how things are since. So are verbs of feeling and of saying, which report w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise, takewhile
 
 from memory_core.beliefs import lexicon
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -152,17 +152,20 @@ def past_verbs(lowered: str, tokens: Sequence[str]) -> frozenset[str]:
 
     English regular forms ("moved", "was raised") and those of a result ("sold") that do not open
     the sentence and stand before no noun; German participles of a perfect or a passive. What was
-    done may have changed how things are, and no list knows all verbs of change. None beside
-    "still": what lasts is as it was.
+    done may have changed how things are, and no list knows all verbs of change. None from a
+    clause with "still" on, which says what is as it was: "moved to the 9th, still at ten".
     """
-    if "still" in tokens:
-        return frozenset()
     english = (
         word
         for before, word in pairwise(tokens)
         if (_is_regular(word) or word in _RESULTS) and before not in _NO_CHANGE
     )
-    return frozenset([*english, *(match["done"] for match in _PERFECT.finditer(lowered))])
+    perfect = (match["done"] for match in _PERFECT.finditer(lowered))
+    done = frozenset([*english, *perfect])
+    if "still" not in tokens:
+        return done
+    before = takewhile(lambda clause: "still" not in clause, map(words, _BREAK.split(lowered)))
+    return done.intersection(chain.from_iterable(before))
 
 
 MOST_CHARS = 300

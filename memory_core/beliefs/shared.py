@@ -167,6 +167,8 @@ def subject(sentence: Sentence) -> tuple[str, ...]:
             return tuple(found)
         if token in lexicon.PREPOSITIONS:
             return tuple(found)
+        if token in lexicon.DETERMINERS and len(found) > 1:
+            return tuple(found[:-1])  # what stands before an object is the verb
         if token not in lexicon.DETERMINERS:
             found.append(token)
     return tuple(found[:2]) if any(map(_is_code, found[1:2])) else ()

@@ -65,6 +65,7 @@ def test_a_state_and_a_result_are_no_event(text: str) -> None:
         ("Die Miete wurde auf 845 Euro erhöht.", {"erhöht"}),
         ("Die Probe musste auf den 10. März verlegt werden.", {"verlegt"}),
         ("Ich habe mit dem Rauchen aufgehört, endlich.", {"aufgehört"}),
+        ("The rehearsal was moved to the 9th, still at ten.", {"moved"}),
         # it says how something is
         ("The orders get checked by Ida.", set()),
         ("The salted cheese is in the cellar.", set()),
