@@ -29,7 +29,6 @@ from memory_core.beliefs.sentence import (
 )
 from memory_core.beliefs.shared import held, shared_words
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.words import listed
 
 WORDS = "words"
 """The kind of a change that the newer text names: "moved", "no longer"."""
@@ -54,14 +53,6 @@ _CLAUSE = lazy_pattern(
 )
 _PLACE = lazy_pattern(
     r"\b(?:in|at|im|bei|auf|with|mit) (?:the |der |dem |den |a |my |our )?([^\W\d_]\w+)"
-)
-
-_PRONOUNS = frozenset(listed("i you he she it we they ich du er sie es wir ihr"))
-_BEFORE_NOUN = frozenset(
-    listed(
-        """the a an my our your his her its their this that der die das ein eine mein meine unser
-        unsere dein deine sein seine ihr ihre"""
-    )
 )
 
 
@@ -112,10 +103,8 @@ def change(older: str, newer: str) -> Found | None:
     for then, now in ((then, now) for now in two for then in one):
         if turned(then, now, shared_words(then, now)):
             return Found(ORDER) if not then.reports and _competes(then, now) else None
-    stated = any(each.asserts or each.plans for each in one) and any(each.asserts for each in two)
+    stated = any(each.asserts for each in one) and any(each.asserts for each in two)
     if not stated or "?" in (older.strip()[-1:], newer.strip()[-1:]):
-        return None
-    if any(lexicon.UNCHANGED.search(now.lowered) for now in two):
         return None
     if {word for now in two for word in now.tokens} <= {
         word for then in one for word in then.tokens
@@ -191,7 +180,7 @@ def turned_round(older: str, newer: str) -> bool:
 
 def _competes(then: Sentence, now: Sentence) -> bool:
     """True when both say something, and not of different people."""
-    return (then.asserts or then.plans) and now.asserts and not _others(then, now)
+    return then.asserts and now.asserts and not _others(then, now)
 
 
 def _quoted(cues: Collection[str], newer: str) -> tuple[str, ...]:
@@ -205,10 +194,10 @@ def _quoted(cues: Collection[str], newer: str) -> tuple[str, ...]:
 def _others(then: Sentence, now: Sentence) -> bool:
     """True when one speaks of the speaker and the other of somebody else, or both of two relatives.
 
-    Somebody who takes over does what the other did; of two names, one may stand in for the other.
+    Of two names, one may stand in for the other.
     """
     one, two = then.owner, now.owner
-    if not one or not two or same_word(one, two) or lexicon.TAKES_OVER.search(now.lowered):
+    if not one or not two or same_word(one, two):
         return False
     if ME not in (one, two):
         return all(lexicon.RELATIVE.search(each.lowered) for each in (then, now))
@@ -284,24 +273,16 @@ def _clauses(some: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _subject_of_all(clauses: Sequence[Sentence]) -> frozenset[str]:
-    """The words with which the first of *clauses* begins, where another one leaves its subject out.
+    """The words with which the first of *clauses* begins: mostly the subject of all.
 
     "The cleaner comes on Thursdays" and "charges 18 pounds": both speak of the cleaner, so that the
     word does not tell of which of them a text speaks.
     """
-    if all(_names_its_subject(each) for each in clauses):
+    if not clauses:
         return frozenset()
     first = clauses[0]
-    if _PRONOUNS.intersection(first.tokens[:1]):
-        return frozenset()
     after = dropwhile(lambda word: word not in first.content, first.tokens)
     return frozenset(takewhile(lambda word: word in first.content, after))
-
-
-def _names_its_subject(clause: Sentence) -> bool:
-    """True for a clause that begins with who or what it speaks of."""
-    first = clause.tokens[0] if clause.tokens else ""
-    return clause.text.strip()[:1].isupper() or first in _PRONOUNS or first in _BEFORE_NOUN
 
 
 def _counts_too(then: Sentence, now: Sentence) -> bool:
@@ -340,5 +321,5 @@ def _brief(now: Sentence) -> str:
 @lru_cache(maxsize=4_096)
 def _while(lowered: str) -> str:
     """What names the while in a sentence; none in "from this week on"."""
-    found = lexicon.TEMPORARY.search(lexicon.NOT_UNTIL.sub(" ", lowered))
+    found = lexicon.TEMPORARY.search(lowered)
     return "" if found is None or lexicon.LASTING.search(lowered) else found.group()

@@ -1,7 +1,7 @@
 """Whether a sentence tells of something that happened, by the form of its verb; two languages.
 
 An event is told in a past form: English "fed the dog", "the loaf rose"; German "hat den Hund
-gefüttert", "das Brot ging auf". A verb of result is the exception: who moved, bought or signed up
+gefüttert". A verb of result is the exception: who moved, bought or signed up
 says how things are since. So are verbs of feeling and of saying, which report what still holds.
 """
 
@@ -62,7 +62,6 @@ _SAYING = frozenset(
 )
 """Past forms of verbs of saying, feeling and owning: what they tell may still hold."""
 
-_NO_VERB = frozenset(listed("indeed hundred kindred sacred naked wicked crooked rugged aged red"))
 _NO_SUBJECT = frozenset(
     listed(
         """a an any as because each every how if of some than that until when where whether which
@@ -76,11 +75,6 @@ _PRESENT = lazy_pattern(
     r"|ist|sind|muss|soll|kann|wird)\b|'ve\b"
 )
 _BREAK = lazy_pattern(r"[,;:–—(]|\b(?:and|but|so|und|aber|sodass)\b")
-_OCCASION = lazy_pattern(
-    r"^(?:the |my |our )?(?:first|second|third|fourth|last|final|another) (?:[\w'-]+ ){1,4}?"
-    r"(?:of|with|in|at|since|for|without)\b"
-)
-_LABEL = lazy_pattern(r"^[\w'-]+(?: [\w'-]+){0,3}: +")
 _HAVE = frozenset(listed("habe hab haben hat hast habt"))
 _BE = frozenset(listed("bin ist sind bist"))
 _PARTICIPLE = (
@@ -95,43 +89,17 @@ _GONE = lazy_pattern(
 )
 """Participles of going and falling, which take "sein"; of others that says how something is."""
 
-_WEAK_PAST = lazy_pattern(r"[a-zäöüß]{2,}te")
-"""Not of "ich" ("ich teste" is present), and not in the plural ("testen")."""
-_STRONG_PAST = frozenset(
-    listed(
-        """aß begann bekam blieb brachte brach fand fiel fing flog fraß fror fuhr gab ging half
-        hielt hob kam las lief lieh nahm rief roch sah sang sank saß schlief schlug schnitt schrieb
-        schwamm sprach sprang stand starb stieg stritt traf trank trug verlor warf wuchs zog aßen
-        fanden fielen flogen fuhren gaben gingen halfen kamen lasen liefen nahmen riefen sahen saßen
-        schliefen schwammen sprachen standen stiegen trafen tranken trugen verloren zogen"""
-    )
-)
-_NO_PAST = frozenset(
-    listed(
-        """möchte möchten hätte hätten könnte könnten sollte sollten müsste müssten dürfte dürften
-        wollte wollten wüsste bräuchte heute bitte mitte hatte hatten arbeite arbeiten warte warten
-        leite leiten miete mieten erste ersten zweite zweiten dritte letzte letzten beste besten
-        alte alten rote roten gute guten leichte rechte echte breite späte weite nette fette bunte
-        harte zarte tote satte glatte matte sanfte bereite arbeitet wartet leitet mietet"""
-    )
-)
-
 
 def happened(text: str) -> bool:
     """True when *text*, one sentence as written, tells what happened and states no result.
 
-    Its first clause decides, after a label ("Italian course: learned the past tense").
+    Its first clause decides.
     """
     said = text[:MOST_CHARS].strip().replace("’", "'")
-    said = _LABEL.sub("", said, count=1)
     clause = _BREAK.split(said, maxsplit=1)[0].strip()
     lowered = clause.casefold()
-    if _OCCASION.match(lowered) and not _PRESENT.search(said.casefold()):
-        return True
     spoken = clause.split()
-    return _perfect(spoken) or (
-        not _PRESENT.search(lowered) and (_english(clause) or _preterite(spoken))
-    )
+    return _perfect(spoken) or (not _PRESENT.search(lowered) and _english(clause))
 
 
 _NO_CHANGE = lexicon.DETERMINERS | frozenset(
@@ -196,7 +164,7 @@ def _is_past(word: str) -> bool:
 
 
 def _is_regular(word: str) -> bool:
-    return len(word) > 4 and word.endswith("ed") and word[-3] != "e" and word not in _NO_VERB
+    return len(word) > 4 and word.endswith("ed") and word[-3] != "e"
 
 
 def _is_told(word: str) -> bool:
@@ -212,19 +180,3 @@ def _perfect(spoken: Sequence[str]) -> bool:
     lowered = {word.casefold() for word in spoken}
     form = _PAST_PARTICIPLE if _HAVE & lowered else _GONE if _BE & lowered else None
     return form is not None and form.fullmatch(last) is not None and _is_told(last)
-
-
-def _preterite(spoken: Sequence[str]) -> bool:
-    """True for "die Fähre legte ab": a past form after a noun or pronoun, before no noun."""
-    plain = [word.strip(".!") for word in spoken[:MOST_BEFORE]]
-    for before, word, after in zip(plain, plain[1:], [*plain[2:], ""], strict=False):
-        pronoun = before.casefold() in _PRONOUNS
-        if not (pronoun or before[:1].isupper()) or word in _NO_PAST:
-            continue
-        alone = before.casefold() != "ich" and (pronoun or not after[:1].isupper())
-        if word in _STRONG_PAST or (alone and _WEAK_PAST.fullmatch(word)):
-            return _is_told(word)
-    return False
-
-
-_PRONOUNS = frozenset(listed("ich er sie es wir man ihr"))

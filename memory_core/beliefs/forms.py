@@ -1,13 +1,13 @@
-"""Whether two words name the same: endings, abbreviations, compounds, and what a text defines."""
+"""Whether two words name the same: endings, compounds, and what a text defines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.words import listed, words
+from memory_core.text.words import words
 
 _ALIASES = {
     alias: group.split()[0]
@@ -29,19 +29,9 @@ _ALIASES = {
 }
 """Words that name the same, by each of them; no rule finds these."""
 
-_SHORTENED = lazy_pattern(r"(?:tion|sion|ment|ance|ence|ity|ory|ure|ator|us)s?$")
-"""Endings of words of which people write the beginning alone: "prod", "config", "repo"."""
-
-_KIN_ENDINGS = frozenset(
-    listed("mother father daughter friend mutter vater tochter freund freundin")
-)
-"""Last parts of a compound that name somebody else: a girlfriend is no friend."""
-
-_NUMERONYM = lazy_pattern(r"([a-z])([0-9]{1,2})([a-z])")
-
 
 def same_word(a: str, b: str) -> bool:
-    """True for two forms of a word: equal, an alias, an abbreviation, or alike but for an ending.
+    """True for two forms of a word: equal, an alias, or alike but for an ending.
 
     A compound is a form of its last part ("Druckerpasswort", "Passwort").
     """
@@ -49,12 +39,10 @@ def same_word(a: str, b: str) -> bool:
         return True
     shorter, longer = (a, b) if len(a) <= len(b) else (b, a)
     if len(shorter) > 4 and len(longer) - len(shorter) > 3 and longer.endswith(shorter):
-        return shorter not in _KIN_ENDINGS and not any(map(str.isdigit, longer))
+        return not any(map(str.isdigit, longer))
     if a[:1] != b[:1]:
         return False  # of most pairs, at a tenth of the cost
     if a.rstrip("s") == b.rstrip("s") and len(a) > 2:
-        return True
-    if _abbreviates(shorter, longer):
         return True
     if len(shorter) < 4 or any(char.isdigit() for char in a + b):
         return False
@@ -93,30 +81,9 @@ def _keyed(some: frozenset[str]) -> dict[str, list[str]]:
 def _keys(word: str) -> tuple[str, ...]:
     """What two forms of a word have in common one of.
 
-    Its alias, its first two letters, its last five letters, or itself as a numeronym ("k8s").
+    Its alias, its first two letters or its last five letters.
     """
-    numeronym = f"{word[:1]}{len(word) - 2}{word[-1:]}"
-    return _ALIASES.get(word, word), f"{word[:2]}-", f"-{word[-5:]}", numeronym
-
-
-def _abbreviates(short: str, long: str) -> bool:
-    """True for "prod" and "production", "k8s" and "kubernetes"."""
-    if len(short) >= 4 and len(long) - len(short) >= 3 and long.startswith(short):
-        return _SHORTENED.search(long) is not None
-    counted = _NUMERONYM.fullmatch(short)
-    if counted is None:
-        return False
-    first, left_out, last = counted.groups()
-    return long[0] == first and long[-1] == last and len(long) == int(left_out) + 2
-
-
-def acronym_of(short: str, phrase: Sequence[str]) -> str:
-    """The last word of those in *phrase* whose initials are *short* ("ci"); "" for none."""
-    if not 2 <= len(short) <= 5 or not short.isalpha():
-        return ""
-    initials = "".join(word[0] for word in phrase)
-    at = initials.find(short)
-    return phrase[at + len(short) - 1] if at >= 0 else ""
+    return _ALIASES.get(word, word), f"{word[:2]}-", f"-{word[-5:]}"
 
 
 # Names that a text defines

@@ -131,10 +131,6 @@ BRIEF = lazy_pattern(
 """Words that limit even a change that is complete."""
 
 
-NOT_UNTIL = lazy_pattern(r"(?:\bnot|n't|\bnicht)\b[^,;]{0,30}\b(?:until|till|bis)\b")
-"""A beginning, "not open until eight": it limits no statement."""
-
-
 LASTING = lazy_pattern(
     r"\b(?:as of|since|from|starting|effective|ab|seit)"
     r" (?:today|this|heute|diese\w*"
@@ -145,22 +141,6 @@ UNSURE = lazy_pattern(
     r"\?|\b(?:if|would(?! rather| prefer| like)|might|maybe|perhaps|could|thinking (?:of|about)"
     r"|considering|wonder\w*|wish|hope|hoping|plan(?:ning)? to|wants? to|going to try|wenn|falls"
     r"|vielleicht|könnte\w*|würde\w*|überlege\w*|möglicherweise|eventuell)\b"
-)
-PLAN = lazy_pattern(
-    r"^(?:\w+ ){0,2}(?:wants? to|plan(?:s|ning)? (?:to|on)|hop(?:e|es|ing) to"
-    r"|(?:am |are |'m |'re )?going to"
-    r"|intends? to|will|möchten?|wollen|will|habe vor|plan[et]n?)\b"
-)
-"""What the speaker has in mind; it can be given up."""
-
-GIVEN_UP = lazy_pattern(
-    r"\b(?:no longer|not .{0,30}any ?(?:more|longer)|changed my mind|decided against"
-    r"|(?:gave|given) up|nicht mehr|kein\w{0,2} .{0,30}mehr|doch nicht|aufgegeben)\b"
-    r"|n't .{0,30}\bany ?(?:more|longer)\b"
-)
-UNCHANGED = lazy_pattern(
-    r"\b(?:won't|will not|not|don't|never|can't|didn't|wouldn't)(?: \w+){0,2}"
-    r" (?:quit|giv\w+|stop\w*|chang\w+|drop\w*|mov\w+|left|leave|switch\w*|clos\w+|sold|end)\b"
 )
 COURTESY = lazy_pattern(
     r"^(?:thanks|thank you|wow|hey|hi|hello|yeah|yep|absolutely|sure|oh|aww?|that's|glad|bye"
@@ -210,16 +190,6 @@ DETERMINERS = frozenset(
         unserer"""
     )
 )
-SIDES = frozenset(listed("left new newer latest neu neue neuer neues neuen neuem"))
-"""Words of change that stand before a noun as well."""
-
-ANY_OF_ONE = frozenset(
-    listed(
-        "new newer latest old current whole own neue neuer neues neuen alte alter altes aktuelle"
-    )
-)
-"""Modifiers that do not tell a thing from another of its kind."""
-
 VERBS = (
     AUXILIARY
     | PERSON_VERBS
@@ -295,15 +265,6 @@ STOP = (
     )
 )
 
-COMPARING = frozenset(listed("over than before after above below als vor nach to from"))
-"""Words of which the two sides are not the same when they are exchanged."""
-
-
-WISHES = lazy_pattern(
-    r"\b(?:likes?|prefers?|wants?|loves?|rather|favou?rites?|please|mag|möchte|bevorzugt?|lieber"
-    r"|am liebsten|bitte)\b"
-)
-
 # Attributes of which there is one value at a time
 
 
@@ -341,14 +302,6 @@ RELATIVE = lazy_pattern(
 MINE = lazy_pattern(
     r"\b(?:my|our|mine|me|us|i'm|i've|we're|we've|mein\w{0,2}|unser\w{0,2}|mir|mich|uns)\b"
 )
-
-TAKES_OVER = lazy_pattern(
-    r"\b(?:t[ao]k\w+ (?:\w+ )?over|took over|tak\w+ on|in charge|responsible|succe\w+|replac\w+"
-    r"|inherit\w*|hand\w+ (?:\w+ )?(?:over|to)|look\w* after|instead of (?:me|us)"
-    r"|now (?:does|runs|leads|owns)"
-    r"|übern\w+|zuständig|verantwortlich|kümmer\w+|nachfolge\w*|statt (?:mir|meiner))\b"
-)
-"""Of somebody who does what another did before."""
 
 MATTERS = (
     (

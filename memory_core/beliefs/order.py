@@ -5,14 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 
-from memory_core.beliefs import lexicon
 from memory_core.beliefs.forms import same_word
 from memory_core.beliefs.sentence import Sentence
 from memory_core.beliefs.shared import Pairs
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
-
-_BY = lazy_pattern(r"\b(?:was|were|is|are|been|wurden?|wird|werden)\b.* (?:by|von|durch) ")
 
 
 def turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
@@ -29,11 +26,11 @@ def turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
         return False
     if len(one) + len(two) - 2 * len(kept) > max(1, len(kept) // 2):
         return False
-    if _passive(then) != _passive(now) or _names(then, now) or _names(now, then):
+    if _names(then, now) or _names(now, then):
         return False
     if len(kept) == 2 and _adjacent(then, kept) != _adjacent(now, held):
         return False
-    if len(kept) > 2 and _is_rotated(kept, held) and not _compares(then, now):
+    if len(kept) > 2 and _is_rotated(kept, held):
         return False
     return any(not same_word(a, b) for a, b in zip(kept, held, strict=True))
 
@@ -60,15 +57,6 @@ def _codes(then: Sentence, now: Sentence) -> set[str]:
 def _adjacent(sentence: Sentence, pair: Sequence[str]) -> bool:
     """True for "the Kahoot account", which is no reversal of "the account at Kahoot"."""
     return tuple(pair) in set(itertools.pairwise(sentence.tokens))
-
-
-def _compares(then: Sentence, now: Sentence) -> bool:
-    """True when both put one thing before another: "A over B"."""
-    return bool(set(then.tokens) & set(now.tokens) & lexicon.COMPARING)
-
-
-def _passive(sentence: Sentence) -> bool:
-    return _BY.search(sentence.lowered) is not None
 
 
 def _is_rotated(a: Sequence[str], b: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from memory_core.beliefs import lexicon
 from memory_core.beliefs.claims import SPELLED
 from memory_core.beliefs.events import happened, past_verbs
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.names.lexicon import NOT_NAMES, PERSON_VERBS
+from memory_core.text.names.lexicon import PERSON_VERBS
 from memory_core.text.passages import sentences
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import words
@@ -61,12 +61,6 @@ class Sentence:
         return not (lexicon.COURTESY.search(self.lowered) or _is_open(self.lowered))
 
     @cached_property
-    def plans(self) -> bool:
-        """True for what is wanted."""
-        wanted = lexicon.PLAN.search(self.lowered) is not None
-        return wanted and not lexicon.COURTESY.search(self.lowered)
-
-    @cached_property
     def reports(self) -> bool:
         """True for what happened."""
         told = self.cues <= lexicon.REPORTS and _reports(self.lowered, self.tokens)
@@ -101,8 +95,8 @@ def read(text: str) -> Sentence:
 
 
 def _is_open(lowered: str) -> bool:
-    """True for what is asked or only thought of, but not for a plan that is given up."""
-    return bool(lexicon.UNSURE.search(lowered)) and not lexicon.GIVEN_UP.search(lowered)
+    """True for what is asked or only thought of."""
+    return lexicon.UNSURE.search(lowered) is not None
 
 
 @lru_cache(maxsize=16_384)
@@ -136,5 +130,4 @@ def _owner(text: str, lowered: str, tokens: Sequence[str]) -> str:
     if SELF.intersection(tokens) or lexicon.MINE.search(lowered):
         return ME
     first, second = (*tokens, "", "")[:2]
-    named = text[:1].isupper() and first not in NOT_NAMES and second in PERSON_VERBS
-    return first if named else ""
+    return first if text[:1].isupper() and second in PERSON_VERBS else ""

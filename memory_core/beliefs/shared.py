@@ -40,8 +40,7 @@ def different_things(then: Sentence, now: Sentence, shared: Pairs) -> bool:
         titles = _title(then, word), _title(now, other)
         if all(titles) and titles[0] != titles[1]:
             return True
-    wished = lexicon.WISHES.search(then.lowered) and lexicon.WISHES.search(now.lowered)
-    return not wished and all(_modified_apart(then, now, word, other) for word, other in shared)
+    return all(_modified_apart(then, now, word, other) for word, other in shared)
 
 
 def labels_apart(older: str, newer: str) -> bool:
@@ -119,7 +118,7 @@ def _subjects_apart(then: Sentence, now: Sentence) -> bool:
     if not same_word(one[-1], two[-1]):
         return False
     mine, theirs = (
-        [word for word in a[:-1] if not held({word}, b.tokens) and word not in lexicon.ANY_OF_ONE]
+        [word for word in a[:-1] if not held({word}, b.tokens)]
         for a, b in ((one, now), (two, then))
     )
     return bool(mine and theirs)
@@ -163,7 +162,7 @@ def subject(sentence: Sentence) -> tuple[str, ...]:
             return ()
         if token in SELF:
             break
-        if found and (token in lexicon.VERBS or token in CHANGE - lexicon.SIDES):
+        if found and (token in lexicon.VERBS or token in CHANGE):
             return tuple(found)
         if token in lexicon.PREPOSITIONS:
             return tuple(found)
@@ -193,12 +192,3 @@ def _numbers(sentence: Sentence, word: str) -> set[str]:
         and _is_code(after)
         and (at < 3 or (is_label(after) and before not in lexicon.PREPOSITIONS))
     }
-
-
-def _around(sentence: Sentence, run: Collection[str]) -> tuple[str, str]:
-    """The words before and after *run*, which stands side by side; "" at an end, "of" if apart."""
-    tokens = [token for token in sentence.tokens if token not in lexicon.DETERMINERS]
-    places = [at for at, token in enumerate(tokens) if token in run]
-    if places != list(range(places[0], places[0] + len(run))):
-        return "of", "of"
-    return (["", *tokens][places[0]], [*tokens, ""][places[-1] + 1])

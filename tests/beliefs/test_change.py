@@ -55,7 +55,6 @@ CHANGED = [
     ("The heating is broken.", "The heating works again.", PRESUMED),
     ("I can't swim.", "I finally learned to swim.", "learned"),
     # a plan that is given up
-    ("I want to become a pilot.", "I no longer want to be a pilot.", "no longer"),
     # no word of change
     ("I run three times a week.", "Because of my knee I can only run once a week.", PRESUMED),
     ("Our team has six engineers.", "Our team has eight engineers.", PRESUMED),
@@ -112,7 +111,6 @@ REFUSED = [
     ("Shipping is free above 50 euros.", "Shipping is free for members too, as of May."),
     ("I drive a Volvo.", "Should I have sold the Volvo?"),
     ("I drive a Volvo.", "Perhaps I'm moving on from the Volvo."),
-    ("I learn the flute.", "I won't give up the flute."),
     ("My dentist is Dr. Ost.", "Dr. Ost is my dentist."),
     ("Ada won the chess match against Bo.", "Bo won the chess match against Ada."),
     ("I drive a Volvo.", "I drive a Volvo."),
