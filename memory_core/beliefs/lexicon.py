@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import PERSON_VERBS
-from memory_core.text.words import FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
+from memory_core.text.words import FILLER_WORDS, GERMAN_FUNCTION_WORDS, STOPWORDS, listed
 
 # Words of change
 
@@ -246,21 +246,12 @@ NO_SUBJECT = frozenset(
 
 STOP = (
     STOPWORDS
-    | GERMAN_STOPWORDS
+    | GERMAN_FUNCTION_WORDS
     | FILLER_WORDS
     | frozenset(
         listed(
-            """its it's i'm i've we've they've his her their ours dich meinem meinen meiner meines
-            unser unsere unseren unserem unserer seinen ihre ihren hatten bist waren wurde wurden
-            worden können muss müssen soll will möchte zur zum beim unter durch kein keine keinen
-            keinem selbst hier dort jeden jede jeder jedes dieses etwa ins ans aufs
-            werden werde wirst werdet seid gewesen hast habt gehabt konnte musste sollen sollte
-            wollen wollte dürfen darf durfte lassen lässt nicht nichts nie niemals keiner weder
-            denn während bevor nachdem damit obwohl falls sobald seit jedoch wegen trotz ohne gegen
-            hinter neben zwischen außer ab entlang gegenüber innerhalb außerhalb etwas jemand
-            niemand alles beide einige manche mehrere viel viele wenig wenige andere anderen jener
-            jene welcher welche derselbe selber einander ihnen fast ziemlich
-            onto without within per via although mine ought nothing none nobody every both"""
+            """its it's i'm i've we've they've his her their ours mine onto without within per via
+            although ought nothing none nobody every both"""
         )
     )
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from memory_core.text.lazy_pattern import lazy_pattern
 
 WORD = lazy_pattern(r"[^\W_]+(?:['’][^\W_]+)*")
@@ -62,6 +64,28 @@ GERMAN_STOPWORDS = frozenset(
     )
 )
 
+GERMAN_FUNCTION_WORDS = GERMAN_STOPWORDS | frozenset(
+    listed(
+        """ab allen aller alles andere anderen anderer anderes ans aufs außer außerhalb beide beiden
+        beim bevor bisher damals damit danach daran darauf daraus darf darfst darin darum darunter
+        davon davor dazu deinem deinen deiner denen denn deren derselbe dessen dieselbe diesem
+        diesen dieses dort durch durfte durften dürfen dürft einander einige einigen einiger entlang
+        etwa etwas eure eurem euren eurer falls fast fürs gegen gegenüber gehabt gewesen geworden
+        habt hast hatten hattest hin hinter ihnen ihre ihrem ihren ihrer innerhalb ins irgendein
+        irgendeine jede jedem jeden jeder jedes jedoch jemand jene jenem jenen jener jenes kannst
+        kein keine keinem keinen keiner keines konnte konnten können könnt könnte könnten lassen
+        lässt manche manchen mehrere meinem meinen meiner meines muss musst musste mussten möchte
+        möchten müssen müsst nachdem neben nicht nichts nie niemals niemand nun obwohl ohne seid
+        seinem seinen seiner seines seit selber selbst sobald soll sollen sollst sollt sollte
+        sollten sondern sonst statt trotz unsere unserem unseren unserer unter viel viele vielen
+        wann warst warum weder wegen weiter welche welchem welchen welcher welches wem wen wenig
+        wenige werde werden werdet weshalb wessen wieso wieviel will willst wirst woher wohin wollen
+        wollt wollte wollten womit woran worauf worden wurde wurden wurdest während würde würden
+        ziemlich zwischen"""
+    )
+)
+"""German words without content, lower case: those above, and the rest of their closed classes."""
+
 FILLER_WORDS = frozenset(
     listed(
         """ah aha alright aw aww awesome bye cheers congrats congratulations cool dear fine
@@ -100,6 +124,12 @@ def count_words(text: str) -> int:
     if text.isascii():
         return runs
     return runs + len(CJK.findall(text)) // 2
+
+
+def is_german(spoken: Collection[str]) -> bool:
+    """True when of the words *spoken*, in lower case, most that have no content are German."""
+    german = sum(word in GERMAN_FUNCTION_WORDS for word in spoken)
+    return german >= 2 and german > sum(word in STOPWORDS for word in spoken)
 
 
 def is_plain(word: str) -> bool:

@@ -153,6 +153,16 @@ def test_german_text_is_found_whatever_way_umlauts_and_sharp_s_are_typed() -> No
     assert search(index, "Ko\u0308ln gru\u0308sse", 1)[0].tolist() == [1]
 
 
+def test_words_without_content_find_nothing_in_german_and_stay_english_words() -> None:
+    index = indexed(
+        "Auto haben wir keins, wir fahren Rad.",
+        "Unsere Parzelle hat die Nummer 27.",
+        "The man in the red hat won the war.",
+    )
+    assert search(index, "Welche Nummer haben wir?", 5)[0].tolist() == [1]
+    assert search(index, "who has a hat in the war?", 1)[0].tolist() == [2]
+
+
 def test_numbers_and_identifiers_are_found_exactly() -> None:
     index = indexed(
         "the database listens on port 5432",

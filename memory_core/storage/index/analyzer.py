@@ -25,7 +25,14 @@ from itertools import chain
 import Stemmer
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.words import CJK, CJK_CLASS, FUNCTION_WORDS
+from memory_core.text.words import (
+    CJK,
+    CJK_CLASS,
+    FUNCTION_WORDS,
+    GERMAN_FUNCTION_WORDS,
+    is_german,
+    words,
+)
 
 STOPWORDS = FUNCTION_WORDS | {"both", "further"}
 """Words that the index leaves out: two more than the other rules on texts."""
@@ -58,6 +65,19 @@ def index_terms(text: str) -> list[str]:
     for run in _CJK_RUN.findall(folded):
         terms += _bigrams(run) if CJK.match(run) else _terms_of(run)
     return terms
+
+
+def query_terms(query: str) -> list[str]:
+    """The index terms of *query*, each once, without German function words where it is German.
+
+    The index holds these, for some are English words with content ("die", "hat", "man"). In a
+    store of few German texts they are rare, so that "bin ich" weighed more than what was asked.
+    """
+    terms = dict.fromkeys(index_terms(query))
+    if is_german(spoken := words(query)):
+        plain = " ".join(GERMAN_FUNCTION_WORDS.intersection(spoken))
+        terms = {term: None for term in terms if term not in set(index_terms(plain))}
+    return list(terms)
 
 
 def fold(text: str) -> str:
@@ -108,13 +128,13 @@ def _words(chunk: str) -> list[str]:
         return [chunk.replace(",", "")]
     if _DOTTED.fullmatch(chunk):
         return [chunk]
-    words: list[str] = []
+    found: list[str] = []
     for compound in _COMPOUND.findall(chunk):
         parts = _PART.findall(_ENDING.sub("", compound))
-        words += [part for part in parts if part not in STOPWORDS]
+        found += [part for part in parts if part not in STOPWORDS]
         if len(parts) > 1:
-            words.append("".join(c for c in compound if c.isalnum() or c == "."))
-    return words
+            found.append("".join(c for c in compound if c.isalnum() or c == "."))
+    return found
 
 
 def _bigrams(run: str) -> list[str]:

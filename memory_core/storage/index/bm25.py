@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core.errors import stop_if_abandoned
-from memory_core.storage.index.analyzer import index_terms
+from memory_core.storage.index.analyzer import index_terms, query_terms
 from memory_core.storage.index.vocabulary import Spelling, near_terms
 
 __all__ = ["LexicalIndex"]
@@ -182,7 +182,7 @@ class LexicalIndex:
         postings, ideal, held = [], 0.0, {}
         near: dict[str, Postings] = {}
         looked_up = 0
-        for term in dict.fromkeys(index_terms(query)):
+        for term in query_terms(query):
             stop_if_abandoned()
             number, share = self._number_of(term, counted), 1.0
             if number is None and spelling and looked_up < CORRECTED_MOST:

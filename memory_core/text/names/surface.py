@@ -16,7 +16,7 @@ from memory_core.text.names.lexicon import (
     TITLES,
     VERSIONED,
 )
-from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, listed
+from memory_core.text.words import is_german, listed
 
 _CAMEL = lazy_pattern(r"[a-z][A-Z]|[A-Z][a-z0-9]+[A-Z]|[A-Z]{2}[a-z]{2}")
 _SURNAME = lazy_pattern(r"(?:Mc|Mac|De|Di|La|Le|O)[A-Z][a-z]+")
@@ -45,7 +45,7 @@ def written_names(tokens: list[Token]) -> Iterator[tuple[int, str]]:
     """Names that the writing itself shows (capitals, digits inside, handles), with their places."""
     words = [token.text for token in tokens if token.kind == "word"]
     shouting = _is_shouting(words)
-    german = _is_german(words)
+    german = is_german([word.lower() for word in words])
     inside = {
         bare_form(token.text)
         for token in tokens
@@ -75,12 +75,6 @@ def written_names(tokens: list[Token]) -> Iterator[tuple[int, str]]:
 def _is_shouting(words: list[str]) -> bool:
     long = [word for word in words if len(word) > 1 and word[0].isalpha()]
     return len(long) >= 3 and sum(word.isupper() for word in long) * 2 > len(long)
-
-
-def _is_german(words: list[str]) -> bool:
-    lower = [word.lower() for word in words]
-    german = sum(word in GERMAN_STOPWORDS for word in lower)
-    return german >= 2 and german > sum(word in STOPWORDS for word in lower)
 
 
 def _is_coined(word: str, shouting: bool) -> bool:
