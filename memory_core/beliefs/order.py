@@ -13,7 +13,11 @@ from memory_core.text.words import listed, words
 
 
 def turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
-    """True when both hold the same content words, two at least, in another order."""
+    """True when both hold the same content words, two at least, in another order.
+
+    Not where each says something else besides, or another figure: "Silas sold Ingvild a sledge"
+    and "Ingvild sold Silas a trailer" are both true.
+    """
     if len(shared) < 2:
         return False
     mine, theirs = ({pair[side] for pair in shared} for side in (0, 1))
@@ -21,18 +25,22 @@ def turned(then: Sentence, now: Sentence, shared: Pairs) -> bool:
     one = [word for word in then.tokens if word in then.content | codes]
     two = [word for word in now.tokens if word in now.content | codes]
     kept = [word for word in one if word in mine | codes]
-    held = [word for word in two if word in theirs | codes]
-    if len(kept) < 2 or len(kept) != len(held) or kept == held:
+    same = [word for word in two if word in theirs | codes]
+    if len(kept) < 2 or len(kept) != len(same) or kept == same:
         return False
-    if len(one) + len(two) - 2 * len(kept) > max(1, len(kept) // 2):
+    more = len(one) - len(kept), len(two) - len(same)
+    if all(more) or sum(more) > max(1, len(kept) // 2):
+        return False
+    figures = [sorted(word for word in each.tokens if word[0].isdigit()) for each in (then, now)]
+    if all(figures) and figures[0] != figures[1]:
         return False
     if _names(then, now) or _names(now, then):
         return False
-    if len(kept) == 2 and _adjacent(then, kept) != _adjacent(now, held):
+    if len(kept) == 2 and _adjacent(then, kept) != _adjacent(now, same):
         return False
-    if len(kept) > 2 and _is_rotated(kept, held):
+    if len(kept) > 2 and _is_rotated(kept, same):
         return False
-    return any(not same_word(a, b) for a, b in zip(kept, held, strict=True))
+    return any(not same_word(a, b) for a, b in zip(kept, same, strict=True))
 
 
 _NAMED = lazy_pattern(r"^(?:my|our|mein\w?|unser\w?) (.{2,60}?) (?:is|are|ist|sind) (.{2,80})$")

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_core.beliefs.change import MATTER, ORDER, PRESUMED, change, passes, repeats
+from memory_core.beliefs.change import (
+    MATTER,
+    ORDER,
+    PRESUMED,
+    change,
+    passes,
+    repeats,
+    turned_round,
+)
 
 CHANGED = [
     # a word of change, and what it is about
@@ -122,6 +130,29 @@ REFUSED = [
 @pytest.mark.parametrize(("older", "newer"), REFUSED)
 def test_some_words_refuse_any_change(older: str, newer: str) -> None:
     assert change(older, newer) is None
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "turned"),
+    [
+        ("Hugo feeds Selma's goats.", "Selma feeds Hugo's goats.", True),
+        ("Hugo sold Selma a goat.", "Selma sold Hugo a plough.", False),
+        (
+            "Ulm to Kehl by bus takes 90 minutes",
+            "Kehl to Ulm by bus takes 90 minutes",
+            True,
+        ),
+        (
+            "Ulm to Kehl by bus takes 90 minutes",
+            "Kehl to Ulm by bus takes 75 minutes",
+            False,
+        ),
+    ],
+)
+def test_two_texts_with_something_of_their_own_are_not_one_turned_round(
+    older: str, newer: str, *, turned: bool
+) -> None:
+    assert turned_round(older, newer) is turned
 
 
 @pytest.mark.parametrize(
