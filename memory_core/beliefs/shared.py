@@ -67,6 +67,11 @@ def about_one(query: str, older: str, newer: str) -> bool:
     return any(_one_thing(asked, one, two) for one in read_all(older) for two in read_all(newer))
 
 
+def share_a_word(older: str, newer: str) -> bool:
+    """True when a sentence of each says what it is about with one word, whatever tells it apart."""
+    return any(shared_words(one, two) for one in read_all(older) for two in read_all(newer))
+
+
 def _one_thing(asked: str, then: Sentence, now: Sentence) -> bool:
     shared = shared_words(then, now)
     for word, other in shared:

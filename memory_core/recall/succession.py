@@ -21,10 +21,10 @@ from memory_core.beliefs.change import ORDER, change
 from memory_core.beliefs.order import opposed
 from memory_core.beliefs.question import asks_who, gives, kind_asked
 from memory_core.beliefs.sentence import read, read_all
-from memory_core.beliefs.shared import about_one, held
+from memory_core.beliefs.shared import about_one, held, share_a_word
 from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.words import words
+from memory_core.text.words import is_german, words
 
 WEIGHTS = {
     "begins alike": -4.3,
@@ -127,8 +127,9 @@ def answers(pair: Rivals) -> bool:
 def touches(pair: Rivals, embed: Embed, related: float) -> bool:
     """False for a stranger, which neither a shared word nor meaning ties to the older text.
 
-    Nor where the older text says several things and the query asks for one that the newer text
-    leaves as it is.
+    Meaning does where they share no word and are not German: to a model of English such texts are
+    near whatever they say. Nor where the older text says several things and the query asks for one
+    that the newer text leaves as it is.
     """
     if _SEVERAL.search(pair.older) and asks_for_the_rest(
         pair.query, pair.older, pair.newer, embed, related
@@ -136,6 +137,10 @@ def touches(pair: Rivals, embed: Embed, related: float) -> bool:
         return False
     if about_one(pair.query, pair.older, pair.newer):
         return True
+    if share_a_word(pair.older, pair.newer):
+        return False  # which something tells apart: "the east fence", "the west fence"
+    if is_german(words(pair.older)) or is_german(words(pair.newer)):
+        return False
     vectors = embed([pair.older, pair.newer])
     return vectors is not None and float(vectors[0] @ vectors[1]) >= related
 

@@ -84,6 +84,16 @@ def test_a_new_state_is_likely_without_a_word_of_change(
             "The choir from Lund sang at the wedding.",
             "When does our kiln run?",
         ),
+        (
+            "Hugo smokes a pipe.",
+            "Hugo's twin quit cigars in spring.",
+            "What does Hugo smoke?",
+        ),
+        (
+            "Hansekarten: wir scannen mit 400 dpi und legen alles als TIFF ab.",
+            "Die Laborwerte sind da, der Arzt hat die Tabletten auf 88 Mikrogramm hochgesetzt.",
+            "In welchem Dateiformat legen wir die Scans der Hansekarten ab?",
+        ),
     ],
     ids=[
         "another thing of a kind",
@@ -94,6 +104,8 @@ def test_a_new_state_is_likely_without_a_word_of_change(
         "no number",
         "the rest",
         "a stranger",
+        "somebody's twin",
+        "a stranger in German",
     ],
 )
 def test_what_is_said_of_something_else_is_not_likely(
