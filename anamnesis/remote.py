@@ -49,7 +49,7 @@ from memory_core.records import (
     Summary,
 )
 from memory_core.remember.capture import Observation, Skipped
-from memory_core.remember.request import ConversationTurn, RememberRequest
+from memory_core.remember.request import NOT_ASKED, ConversationTurn, RememberRequest
 from memory_core.text.lines import lines
 from memory_core.text.time import timestamps
 from server.hooks.settings import PATH as HOOK
@@ -61,8 +61,6 @@ _CODES = {
 }
 _NDJSON = {"content-type": "application/x-ndjson"}
 _NAMED = {"session": "/sessions", "entities": "/entities", "topic": "/topics", "tags": "/tags"}
-_UNSENT = frozenset({"trust", "client", "key", "asked", "seen"})
-"""Fields of a RememberRequest that REST sets by itself, or takes from a header."""
 
 
 class RemoteFacade:
@@ -144,7 +142,7 @@ class RemoteFacade:
     # Writing
 
     def remember(self, _: Identity, request: RememberRequest) -> Receipt:
-        body = {n: v for n, v in _plain(asdict(request)).items() if n not in _UNSENT}
+        body = {n: v for n, v in _plain(asdict(request)).items() if n not in NOT_ASKED}
         headers = {"Idempotency-Key": _key(request.key)} if request.key else {}
         body["when"] = _moment(request.when)
         return _receipt(self._post("/memories", body, **headers))

@@ -47,13 +47,13 @@ class RememberRequest:
     edit: bool = False
 
 
-_NOT_ASKED = ("trust", "client", "key", "asked", "seen", "edit")
-"""Fields that say who asks and how, and not what."""
+NOT_ASKED = ("trust", "client", "key", "asked", "seen", "edit")
+"""Fields that say who asks and how, and not what; REST takes them from a header, or sets them."""
 
 
 def digest(request: RememberRequest) -> str:
     """A hash of what *request* asks to have stored, for `asked`; the same by every way in."""
-    what = {name: value for name, value in asdict(request).items() if name not in _NOT_ASKED}
+    what = {name: value for name, value in asdict(request).items() if name not in NOT_ASKED}
     return blake2s(json.dumps(what, default=repr).encode(), digest_size=16).hexdigest()
 
 
