@@ -114,13 +114,23 @@ def change(older: str, newer: str) -> Found | None:
         return None
     about = max(two, key=lambda now: sum(held(each.content, now.content) for each in one))
     part = _touched(one, about)
-    fresh = {cue for now in two for cue in now.cues} - {cue for then in one for cue in then.cues}
+    fresh = {cue for now in _about(one, two) for cue in now.cues}
+    fresh -= {cue for then in one for cue in then.cues}
     if brief := next((said for now in two if (said := _brief(now))), ""):
         return Found(WORDS, (brief,), part, passing=True)
     if fresh and any(_matter(then, now) for then in one for now in two):
         return Found(MATTER, _quoted(fresh, newer), part)
     fresh -= WEAK_ONLY
     return Found(WORDS, _quoted(fresh, newer), part) if fresh else Found(PRESUMED, (), part)
+
+
+def _about(one: Sequence[Sentence], two: Sequence[Sentence]) -> Sequence[Sentence]:
+    """Those of *two* from the first on that shares a word with *one*; all where none does.
+
+    "Back from Porto. I want to try that on stork" says of stork nothing that is over.
+    """
+    said = {word for then in one for word in then.content}
+    return tuple(dropwhile(lambda now: not held(now.content, said), two)) or two
 
 
 def common_subject(text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from memory_core.beliefs.change import (
     MATTER,
     ORDER,
     PRESUMED,
+    WORDS,
     change,
     passes,
     repeats,
@@ -125,6 +126,16 @@ REFUSED = [
     ("", "I sold the piano."),
     ("I drive a Volvo.", ""),
 ]
+
+
+def test_a_word_of_change_before_what_both_are_about_says_nothing_of_it() -> None:
+    older = "The barge holds thirty tonnes."
+    found = change(older, "Back from Ghent. We will try what they do there on the barge.")
+    assert found is not None
+    assert found.kind == PRESUMED
+    found = change(older, "The barge was lengthened. It holds forty now.")
+    assert found is not None
+    assert found.kind == WORDS
 
 
 @pytest.mark.parametrize(("older", "newer"), REFUSED)
