@@ -2,8 +2,9 @@
 
     python tests/bench/succession.py FILE [FILE ...] [--report FILE ...]
 
-Each file holds cases of beliefs (docs/internals/evaluation.md). Every case is asked twice, without
-the rule: alone with the file's background, and with all cases of its file in one store. Where the
+Each file holds cases of beliefs (docs/internals/evaluation.md), or what a user said in half a year
+and asks then (year.py). Every case is asked twice, without the rule: alone with the file's
+background, and with all cases of its file in one store; a year is asked as a whole. Where the
 question brings an older statement first and a newer one right behind it, the pair is looked at: of
 a correction the newer one should go first; of two true statements, of the part that still holds
 and of a stranger it should not. A logistic regression is fitted to the signs of the pairs of all
@@ -19,10 +20,12 @@ import json
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import logistic
 from material import machine
+from year import ME, moment
 
 from memory_core.beliefs.change import passes
 from memory_core.config import ConsolidationSettings, Settings
@@ -75,18 +79,21 @@ class Seen:
     """None where the rule does not weigh the pair at all."""
 
 
+Row = tuple[str, str, float, float]
+"""An id, its text, when it was said in epoch seconds, and its score."""
+
+
 @dataclass
 class Ranked:
-    """What a question brought, best first: id, text, epoch second and score; and the model."""
+    """What a question brought, best first, and the model."""
 
-    rows: list[tuple[str, str, float, float]]
+    rows: list[Row]
     embed: Embed
     related: float
 
 
-def cases(file: Path) -> tuple[list[str], list[Case]]:
-    """The background of *file* and its cases that ask something."""
-    data: dict[str, Any] = json.loads(file.read_text("utf-8"))
+def cases(data: Mapping[str, Any]) -> tuple[list[str], list[Case]]:
+    """The background of *data* and its cases that ask something."""
     found = []
     for each in data.get("corrections", ()):
         if each["kind"] == "temporary":
@@ -103,9 +110,9 @@ def cases(file: Path) -> tuple[list[str], list[Case]]:
     return data.get("background", []), found
 
 
-def seen(file: Path, folder: Path) -> Iterator[Seen]:
-    """The pairs that the questions of *file* bring."""
-    background, known = cases(file)
+@contextmanager
+def without_the_rule() -> Iterator[Ranked]:
+    """What the last question brought, in its order without the rule."""
     ranked = Ranked([], lambda _: None, 0.0)
 
     def recorded(view: Any, cues: Any, found: Candidates, embed: Embed) -> Candidates:
@@ -120,34 +127,65 @@ def seen(file: Path, folder: Path) -> Iterator[Seen]:
         ranked.embed, ranked.related = embed, cues.profile.related
         return found
 
-    rule, rivals.newest_first = rivals.newest_first, recorded
-    settings = Settings(
-        data_dir=folder, offline=True, consolidation=ConsolidationSettings(automatic=False)
-    )
-    try:
-        with Memory(settings, clock=lambda: NOW) as memory:
-            assert memory.wait_ready(60)
+    with patch.object(rivals, "newest_first", recorded):
+        yield ranked
 
-            def told(who: Identity, text: str, days: float) -> str:
-                return memory.remember(who, RememberRequest(text, when=NOW - days * DAY)).id
 
-            everything = Identity("all")
-            for text in background:
-                told(everything, text, BACKGROUND)
-            ids = {}
-            for number, case in enumerate(known):
-                alone = Identity(f"case-{number}")
-                for text in background:
-                    told(alone, text, BACKGROUND)
-                for who in (alone, everything):
-                    pair = zip((case.older, case.newer), case.days, strict=True)
-                    ids[number, who] = tuple(told(who, text, days) for text, days in pair)
-            for (number, who), told_ids in ids.items():
-                for question, newer in known[number].questions:
-                    memory.recall(who, RecallRequest(question, context=0))
-                    yield from _looked_at(ranked, question, told_ids, newer)
-    finally:
-        rivals.newest_first = rule
+def seen(file: Path, folder: Path) -> Iterator[Seen]:
+    """The pairs that the questions of *file* bring."""
+    told: dict[str, Any] = json.loads(file.read_text("utf-8"))
+    now = moment(told["now"]) if "said" in told else NOW
+    still = ConsolidationSettings(automatic=False)
+    settings = Settings(data_dir=folder, offline=True, consolidation=still)
+    with Memory(settings, clock=lambda: now) as memory, without_the_rule() as ranked:
+        assert memory.wait_ready(60)
+        yield from (of_year if "said" in told else of_cases)(memory, told, ranked)
+
+
+def of_cases(memory: Memory, told: Mapping[str, Any], ranked: Ranked) -> Iterator[Seen]:
+    """The pairs that the cases *told* bring."""
+    background, known = cases(told)
+
+    def remembered(who: Identity, text: str, days: float) -> str:
+        return memory.remember(who, RememberRequest(text, when=NOW - days * DAY)).id
+
+    everything = Identity("all")
+    for text in background:
+        remembered(everything, text, BACKGROUND)
+    ids = {}
+    for number, case in enumerate(known):
+        alone = Identity(f"case-{number}")
+        for text in background:
+            remembered(alone, text, BACKGROUND)
+        for who in (alone, everything):
+            pair = zip((case.older, case.newer), case.days, strict=True)
+            ids[number, who] = tuple(remembered(who, *each) for each in pair)
+    for (number, who), told_ids in ids.items():
+        for question, newer in known[number].questions:
+            memory.recall(who, RecallRequest(question, context=0))
+            yield from _looked_at(ranked, question, told_ids, newer)
+
+
+def of_year(memory: Memory, year: Mapping[str, Any], ranked: Ranked) -> Iterator[Seen]:
+    """The pairs that the questions of a *year* bring, of which one answers and the other not."""
+    for said in year["said"]:
+        when, speaker, session = moment(said["when"]), said["speaker"], said["session"]
+        request = RememberRequest(said["text"], when=when, speaker=speaker, session=session)
+        memory.remember(ME, request)
+    for asked in year["asked"]:
+        memory.recall(ME, RecallRequest(asked["question"], context=0))
+        answers = [any(part in row[1] for part in asked["answer"]) for row in ranked.rows]
+        for other, answer in zip(ranked.rows[1:], answers[1:], strict=True):
+            if answer != answers[0] and _is_close(ranked.rows[0], other):
+                weighed = Rivals(
+                    asked["question"], ranked.rows[0][1], other[1], other[3] / ranked.rows[0][3]
+                )
+                yield Seen("correction" if answer else "stranger", _signs(ranked, weighed))
+
+
+def _is_close(first: Row, other: Row) -> bool:
+    """True when *other* was said later and answers about as well as *first*."""
+    return other[2] - first[2] >= DAY and other[3] >= rivals.EQUAL * first[3] > 0
 
 
 def _looked_at(ranked: Ranked, question: str, pair: tuple[str, ...], newer: bool) -> Iterator[Seen]:
@@ -156,9 +194,7 @@ def _looked_at(ranked: Ranked, question: str, pair: tuple[str, ...], newer: bool
         return
     first, wanted = ranked.rows[0], pair[1] if newer else pair[0]
     for other in ranked.rows[1:]:
-        if other[2] - first[2] < DAY or not other[3] >= rivals.EQUAL * first[3] > 0:
-            continue
-        if first[0] not in pair:
+        if first[0] not in pair or not _is_close(first, other):
             continue
         kind = "stranger" if other[0] not in pair else "correction" if newer else "both true"
         if first[0] != wanted and kind != "correction":
