@@ -16,7 +16,7 @@ _WORDS = {
     "last_accessed": "last recalled",
     "occurred_at": "happened",
     "recorded_at": "stored",
-    "replaced": "on purpose",
+    "replaced": "replaced on purpose",
     "retired_at": "retired",
     "stale_since": "rests on what is out of date since",
     "superseded_at": "replaced at",
