@@ -83,12 +83,12 @@ def test_what_is_in_doubt_is_told_as_such(server: Any, opened: Any) -> None:
     """Of one text a part is in doubt, the other one whole; both were shown before."""
     page = opened().page
     page.locator(".live.on").wait_for()
-    server.remember("Standup of the harbour crew is at nine.", kind="preference")
+    server.remember("Standup of the quarry crew is at nine.", kind="preference")
     server.remember("I live in Cork and teach physics.", kind="preference")
     told = page.locator("section[aria-labelledby=brief]")
     for text in ("at nine", "in Cork"):
         told.locator(".card.current", has_text=text).wait_for()
-    server.remember("Standup of the harbour crew moved to ten.")
+    server.remember("Standup of the quarry crew moved to ten.")
     server.remember("I moved to Kerry.")
     for text in ("at nine", "in Cork"):
         told.locator(".card.doubtful", has_text=text).wait_for()
