@@ -66,17 +66,17 @@ GERMAN_STOPWORDS = frozenset(
 
 GERMAN_FUNCTION_WORDS = GERMAN_STOPWORDS | frozenset(
     listed(
-        """ab allen aller alles andere anderen anderer anderes ans aufs außer außerhalb beide beiden
-        beim bevor bisher damals damit danach daran darauf daraus darf darfst darin darum darunter
-        davon davor dazu deinem deinen deiner denen denn deren derselbe dessen dieselbe diesem
-        diesen dieses dort durch durfte durften dürfen dürft einander einige einigen einiger entlang
-        etwa etwas eure eurem euren eurer falls fast fürs gegen gegenüber gehabt gewesen geworden
-        habt hast hatten hattest hin hinter ihnen ihre ihrem ihren ihrer innerhalb ins irgendein
-        irgendeine jede jedem jeden jeder jedes jedoch jemand jene jenem jenen jener jenes kannst
-        kein keine keinem keinen keiner keines konnte konnten können könnt könnte könnten lassen
-        lässt manche manchen mehrere meinem meinen meiner meines muss musst musste mussten möchte
-        möchten müssen müsst nachdem neben nicht nichts nie niemals niemand nun obwohl ohne seid
-        seinem seinen seiner seines seit selber selbst sobald soll sollen sollst sollt sollte
+        """ab allen aller alles andere anderen anderer anderes ans aufs ausser ausserhalb beide
+        beiden beim bevor bisher damals damit danach daran darauf daraus darf darfst darin darum
+        darunter davon davor dazu deinem deinen deiner denen denn deren derselbe dessen dieselbe
+        diesem diesen dieses dort durch durfte durften dürfen dürft einander einige einigen einiger
+        entlang etwa etwas eure eurem euren eurer falls fast fürs gegen gegenüber gehabt gewesen
+        geworden habt hast hatten hattest hin hinter ihnen ihre ihrem ihren ihrer innerhalb ins
+        irgendein irgendeine jede jedem jeden jeder jedes jedoch jemand jene jenem jenen jener jenes
+        kannst kein keine keinem keinen keiner keines konnte konnten können könnt könnte könnten
+        lassen lässt manche manchen mehrere meinem meinen meiner meines muss musst musste mussten
+        möchte möchten müssen müsst nachdem neben nicht nichts nie niemals niemand nun obwohl ohne
+        seid seinem seinen seiner seines seit selber selbst sobald soll sollen sollst sollt sollte
         sollten sondern sonst statt trotz unsere unserem unseren unserer unter viel viele vielen
         wann warst warum weder wegen weiter welche welchem welchen welcher welches wem wen wenig
         wenige werde werden werdet weshalb wessen wieso wieviel will willst wirst woher wohin wollen
@@ -84,7 +84,7 @@ GERMAN_FUNCTION_WORDS = GERMAN_STOPWORDS | frozenset(
         ziemlich zwischen"""
     )
 )
-"""German words without content, lower case: those above, and the rest of their closed classes."""
+"""German words without content, casefolded: those above, and the rest of their closed classes."""
 
 FILLER_WORDS = frozenset(
     listed(

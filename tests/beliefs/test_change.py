@@ -149,6 +149,11 @@ def test_some_words_refuse_any_change(older: str, newer: str) -> None:
         ("Hugo feeds Selma's goats.", "Selma feeds Hugo's goats.", True),
         ("Hugo sold Selma a goat.", "Selma sold Hugo a plough.", False),
         (
+            "In spring Hugo taught Selma's cousin to ski.",
+            "In spring Selma's cousin taught Hugo to sail.",
+            False,
+        ),
+        (
             "Ulm to Kehl by bus takes 90 minutes",
             "Kehl to Ulm by bus takes 90 minutes",
             True,

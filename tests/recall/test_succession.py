@@ -114,6 +114,12 @@ def test_what_is_said_of_something_else_is_not_likely(
     assert not likely(Rivals(query, older, newer, 0.8), minilm.documents, RELATED)
 
 
+def test_a_subject_ends_at_the_verb_that_an_object_with_its_article_follows() -> None:
+    older = "Ilka runs the bakery of the village hall in Thun."
+    assert about_one("Who runs the bakery?", older, "Matteo runs the bakery from now on.")
+    assert not about_one("Who runs the bakery?", older, "The station bakery closes on Mondays.")
+
+
 def test_a_question_that_names_both_asks_for_neither_thing_of_a_kind() -> None:
     older, newer = "Sieve before the wash.", "Sieve after the wash."
     assert answers(Rivals("Do we sieve before or after the wash?", older, newer, 1.0))

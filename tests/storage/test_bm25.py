@@ -158,8 +158,10 @@ def test_words_without_content_find_nothing_in_german_and_stay_english_words() -
         "Auto haben wir keins, wir fahren Rad.",
         "Unsere Parzelle hat die Nummer 27.",
         "The man in the red hat won the war.",
+        "Außer Haus sind wir von eins bis zwei.",
     )
     assert search(index, "Welche Nummer haben wir?", 5)[0].tolist() == [1]
+    assert search(index, "Wer hat außer mir die Nummer?", 5)[0].tolist() == [1]
     assert search(index, "who has a hat in the war?", 1)[0].tolist() == [2]
 
 

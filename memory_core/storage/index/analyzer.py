@@ -75,8 +75,8 @@ def query_terms(query: str) -> list[str]:
     """
     terms = dict.fromkeys(index_terms(query))
     if is_german(spoken := words(query)):
-        plain = " ".join(GERMAN_FUNCTION_WORDS.intersection(spoken))
-        terms = {term: None for term in terms if term not in set(index_terms(plain))}
+        for plain in index_terms(" ".join(GERMAN_FUNCTION_WORDS.intersection(spoken))):
+            terms.pop(plain, None)
     return list(terms)
 
 
