@@ -23,6 +23,7 @@ from memory_core.beliefs.question import asks_who, gives, kind_asked
 from memory_core.beliefs.sentence import read, read_all
 from memory_core.beliefs.shared import about_one, held, share_a_word
 from memory_core.recall.answering import Embed, asks_for_the_rest
+from memory_core.storage.index.analyzer import query_terms
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import is_german, words
 
@@ -45,6 +46,9 @@ VALUES, OTHER_VALUES = 0.3, 0.5
 """Share of the cosine of texts about one thing from which two values are of one sort, where they
 have as many words, and where not. Of 19 pairs of values of one sort all but one are above, of 14
 of two sorts none but four in whose place the question names another thing."""
+
+LEAST_SHARED = 0.15
+"""Share of the terms of the shorter text below which what both share is a name alone."""
 
 PARALLEL = 0.5
 """Share of words in the same order from which one text is the other with something exchanged."""
@@ -125,24 +129,27 @@ def answers(pair: Rivals) -> bool:
 
 
 def touches(pair: Rivals, embed: Embed, related: float) -> bool:
-    """False for a stranger, which neither a shared word nor meaning ties to the older text.
+    """False for a stranger, which neither shared words nor meaning tie to the older text.
 
-    Meaning does where they share no word and are not German: to a model of English such texts are
-    near whatever they say. Nor where the older text says several things and the query asks for one
-    that the newer text leaves as it is.
+    One word is little where it is all that longer texts share ("Ida's birthday is ...", "Ida is
+    fine, but ..."): these are near in meaning, too. Meaning alone ties texts that share no word and
+    are not German: to a model of English such texts are near whatever they say. Nor does anything
+    where the older text says several things and the query asks for one that the newer text leaves
+    as it is.
     """
     if _SEVERAL.search(pair.older) and asks_for_the_rest(
         pair.query, pair.older, pair.newer, embed, related
     ):
         return False
-    if about_one(pair.query, pair.older, pair.newer):
+    one = about_one(pair.query, pair.older, pair.newer)
+    if one and _shared(pair) >= LEAST_SHARED:
         return True
-    if share_a_word(pair.older, pair.newer):
+    if not one and share_a_word(pair.older, pair.newer):
         return False  # which something tells apart: "the east fence", "the west fence"
-    if is_german(words(pair.older)) or is_german(words(pair.newer)):
+    if not one and (is_german(words(pair.older)) or is_german(words(pair.newer))):
         return False
     vectors = embed([pair.older, pair.newer])
-    return vectors is not None and float(vectors[0] @ vectors[1]) >= related
+    return one if vectors is None else float(vectors[0] @ vectors[1]) >= related
 
 
 def signs(pair: Rivals, embed: Embed) -> dict[str, float]:
@@ -168,6 +175,12 @@ def signs(pair: Rivals, embed: Embed) -> dict[str, float]:
         "meaning": _meaning(pair, then, now, embed),
         "lost": float(same and any(w in of_older - of_newer for w in then[alike:])),
     }
+
+
+def _shared(pair: Rivals) -> float:
+    """Which share of the terms of the shorter text the other one has, 0 to 1."""
+    then, now = set(query_terms(pair.older)), set(query_terms(pair.newer))
+    return len(then & now) / max(1, min(len(then), len(now)))
 
 
 def _meaning(pair: Rivals, then: Sequence[str], now: Sequence[str], embed: Embed) -> float:

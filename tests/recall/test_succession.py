@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.embedding.base import Embedder
-from memory_core.recall.succession import WEIGHTS, Rivals, about_one, answers, likely, signs
+from memory_core.recall.succession import (
+    WEIGHTS,
+    Rivals,
+    about_one,
+    answers,
+    likely,
+    signs,
+    touches,
+)
 
 RELATED = 0.45
 
@@ -94,6 +102,11 @@ def test_a_new_state_is_likely_without_a_word_of_change(
             "Die Laborwerte sind da, der Arzt hat die Tabletten auf 88 Mikrogramm hochgesetzt.",
             "In welchem Dateiformat legen wir die Scans der Hansekarten ab?",
         ),
+        (
+            "Ida's birthday 3 May, she wants a telescope but gets a cake",
+            "my passport runs out 14 March 2031, Ida's is fine, she asked the embassy",
+            "When's Ida's birthday?",
+        ),
     ],
     ids=[
         "another thing of a kind",
@@ -106,6 +119,7 @@ def test_a_new_state_is_likely_without_a_word_of_change(
         "a stranger",
         "somebody's twin",
         "a stranger in German",
+        "a name among much else",
     ],
 )
 def test_what_is_said_of_something_else_is_not_likely(
@@ -118,6 +132,15 @@ def test_a_subject_ends_at_the_verb_that_an_object_with_its_article_follows() ->
     older = "Ilka runs the bakery of the village hall in Thun."
     assert about_one("Who runs the bakery?", older, "Matteo runs the bakery from now on.")
     assert not about_one("Who runs the bakery?", older, "The station bakery closes on Mondays.")
+
+
+def test_one_word_among_many_ties_two_texts_that_are_near_in_meaning(minilm: Embedder) -> None:
+    older = "The bakery on the corner delivers our breakfast rolls at half past six."
+    newer = "Rolls come from a baker in Au, who leaves bread by the gate before seven."
+    pair = Rivals("Who brings our rolls?", older, newer, 0.8)
+    assert touches(pair, minilm.documents, RELATED)
+    assert touches(pair, lambda _: None, RELATED)
+    assert not touches(pair, minilm.documents, 0.99)
 
 
 def test_a_question_that_names_both_asks_for_neither_thing_of_a_kind() -> None:
