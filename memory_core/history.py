@@ -160,7 +160,17 @@ def _restore(tx: Transaction, who: Identity, change: Change, body: Mapping[str, 
         _dismiss(tx, who, change, link)
     if "retired_at" in values:
         _return_accesses(tx, who, change)
-    return f"restored: {', '.join(names)}"
+    return _told(values)
+
+
+def _told(values: Mapping[str, Any]) -> str:
+    """What is as before, in words."""
+    if "superseded_by" in values:
+        other = values["superseded_by"]
+        return f"{other} holds in its place again" if other else "it holds again"
+    if "retired_at" in values:
+        return "it is retired again" if values["retired_at"] else "it is no longer retired"
+    return f"as before: {', '.join(name.replace('_', ' ') for name in values)}"
 
 
 def _is_edit(tx: Transaction, who: Identity, change: Change, other: str) -> bool:

@@ -85,7 +85,8 @@ def test_one_merge_of_a_run_is_taken_back_and_not_made_again(memory: Memory) -> 
     (gone,) = report.retired
     stays = second if gone == first else first
     seq = change(memory, gone, kind="put", run=report.run)
-    memory.undo_change(ME, gone, seq)
+    _, done = memory.undo_change(ME, gone, seq)
+    assert done == "it is no longer retired"
     assert memory.get(ME, gone).retired_at is None
     assert memory.consolidate(ME, mode="deduplicate").retired == ()
     assert {m.id for m in memory.listing(ME)} == {gone, stays}
@@ -93,11 +94,15 @@ def test_one_merge_of_a_run_is_taken_back_and_not_made_again(memory: Memory) -> 
 
 def test_an_explicit_replacement_is_taken_back(memory: Memory) -> None:
     old = memory.remember(ME, RememberRequest("The meeting is on Monday.")).id
-    memory.remember(ME, RememberRequest("The meeting is on Friday.", replaces=old))
+    new = memory.remember(ME, RememberRequest("The meeting is on Friday.", replaces=old)).id
     assert old not in {m.id for m in memory.listing(ME)}
-    memory.undo_change(ME, old, memory.history(ME, old)[-1].seq)
+    _, done = memory.undo_change(ME, old, memory.history(ME, old)[-1].seq)
     kept = memory.get(ME, old)
     assert (kept.replaced, kept.superseded_by, kept.valid_until) == (False, "", None)
+    assert done == "it holds again"
+    _, done = memory.undo_change(ME, old, memory.history(ME, old)[-1].seq)
+    assert memory.get(ME, old).superseded_by == new
+    assert done == f"{new} holds in its place again"
 
 
 def test_what_was_changed_again_since_is_not_touched(memory: Memory) -> None:

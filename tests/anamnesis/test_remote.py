@@ -86,7 +86,7 @@ def test_what_writes_is_done(inside: Memory, remote: Memory, clock: Any) -> None
     assert inside.get(first.id).tags == ("home",)
     undone, done = remote.undo_change(first.id, change)
     assert (undone.seq, inside.get(first.id).tags) == (change, ())
-    assert "restored" in done
+    assert done == "as before: importance, tags"
     assert remote.vote(first.id, "where is the key", 1).up == 1
     replaced = remote.remember("The key is in the shed.", replaces=first.id)
     assert (replaced.status, replaced.replaced) == ("replaced", (first.id,))
