@@ -20,6 +20,7 @@ from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.recall.succession import Rivals
 from memory_core.records import DERIVED, MemoryRecord, normalised
+from memory_core.scoring.arrays import Rows
 from memory_core.storage.view import View
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time import dates, validity
@@ -58,22 +59,23 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
     best, *next_ones = np.argsort(-found.score, kind="stable")[:LOOKED_AT].tolist()
     least = EQUAL * float(found.score[best])
     said = view.columns.occurred_at[found.rows]
-    near = [
+    close = [
         place
         for place in next_ones
         if found.score[place] >= least > 0 and abs(said[place] - said[best]) >= DAY
     ]
-    if not near:
+    if not close:
         return found
-    memories = view.memories(found.rows[[best, *near]])
+    memories = view.memories(found.rows[[best, *close]])
     first = memories.get(int(found.rows[best]))
-    for place in sorted(near, key=lambda place: -said[place]):
+    for place in sorted(close, key=lambda place: -said[place]):
         other = memories.get(int(found.rows[place]))
         if first is None or other is None:
             continue
         if said[place] > said[best]:
             score = float(found.score[place] / found.score[best])
-            ahead = _took_its_place(cues, first, other, score, embed)
+            near = _near(view, found.rows[[best, place]])
+            ahead = _took_its_place(cues, first, other, score, near, embed)
         else:
             ahead = _holds_again(cues, other, first, embed)
         if ahead:
@@ -83,18 +85,32 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
     return found
 
 
+def _near(view: View, rows: Rows) -> float | None:
+    """The cosine of the whole texts of two *rows*; None without the vector of one."""
+    if view.vectors is None:
+        return None
+    older, newer = view.vectors.wholes(rows)
+    cosine = float(older @ newer)
+    return None if np.isnan(cosine) else cosine
+
+
 def _took_its_place(
-    cues: Cues, older: MemoryRecord, newer: MemoryRecord, score: float, embed: Embed
+    cues: Cues,
+    older: MemoryRecord,
+    newer: MemoryRecord,
+    score: float,
+    near: float | None,
+    embed: Embed,
 ) -> bool:
     """True when *newer* says something lasting that probably holds in place of *older*.
 
-    *score* is its share of the score of the older one.
+    *score* is its share of the score of the older one, *near* the cosine of both.
     """
     if newer.valid_until is not None or passes(newer.text) or _is_over(newer, cues):
         return False
     if not _comparable(cues, older, newer):
         return False
-    pair = Rivals(cues.query.text, *_claims(older, newer), score)
+    pair = Rivals(cues.query.text, *_claims(older, newer), score, near)
     return succession.likely(pair, embed, cues.profile.related)
 
 

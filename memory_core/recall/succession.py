@@ -28,18 +28,16 @@ from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import is_german, words
 
 WEIGHTS = {
-    "begins alike": -4.3,
+    "begins alike": -4.25,
     "same subject": -2.3,
-    "one thing": 2.7,
-    "score": 5.4,
-    "words": -1.5,
-    "meaning": 4.6,
-    "lost": -1.5,
+    "score": 3.29,
+    "near": 6.84,
+    "lost": -2.38,
 }
 """Of each sign; see `signs`."""
-BIAS = -6.3
+BIAS = -3.88
 
-LIKELY = 0.35
+LIKELY = 0.4
 """The likelihood from which the newer statement goes first."""
 
 VALUES, OTHER_VALUES = 0.3, 0.5
@@ -72,12 +70,17 @@ _Values = tuple[list[str], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """A *query*, an *older* and a *newer* text; *score* is the newer one's share of the older's."""
+    """A *query*, an *older* and a *newer* text.
+
+    *score* is the newer one's share of the older's; *near* is the cosine of both, None without the
+    vector of one.
+    """
 
     query: str
     older: str
     newer: str
     score: float
+    near: float | None
 
 
 def likely(pair: Rivals, embed: Embed, related: float) -> bool:
@@ -90,13 +93,11 @@ def likely(pair: Rivals, embed: Embed, related: float) -> bool:
     if not answers(pair):
         return False
     values, alone = _exchanged(words(pair.older), words(pair.newer))
-    if not alone and likelihood({**signs(pair, lambda _: None), "meaning": 1.0}) < LIKELY:
-        return False  # whatever the model says, which takes most of the time
+    if not alone and likelihood(signs(pair, related)) < LIKELY:
+        return False
     if not touches(pair, embed, related):
         return False
-    if alone:
-        return _of_one_sort(values[0], embed, related)
-    return likelihood(signs(pair, embed)) >= LIKELY
+    return not alone or _of_one_sort(values[0], embed, related)
 
 
 def likelihood(found: Mapping[str, float]) -> float:
@@ -148,19 +149,16 @@ def touches(pair: Rivals, embed: Embed, related: float) -> bool:
         return False  # which something tells apart: "the east fence", "the west fence"
     if not one and (is_german(words(pair.older)) or is_german(words(pair.newer))):
         return False
-    vectors = embed([pair.older, pair.newer])
-    return one if vectors is None else float(vectors[0] @ vectors[1]) >= related
+    return one if pair.near is None else pair.near >= related
 
 
-def signs(pair: Rivals, embed: Embed) -> dict[str, float]:
+def signs(pair: Rivals, related: float) -> dict[str, float]:
     """What speaks for or against the newer text of *pair*, by the names of WEIGHTS.
 
     "begins alike": the share of the shorter text with which both begin, 0 to 1; "same subject":
-    they share the first two words; "one thing": they share a word that nothing tells apart;
-    "score": as in Rivals, at most 1; "words": the share of the question's words that the newer one
-    holds, less that of the older one; "meaning": the cosine of what only the newer one says to the
-    question without what both say; "lost": after the same two words the older one has a word of the
-    question that the newer one lacks. Without vectors "meaning" is 0.
+    they share the first two words; "score": as in Rivals, at most 1; "near": as in Rivals,
+    *related* without vectors; "lost": after the same two words the older one has a word of the
+    question that the newer one lacks.
     """
     then, now, asked = words(pair.older), words(pair.newer), read(pair.query).content
     alike = len(list(takewhile(lambda both: both[0] == both[1], zip(then, now, strict=False))))
@@ -169,10 +167,8 @@ def signs(pair: Rivals, embed: Embed) -> dict[str, float]:
     return {
         "begins alike": alike / max(1, min(len(then), len(now))),
         "same subject": float(same),
-        "one thing": float(about_one(pair.query, pair.older, pair.newer)),
         "score": min(1.0, pair.score),
-        "words": (len(of_newer) - len(of_older)) / max(1, len(asked)),
-        "meaning": _meaning(pair, then, now, embed),
+        "near": related if pair.near is None else pair.near,
         "lost": float(same and any(w in of_older - of_newer for w in then[alike:])),
     }
 
@@ -181,16 +177,6 @@ def _shared(pair: Rivals) -> float:
     """Which share of the terms of the shorter text the other one has, 0 to 1."""
     then, now = set(query_terms(pair.older)), set(query_terms(pair.newer))
     return len(then & now) / max(1, min(len(then), len(now)))
-
-
-def _meaning(pair: Rivals, then: Sequence[str], now: Sequence[str], embed: Embed) -> float:
-    asked = words(pair.query)
-    rest = [word for word in asked if not (held([word], then) and held([word], now))]
-    new = [word for word in now if not held([word], then)]
-    if not rest or not new:
-        return 0.0
-    vectors = embed([" ".join(rest), " ".join(new)])
-    return 0.0 if vectors is None else float(vectors[0] @ vectors[1])
 
 
 def _names(text: str) -> set[str]:

@@ -1,21 +1,25 @@
-"""What looking for doubts costs a `remember` in a store of 10,000 memories.
+"""What beliefs cost in a store of 10,000 memories: doubts a `remember`, rivals a `recall`.
 
 Run: python tests/bench/doubting.py [--memories 10000] [--writes 400] [--seed 7]. The turns of the
 project's dialogue, new notes, and corrections of stored ones are remembered with the packaged
-model; of each call the time spent on doubts is measured too. Printed is the median of whole calls
-in milliseconds, and by how much that without the time for doubts is less: of the clock, which
-counts the disk and other processes too, and of the CPU time of the calling thread.
+model; of each call the time spent on doubts is measured too. So is that spent on rivals by recalls
+for notes, and by those for what was said of one thing twice (the corrections of beliefs_wild.json,
+stored with the day of each). Printed is the median of whole calls in milliseconds, and by how much
+that without the time for doubts or rivals is less: of the clock, which counts the disk and other
+processes too, and of the CPU time of the calling thread.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -23,18 +27,22 @@ from unittest.mock import patch
 sys.path.insert(0, str(Path(__file__).parents[2]))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from material import MONTHS, PLACES, Prepared, fill, machine, notes, settled
+from material import MONTHS, PLACES, Prepared, fill, machine, notes, questions, settled
 
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.evaluation import readers
 from memory_core.memory import Memory
+from memory_core.recall import rivals
+from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember import relate
 from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
-LIMIT = 3.0
-"""Milliseconds that doubts may add to the median at 10,000 memories."""
+SAID_TWICE = Path(__file__).parents[1] / "evals" / "data" / "beliefs_wild.json"
+LIMITS = 3.0, 2.0
+"""Milliseconds that doubts may add to the median of a `remember`, and rivals to a `recall`."""
+DAY = 86_400.0
 
 Times = tuple[float, float]
 """Seconds of the clock and of CPU."""
@@ -56,16 +64,17 @@ def corrections(stored: Sequence[str], count: int, seed: int) -> list[str]:
 
 
 class Stopwatch:
-    """Calls `relate._doubts` and keeps what the last call took."""
+    """Calls a function and adds up what its calls took."""
 
-    def __init__(self) -> None:
+    def __init__(self, measured: Callable[..., Any]) -> None:
         self.took: Times = (0.0, 0.0)
-        self._looks = relate._doubts
+        self._measured = measured
 
     def __call__(self, *args: Any) -> Any:
         before = now()
-        found = self._looks(*args)
-        self.took = since(before)
+        found = self._measured(*args)
+        clock, cpu = since(before)
+        self.took = self.took[0] + clock, self.took[1] + cpu
         return found
 
 
@@ -77,19 +86,18 @@ def since(before: Times) -> Times:
     return time.perf_counter() - before[0], time.thread_time() - before[1]
 
 
-def cost(memory: Memory, text: str) -> tuple[Times, Times]:
-    """What one remember of *text* takes, and what it would take without looking for doubts."""
-    with patch.object(relate, "_doubts", Stopwatch()) as watch:
+def cost(call: Callable[[], object], where: Any, name: str) -> tuple[Times, Times]:
+    """What *call* takes, and what it would take without the function *name* of *where*."""
+    with patch.object(where, name, Stopwatch(getattr(where, name))) as watch:
         before = now()
-        receipt = memory.remember(ME, RememberRequest(text))
+        call()
         clock, cpu = since(before)
-    assert receipt.status == "stored", receipt
     return (clock, cpu), (clock - watch.took[0], cpu - watch.took[1])
 
 
-def compare(memory: Memory, texts: Sequence[str]) -> str:
-    """The medians of remembering *texts*, with doubts and without, and what doubts add."""
-    both = zip(*(cost(memory, text) for text in texts), strict=True)
+def compare(calls: Sequence[Callable[[], object]], where: Any, name: str) -> str:
+    """The medians of *calls*, with the function *name* of *where* and without, and what it adds."""
+    both = zip(*(cost(call, where, name) for call in calls), strict=True)
     whole, bare = (
         [statistics.median(times) * 1e3 for times in zip(*side, strict=True)] for side in both
     )
@@ -98,7 +106,39 @@ def compare(memory: Memory, texts: Sequence[str]) -> str:
         f"added {whole[place] - bare[place]:.2f}"
         for place, name in enumerate(("p50", "CPU"))
     ]
-    return "; ".join([*shown, f"{len(texts)} written"])
+    return "; ".join([*shown, f"{len(calls)} calls"])
+
+
+def written(memory: Memory, texts: Sequence[str]) -> str:
+    """What remembering *texts* takes."""
+
+    def remember(text: str) -> None:
+        receipt = memory.remember(ME, RememberRequest(text))
+        assert receipt.status == "stored", receipt
+
+    return compare([partial(remember, text) for text in texts], relate, "_doubts")
+
+
+def recalled(memory: Memory, asked: Sequence[str]) -> str:
+    """What recalling *asked* takes, and how often rivals changed what comes first."""
+
+    def recall(question: str, explain: bool = False) -> bool:
+        request = RecallRequest(question, explain=explain, rehearse=False)
+        return any(rivals.NAME in hit.why for hit in memory.recall(ME, request).hits[:1])
+
+    ahead = sum(recall(question, explain=True) for question in asked)
+    said = compare([partial(recall, question) for question in asked], rivals, "newest_first")
+    return f"{said}, {ahead} with the newer one first"
+
+
+def said_twice(memory: Memory) -> list[str]:
+    """Questions about what the memory was told twice, after it was told."""
+    at, asked = time.time(), []
+    for case in json.loads(SAID_TWICE.read_text("utf-8"))["corrections"]:
+        for text, days in ((case["old"], case["old_days"]), (case["new"], case["new_days"])):
+            memory.remember(ME, RememberRequest(text, when=at - days * DAY))
+        asked.append(case["question"])
+    return asked
 
 
 def main() -> None:
@@ -121,10 +161,16 @@ def main() -> None:
         memory.wait_ready(60)
         fill(memory, embedder, stored)
         settled(memory)
-        print(f"{args.memories} memories, ms (limit {LIMIT:.0f})")
-        print(f"turns: {compare(memory, said)}")
-        print(f"notes: {compare(memory, new)}")
-        print(f"corrections: {compare(memory, changed)}")
+        remembers, recalls = LIMITS
+        twice = said_twice(memory)
+        settled(memory)
+        print(f"{args.memories} memories; rivals at a recall, ms (limit {recalls:.0f})")
+        print(f"of notes: {recalled(memory, questions(args.writes, args.seed))}")
+        print(f"of what was said twice: {recalled(memory, twice * 4)}")
+        print(f"doubts at a remember, ms (limit {remembers:.0f})")
+        print(f"turns: {written(memory, said)}")
+        print(f"notes: {written(memory, new)}")
+        print(f"corrections: {written(memory, changed)}")
 
 
 if __name__ == "__main__":

@@ -177,9 +177,7 @@ def of_year(memory: Memory, year: Mapping[str, Any], ranked: Ranked) -> Iterator
         answers = [any(part in row[1] for part in asked["answer"]) for row in ranked.rows]
         for other, answer in zip(ranked.rows[1:], answers[1:], strict=True):
             if answer != answers[0] and _is_close(ranked.rows[0], other):
-                weighed = Rivals(
-                    asked["question"], ranked.rows[0][1], other[1], other[3] / ranked.rows[0][3]
-                )
+                weighed = _rivals(ranked, asked["question"], ranked.rows[0], other)
                 yield Seen("correction" if answer else "stranger", _signs(ranked, weighed))
 
 
@@ -199,8 +197,15 @@ def _looked_at(ranked: Ranked, question: str, pair: tuple[str, ...], newer: bool
         kind = "stranger" if other[0] not in pair else "correction" if newer else "both true"
         if first[0] != wanted and kind != "correction":
             continue
-        weighed = Rivals(question, first[1], other[1], other[3] / first[3])
+        weighed = _rivals(ranked, question, first, other)
         yield Seen(kind, _signs(ranked, weighed))
+
+
+def _rivals(ranked: Ranked, question: str, first: Row, other: Row) -> Rivals:
+    vectors = ranked.embed([first[1], other[1]])
+    assert vectors is not None
+    near = float(vectors[0] @ vectors[1])
+    return Rivals(question, first[1], other[1], other[3] / first[3], near)
 
 
 def _signs(ranked: Ranked, pair: Rivals) -> tuple[float, ...] | None:
@@ -209,7 +214,7 @@ def _signs(ranked: Ranked, pair: Rivals) -> tuple[float, ...] | None:
         return None
     if not succession.touches(pair, ranked.embed, ranked.related):
         return None
-    found = succession.signs(pair, ranked.embed)
+    found = succession.signs(pair, ranked.related)
     return tuple(found[name] for name in WEIGHTS)
 
 

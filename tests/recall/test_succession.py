@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +21,11 @@ from memory_core.recall.succession import (
 )
 
 RELATED = 0.45
+
+
+def rivals(minilm: Embedder, query: str, older: str, newer: str) -> Rivals:
+    one, two = minilm.documents([older, newer])
+    return Rivals(query, older, newer, 0.8, float(one @ two))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +63,7 @@ RELATED = 0.45
 def test_a_new_state_is_likely_without_a_word_of_change(
     minilm: Embedder, older: str, newer: str, query: str
 ) -> None:
-    assert likely(Rivals(query, older, newer, 0.8), minilm.documents, RELATED)
+    assert likely(rivals(minilm, query, older, newer), minilm.documents, RELATED)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +130,7 @@ def test_a_new_state_is_likely_without_a_word_of_change(
 def test_what_is_said_of_something_else_is_not_likely(
     minilm: Embedder, older: str, newer: str, query: str
 ) -> None:
-    assert not likely(Rivals(query, older, newer, 0.8), minilm.documents, RELATED)
+    assert not likely(rivals(minilm, query, older, newer), minilm.documents, RELATED)
 
 
 def test_a_subject_ends_at_the_verb_that_an_object_with_its_article_follows() -> None:
@@ -137,45 +142,42 @@ def test_a_subject_ends_at_the_verb_that_an_object_with_its_article_follows() ->
 def test_one_word_among_many_ties_two_texts_that_are_near_in_meaning(minilm: Embedder) -> None:
     older = "The bakery on the corner delivers our breakfast rolls at half past six."
     newer = "Rolls come from a baker in Au, who leaves bread by the gate before seven."
-    pair = Rivals("Who brings our rolls?", older, newer, 0.8)
+    pair = rivals(minilm, "Who brings our rolls?", older, newer)
     assert touches(pair, minilm.documents, RELATED)
-    assert touches(pair, lambda _: None, RELATED)
     assert not touches(pair, minilm.documents, 0.99)
+    assert touches(replace(pair, near=None), minilm.documents, 0.99)
 
 
 def test_a_question_that_names_both_asks_for_neither_thing_of_a_kind() -> None:
     older, newer = "Sieve before the wash.", "Sieve after the wash."
-    assert answers(Rivals("Do we sieve before or after the wash?", older, newer, 1.0))
+    assert answers(Rivals("Do we sieve before or after the wash?", older, newer, 1.0, 1.0))
 
 
-def test_no_model_is_asked_where_no_meaning_makes_it_likely() -> None:
-    older, newer = "Our barn is dry.", "Our barn is in a valley, two miles from Ely."
-    pair = Rivals("Is our barn dry?", older, newer, 0.5)
+def never(_: Sequence[str]) -> None:
+    raise AssertionError
 
-    def never(_: Sequence[str]) -> None:
-        raise AssertionError
 
-    assert not likely(pair, never, RELATED)
+def test_no_model_is_asked_where_the_older_text_says_one_thing() -> None:
+    pair = Rivals("Is our barn dry?", "Our barn is dry.", "The barn leaks at the door.", 0.9, 0.7)
+    assert likely(pair, never, RELATED)
 
 
 def test_without_vectors_words_alone_decide() -> None:
-    pair = Rivals(
-        "What is our newsletter written in?", "It is in Mailchimp.", "It is in Ghost.", 1.0
-    )
-    assert signs(pair, lambda _: None)["meaning"] == 0
-    assert not likely(
-        Rivals("Where is it?", "The axe is here.", "Rain fell.", 1.0), lambda _: None, 0.4
-    )
+    query, older, newer = "Who mends our boat?", "Joss mends our boat.", "The boat goes to Piran."
+    assert likely(Rivals(query, older, newer, 0.9, None), never, RELATED)
+    assert signs(Rivals(query, older, newer, 0.9, None), RELATED)["near"] == RELATED
+    strangers = Rivals("Where is it?", "The axe is here.", "Rain fell.", 1.0, None)
+    assert not likely(strangers, never, RELATED)
 
 
 TEXTS = st.text(alphabet="ab ,.'0Ä", max_size=30)
 
 
-@given(TEXTS, TEXTS, TEXTS, st.floats(0, 50))
-def test_every_sign_is_within_its_range(query: str, older: str, newer: str, score: float) -> None:
-    unit = np.array([1.0, 0.0], np.float32)
-    found = signs(Rivals(query, older, newer, score), lambda texts: np.array([unit] * len(texts)))
+@given(TEXTS, TEXTS, TEXTS, st.floats(0, 50), st.none() | st.floats(-1, 1))
+def test_every_sign_is_within_its_range(
+    query: str, older: str, newer: str, score: float, near: float | None
+) -> None:
+    found = signs(Rivals(query, older, newer, score, near), RELATED)
     assert found.keys() == WEIGHTS.keys()
-    assert all(0 <= found[name] <= 1 for name in WEIGHTS if name != "words")
-    assert -1 <= found["words"] <= 1
-    assert about_one(query, older, newer) == bool(found["one thing"])
+    assert all(0 <= found[name] <= 1 for name in WEIGHTS if name != "near")
+    assert found["near"] == (RELATED if near is None else near)
