@@ -231,11 +231,11 @@ class Memory:
         """
         mode = validation.one_of(mode, "mode", tuple(MODES)) or "sleep"
         session, undo = validation.label(session, "session"), validation.label(undo, "undo")
-        dry_run = validation.flag(dry_run, "dry_run")
-        parts = self._runtime.parts()
+        dry_run, parts = validation.flag(dry_run, "dry_run"), self._runtime.parts()
         parts.store.catch_up()
         if undo:
-            report = parts.consolidator.undo(who, browse.whole_run(parts.store, who, undo))
+            run = browse.whole_run(parts.store, who, undo)
+            report = parts.consolidator.undo(who, run, dry_run)
         else:
             report = parts.consolidator.run(
                 who, mode=mode, session=session, dry_run=dry_run, progress=progress

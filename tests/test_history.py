@@ -92,6 +92,17 @@ def test_one_merge_of_a_run_is_taken_back_and_not_made_again(memory: Memory) -> 
     assert {m.id for m in memory.listing(ME)} == {gone, stays}
 
 
+def test_who_asks_for_a_preview_of_an_undo_is_told_that_there_is_none(memory: Memory) -> None:
+    for text in (PORT.format(5432, "last big"), PORT.format(5432, "last")):
+        memory.remember(ME, RememberRequest(text))
+    report = memory.consolidate(ME, mode="deduplicate")
+    (gone,) = report.retired
+    with pytest.raises(InvalidInput, match="no preview"):
+        memory.consolidate(ME, undo=report.run, dry_run=True)
+    assert memory.get(ME, gone).retired_at is not None
+    assert memory.consolidate(ME, undo=report.run).status == "undone"
+
+
 def test_an_explicit_replacement_is_taken_back(memory: Memory) -> None:
     old = memory.remember(ME, RememberRequest("The meeting is on Monday.")).id
     new = memory.remember(ME, RememberRequest("The meeting is on Friday.", replaces=old)).id

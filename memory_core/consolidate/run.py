@@ -168,13 +168,19 @@ class Consolidator:
         if self._closing:
             raise Busy("the memory is closed", "start it again; the run changed nothing")
 
-    def undo(self, who: Identity, run: str) -> RunReport:
+    def undo(self, who: Identity, run: str, dry_run: bool = False) -> RunReport:
         """Revert the run *run* of *who*; what was changed since stays and is listed as kept.
+
+        There is no preview: with *dry_run* this raises InvalidInput and changes nothing.
 
         A run that is at work is asked to stop: it reverts itself at its next step, and the status
         is running until then. What was forgotten meanwhile does not come back. Raises NotFound,
         InvalidInput for a run that failed or was undone before, Busy while another run is at work.
         """
+        if dry_run:
+            raise InvalidInput(
+                "dry_run: an undo has no preview", f"nothing was changed; undo {run} without it"
+            )
         try:
             with self._log.exclusive() as interrupted:
                 for mark in interrupted:

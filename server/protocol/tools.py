@@ -154,6 +154,11 @@ class Tools:
         """Turn episodes into knowledge, or decide what holds of a pair in doubt."""
         who = caller(self._owner, "write")
         if decide or pair:
+            if undo or dry_run:
+                raise InvalidInput(
+                    "a decision has no preview and undoes no run",
+                    "nothing was changed; decide without dry_run and undo",
+                )
             return await self._decided(who, decide, pair)
         done = await self._runs.wait(
             (who, mode, session, dry_run, undo),

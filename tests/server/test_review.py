@@ -392,6 +392,10 @@ async def test_an_assistant_writes_down_what_its_user_decided_and_takes_it_back(
         ):
             refused = await decide(wrong)
             assert refused.content[0].text.startswith("invalid_input: a decision needs")
+        for more in ({"dry_run": True}, {"undo": "a-run"}):
+            refused = await decide({"decide": "newer-holds", "pair": [old, new], **more})
+            assert refused.content[0].text.startswith("invalid_input: a decision has no preview")
+        assert memory.get(ME, old).superseded_by == ""
         refused = await decide({"decide": "undo", "pair": [old, new]})
         assert refused.content[0].text.startswith("not_found: nothing was decided")
 
