@@ -31,11 +31,11 @@ WEIGHTS = {
     "begins alike": -4.25,
     "same subject": -2.3,
     "score": 3.29,
-    "near": 6.84,
+    "near": 3.76,
     "lost": -2.38,
 }
 """Of each sign; see `signs`."""
-BIAS = -3.88
+BIAS = -0.8
 
 LIKELY = 0.4
 """The likelihood from which the newer statement goes first."""
@@ -156,9 +156,9 @@ def signs(pair: Rivals, related: float) -> dict[str, float]:
     """What speaks for or against the newer text of *pair*, by the names of WEIGHTS.
 
     "begins alike": the share of the shorter text with which both begin, 0 to 1; "same subject":
-    they share the first two words; "score": as in Rivals, at most 1; "near": as in Rivals,
-    *related* without vectors; "lost": after the same two words the older one has a word of the
-    question that the newer one lacks.
+    they share the first two words; "score": as in Rivals, at most 1; "near": where between
+    *related* (0) and equal (1) the cosine is, 0 without vectors; "lost": after the same two words
+    the older one has a word of the question that the newer one lacks.
     """
     then, now, asked = words(pair.older), words(pair.newer), read(pair.query).content
     alike = len(list(takewhile(lambda both: both[0] == both[1], zip(then, now, strict=False))))
@@ -168,7 +168,7 @@ def signs(pair: Rivals, related: float) -> dict[str, float]:
         "begins alike": alike / max(1, min(len(then), len(now))),
         "same subject": float(same),
         "score": min(1.0, pair.score),
-        "near": related if pair.near is None else pair.near,
+        "near": 0.0 if pair.near is None else (pair.near - related) / (1.0 - related),
         "lost": float(same and any(w in of_older - of_newer for w in then[alike:])),
     }
 
