@@ -2,7 +2,8 @@
 
 The journal erases the text of a forgotten memory; this decides what has to go with it. A memory
 derived only from forgotten ones is forgotten too, and so is one that holds a piece of their text.
-One with other sources left stays, is marked stale and no longer names the forgotten ones.
+One with other sources left stays, is marked stale and no longer names the forgotten ones. What its
+owner said in the same words elsewhere answers as before, and so goes too.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+
+import numpy as np
 
 from memory_core import history, records, validation
 from memory_core.errors import NotFound, ScopeDenied, StorageError
@@ -25,14 +29,18 @@ from memory_core.records import (
     owner_of,
 )
 from memory_core.scoring import clusters
+from memory_core.scoring.arrays import Rows
 from memory_core.storage.backup import copies
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.store import MemoryStore
+from memory_core.storage.view import View
 from memory_core.text import normalise, passages
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import content_words
 
 FORGOTTEN = "gone from every answer; erased from every file within a minute while a server runs"
+NOTHING = "no memory that you may delete matches"
 ERASED = "gone from every answer and erased from every file"
 
 BATCH = 500
@@ -42,6 +50,9 @@ less than half a second."""
 MOST, SHARE = 10, 0.7
 """Memories that a query finds, at most, and the share of the best score that each has at least:
 what is forgotten is gone for good."""
+
+NAMED = 3
+"""Ids that a note names."""
 
 _NUMBER = lazy_pattern(r" \([0-9]+\)$")
 """The number that clusters.new_label adds to a label that is taken."""
@@ -99,23 +110,30 @@ class Forgetter:
         reason: str,
         never_again: bool,
         confirm: bool,
+        repeats: bool = True,
         finish: Callable[[], bool] = lambda: False,
     ) -> ForgetReport:
         """What forgetting *ids* removes, in the order given; with *confirm* it is removed.
 
-        *never_again* stores keyed hashes of the texts, by which a later write of them is refused.
+        Behind them stands what their owners said in the same words elsewhere, which goes with them;
+        without *repeats* it stays, and the note names it. *never_again* stores keyed hashes of the
+        texts, by which a later write of them is refused.
         *finish*() erases them from the derived files and is True when that is done; without it a
-        server does so later. The note names backups and exports that hold the texts.
+        server does so later. The note names backups and exports that hold the texts, and memories
+        that the removed ones replaced: these stay out of date.
         All or nothing. Raises NotFound for an id that *who* may not read, ScopeDenied for one of
         another agent (unless *who* is an admin), or a StorageError.
         """
         validation.text(reason, "reason", validation.SOURCE_CHARS)
         self._store.catch_up()
         chosen = self._chosen(who, ids)
+        again = self._said_again(chosen)
+        if repeats:
+            chosen, again = [*chosen, *again], []
         reach = self._reach(chosen)
-        if not confirm:
-            return self._report("preview", who, chosen, reach)
-        report = self._report("forgotten", who, chosen, reach)
+        report = self._report("forgotten" if confirm else "preview", who, chosen, reach, again)
+        if not confirm or not chosen:
+            return report
         self._apply(who, chosen, reach, reason, never_again=never_again)
         problem = self._empty_log()
         done = ERASED if finish() else _joined(FORGOTTEN, problem)
@@ -154,6 +172,15 @@ class Forgetter:
             if found[id].agent != who.agent and not who.admin:
                 raise ScopeDenied(f"{id} belongs to another agent", "ask its owner or an admin")
         return [found[id] for id in wanted]
+
+    def _said_again(self, chosen: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """What the owner of one of *chosen* said in the same words elsewhere, oldest first."""
+        said = {_saying(memory): memory.text for memory in chosen}
+        with self._store.reading() as view:
+            rows = {row for text in said.values() for row in _holding(view, text)}
+            ids = {view.columns.id(row) for row in rows}.difference(m.id for m in chosen)
+        found = self._store.memories(ids).values()
+        return sorted((each for each in found if _saying(each) in said), key=_age)
 
     def _reach(self, chosen: Sequence[MemoryRecord], going: frozenset[str] = frozenset()) -> _Reach:
         """The consequences of forgetting *chosen*, followed transitively.
@@ -294,12 +321,31 @@ class Forgetter:
         who: Identity,
         chosen: Sequence[MemoryRecord],
         reach: _Reach,
+        again: Sequence[MemoryRecord],
     ) -> ForgetReport:
         seen = [m for m in reach.derived.values() if self._store.may_read(who, m.id)]
+        going = [memory.id for memory in (*chosen, *reach.derived.values())]
+        held, replaced = self._copies(going), self._replaced(who, going)
         stale = f"{len(reach.stale)} summaries have other sources left and become stale"
-        held = self._copies([memory.id for memory in (*chosen, *reach.derived.values())])
-        note = _joined(stale if reach.stale else "", copies.in_words(held, places=who.admin))
+        same = f"the same words stay in {_listed([memory.id for memory in again])}"
+        older = f"what this replaced stays out of date: {_listed(replaced)}"
+        note = _joined(
+            "" if chosen else NOTHING,
+            stale if reach.stale else "",
+            same if again else "",
+            older if replaced else "",
+            copies.in_words(held, places=who.admin),
+        )
         return ForgetReport(status, _removals(chosen), _removals(seen), note)
+
+    def _replaced(self, who: Identity, going: Collection[str]) -> list[str]:
+        """The ids of what stays of that which *going* replaced, where *who* may read it."""
+        with self._store.reading() as view:
+            columns = view.columns
+            rows = np.flatnonzero(view.readable(who) & columns.superseded)
+            ids = [columns.id(row) for row in rows.tolist()]
+        found = self._store.memories(set(ids).difference(going))
+        return [id for id, memory in found.items() if memory.superseded_by in going]
 
     def _copies(self, ids: Sequence[str]) -> list[copies.Copy]:
         """The copies that hold one of *ids*: made after it, by someone who may read it."""
@@ -311,6 +357,26 @@ class Forgetter:
         then = [id for id, first in born.items() if first <= copy.sequence]
         by = Identity(copy.agent, copy.team)
         return any(copy.kind == "backup" or self._store.may_read(by, id) for id in then)
+
+
+def _saying(memory: MemoryRecord) -> tuple[str, str, str]:
+    """Who says what, equal where somebody says the same words to the same readers."""
+    return memory.agent, owner_of(memory), normalise.forgetting_form(memory.text)
+
+
+def _holding(view: View, text: str) -> list[int]:
+    """The rows that hold all words of *text*; none where it has none."""
+    found: list[Rows] = [view.lexical.holders(term) for term in set(index_terms(text))]
+    found.sort(key=len)
+    return reduce(np.intersect1d, found).tolist() if found else []
+
+
+def _listed(ids: Sequence[str]) -> str:
+    """*ids*, at most NAMED of them, and how many more there are."""
+    if len(ids) <= NAMED:
+        return ", ".join(ids)
+    more = f"{len(ids) - NAMED} more"
+    return ", ".join((*ids[:NAMED], more))
 
 
 def _joined(*notes: str) -> str:

@@ -281,10 +281,9 @@ class Memory:
 
         *finish_seconds* above 0 also erases the texts from every file before this returns, and
         waits so long for another process that is at it; else maintenance erases them soon. *query*
-        only previews; *source* selects the caller's memories with exactly this source.
-        Memories derived from nothing else are deleted too. With *never_again* the texts are refused
-        when they are remembered again. Raises NotFound, ScopeDenied, also for a *query* of who may
-        not read.
+        only previews; *source* selects the caller's memories with exactly this source. What rests
+        on nothing else goes too; with *never_again* also what says the same words (not by *source*)
+        and these are refused later. Raises NotFound, ScopeDenied, also to query without the right.
         """
         given = validation.labels(ids, "ids", validation.IDS_MOST)
         wanted = tuple(dict.fromkeys(self.whole_id(who, id) for id in given))
@@ -313,6 +312,7 @@ class Memory:
             reason=reason,
             never_again=never_again,
             confirm=confirm,
+            repeats=never_again and not source,
             finish=lambda: parts.maintenance.finish_erasing(finish_seconds),
         )
         if confirm and not finish_seconds:

@@ -230,6 +230,36 @@ def test_what_it_had_replaced_does_not_come_back(world: World) -> None:
     assert [world[old], world[found]] == before
 
 
+def test_what_its_owner_says_in_the_same_words_goes_with_it(world: World) -> None:
+    first = world.tell(PIN, session="monday")
+    again = world.tell(PIN.upper(), session="tuesday")
+    longer = world.tell(f"{PIN} Nobody else knows it.")
+    shared = world.tell(PIN, visibility="shared")
+    theirs = world.tell(PIN, who=OTHER)
+    assert removed(world.forget(first, confirm=False)) == [first, again]
+    report = world.forget(first)
+    assert (removed(report), "same words" in report.note) == ([first, again], False)
+    assert world.alive(first, again, longer, shared, theirs) == [longer, shared, theirs]
+
+
+def test_a_repeat_that_stays_is_named(world: World) -> None:
+    first = world.tell(PIN, session="a")
+    repeats = [world.tell(PIN, session=f"s{number}") for number in range(5)]
+    report = world.forget(first, repeats=False)
+    assert removed(report) == [first]
+    assert f"the same words stay in {', '.join(repeats[:3])}, 2 more" in report.note
+    assert world.alive(*repeats) == repeats
+
+
+def test_what_stays_out_of_date_is_named_to_who_may_read_it(world: World) -> None:
+    new = world.tell(PIN, visibility="shared")
+    old = world.tell(GARDEN, superseded_by=new, superseded_at=world.now)
+    world.tell(SHED, who=OTHER, superseded_by=new, superseded_at=world.now)
+    report = world.forget(new, confirm=False)
+    assert report.note == f"what this replaced stays out of date: {old}"
+    assert world.forget(new, old, confirm=False).note == ""
+
+
 def test_never_again_leaves_tombstones_of_the_text_and_its_telling_sentences(world: World) -> None:
     pin = world.tell(PIN)
     world.forget(pin)
@@ -306,6 +336,7 @@ def test_an_id_given_twice_is_removed_once(world: World) -> None:
 def test_nothing_asked_is_an_empty_preview(world: World) -> None:
     report = world.forget(confirm=False)
     assert (report.status, report.removed, report.derived) == ("preview", (), ())
+    assert report.note == "no memory that you may delete matches"
 
 
 def test_a_reason_that_is_too_long_is_refused(world: World) -> None:

@@ -64,7 +64,7 @@ CALLS: dict[str, tuple[int | str, ...]] = {
     **dict.fromkeys(("problem", "_problem"), (0, 1, 2)),
     **dict.fromkeys(("RunReport", "replace"), ("note",)),
     "Check": (2, 3),
-    "_joined": (0, 1),
+    "_joined": (0, 1, 2, 3),
     "Finding": (1,),
     "Contradiction": (4,),
 }
@@ -72,6 +72,7 @@ CALLS: dict[str, tuple[int | str, ...]] = {
 
 PUT = ("note", "details", "doubt", "_NEXT")
 RETURNED = (
+    ("memory_core.forget", "_listed"),
     ("memory_core.interchange.files", "not_in_it"),
     ("memory_core.lifecycle.doubts", "_verdict"),
     ("memory_core.storage.journal.files", "prepare"),

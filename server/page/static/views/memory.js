@@ -167,8 +167,8 @@ function Tags({ memory, close, done }) {
 
 /** @param {{memory: any, close: () => void, forget: (send: () => Promise<void>) => Promise<void>}} props */
 function Forget({ memory, close, forget }) {
-  const preview = useLoad(() => send('forget', { ids: [memory.id] }), []);
   const [never, set] = useState(true);
+  const preview = useLoad(() => send('forget', { ids: [memory.id], never_again: never }), [never]);
   const go = async () => {
     await forget(() => send('forget', { ids: [memory.id], confirm: true, never_again: never }));
     close(); tell(t('forgotten')); location.hash = '#/memories';
