@@ -11,6 +11,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import NoReturn
 
     from server.engine.own import OwnEngine
 
@@ -21,6 +22,23 @@ if not __package__:  # an engine runs this file by its path, so that no folder i
 
 
 _HELP = frozenset(("-h", "--help"))
+
+
+def command() -> NoReturn:
+    """Run the command line, and end the process at once when that is done.
+
+    An orderly end would wait for a model that is still being loaded, and free every module: 0.7 of
+    the 1.9 s of a command (measured). A thread that is no daemon is waited for: it closes files.
+    """
+    code = main()
+    import threading
+
+    for thread in threading.enumerate():
+        if not thread.daemon and thread is not threading.main_thread():
+            thread.join()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def main() -> int:
@@ -58,4 +76,4 @@ def _own(flags: Mapping[str, str]) -> OwnEngine:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

@@ -95,3 +95,24 @@ def test_the_command_line_itself_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_command_ends_at_once_but_for_threads_that_close_files() -> None:
+    """A model that is being loaded, in a daemon thread, is not waited for, nor an orderly exit."""
+    code = (
+        "import atexit, threading, server.__main__ as program\n"
+        "told = threading.Event()\n"
+        "def main():\n"
+        "    threading.Thread(target=lambda: (told.wait(), print('closed'))).start()\n"
+        "    threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        "    atexit.register(print, 'waited')\n"
+        "    print('said')\n"
+        "    told.set()\n"
+        "    return 3\n"
+        "program.main = main\n"
+        "program.command()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, "said\nclosed\n"), done.stderr
