@@ -128,13 +128,14 @@ def attach(
     lexical_only: bool,
     replaced: bool,
     waiting: int = 0,
+    unmet: str = "",
     as_of: float | None,
     context: bool,
 ) -> Recollection:
     """The answer: the memories of *chosen* with their neighbours, and how sure it is.
 
-    *waiting* memories were searched by words only. With *context*, what leads up to a hit is shown
-    before it. With *replaced* False, memories that were
+    *waiting* memories were searched by words only; *unmet* says which filter no memory passed. With
+    *context*, what leads up to a hit is shown before it. With *replaced* False, memories that were
     replaced since they were located are left out. What superseded a memory later than *as_of* is
     not shown.
     """
@@ -162,7 +163,7 @@ def attach(
         if id in memories
     )
     recollection = _recollection(hits, chosen.confidence, rejected)
-    note = LEXICAL_ONLY if lexical_only else pending.note(waiting)
+    note = unmet or (LEXICAL_ONLY if lexical_only else pending.note(waiting))
     return replace(recollection, recent=_neighbours(memories, located.recent), note=note)
 
 

@@ -251,15 +251,15 @@ def _filters(view: View, query: Query) -> dict[str, Mask]:
     if query.kinds:
         passing["kinds"] = np.isin(columns.kind, [KINDS.index(kind) for kind in query.kinds])
     if query.speaker:
-        passing["speaker"] = columns.speaker == columns.code(query.speaker, "speaker")
+        passing["speaker"] = columns.called(query.speaker, "speaker")
     if query.since is not None:
         passing["since"] = columns.occurred_at >= query.since
     if query.until is not None:
         passing["until"] = columns.occurred_at <= query.until
     if query.tags:
-        passing["tags"] = np.all([columns.tagged(tag) for tag in query.tags], axis=0)
+        passing["tags"] = np.all([tagged(columns, tag) for tag in query.tags], axis=0)
     if query.topic:
-        passing["topic"] = columns.about(query.topic)
+        passing["topic"] = columns.called(query.topic, "topic")
     if query.importance:
         passing["importance"] = columns.importance >= np.float32(query.importance)
     if query.entity:
@@ -270,6 +270,12 @@ def _filters(view: View, query: Query) -> dict[str, Mask]:
         besides[[row for row in map(columns.row, query.besides) if row is not None]] = False
         passing["besides"] = besides
     return passing
+
+
+def tagged(columns: Columns, tag: str) -> Mask:
+    """True for every row that has this *tag*; case does not matter."""
+    folded = tag.casefold()
+    return columns.tagged_as(lambda each: each.casefold() == folded)
 
 
 def _within(columns: Columns, period: question.Period, passing: Mask) -> Mask:

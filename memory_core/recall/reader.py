@@ -30,6 +30,7 @@ from memory_core.recall import (
     scoring,
     selection,
     spreading,
+    unmet,
 )
 from memory_core.recall.answer import Chosen, Why
 from memory_core.recall.explanation import Explainer
@@ -99,12 +100,14 @@ class Reader:
                 chosen = self._with_outsiders(view, cues, chosen, cues.readable & ~searched)
             located = answer.locate(view, who, query, chosen, cues.valid, self._store.journal)
             similar = rehearsal.similarities(view, cues.mind.working, cues.vector)
+            nothing = unmet.note(view, cues, rows)
         recollection = answer.attach(
             self._store,
             chosen,
             located,
             lexical_only=cues.vector is None,
             waiting=0 if waiting is None else int(waiting.sum()),
+            unmet=nothing,
             replaced=query.as_of is not None,
             as_of=query.as_of,
             context=query.context > 0,

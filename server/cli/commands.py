@@ -179,8 +179,8 @@ def recall_tables(answer: Mapping[str, Any], *, explain: bool) -> str:
     ]
     head = f"confidence {answer['confidence']} ({answer['feeling']})"
     if not answer["memories"]:
-        yet = " yet" if answer.get("note") else ""
-        head = f"nothing found{yet}{', only the half-matches above' if rows else ''}; {head}"
+        nothing = rendering.nothing(answer)
+        head = f"{nothing}{', only the half-matches above' if rows else ''}; {head}"
     lines = [console.table(("", "when", "speaker", "memory"), rows)] if rows else []
     if answer.get("recent"):
         turns = [(_speaker(turn), turn["text"]) for turn in answer["recent"]]

@@ -57,8 +57,7 @@ def line(text: str) -> str:
 def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
     """The text of a recall answer."""
     memories = answer["memories"]
-    nothing = "nothing found yet" if answer.get("note") else "nothing found"
-    head = f"found {counted(len(memories))}" if answer["found"] else nothing
+    head = f"found {counted(len(memories))}" if answer["found"] else nothing(answer)
     if answer.get("partial"):
         head += "; entries marked partial are near misses, not answers"
     lines = [f"{head}; confidence {answer['confidence']} ({answer['feeling']})"]
@@ -76,6 +75,12 @@ def recall(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str
         facts = [f"[rejected] {item['id']}", f"score {item['score']}", _why(item)]
         body += [_SEPARATOR.join(facts), *_marked(item["text"])]
     return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
+
+
+def nothing(answer: Mapping[str, Any]) -> str:
+    """That a recall found nothing; "yet" where it may, once what its note tells of is there."""
+    note = answer.get("note", "")
+    return "nothing found yet" if note and not note.startswith("no memory ") else "nothing found"
 
 
 def remember(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:

@@ -130,6 +130,39 @@ def test_a_filter_finds_what_would_never_reach_the_candidates(memory: Memory) ->
         assert ids(memory, "the lighthouse keeper of the island logs ships", k=5, **cues) == [rare]
 
 
+def test_case_does_not_matter_to_a_filter(memory: Memory) -> None:
+    id = memory.remember(ME, RememberRequest("The crane lifts.", speaker="Ana", tags=["Red"])).id
+    for cues in ({"speaker": "ANA"}, {"tags": ["red"]}, {"tags": ["RED"], "speaker": "ana"}):
+        assert ids(memory, "crane", **cues) == [id]
+
+
+@pytest.mark.parametrize(
+    ("cues", "note"),
+    [
+        ({"tags": ["rde"]}, 'no memory has the tag "rde"; there is "Red"'),
+        ({"tags": ["red", "blue"]}, 'no memory has the tag "blue"'),
+        ({"speaker": "Anna"}, 'no memory has the speaker "Anna"; there is "Ana"'),
+        ({"speaker": "Theo"}, 'no memory has the speaker "Theo"'),
+        ({"entity": "Hamburgh"}, 'no memory has the entity "Hamburgh"; there is "Hamburg"'),
+        ({"topic": "x"}, 'no memory has the topic "x"'),
+        ({"kinds": ["concept"]}, "no memory passes the filters kinds"),
+        ({"speaker": "Ben", "tags": ["red"]}, "no memory passes the filters speaker, tags"),
+        ({"as_of": "2020"}, "no memory was stored by then; as_of asks for that, until for when it"),
+        ({"tags": ["red"]}, ""),
+        ({}, ""),
+    ],
+)
+def test_what_no_memory_passes_is_named_with_what_is_spelt_like_it(
+    memory: Memory, cues: dict[str, Any], note: str
+) -> None:
+    """Of what the caller may read."""
+    memory.remember(ME, RememberRequest("A crane of Hamburg lifts.", speaker="Ana", tags=["Red"]))
+    memory.remember(ME, RememberRequest("The winch is stuck.", speaker="Ben"))
+    memory.remember(OTHER, RememberRequest("A crane of Hamburgo.", speaker="Anna", tags=["rde"]))
+    told = memory.recall(ME, RecallRequest("the zebra and the violin", **cues)).note
+    assert told.startswith(note) if note else not told
+
+
 def test_as_of_hides_what_was_not_yet_known(memory: Memory, clock: Any) -> None:
     early = memory.remember(ME, RememberRequest("The harbour opens in May.", session="s")).id
     clock.pass_by(10 * DAY)

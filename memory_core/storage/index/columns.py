@@ -230,6 +230,12 @@ class Columns:
         same: NDArray[np.bool_] = self._topic == self.code(topic, "topic")
         return same
 
+    def called(self, name: str, column: str) -> NDArray[np.bool_]:
+        """True for every row with this *name* in *column*, as in `code`; case does not matter."""
+        folded = name.casefold()
+        codes = [code for each, code in self._codes[column].items() if each.casefold() == folded]
+        return np.isin(self._topic if column == "topic" else getattr(self, column), codes)
+
     def tagged(self, tag: str) -> NDArray[np.bool_]:
         """True for every row that has this *tag*."""
         mask = np.zeros(len(self), np.bool_)
