@@ -40,7 +40,29 @@ def different_things(then: Sentence, now: Sentence, shared: Pairs) -> bool:
         titles = _title(then, word), _title(now, other)
         if all(titles) and titles[0] != titles[1]:
             return True
-    return all(_modified_apart(then, now, word, other) for word, other in shared)
+    return all(
+        _modified_apart(then, now, word, other) or _owns_apart(then, now, word, other)
+        for word, other in shared
+    )
+
+
+def _owns_apart(then: Sentence, now: Sentence, word: str, other: str) -> bool:
+    """True when both speak of what somebody has, and of two things: "Ida's birthday", "Ida's bag".
+
+    Nor is the thing left out the same: "my passport is old, Ida's is fine".
+    """
+    one, two = (_owned_by(each, name) for each, name in ((then, word), (now, other)))
+    if one is None or two is None:
+        return False
+    return not (held(one, now.tokens) or held(two, then.tokens))
+
+
+def _owned_by(sentence: Sentence, owner: str) -> set[str] | None:
+    """The content words right behind "*owner*'s"; None where nothing is said to be theirs."""
+    _, found, rest = f" {sentence.lowered}".partition(f" {owner}'s ")
+    if not found:
+        return None
+    return {word for word in words(rest)[:1] if word in sentence.content}
 
 
 def labels_apart(older: str, newer: str) -> bool:

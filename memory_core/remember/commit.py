@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from memory_core import history
+from memory_core import history, validation
 from memory_core.beliefs import change
 from memory_core.errors import InvalidInput, NotFound, ScopeDenied
 from memory_core.lifecycle.amendments import require_seen
 from memory_core.lifecycle.doubts import linked
+from memory_core.lifecycle.pins import PINNED
 from memory_core.lifecycle.tombstones import SECRET, forms, sealed
 from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS, told
 from memory_core.records import (
@@ -63,6 +64,7 @@ def remember(tx: Transaction, prepared: Prepared) -> Receipt:
         receipt = replace(_reinforce(tx, prepared.twin, prepared), similar=prepared.similar)
     elif first is None:
         receipt = bear(tx, prepared, insert(tx, prepared))
+        receipt = _said_elsewhere(tx, prepared, receipt)
     else:
         receipt = _reinforce(tx, first, prepared)
         if first in prepared.overcome:
@@ -265,12 +267,28 @@ def _reinforce(tx: Transaction, first: str, prepared: Prepared) -> Receipt:
     ):  # keep the other words: undo makes a memory of them
         body = {history.MERGED: history.merged(prepared.memory, fields)}
         tx.append(Change("put", first, body, source="merge", **by))
-    raised = _raised(fields, prepared.memory)
+    raised = _raised(fields, prepared.memory) | _given(fields, prepared)
     if fields.get("retired_at") is not None:
         raised["retired_at"] = None
     if raised:
         tx.append(Change("put", first, raised, **by))
-    return _known(fields, prepared.warnings)
+    return _known({**fields, **raised}, prepared.warnings)
+
+
+def _given(fields: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
+    """What the caller says of a repeated memory, of *fields*, besides its text; a pin stays."""
+    old, memory = from_fields(fields), prepared.memory
+    if memory.derived_from or old.derived_from:
+        return {}
+    given: dict[str, Any] = {}
+    known = {tag.casefold() for tag in old.tags}
+    if tags := [tag for tag in memory.tags if tag.casefold() not in known]:
+        given["tags"] = [*old.tags, *tags][: validation.LABELS_MOST]
+    if memory.kind not in ("episode", old.kind):
+        given["kind"] = memory.kind
+    if prepared.judged and old.importance not in (PINNED, memory.importance):
+        given["importance"] = memory.importance
+    return given
 
 
 def overcome(tx: Transaction, old: MemoryRecord, prepared: Prepared, receipt: Receipt) -> Receipt:
@@ -284,6 +302,23 @@ def overcome(tx: Transaction, old: MemoryRecord, prepared: Prepared, receipt: Re
         if id in found:
             _doubt_link(tx, prepared, old.id, id, DOUBTS, found[id].found)
             said += _hint(found[id])
+    return replace(receipt, warnings=tuple(said))
+
+
+def _said_elsewhere(tx: Transaction, prepared: Prepared, receipt: Receipt) -> Receipt:
+    """End the doubts about what the new memory says again; doubt what superseded it."""
+    said = list(receipt.warnings)
+    for id, later in prepared.overcome.items():
+        fields = tx.fields(id)
+        if fields is None:
+            continue
+        old = from_fields(fields)
+        if not old.superseded_by:
+            again.withdraw(tx, old, later, prepared.who.agent)
+            continue
+        doubt = Doubt(old.superseded_by, change.Found(change.PRESUMED))
+        if _doubt(tx, prepared, receipt.id, doubt.id, doubt.found):
+            said += _hint(doubt)
     return replace(receipt, warnings=tuple(said))
 
 

@@ -51,8 +51,8 @@ class Prepared:
     enters it, each with the jobs that a model then has. `forms` are those of tombstones.forms when
     they were made before the lock was taken: long texts have many. `key` is an idempotency key, and
     `asked` a hash of the request that it stands for. `seen` is how many changes the memory to
-    replace must have, 0 for any. `edit` says that the memory is that one put right. `marks`
-    are stored beside the fields.
+    replace must have, 0 for any. `edit` says that the memory is that one put right. `judged` says
+    that the caller gave the importance. `marks` are stored beside the fields.
     """
 
     who: Identity
@@ -74,5 +74,6 @@ class Prepared:
     asked: str = ""
     seen: int = 0
     edit: bool = False
+    judged: bool = False
     warnings: tuple[str, ...] = ()
     marks: Mapping[str, Any] = field(default_factory=dict)

@@ -21,6 +21,7 @@ from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle import model_work, tombstones
+from memory_core.lifecycle.pins import PINNED
 from memory_core.link_kinds import KNOWN
 from memory_core.records import Identity, Link, MemoryRecord, Receipt, content_hash
 from memory_core.remember import again, commit
@@ -74,6 +75,7 @@ class Writer:
 
     def remember(self, who: Identity, draft: Draft) -> Receipt:
         """Store *draft* durably; see Memory.remember for the receipt and the errors."""
+        draft = self._as_replaced(who, draft)
         memory, warnings = self._masked(draft.memory)
         prepared = Prepared(
             who,
@@ -83,6 +85,7 @@ class Writer:
             asked=draft.asked,
             seen=draft.seen,
             edit=draft.edit,
+            judged=draft.judged,
             leaving=self._leaving(draft.leaving),
             forms=self._forms(memory.text),
             warnings=(*draft.warnings, *warnings),
@@ -223,6 +226,22 @@ class Writer:
             field = next(iter(changed))
             raise validation.invalid(field, f"it holds a secret ({told})", "leave it out")
         return replace(memory, **changed), (f"secrets were masked: {told}",)
+
+    def _as_replaced(self, who: Identity, draft: Draft) -> Draft:
+        """*draft* with the tags, the kind and the pin of what it replaces, where it gives none."""
+        if not draft.replaces:
+            return draft
+        self._store.catch_up()
+        if not self._store.may_read(who, draft.replaces):
+            return draft
+        memory, old = draft.memory, self._store.memories([draft.replaces]).get(draft.replaces)
+        if old is None or old.derived_from:
+            return draft
+        kind = old.kind if memory.kind == "episode" else memory.kind
+        memory = replace(memory, tags=memory.tags or old.tags, kind=kind)
+        if draft.judged or old.importance != PINNED:
+            return replace(draft, memory=memory)
+        return replace(draft, memory=replace(memory, importance=PINNED), judged=True)
 
     def _understood(self, who: Identity, memory: MemoryRecord, *, judged: bool) -> MemoryRecord:
         """*memory* with all that its text says, the names that *who* may know of among it."""

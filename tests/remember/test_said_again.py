@@ -32,8 +32,8 @@ def memory(tmp_path: Path, minilm: Embedder) -> Iterator[Memory]:
         yield memory
 
 
-def tell(memory: Memory, text: str, day: float) -> str:
-    return memory.remember(ME, RememberRequest(text, when=THEN + day * DAY)).id
+def tell(memory: Memory, text: str, day: float, session: str = "") -> str:
+    return memory.remember(ME, RememberRequest(text, when=THEN + day * DAY, session=session)).id
 
 
 def doubted(memory: Memory) -> list[tuple[str, str]]:
@@ -147,6 +147,32 @@ def test_what_only_seemed_out_of_date_is_not_turned_round(memory: Memory) -> Non
     assert doubted(memory) == [(older, newer)]
     tell(memory, older, 20)
     assert doubted(memory) == []
+
+
+def test_what_is_said_again_in_another_conversation_holds_in_its_place(memory: Memory) -> None:
+    oslo = tell(memory, OSLO, 0, "one")
+    bergen = tell(memory, BERGEN, 10, "two")
+    again = memory.remember(ME, RememberRequest(OSLO, when=THEN + 20 * DAY, session="three"))
+    assert (again.status, again.id == oslo) == ("stored", False)
+    assert [(pair.older.id, pair.newer.id) for pair in memory.doubts(ME)] == [(bergen, again.id)]
+    assert first(memory, "Where does the user live?") == OSLO
+
+
+def test_what_was_superseded_stays_so_where_another_conversation_says_it(memory: Memory) -> None:
+    bosch = tell(memory, BOSCH, 0, "one")
+    left = tell(memory, LEFT, 10, "two")
+    again = memory.remember(ME, RememberRequest(BOSCH, when=THEN + 20 * DAY, session="three"))
+    assert memory.get(ME, bosch).superseded_by == left
+    assert [(pair.older.id, pair.newer.id) for pair in memory.doubts(ME)] == [(left, again.id)]
+    assert any(left in told for told in again.warnings)
+    assert first(memory, "Where do I work?") == BOSCH
+
+
+def test_what_is_trusted_less_ends_no_doubt_from_another_conversation(memory: Memory) -> None:
+    tell(memory, OSLO, 0, "one")
+    tell(memory, BERGEN, 10, "two")
+    memory.remember(ME, RememberRequest(OSLO, when=THEN + 20 * DAY, session="x", trust="web"))
+    assert doubted(memory) == [(OSLO, BERGEN)]
 
 
 def test_it_is_taken_back_by_undo(memory: Memory) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -258,6 +259,52 @@ def test_what_tells_two_facts_apart_makes_two_memories(memory: Memory, one: str,
     assert (first.status, second.status) == ("stored", "stored")
     assert memory.remember(ME, RememberRequest(one)).id == first.id
     assert memory.remember(ME, RememberRequest(two)).id == second.id
+
+
+def test_a_repeat_adds_what_its_caller_says_besides_the_text(memory: Memory) -> None:
+    text = "The boiler is serviced in October."
+    first = memory.remember(ME, RememberRequest(text, tags=["house", "Heat"], importance=0.4))
+    given = {"kind": "event", "tags": ["heat", "yearly"], "importance": 0.8}
+    again = memory.remember(ME, RememberRequest(text, **given))
+    assert (again.id, again.status) == (first.id, "reinforced")
+    assert (again.kind, again.importance) == ("event", 0.8)
+    stored = memory.get(ME, first.id)
+    assert (stored.tags, stored.kind, stored.importance) == (
+        ("house", "Heat", "yearly"),
+        "event",
+        0.8,
+    )
+    memory.remember(ME, RememberRequest(text))
+    assert memory.get(ME, first.id) == replace(
+        stored,
+        access_count=stored.access_count + 1,
+        last_accessed=memory.get(ME, first.id).last_accessed,
+    )
+    change = next(c for c in reversed(memory.history(ME, first.id)) if "kind" in (c.body or {}))
+    memory.undo_change(ME, first.id, change.seq)
+    assert memory.get(ME, first.id).tags == ("house", "Heat")
+
+
+def test_a_repeat_takes_no_pin_away(memory: Memory) -> None:
+    text = "My blood group is 0 negative."
+    id = memory.remember(ME, RememberRequest(text, importance=1.0)).id
+    memory.remember(ME, RememberRequest(text, importance=0.3))
+    assert memory.get(ME, id).importance == 1.0
+
+
+def test_what_replaces_has_the_tags_the_kind_and_the_pin_of_what_it_replaces(
+    memory: Memory,
+) -> None:
+    old = memory.remember(
+        ME, RememberRequest("My boss is Karen.", kind="fact", tags=["work"], importance=1.0)
+    ).id
+    new = memory.remember(ME, RememberRequest("My boss is Imre.", replaces=old)).id
+    stored = memory.get(ME, new)
+    assert (stored.kind, stored.tags, stored.importance) == ("fact", ("work",), 1.0)
+    given = {"kind": "event", "tags": ["office"], "importance": 0.4}
+    last = memory.remember(ME, RememberRequest("My boss left.", replaces=new, **given)).id
+    stored = memory.get(ME, last)
+    assert (stored.kind, stored.tags, stored.importance) == ("event", ("office",), 0.4)
 
 
 def test_another_speaker_scope_conversation_or_owner_makes_another_memory(memory: Memory) -> None:
