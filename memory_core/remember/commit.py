@@ -284,7 +284,7 @@ def _given(fields: Mapping[str, Any], prepared: Prepared) -> dict[str, Any]:
     known = {tag.casefold() for tag in old.tags}
     if tags := [tag for tag in memory.tags if tag.casefold() not in known]:
         given["tags"] = [*old.tags, *tags][: validation.LABELS_MOST]
-    if memory.kind not in ("episode", old.kind):
+    if old.kind == "episode" != memory.kind:
         given["kind"] = memory.kind
     if prepared.judged and old.importance not in (PINNED, memory.importance):
         given["importance"] = memory.importance

@@ -274,7 +274,7 @@ def test_a_repeat_adds_what_its_caller_says_besides_the_text(memory: Memory) -> 
         "event",
         0.8,
     )
-    memory.remember(ME, RememberRequest(text))
+    memory.remember(ME, RememberRequest(text, kind="fact"))
     assert memory.get(ME, first.id) == replace(
         stored,
         access_count=stored.access_count + 1,
