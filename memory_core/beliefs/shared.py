@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Sequence
+from difflib import SequenceMatcher
 
 from memory_core.beliefs import lexicon
 from memory_core.beliefs.claims import SPELLED
 from memory_core.beliefs.forms import forms_among, same_word
 from memory_core.beliefs.sentence import CHANGE, DAYS, SELF, Sentence, is_label, read_all
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.words import words
+from memory_core.text.words import is_german, words
 
 _LABEL = lazy_pattern(r"([^:\n]{1,80}):\s")
+_PROPER = lazy_pattern(r"(?<=[^.!?:] )[A-ZÄÖÜÉÈÁÓŁŠŽÇ][\w'’-]+")
+_CLAUSE_ENDS = lazy_pattern(r"[,;:.!?]")
+
+SAME_FORM = 0.5
+"""Share of words in the same order from which two texts are of one form."""
+
 Pairs = Sequence[tuple[str, str]]
 """Words of two sentences that are forms of one."""
 
@@ -87,6 +94,44 @@ def about_one(query: str, older: str, newer: str) -> bool:
     """
     asked = query.casefold()
     return any(_one_thing(asked, one, two) for one in read_all(older) for two in read_all(newer))
+
+
+def differ_twice(older: str, newer: str) -> bool:
+    """True for texts of one form with other words in two places: "left eye: 2.5", "right eye: 3".
+
+    One place holds a value; of two, one tells two things apart. So it is with 268 of 275 such pairs
+    without a word of change in eleven files of beliefs.
+    """
+    frame = SequenceMatcher(None, words(older), words(newer), autojunk=False)
+    places = sum(part[0] != "equal" for part in frame.get_opcodes())
+    return places > 1 and frame.ratio() >= SAME_FORM
+
+
+def crossed(older: str, newer: str) -> bool:
+    """True for two names in other roles of one clause each: "Ola taught Finn", "Finn paid Ola".
+
+    In German, where every noun has a capital, no name is known.
+    """
+    one, two = words(older), words(newer)
+    if is_german(one) or is_german(two):
+        return False
+    both = (names(older) | names(newer)) & {*one} & {*two}
+    return any(
+        _in_a_clause(older, a, b) and _in_a_clause(newer, b, a)
+        for a, b in itertools.permutations(both, 2)
+    )
+
+
+def _in_a_clause(text: str, first: str, second: str) -> bool:
+    """True when *second* follows *first* with no mark between them that ends a clause."""
+    rest = text.casefold().partition(first)[2]
+    between, found, _ = rest.partition(second)
+    return bool(found) and not _CLAUSE_ENDS.search(between)
+
+
+def names(text: str) -> set[str]:
+    """The words of *text* with a capital that do not begin a sentence, casefolded."""
+    return {match[0].casefold() for match in _PROPER.finditer(text)}
 
 
 def share_a_word(older: str, newer: str) -> bool:

@@ -21,7 +21,7 @@ from memory_core.beliefs.change import ORDER, change
 from memory_core.beliefs.order import opposed
 from memory_core.beliefs.question import asks_who, gives, kind_asked
 from memory_core.beliefs.sentence import read, read_all
-from memory_core.beliefs.shared import about_one, held, share_a_word
+from memory_core.beliefs.shared import about_one, held, names, share_a_word
 from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.storage.index.analyzer import query_terms
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -53,9 +53,6 @@ PARALLEL = 0.5
 
 FEW = 3
 """Words of a part that is exchanged, at most."""
-
-_PROPER = lazy_pattern(r"(?<=[^.!?:] )[A-ZÄÖÜÉÈÁÓŁŠŽÇ][\w'’-]+")
-"""A word with a capital that does not begin a sentence."""
 
 _SEVERAL = lazy_pattern(
     r"[;,]\s|\b(?:and|but|while|und|aber|et|mais|y|pero|en|maar|e|ma)\b"
@@ -123,8 +120,8 @@ def answers(pair: Rivals) -> bool:
     if kind and gives(kind, pair.older) and not gives(kind, pair.newer):
         return False
     if asks_who(pair.query):
-        new = _names(pair.newer) - set(words(pair.older))
-        if not new and _names(pair.older) - set(words(pair.query)):
+        new = names(pair.newer) - set(words(pair.older))
+        if not new and names(pair.older) - set(words(pair.query)):
             return False
     return not _asks_for_exchanged(pair)
 
@@ -177,10 +174,6 @@ def _shared(pair: Rivals) -> float:
     """Which share of the terms of the shorter text the other one has, 0 to 1."""
     then, now = set(query_terms(pair.older)), set(query_terms(pair.newer))
     return len(then & now) / max(1, min(len(then), len(now)))
-
-
-def _names(text: str) -> set[str]:
-    return {match[0].casefold() for match in _PROPER.finditer(text)}
 
 
 def _asks_for_exchanged(pair: Rivals) -> bool:

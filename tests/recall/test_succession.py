@@ -139,19 +139,6 @@ def test_a_subject_ends_at_the_verb_that_an_object_with_its_article_follows() ->
     assert not about_one("Who runs the bakery?", older, "The station bakery closes on Mondays.")
 
 
-@pytest.mark.parametrize(
-    ("older", "newer", "one"),
-    [
-        ("Ida's birthday is 3 May.", "My passport is old, Ida's is fine.", False),
-        ("Ida's birthday is 3 May.", "Ida's tooth is loose.", False),
-        ("Ida's birthday is 3 May.", "Ida's party and birthday are on 4 May.", True),
-    ],
-)
-def test_two_things_of_one_owner_are_two(older: str, newer: str, one: bool) -> None:
-    assert about_one("", older, newer) is one
-    assert about_one("", newer, older) is one
-
-
 def test_one_word_among_many_ties_two_texts_that_are_near_in_meaning(minilm: Embedder) -> None:
     older = "The bakery on the corner delivers our breakfast rolls at half past six."
     newer = "Rolls come from a baker in Au, who leaves bread by the gate before seven."

@@ -1,0 +1,61 @@
+"""What two sentences share, and what tells apart the things that both speak of."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_core.beliefs.shared import about_one, crossed, differ_twice
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "one"),
+    [
+        ("Ida's birthday is 3 May.", "My passport is old, Ida's is fine.", False),
+        ("Ida's birthday is 3 May.", "Ida's tooth is loose.", False),
+        ("Ida's birthday is 3 May.", "Ida's party and birthday are on 4 May.", True),
+    ],
+)
+def test_two_things_of_one_owner_are_two(older: str, newer: str, one: bool) -> None:
+    assert about_one("", older, newer) is one
+    assert about_one("", newer, older) is one
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The left hearing aid takes size 312.", "The right hearing aid takes size 13."),
+        ("Im Sommer öffnet das Bad um acht.", "Im Winter öffnet das Bad um elf."),
+        ("Invoice 77 amounts to 1,240 euros.", "invoice 78 amounts to 1,420 euros"),
+    ],
+)
+def test_of_two_places_that_differ_one_tells_two_things_apart(older: str, newer: str) -> None:
+    assert differ_twice(older, newer)
+    assert differ_twice(newer, older)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The hearing aid takes size 312.", "The hearing aid takes size 13."),
+        ("The hearing aid takes size 312.", "got a new one from Dr. Ost, it needs size 13"),
+        ("The hearing aid takes size 312.", "The hearing aid takes size 312."),
+        ("", "The hearing aid takes size 13."),
+    ],
+)
+def test_one_place_is_a_value_and_other_words_are_no_form(older: str, newer: str) -> None:
+    assert not differ_twice(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "others"),
+    [
+        ("Kenji lent Salma his drone.", "In May Salma lent Kenji her tripod.", True),
+        ("Jess is taller than Bram.", "Bram is older than Jess", True),
+        ("Nikolai is engaged to Saoirse.", "Saoirse left, Nikolai is on his own.", False),
+        ("Kenji lent Salma his drone.", "Kenji has the drone back from Salma.", False),
+        ("Der Wart gibt uns Holz vom Förster.", "Der Förster gibt dem Wart kein Holz.", False),
+    ],
+)
+def test_two_people_in_other_roles_of_one_clause(older: str, newer: str, others: bool) -> None:
+    assert crossed(older, newer) is others
+    assert crossed(newer, older) is others
