@@ -19,7 +19,7 @@ from pydantic import AnyUrl, Field
 
 from memory_core.errors import InvalidInput
 from memory_core.recall.request import RecallRequest
-from memory_core.records import Identity, Recollection
+from memory_core.records import Identity, MemoryRecord, Recollection
 from server.gate import Gate
 from server.identity import caller
 from server.protocol import rendering, structure
@@ -68,6 +68,11 @@ class Server(MCPServer[Any]):
         return await super().get_prompt(name, arguments, context)
 
 
+def _tagged(memory: MemoryRecord, tag: str) -> bool:
+    """True when *memory* has this *tag*; case does not matter, as to recall."""
+    return tag.casefold() in map(str.casefold, memory.tags)
+
+
 def add_prompts(
     server: MCPServer[Any],
     memory: Memory,
@@ -83,7 +88,7 @@ def add_prompts(
                 tags = (tag,) if tag else ()
                 return memory.recall(who, RecallRequest(about, k=HITS, tags=tags, session=session))
             newest = memory.listing(who, limit=HITS * 4 if tag else HITS, session=session)
-            fitting = [record for record in newest if not tag or tag in record.tags][:HITS]
+            fitting = [each for each in newest if not tag or _tagged(each, tag)][:HITS]
             doubted = memory.doubted(who, [record.id for record in fitting])
             return structure.unranked(fitting, doubted)
 

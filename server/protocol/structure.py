@@ -145,7 +145,9 @@ def unranked(
 ) -> Recollection:
     """A recollection of *records* in their order, with what is *doubted* of them by id."""
     hits = tuple(Hit(each, 0.0, (), (), {}, *doubted.get(each.id, ("", None))) for each in records)
-    return Recollection(bool(hits), 1.0, "high" if hits else "none", hits)
+    if not hits:
+        return Recollection(False, 0.0, "none")
+    return Recollection(True, 1.0, "high", hits)
 
 
 def recollection(

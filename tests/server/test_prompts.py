@@ -59,14 +59,15 @@ async def test_a_briefing_keeps_to_its_tag(connect: Any, fake: Any) -> None:
     fake.add("at work", tags=("work",))
     fake.add("at home", tags=("home",))
     async with connect() as client:
-        text = await message(client, "briefing", tag="work")
+        text = await message(client, "briefing", tag="Work")
     assert "> at work" in text
     assert "> at home" not in text
 
 
 async def test_an_empty_memory_says_so(connect: Any) -> None:
     async with connect() as client:
-        assert "nothing found" in await message(client, "reflect")
+        said = await message(client, "reflect")
+    assert "nothing found; confidence 0.0 (none)" in said
 
 
 async def test_a_crash_in_a_prompt_does_not_show_its_text(connect: Any, fake: Any) -> None:
