@@ -30,6 +30,7 @@ from memory_core.records import (
     MemoryRecord,
     Similar,
     elapsed,
+    normalised,
 )
 from memory_core.remember import again
 from memory_core.remember.commit import TOLD, surest
@@ -269,10 +270,33 @@ def comparable(
         rest = [place for place, row in enumerate(rows) if columns.id(row) != also.memory.id]
         vectors = np.concatenate([also.vectors[:1], vectors[rest]])
         said = np.concatenate([[also.memory.occurred_at], said[rest]])
-    compared = _nearness(ids, vectors, said, vector, worded[:1], profile)
+    alike = _alike(view, ids, vectors, profile.near_duplicate, also)
+    compared = _nearness(ids, vectors, said, vector, worded[:1], alike, profile)
     if int(np.count_nonzero(allowed)) + len(ids) - len(rows) >= CROWDED:
         return compared
     return {id: replace(each, margin=min(0.0, each.margin)) for id, each in compared.items()}
+
+
+def _alike(
+    view: View,
+    ids: Sequence[str],
+    vectors: NDArray[np.float32],
+    near_duplicate: float,
+    also: Prepared | None,
+) -> NDArray[np.bool_]:
+    """Which two of *ids* say the same words, here and there: (n, n), False on the diagonal."""
+    close: NDArray[np.bool_] = vectors @ vectors.T >= near_duplicate
+    np.fill_diagonal(close, False)
+    places = np.flatnonzero(close.any(axis=0)).tolist()
+    if not places:
+        return close
+    said = view.memories(view.rows(ids[place] for place in places))
+    texts = {memory.id: normalised(memory.text) for memory in said.values()}
+    if also is not None:
+        texts[also.memory.id] = normalised(also.memory.text)
+    words = np.array([texts.get(id, id) for id in ids])
+    same: NDArray[np.bool_] = close & (words[:, None] == words)
+    return same
 
 
 def as_packaged(cosine: float, profile: Profile) -> float:
@@ -288,12 +312,14 @@ def _nearness(
     said: NDArray[np.float64],
     vector: NDArray[np.float32],
     worded: Sequence[str],
+    alike: NDArray[np.bool_],
     profile: Profile,
 ) -> dict[str, Nearness]:
     """How near each of *ids* is to *vector* beside the others; *worded* shares most words.
 
-    What was *said* before one of them, and is nearer to it than to *vector*, is an earlier version
-    of it. The vector of one without is not finite.
+    Those *alike* are none beside each other: what is said in two conversations may be put in doubt
+    as what is said in one. What was *said* before one of them, and is nearer to it than to
+    *vector*, is an earlier version of it. The vector of one without is not finite.
     """
     between, cosines = vectors @ vectors.T, vectors @ vector
     mapped = [as_packaged(float(each), profile) for each in cosines]
@@ -301,7 +327,11 @@ def _nearness(
     for place, id in enumerate(ids):
         if not math.isfinite(mapped[place]):
             continue
-        others = [at for at, other in enumerate(mapped) if at != place and math.isfinite(other)]
+        others = [
+            at
+            for at, other in enumerate(mapped)
+            if at != place and math.isfinite(other) and not alike[at, place]
+        ]
         later = [
             at
             for at in others
@@ -311,7 +341,9 @@ def _nearness(
             mapped[place] - max(competing.CROWD, max((mapped[at] for at in some), default=0.0))
             for some in (others, later)
         )
-        found[id] = Nearness(mapped[place], margin, ahead, id in worded)
+        copies = np.flatnonzero(alike[place]).tolist()
+        shares = any(ids[at] in worded for at in (place, *copies))
+        found[id] = Nearness(mapped[place], margin, ahead, shares)
     return found
 
 

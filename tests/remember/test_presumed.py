@@ -118,6 +118,25 @@ def test_what_is_true_beside_it_does_not(memory: Memory, older: str, newer: str)
     assert doubted(memory) == []
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Our bread comes from the mill bakery.", "picked up the bread at Hofmann's, they deliver"),
+        ("The choir rehearses on Tuesdays.", "Choir practice has moved to Thursday, still at 7."),
+    ],
+)
+def test_what_was_said_in_two_conversations_is_in_doubt_in_both(
+    memory: Memory, older: str, newer: str
+) -> None:
+    said = [(older, "one"), (older.rstrip("."), "two"), (newer, "three")]
+    ids = [
+        memory.remember(ME, RememberRequest(text, when=THEN + day * DAY, session=session)).id
+        for day, (text, session) in enumerate(said)
+    ]
+    pairs = {(pair.older.id, pair.newer.id) for pair in memory.doubts(ME)}
+    assert pairs == {(ids[0], ids[2]), (ids[1], ids[2])}
+
+
 def test_what_is_nearer_to_the_newer_one_is_doubted_alone(memory: Memory) -> None:
     tell(memory, "The bread for the canteen is baked by the sisters of the convent.", 0)
     nearer = "Our bread comes from the mill bakery."
