@@ -442,6 +442,30 @@ def test_forget_by_query_previews_what_the_caller_may_remove(memory: Memory) -> 
         memory.forget(ME, ids=[theirs], confirm=True)
 
 
+def test_what_is_said_twice_is_forgotten_whole_unless_it_may_be_said_again(memory: Memory) -> None:
+    text = "The alarm code of the studio is on the fridge."
+
+    def said() -> list[str]:
+        return [
+            memory.remember(ME, RememberRequest(text, session=name, source=name)).id
+            for name in ("one", "two")
+        ]
+
+    first, second = said()
+    for given in ({"ids": [first], "never_again": False}, {"source": "one"}):
+        report = memory.forget(ME, **given)
+        assert [each.id for each in report.removed] == [first]
+        assert report.note == f"the same words stay in {second}"
+    for given in ({"ids": [first]}, {"query": "Where is the alarm code?"}):
+        report = memory.forget(ME, **given)
+        assert {each.id for each in report.removed} == {first, second}
+    assert {each.id for each in memory.forget(ME, ids=[first], confirm=True).removed} == {
+        first,
+        second,
+    }
+    assert not memory.recall(ME, RecallRequest("Where is the alarm code?")).hits
+
+
 def test_forget_needs_something_to_look_for(memory: Memory) -> None:
     refused(memory, lambda m: m.forget(ME), InvalidInput, "ids: ")
     refused(memory, lambda m: m.forget(ME, query="  "), InvalidInput, "query: it is empty")
