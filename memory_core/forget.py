@@ -110,13 +110,14 @@ class Forgetter:
         reason: str,
         never_again: bool,
         confirm: bool,
-        repeats: bool = True,
+        repeats: bool | None = True,
         finish: Callable[[], bool] = lambda: False,
     ) -> ForgetReport:
         """What forgetting *ids* removes, in the order given; with *confirm* it is removed.
 
         Behind them stands what their owners said in the same words elsewhere, which goes with them;
-        without *repeats* it stays, and the note names it. *never_again* stores keyed hashes of the
+        with *repeats* False it stays, and the note names it. None does not look for it, which takes
+        a millisecond an id. *never_again* stores keyed hashes of the
         texts, by which a later write of them is refused.
         *finish*() erases them from the derived files and is True when that is done; without it a
         server does so later. The note names backups and exports that hold the texts, and memories
@@ -127,7 +128,7 @@ class Forgetter:
         validation.text(reason, "reason", validation.SOURCE_CHARS)
         self._store.catch_up()
         chosen = self._chosen(who, ids)
-        again = self._said_again(chosen)
+        again = [] if repeats is None else self._said_again(chosen)
         if repeats:
             chosen, again = [*chosen, *again], []
         reach = self._reach(chosen)

@@ -312,7 +312,7 @@ class Memory:
             reason=reason,
             never_again=never_again,
             confirm=confirm,
-            repeats=never_again and not source,
+            repeats=None if source else never_again,
             finish=lambda: parts.maintenance.finish_erasing(finish_seconds),
         )
         if confirm and not finish_seconds:
