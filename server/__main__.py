@@ -27,8 +27,8 @@ _HELP = frozenset(("-h", "--help"))
 def command() -> NoReturn:
     """Run the command line, and end the process at once when that is done.
 
-    An orderly end would wait for a model that is still being loaded, and free every module: 0.7 of
-    the 1.9 s of a command (measured). A thread that is no daemon is waited for: it closes files.
+    An orderly end would wait for a model that is still being loaded, and free every module. A
+    thread that is no daemon is waited for: it closes files.
     """
     code = main()
     import threading
