@@ -65,9 +65,6 @@ COMPARED_COSINE = 0.2
 OCCASION_S = 86_400.0
 """Captured turns that say the same are one memory within a day of each other."""
 
-CROWDED = 5
-"""Memories among which it tells something that one is the nearest."""
-
 PACKAGED = Profile()
 """Of the model that the likelihood of `competing` was fitted to."""
 
@@ -271,10 +268,7 @@ def comparable(
         vectors = np.concatenate([also.vectors[:1], vectors[rest]])
         said = np.concatenate([[also.memory.occurred_at], said[rest]])
     alike = _alike(view, ids, vectors, profile.near_duplicate, also)
-    compared = _nearness(ids, vectors, said, vector, worded[:1], alike, profile)
-    if int(np.count_nonzero(allowed)) + len(ids) - len(rows) >= CROWDED:
-        return compared
-    return {id: replace(each, margin=min(0.0, each.margin)) for id, each in compared.items()}
+    return _nearness(ids, vectors, said, vector, worded[:1], alike, profile)
 
 
 def _alike(
