@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,15 @@ def tell(memory: Memory, text: str, day: float) -> str:
 
 def doubted(memory: Memory) -> list[tuple[str, str]]:
     return [(pair.older.text, pair.newer.text) for pair in memory.doubts(ME)]
+
+
+@pytest.mark.parametrize("others", [(), OTHERS[:2]])
+def test_what_a_new_user_tries_first_is_put_in_doubt(memory: Memory, others: Sequence[str]) -> None:
+    who = Identity("newcomer")
+    older, newer = "Lena has swimming on Wednesday at 4 pm.", "Lena's swimming is Friday at 5 pm."
+    for day, text in enumerate((*others, older, "Our bin lorry comes on Thursday.", newer)):
+        memory.remember(who, RememberRequest(text, when=THEN + day * DAY))
+    assert [(pair.older.text, pair.newer.text) for pair in memory.doubts(who)] == [(older, newer)]
 
 
 @pytest.mark.parametrize(
@@ -223,9 +232,10 @@ BOTH_TRUE = [
 """Pairs that share words and words of change, and are both true."""
 
 
-def test_two_matters_that_share_words_are_left_alone(memory: Memory) -> None:
+@pytest.mark.parametrize("others", [(), OTHERS])
+def test_two_matters_that_share_words_are_left_alone(memory: Memory, others: Sequence[str]) -> None:
     for number, pair in enumerate(BOTH_TRUE):
         who = Identity(f"teller-{number}")
-        for day, text in enumerate((*OTHERS, *pair)):
+        for day, text in enumerate((*others, *pair)):
             memory.remember(who, RememberRequest(text, when=THEN + day * DAY))
         assert memory.doubts(who) == [], pair
