@@ -56,8 +56,9 @@ _SAYING = frozenset(
         """said told asked announced explained recommended suggested confirmed warned mentioned
         wrote claimed stated noted insisted advised wanted needed liked loved preferred hated knew
         believed thought felt hoped wished owned belonged contained meant understood heard read
+        reported replied answered complained argued
         gesagt erzählt gemeint geschrieben empfohlen erklärt bestätigt gewarnt gewollt gewusst
-        gehört geglaubt gedacht gefragt gebeten"""
+        gehört geglaubt gedacht gefragt gebeten berichtet gemeldet geantwortet"""
     )
 )
 """Past forms of verbs of saying, feeling and owning: what they tell may still hold."""
@@ -120,8 +121,9 @@ def past_verbs(lowered: str, tokens: Sequence[str]) -> frozenset[str]:
 
     English regular forms ("moved", "was raised") and those of a result ("sold") that do not open
     the sentence and stand before no noun; German participles of a perfect or a passive. What was
-    done may have changed how things are, and no list knows all verbs of change. None from a
-    clause with "still" on, which says what is as it was: "moved to the 9th, still at ten".
+    done may have changed how things are, and no list knows all verbs of change; who said something
+    changed nothing. None from a clause with "still" on, which says what is as it was: "moved to the
+    9th, still at ten".
     """
     english = (
         word
@@ -129,7 +131,7 @@ def past_verbs(lowered: str, tokens: Sequence[str]) -> frozenset[str]:
         if (_is_regular(word) or word in _RESULTS) and before not in _NO_CHANGE
     )
     perfect = (match["done"] for match in _PERFECT.finditer(lowered))
-    done = frozenset([*english, *perfect])
+    done = frozenset([*english, *perfect]) - _SAYING
     if "still" not in tokens:
         return done
     before = takewhile(lambda clause: "still" not in clause, map(words, _BREAK.split(lowered)))
