@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from memory_core.beliefs import question
@@ -10,6 +12,7 @@ from memory_core.recall.query import Cues
 from memory_core.recall.signals import SIGNALS
 from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask, Rows, Scores
+from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.view import View
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import CJK, FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, WORD, listed
@@ -21,6 +24,9 @@ NOTHING = 1e-6
 
 LOOKED_AT = 5
 """So many of the best candidates are searched for the words of the query."""
+
+OTHERS = 10
+"""So many of the nearest, and of the best, are looked at for whom they speak of."""
 
 NEAR = 50
 """So many of the candidates nearest to a query are compared with it in the first person."""
@@ -95,6 +101,14 @@ def _measure(view: View, cues: Cues, found: Candidates, folded: Rows) -> calibra
     """What the calibration needs; the lead is that over other texts, not over *folded* ones."""
     best = np.argsort(-found.score, kind="stable")
     best = best[~np.isin(best, folded)]
+    others = _of_others(view, cues, found)
+    if others:
+        columns = {"passage": found.passage.copy(), "whole": found.whole.copy()}
+        for column in columns.values():
+            column[others] = np.nan
+        found, best = replace(found, **columns), best[~np.isin(best, others)]
+    if not best.size:
+        return calibration.Evidence(0.0, 0.0, 0.0)
     content = _content(cues)
     lead = float(found.score[best[0]] - found.score[best[min(9, len(best) - 1)]])
     coverage, held = _coverage(cues, found, best[:LOOKED_AT], content)
@@ -106,6 +120,28 @@ def _measure(view: View, cues: Cues, found: Candidates, folded: Rows) -> calibra
     )
 
 
+def _of_others(view: View, cues: Cues, found: Candidates) -> list[int]:
+    """The places, among the nearest and the best, that speak of another one than the query names.
+
+    "Theo sees the dentist on Friday" is near to "when is Nina at the dentist?", and says nothing of
+    her. It begins with a name that the query does not hold, and holds none that it does.
+    """
+    if not cues.names:
+        return []
+    near, best = np.argsort(-nearness(found)), np.argsort(-found.score)
+    places = {int(found.rows[at]): int(at) for at in (*near[:OTHERS], *best[:OTHERS])}
+    asked = set(index_terms(cues.query.text))
+    others = []
+    for row, memory in view.memories(np.array(list(places), dtype=np.int64)).items():
+        text = memory.text.casefold()
+        first = next((name for name in memory.entities if text.startswith(name.casefold())), "")
+        if first and asked.isdisjoint(index_terms(first)):
+            said = index_terms(f"{memory.speaker} {text}")
+            if cues.names.isdisjoint(said):
+                others.append(places[row])
+    return others
+
+
 def _closest(view: View, cues: Cues, found: Candidates, content: Content) -> float:
     """The cosine of the closest passage or whole text to the query, NaN without vectors.
 
@@ -114,7 +150,8 @@ def _closest(view: View, cues: Cues, found: Candidates, content: Content) -> flo
     """
     passage, whole = found.passage, found.whole
     if cues.own_vector is not None and content[1] > NOTHING:
-        rows = np.sort(found.rows[np.argsort(-nearness(found), kind="stable")[:NEAR]])
+        near = np.argsort(-nearness(found), kind="stable")[:NEAR]
+        rows = np.sort(found.rows[near[nearness(found)[near] > -1.0]])
         passage = view.similarities(cues.own_vector, rows, part="passage")
         whole = view.similarities(cues.own_vector, rows, part="whole")
     known = np.concatenate([passage, whole])

@@ -96,3 +96,41 @@ def test_a_time_of_which_nothing_is_known_finds_nothing_and_shows_what_comes_nea
     found = told.recall(ME, RecallRequest("What did I say yesterday?"))
     assert found.found
     assert [hit.memory.id for hit in found.hits] == [new]
+
+
+@pytest.mark.parametrize(
+    ("asked_of", "known_of", "text", "question"),
+    [
+        ("Nina", "Theo", "{} has the dentist on 4 December at ten.", "When is {} at the dentist?"),
+        ("Theo", "Nina", "{}'s piano lesson is on Thursdays.", "Which day is {}'s piano lesson?"),
+        ("Bram", "Ida", "{} takes soy milk in the coffee.", "Which milk does {} take?"),
+        ("Jonas", "Lena", "{} hat am Freitag Training.", "Wann hat denn {} das Training?"),
+    ],
+)
+def test_what_is_known_of_another_one_is_no_answer(
+    open_memory: OpenMemory,
+    minilm: Embedder,
+    asked_of: str,
+    known_of: str,
+    text: str,
+    question: str,
+) -> None:
+    memory = open_memory(embedder=minilm)
+    for told in (f"We took {asked_of} and {known_of} to the zoo.", text.format(known_of)):
+        memory.remember(ME, RememberRequest(told))
+    strange = memory.recall(ME, RecallRequest(question.format(asked_of), rehearse=False))
+    known = memory.recall(ME, RecallRequest(question.format(known_of), rehearse=False))
+    assert known.feeling == "high"
+    assert strange.feeling in ("none", "low", "moderate")
+    assert strange.confidence < known.confidence - 0.2
+
+
+def test_what_begins_with_a_name_of_the_question_is_of_no_other_one(
+    open_memory: OpenMemory, minilm: Embedder
+) -> None:
+    memory = open_memory(embedder=minilm)
+    memory.remember(ME, RememberRequest("Billing's database is Postgres 14."))
+    memory.remember(ME, RememberRequest("Somebody praised CockroachDB at the meetup."))
+    found = memory.recall(ME, RecallRequest("Is the billing database CockroachDB?", rehearse=False))
+    assert found.hits[0].memory.text == "Billing's database is Postgres 14."
+    assert found.feeling == "high"
