@@ -283,17 +283,18 @@ class Memory:
         waits so long for another process that is at it; else maintenance erases them soon. *query*
         only previews; *source* selects the caller's memories with exactly this source. What rests
         on nothing else goes too; with *never_again* also what says the same words (not by *source*)
-        and these are refused later. Raises NotFound, ScopeDenied, also to query without the right.
+        and these are refused later. Raises NotFound, ScopeDenied, InvalidInput for ids cut off.
         """
         given = validation.labels(ids, "ids", validation.IDS_MOST)
         wanted = tuple(dict.fromkeys(self.whole_id(who, id) for id in given))
         reason = validation.text(reason, "reason", validation.SOURCE_CHARS)
         source = validation.text(source, "source", validation.SOURCE_CHARS)
         personal = self.settings.limits.secrets != "mask_keys_only"
-        source = secrets.mask(source, personal_too=personal)[0]  # as it was stored
-        reason = secrets.mask(reason, personal_too=personal)[0]
+        both = (reason, source)  # masked as when they were stored
+        reason, source = (secrets.mask(each, personal_too=personal)[0] for each in both)
         never_again = validation.flag(never_again, "never_again")
         confirm = validation.flag(confirm, "confirm") and bool(wanted or source)
+        validation.uncut(given, wanted if confirm else given)
         if sum(map(bool, (wanted, query, source))) != 1:
             raise validation.invalid(
                 "ids", "give ids, a query or a source, and one of them", "recall first for the ids"
@@ -302,10 +303,8 @@ class Memory:
             raise ScopeDenied("without the right read nothing is searched", "give ids")
         parts = self._runtime.parts()
         parts.store.catch_up()
-        if source:
-            wanted = browse.of_source(parts.store, who, source)
-        elif not wanted:
-            wanted = self._near(parts, who, query)
+        wanted = self._near(parts, who, query) if query else wanted
+        wanted = browse.of_source(parts.store, who, source) if source else wanted
         report = parts.forgetter.forget(
             who,
             wanted,

@@ -151,6 +151,18 @@ def reference(value: str, argument: str) -> str:
     return checked
 
 
+def uncut(given: Sequence[str], wanted: Sequence[str]) -> None:
+    """Raise InvalidInput where ids were *given* by a part of the *wanted* ones."""
+    for id in given:
+        if id not in wanted:
+            whole = next((each for each in wanted if each.startswith(id)), "")
+            raise invalid(
+                "ids",
+                f"{id} is a part of {whole}, and nothing was deleted",
+                "confirm with whole ids, once a preview has shown what they are",
+            )
+
+
 def span(value: str, argument: str) -> tuple[float, float] | None:
     """The first and last moment of the ISO 8601 *value*, both inside; None for ""."""
     checked = text(value, argument, LABEL_CHARS, "pass a date such as 2024-05-07")

@@ -401,6 +401,15 @@ def test_observe_without_a_time_means_now(memory: Memory, clock: Any) -> None:
     assert stored.occurred_at == clock.now
 
 
+def test_a_part_of_an_id_shows_what_it_is_and_deletes_nothing(memory: Memory) -> None:
+    id = memory.remember(ME, RememberRequest("The tea is in the blue tin.")).id
+    assert [each.id for each in memory.forget(ME, ids=[id[:12]]).removed] == [id]
+    with pytest.raises(InvalidInput, match=f"a part of {id}, and nothing was deleted"):
+        memory.forget(ME, ids=[id[:12]], confirm=True)
+    assert memory.get(ME, id).text == "The tea is in the blue tin."
+    assert memory.forget(ME, ids=[id], confirm=True).status == "forgotten"
+
+
 # forget by query
 
 
