@@ -47,6 +47,9 @@ _WRITTEN = (
 """The fields of a memory that hold words of a caller; in all others only few words are allowed."""
 
 
+_KEEP = 'limits.secrets = "mask_keys_only" in the settings file keeps PINs, cards and the like'
+"""What a warning says where a secret was masked that is none of a machine."""
+
 IMPORTED = frozenset({"import", "web", "quoted"})
 """Trusts of what came from elsewhere; an import may put its own in relation with it."""
 
@@ -212,12 +215,14 @@ class Writer:
         limits = self._settings.limits
         changed: dict[str, Any] = {}
         found: list[str] = []
+        optional = False
         for name in _WRITTEN:
             given = getattr(memory, name)
             texts = (given,) if isinstance(given, str) else given
             masked, kinds = secrets.mask_all(texts, personal_too=limits.secrets != "mask_keys_only")
             if kinds:
                 found.append(kinds)
+                optional |= kinds != secrets.mask_all(texts, personal_too=False)[1]
                 changed[name] = masked[0] if isinstance(given, str) else tuple(masked)
         if not found:
             return memory, ()
@@ -225,7 +230,8 @@ class Writer:
         if limits.secrets == "refuse":
             field = next(iter(changed))
             raise validation.invalid(field, f"it holds a secret ({told})", "leave it out")
-        return replace(memory, **changed), (f"secrets were masked: {told}",)
+        how = f"; {_KEEP}" if optional else ""
+        return replace(memory, **changed), (f"secrets were masked: {told}{how}",)
 
     def _as_replaced(self, who: Identity, draft: Draft) -> Draft:
         """*draft* with the tags, the kind and the pin of what it replaces, where it gives none."""

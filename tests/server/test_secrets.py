@@ -195,6 +195,22 @@ def test_the_reason_of_a_deletion_holds_no_secret(open_memory: Callable[..., Mem
     assert not any("otterlighthouse" in content for content in files(memory.settings.data_dir))
 
 
+@pytest.mark.parametrize(
+    ("text", "optional"),
+    [
+        ("The lockbox is behind the shed, its code is 4471.", True),
+        ("My card is 4111 1111 1111 1111.", True),
+        (LABELLED, False),
+    ],
+)
+def test_a_receipt_says_how_to_keep_what_need_not_be_masked(
+    open_memory: Callable[..., Memory], text: str, optional: bool
+) -> None:
+    (told,) = open_memory().remember(ME, RememberRequest(text)).warnings
+    assert told.startswith("secrets were masked: ")
+    assert ("mask_keys_only" in told) is optional
+
+
 def test_personal_numbers_are_kept_if_the_settings_say_so(
     open_memory: Callable[..., Memory],
 ) -> None:
