@@ -82,7 +82,9 @@ class Tools:
             trust="agent",
             client=_client_name(ctx),
         )
-        done = await self._gate.run(lambda: self._memory.remember(who, request), late=_REPEAT)
+        done = await self._gate.run(
+            lambda: patience.remembered(self._memory, who, request), late=_REPEAT
+        )
         count = replaced_surrogates(ctx.request_context.params)
         warnings = [f"{count} invalid characters were replaced by U+FFFD"] if count else []
         return _answer(structure.receipt(done, warnings), rendering.remember)

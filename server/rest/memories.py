@@ -16,7 +16,7 @@ from memory_core.overview import cursors
 from memory_core.overview.request import PageRequest
 from memory_core.records import Identity, MemoryRecord, Receipt
 from memory_core.remember.request import RememberRequest, digest, instead_of
-from server.protocol import schemas
+from server.protocol import patience, schemas
 from server.protocol.schemas import OptionalKind, OptionalScope
 from server.rest import answers, bodies
 from server.rest.calls import CLIENT, Calls, answer, etag, is_guarded, require_version, unmodified
@@ -51,7 +51,9 @@ def add_memories(router: APIRouter, calls: Calls) -> None:
     async def remember(body: bodies.NewMemory, key: Key = "", who: Identity = writes) -> Response:
         """Store one memory verbatim."""
         request = _request(body, key)
-        return answer(answers.receipt(await calls.run(lambda: memory.remember(who, request))))
+        return answer(
+            answers.receipt(await calls.run(lambda: patience.remembered(memory, who, request)))
+        )
 
     @router.post("/seed", response_model=answers.ReceiptList, tags=["memories"])
     async def seed(body: bodies.Seed, key: Key = "", who: Identity = writes) -> Response:
@@ -68,7 +70,9 @@ def add_memories(router: APIRouter, calls: Calls) -> None:
             for text in body.facts
         ]
         requests = _keyed(facts, key)
-        done = await calls.run(lambda: [memory.remember(who, each) for each in requests])
+        done = await calls.run(
+            lambda: [patience.remembered(memory, who, each) for each in requests]
+        )
         return answer(_receipts(done))
 
     @router.get("/memories", response_model=answers.MemoryPage, tags=["memories"])

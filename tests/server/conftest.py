@@ -72,6 +72,10 @@ class FakeMemory:
         self.memories[memory.id] = memory
         return memory
 
+    def wait_ready(self, timeout: float) -> bool:
+        del timeout
+        return True
+
     def readable(self, who: Identity) -> list[MemoryRecord]:
         return [
             m

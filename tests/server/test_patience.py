@@ -92,6 +92,26 @@ def test_a_prompt_waits_for_the_model_rather_than_be_answered_by_words(
     assert not found.note
 
 
+async def test_a_receipt_names_what_a_text_changes_although_the_model_was_still_loading(
+    loading: Any, monkeypatch: pytest.MonkeyPatch, until: Any
+) -> None:
+    memory, go_on = loading
+    ready = memory.wait_ready
+
+    def arrives(seconds: float) -> bool:
+        assert seconds == patience.MODEL_SECONDS
+        go_on.set()
+        assert ready(60)
+        until(lambda: not memory.recall(ME, RecallRequest("daughter")).note)
+        return True
+
+    monkeypatch.setattr(memory, "wait_ready", arrives)
+    text = "The allergy test says that my daughter may eat hazelnuts again."
+    async with Client(build_server(memory)) as client:
+        done = await client.call_tool("remember", {"text": text})
+    assert "may be out of date" in str(done.structured_content["warnings"])
+
+
 async def test_what_words_do_not_find_is_not_found_yet(
     loading: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
