@@ -89,7 +89,7 @@ class Doubts:
         for origin in self._view.graph.origins(row, kind):
             if not self._known(origin) or not self.holds(origin, row, kind):
                 continue
-            newer = self._successor(origin)
+            newer = self.successor(origin)
             if newer is None or newer == row or not readable[newer]:
                 continue
             follows = newer == origin or said[newer] >= said[row]
@@ -142,7 +142,7 @@ class Doubts:
         columns, at = self._view.columns, np.inf if self._as_of is None else self._as_of
         return bool(columns.superseded[row]) and not columns.superseded_at[row] > at
 
-    def _successor(self, row: int) -> int | None:
+    def successor(self, row: int) -> int | None:
         """*row*, or the last of those that superseded it one after the other; None if forgotten."""
         seen = {row}
         while self._superseded(row):
@@ -205,16 +205,23 @@ def _verdict(by: str, reason: str) -> str:
 def resolve(store: MemoryStore, who: Identity, older: str, newer: str, decision: str) -> str:
     """Write one of DECISIONS about a pair, in doubt or not; what was done, in words.
 
-    Raises NotFound for a pair that is decided, out of order or gone, or that *who* may not read,
-    and ScopeDenied for another agent's.
+    Given the other way round, the one that was said first is the older one all the same. Raises
+    NotFound for a pair that is decided or gone, or that *who* may not read, and ScopeDenied for
+    another agent's.
     """
     rows = _own(store, who, older, newer)
     with store.reading() as view:
         doubts, readable = Doubts(view, store.journal), view.readable(who)
-        kinds = (DOUBTS, DOUBTS_PART)
-        doubted = any(rows[1] in doubts.of(rows[0], readable, kind) for kind in kinds)
-        if not doubted and not doubts.may_be_decided(rows[1], rows[0]):
-            raise _unknown(older, newer)
+
+        def is_open(older: int, newer: int) -> bool:
+            kinds = (DOUBTS, DOUBTS_PART)
+            doubted = any(newer in doubts.of(older, readable, kind) for kind in kinds)
+            return doubted or doubts.may_be_decided(newer, older)
+
+        if not is_open(*rows):
+            if not is_open(*reversed(rows)):
+                raise _unknown(older, newer)
+            older, newer = newer, older
     return store.commit(partial(_decide, who=who, older=older, newer=newer, decision=decision))
 
 
@@ -389,6 +396,6 @@ DECISIONS = {
 def _unknown(older: str, newer: str) -> NotFound:
     return NotFound(
         f"there is nothing to decide about {older} and {newer}",
-        "name two memories that you may read and that still hold, the older id first; "
+        "name two memories that you may read and that still hold; "
         "`anamnesis review` lists those in doubt",
     )

@@ -18,6 +18,9 @@ from memory_core.storage.view import View
 CANDIDATES = 50
 """Rows that each of the three searches (whole vectors, passages, words) adds."""
 
+LEADS = 5
+"""Rows that were replaced, of each of the three searches, that lead to what replaced them."""
+
 OFFSETS = tuple(activation.KERNEL)
 """Thread neighbours that join the candidates and take part in the kernel."""
 
@@ -116,7 +119,31 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
         rows for signal in signals if (rows := signal.candidates(view, cues, allowed)) is not None
     ]
     rows = np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
-    return rows[allowed.rows[rows]]
+    return np.union1d(rows[allowed.rows[rows]], _replaced(view, cues, allowed))
+
+
+def _replaced(view: View, cues: Cues, allowed: Allowed) -> Rows:
+    """The best rows that were replaced, and what may answer in their place.
+
+    What replaces a text seldom repeats its words ("relicensed to Apache 2.0"), so a question in
+    those words ("which licence?") finds the one by the other.
+    """
+    columns, as_of = view.columns, cues.query.as_of
+    known = columns.recorded_at <= (np.inf if as_of is None else as_of)
+    gone = cues.readable & known & columns.replaced & ~cues.valid & np.isinf(columns.retired_at)
+    if not gone.any():
+        return np.zeros(0, np.int64)
+    best = [
+        bm25.best(cues.words.scores, LEADS, gone)[0],
+        view.nearest(cues.vector, LEADS, part="whole", allowed=gone),
+        view.nearest(cues.vector, LEADS, part="passage", allowed=gone),
+    ]
+    found: set[int] = set()
+    for row in np.unique(np.concatenate(best)).tolist():
+        successor = cues.doubts.successor(row)
+        if successor is not None and allowed.rows[successor]:
+            found |= {row, successor}
+    return np.array(sorted(found), dtype=np.int64)
 
 
 def newer(view: View, cues: Cues, row: int) -> list[tuple[int, str]]:

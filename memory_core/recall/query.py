@@ -23,6 +23,7 @@ from memory_core.storage.index.columns import Columns
 from memory_core.storage.view import View
 from memory_core.text.names.entities import entities
 from memory_core.text.time import dates
+from memory_core.text.time.mentions import asks_what_was_before
 
 K_MOST = 50
 CONTEXT_MOST = 5
@@ -152,6 +153,8 @@ class Cues:
     """The rows that pass each filter of the query, by the argument's name; without those unset."""
     doubts: Doubts
     """How rows put one another out of date at the moment asked about."""
+    former: bool
+    """The query asks for what held before: what was replaced is shown, behind what replaced it."""
 
 
 def ask(
@@ -202,6 +205,7 @@ def ask(
         current,
         filters,
         doubts,
+        asks_what_was_before(query.text),
     )
 
 

@@ -108,7 +108,7 @@ class Reader:
             lexical_only=cues.vector is None,
             waiting=0 if waiting is None else int(waiting.sum()),
             unmet=nothing,
-            replaced=query.as_of is not None,
+            replaced=query.as_of is not None or cues.former,
             as_of=query.as_of,
             context=query.context > 0,
         )

@@ -52,7 +52,8 @@ def together(view: View, cues: Cues, found: Candidates) -> list[str]:
 
     The most similar first, each with the cosine of a related text.
     """
-    order = np.argsort(-np.nan_to_num(found.whole, nan=-1.0), kind="stable")[:TOGETHER]
+    order = np.argsort(-np.nan_to_num(found.whole, nan=-1.0), kind="stable")
+    order = order[cues.valid[found.rows[order]]][:TOGETHER]
     clear = [place for place in order if found.whole[place] >= cues.profile.related]
     return [view.columns.id(int(found.rows[place])) for place in clear]
 

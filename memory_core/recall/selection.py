@@ -6,7 +6,7 @@ Places count within the candidates.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +79,18 @@ def choose(view: View, cues: Cues, found: Candidates, embed: Embed) -> Selection
     order = _ranked(view, cues, found)
     order = _broadened(view, found, order, cues.query.k)
     order = _in_time(view, cues, found.rows, order)
-    order = _newest_first(view, cues, found.rows, order, embed)
+    late = _superseded(view, cues, found.rows)
+    order = _newest_first(view, cues, found.rows, order, late, embed)
+    found = _inheriting(found, late)
+    order = order[cues.former | cues.valid[found.rows[order]]]
     evident = has_evidence(cues, found)[order]
     order, unsupported = order[evident], order[~evident]
+    order, named = _beside(cues, found.rows, order)
     near_duplicate = cues.profile.near_duplicate if cues.has_model else None
     kept, folded = _folded(view, cues.query, found.rows[order], near_duplicate)
     floor = _floor(cues, found, order)
     far = _far(found, order, floor)
+    far[named] = False
     kept = [place for place in kept if not far[order[place]]]
     return Selection(
         order[kept].tolist(),
@@ -190,15 +195,53 @@ def _broadened(view: View, found: Candidates, order: Rows, k: int) -> Rows:
     return np.concatenate([order[:SURE], rest[taken], order[SURE + len(rest) :]])
 
 
-def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows, embed: Embed) -> Rows:
+def _superseded(view: View, cues: Cues, rows: Rows) -> dict[int, int]:
+    """The places of *rows* that were out of date at the moment asked about, each with that of what
+    superseded it, or of the last that did; -1 where none of them is a candidate."""
+    columns, as_of = view.columns, cues.query.as_of
+    at = np.inf if as_of is None else as_of
+    late = rows[columns.superseded[rows] & ~(columns.superseded_at[rows] > at)]
+    places = {int(row): place for place, row in enumerate(rows)}
+    found: dict[int, int] = {}
+    for row, memory in view.memories(late).items() if late.size else ():
+        for successor in (columns.row(memory.superseded_by), cues.doubts.successor(row)):
+            found.setdefault(places[row], -1)
+            if found[places[row]] < 0 and successor is not None:
+                found[places[row]] = places.get(successor, -1)
+    return found
+
+
+def _inheriting(found: Candidates, late: Mapping[int, int]) -> Candidates:
+    """*found*, where what superseded another one has the evidence for that one as well.
+
+    It stands in its place: what answers in words of the older text is no worse an answer. *late* is
+    as `_superseded` gives it.
+    """
+    if not late:
+        return found
+    columns = {
+        name: getattr(found, name).copy() for name in ("passage", "whole", "nearby", "score")
+    }
+    for older in late:
+        newer, passed = late[older], {older}
+        while newer >= 0 and newer not in passed:
+            for column in columns.values():
+                column[newer] = np.fmax(column[newer], column[older])
+            passed.add(newer)
+            newer = late.get(newer, -1)
+    return replace(found, **columns)
+
+
+def _newest_first(
+    view: View, cues: Cues, rows: Rows, order: Rows, late: Mapping[int, int], embed: Embed
+) -> Rows:
     """*order* with what was out of date at the moment asked about behind what supersedes it.
 
-    Also with what is updated for a while that is not over, or in the part asked for, behind the
-    update, and what was merged behind what it was merged into.
+    Those are *late*, see `_superseded`. Also with what is updated for a while that is not over, or
+    in the part asked for, behind the update, and what was merged behind what it was merged into.
     """
     columns, as_of = view.columns, cues.query.as_of
     at = np.inf if as_of is None else as_of
-    late = columns.superseded[rows] & ~(columns.superseded_at[rows] > at)
     places = {int(row): place for place, row in enumerate(rows)}
     moment = cues.now if as_of is None else as_of
     later = _updated(view, cues, places, order, moment, embed)
@@ -208,10 +251,7 @@ def _newest_first(view: View, cues: Cues, rows: Rows, order: Rows, embed: Embed)
         into = [places[row] for row in merged if row in places]
         if into and not retired[into[0]]:
             later[place] = into[0]
-    if late.any():
-        for row, memory in view.memories(rows[late]).items():
-            successor = columns.row(memory.superseded_by)
-            later[places[row]] = -1 if successor is None else places.get(successor, -1)
+    later |= late
     if not later:
         return order
     return np.array(reranking.behind(order.tolist(), later), dtype=np.int64)
@@ -248,6 +288,24 @@ def _updated(
                     continue
                 found[place] = places[origin]
     return found
+
+
+def _beside(cues: Cues, rows: Rows, order: Rows) -> tuple[Rows, list[int]]:
+    """*order* with what puts one of the first k in doubt right behind that one, and its places.
+
+    The mark of a doubtful memory names it, so it is read with it.
+    """
+    places = {int(row): place for place, row in enumerate(rows)}
+    moved, named = order.tolist(), list[int]()
+    for place in order[: cues.query.k].tolist():
+        doubting = cues.doubts.of(int(rows[place]), cues.readable)[:1]
+        newer = places.get(doubting[0], -1) if doubting else -1
+        if newer in moved:
+            named.append(newer)
+            if moved.index(newer) > moved.index(place):
+                moved.remove(newer)
+                moved.insert(moved.index(place) + 1, newer)
+    return np.array(moved, dtype=np.int64), named
 
 
 def _gives_as_much(view: View, cues: Cues, older: int, newer: int) -> bool:

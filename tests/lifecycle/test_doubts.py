@@ -311,15 +311,23 @@ def test_what_is_no_doubtful_pair_or_no_decision_is_refused(
     memory: Memory, clock: Any, pair: tuple[str, str]
 ) -> None:
     old, new = pair
-    alone = tell(memory, clock, "The canteen serves soup.")
-    for ids in ((new, old), (old, old), (alone, old), (old, "0" * 20)):
-        with pytest.raises(NotFound, match="older id"):
+    for ids in ((old, old), (old, "0" * 20)):
+        with pytest.raises(NotFound, match="still hold"):
             memory.resolve(ME, *ids, "keep-both")
     for decision in ("", "both", "Keep-Both"):
         with pytest.raises(InvalidInput, match="newer-holds"):
             memory.resolve(ME, old, new, decision)
     with pytest.raises(InvalidInput):
         memory.resolve(ME, "the standup", new, "keep-both")
+
+
+@pytest.mark.parametrize(("decision", "holds"), [("newer-holds", 1), ("older-holds", 0)])
+def test_a_pair_is_decided_in_whichever_order_it_is_given(
+    memory: Memory, pair: tuple[str, str], decision: str, holds: int
+) -> None:
+    memory.resolve(ME, *reversed(pair), decision)
+    assert memory.get(ME, pair[1 - holds]).superseded_by == pair[holds]
+    assert not memory.get(ME, pair[holds]).superseded_by
 
 
 def test_what_nobody_doubts_is_decided_too_and_undone(memory: Memory, clock: Any) -> None:

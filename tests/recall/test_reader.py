@@ -464,7 +464,7 @@ def test_what_is_replaced_while_it_is_recalled_is_left_out(
         return read(wanted)
 
     monkeypatch.setattr(store, "indexed", meanwhile)
-    assert both(memory.recall(ME, RecallRequest("office in Rome"))) == []
+    assert both(memory.recall(ME, RecallRequest("where is the office"))) == []
     assert both(memory.recall(ME, RecallRequest(id)))[0].memory.id == id
 
 

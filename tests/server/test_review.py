@@ -221,7 +221,7 @@ def test_half_a_decision_is_wrong_usage(
         with pytest.raises(InvalidInput):
             run("review", *words)
     with pytest.raises(NotFound):
-        run("review", new, old, "--decide", "merge")
+        run("review", new, new, "--decide", "merge")
 
 
 def test_a_terminal_is_asked_about_one_pair_after_the_other(

@@ -156,6 +156,26 @@ def asks_what_was(query: str) -> bool:
     return past is not None and (present is None or present.start() > past.start())
 
 
+_FORMER = lazy_pattern(
+    r"\b(?:formerly|previously|originally|initially|used to|no longer|any ?more|until now"
+    r"|former|previous|prior|once|ever|changed?|changes"
+    r"|früher\w{0,3}|vorher\w{0,5}|zuvor|ehemals|ehemalig\w{0,2}|ursprünglich\w{0,2}|damals"
+    r"|bisher\w{0,4}|einst|einmal|jemals|anfangs|vorig\w{0,2}|geändert|verändert|nicht mehr"
+    r"|(?:my|our|your|his|her|their|the|['’]s) old"
+    r"|(?:mein|dein|sein|ihr|unser|euer|der|die|das|den|dem)\w{0,2} alte\w?)\b"
+    r"|\b(?:before|earlier)\W{0,3}$",
+    re.IGNORECASE,
+)
+
+
+def asks_what_was_before(query: str) -> bool:
+    """True when a word of *query* asks for what held before, or whether it ever did.
+
+    "When was the lesson formerly?", "did we ever live there?", "what was my old address?".
+    """
+    return _FORMER.search(query) is not None
+
+
 def tense(text: str, place: int) -> int:
     """-1 when the clause around *place* is about the past, 1 about the future, 0 when unclear."""
     before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]

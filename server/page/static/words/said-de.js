@@ -151,7 +151,7 @@ export const SAID = {
   "name a folder that holds it, or unset ANAMNESIS_OFFLINE so that it can be fetched": "einen Ordner nennen, in dem es liegt, oder ANAMNESIS_OFFLINE entfernen, damit es geholt werden kann",
   "name the ONNX file of a cross-encoder, or its folder, as ANAMNESIS_JUDGE": "die ONNX-Datei eines Cross-Encoders oder ihren Ordner als ANAMNESIS_JUDGE angeben",
   "name the agent that will use the token": "den Agenten nennen, der das Token nutzt",
-  "name two memories that you may read and that still hold, the older id first; `anamnesis review` lists those in doubt": "nenne zwei lesbare Erinnerungen, die noch gelten, die ältere Id zuerst; `anamnesis review` zeigt die zweifelhaften",
+  "name two memories that you may read and that still hold; `anamnesis review` lists those in doubt": "nenne zwei lesbare Erinnerungen, die noch gelten; `anamnesis review` zeigt die zweifelhaften",
   "no damage was found": "kein Schaden gefunden",
   "no file holds forgotten text": "keine Datei enthält Vergessenes",
   "no language model answers, so only what comes to mind is shown; start Ollama (`ollama pull mistral`), or name another model: docs/models.md": "kein Sprachmodell antwortet, darum ist nur zu sehen, was dazu einfällt; Ollama starten (`ollama pull mistral`), oder ein anderes Modell nennen: docs/models.md",

@@ -1,0 +1,195 @@
+"""What was replaced leads to what replaced it, and is shown where somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_core.config import Settings
+from memory_core.embedding.base import Embedder
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity, Recollection
+from memory_core.remember.request import RememberRequest
+from memory_core.text.time.mentions import asks_what_was_before
+from memory_core.text.time.timestamps import iso
+
+ME = Identity("me")
+THEN, DAY = 1_750_000_000.0, 86_400.0
+OTHERS = (
+    "I maintain tidepool, a small library for tide tables.",
+    "tidepool 0.9 came out today, it drops Python 3.8.",
+    "Somebody reported that tidepool crashes on Windows.",
+    "Nina likes horses.",
+    "Theo has swimming on Fridays.",
+)
+OLD, NEW = (
+    "tidepool is released under the MIT licence.",
+    "Relicensed it to Apache 2.0 after everybody agreed.",
+)
+ASKED = "Which licence is tidepool under?"
+TUESDAY = "Nina's piano lesson is on Tuesdays at 16:30."
+THURSDAY = "Nina's piano is on Thursdays at 17:00."
+FRIDAY = "Fridays at three it is, the teacher has another pupil now."
+
+
+@pytest.fixture
+def memory(tmp_path: Path, minilm: Embedder) -> Iterator[Memory]:
+    settings = Settings(data_dir=tmp_path)
+    with Memory(settings, embedder=minilm, clock=lambda: THEN + 60 * DAY) as memory:
+        assert memory.wait_ready(60)
+        for day, text in enumerate(OTHERS):
+            tell(memory, text, day)
+        yield memory
+
+
+def tell(memory: Memory, text: str, day: float, **more: str) -> str:
+    return memory.remember(ME, RememberRequest(text, when=THEN + day * DAY, **more)).id
+
+
+def ask(memory: Memory, question: str, **more: Any) -> Recollection:
+    return memory.recall(ME, RecallRequest(question, context=0, **more))
+
+
+def texts(found: Recollection) -> list[str]:
+    return [hit.memory.text for hit in (*found.hits, *found.partial)]
+
+
+def test_who_decides_that_the_newer_one_holds_finds_it_where_the_older_one_stood(
+    memory: Memory,
+) -> None:
+    old, new = tell(memory, OLD, 10), tell(memory, NEW, 30)
+    before = ask(memory, ASKED)
+    assert texts(before)[0] == OLD  # the newer one has no word of the question
+    memory.resolve(ME, old, new, "newer-holds")
+    after = ask(memory, ASKED)
+    assert texts(after)[0] == NEW
+    assert OLD not in texts(after)
+    assert after.confidence >= before.confidence
+
+
+def test_what_replaces_a_text_is_found_by_its_words(memory: Memory) -> None:
+    old = tell(memory, OLD, 10)
+    tell(memory, NEW, 30, replaces=old)
+    assert texts(ask(memory, ASKED, k=1)) == [NEW]
+
+
+def test_as_of_an_earlier_moment_the_older_one_answers(
+    open_memory: Callable[..., Memory], clock: Any, minilm: Embedder
+) -> None:
+    memory = open_memory(embedder=minilm)
+    old = memory.remember(ME, RememberRequest(OLD)).id
+    clock.pass_by(DAY)
+    between = iso(clock.now)
+    clock.pass_by(DAY)
+    memory.remember(ME, RememberRequest(NEW, replaces=old))
+    assert texts(ask(memory, ASKED, as_of=between)) == [OLD]
+    assert texts(ask(memory, ASKED)) == [NEW]
+
+
+def test_the_last_of_a_chain_answers_for_all_before_it(memory: Memory) -> None:
+    first = tell(memory, TUESDAY, 10)
+    second = tell(memory, THURSDAY, 20, replaces=first)
+    tell(memory, FRIDAY, 30, replaces=second)
+    assert texts(ask(memory, "When is Nina's piano lesson?"))[0] == FRIDAY
+    asked = texts(ask(memory, "When was Nina's piano lesson before?"))
+    assert asked[0] == FRIDAY
+    assert {TUESDAY, THURSDAY} <= set(asked)
+
+
+@pytest.mark.parametrize(
+    ("question", "shown"),
+    [
+        ("When is Nina's piano lesson?", False),
+        ("When does Nina have piano?", False),
+        ("When did Nina have piano before?", True),
+        ("When was Nina's piano lesson formerly?", True),
+        ("What changed about Nina's piano lesson?", True),
+        ("Was Nina's piano ever on Tuesdays?", True),
+    ],
+)
+def test_what_was_replaced_is_shown_to_who_asks_for_it(
+    memory: Memory, question: str, shown: bool
+) -> None:
+    old = tell(memory, TUESDAY, 10)
+    new = tell(memory, THURSDAY, 20, replaces=old)
+    found = ask(memory, question)
+    assert texts(found)[0] == THURSDAY
+    assert (TUESDAY in texts(found)) is shown
+    if shown:
+        assert texts(found)[1] == TUESDAY
+        assert found.hits[1].memory.superseded_by == new
+
+
+def test_what_replaces_a_text_passes_the_filters_itself(memory: Memory) -> None:
+    old = tell(memory, OLD, 10)
+    tell(memory, NEW, 30, replaces=old, speaker="Ada")
+    assert NEW not in texts(ask(memory, ASKED, speaker="Yuki"))
+    assert texts(ask(memory, ASKED, speaker="Ada")) == [NEW]
+    assert OLD not in texts(ask(memory, ASKED + " And before?", speaker="Yuki"))
+
+
+def test_what_replaces_a_text_that_only_somebody_else_may_read_is_not_found_by_it(
+    memory: Memory,
+) -> None:
+    old = tell(memory, OLD, 10)
+    tell(memory, NEW, 30, replaces=old)
+    other = memory.recall(Identity("other"), RecallRequest(ASKED))
+    assert texts(other) == []
+
+
+def test_what_puts_a_memory_in_doubt_stands_beside_it(memory: Memory) -> None:
+    older = "We chose the sage green tiles for the bathroom floor."
+    newer = (
+        "The tile shop can't deliver the sage green, so we took the terracotta ones instead, "
+        "52 per square metre."
+    )
+    tell(memory, older, 10)
+    for day, text in enumerate(
+        (
+            "The bathroom floor gets slippery, which is what I like least about tiles.",
+            "Which tiles did the neighbours choose? Slate, for their bathroom floor.",
+            "A tiler from Kiel would lay the bathroom floor in May.",
+        )
+    ):
+        tell(memory, text, 12 + day)
+    tell(memory, newer, 30)
+    assert (older, newer) in [(pair.older.text, pair.newer.text) for pair in memory.doubts(ME)]
+    found = texts(ask(memory, "Which tiles did we choose for the bathroom floor?"))
+    assert abs(found.index(older) - found.index(newer)) == 1
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was my old address?",
+        "Where did we meet before?",
+        "Did we ever use Jenkins?",
+        "Who was the previous landlord?",
+        "Which bank did I use to be with, formerly?",
+        "Wo haben wir früher gewohnt?",
+        "Was war meine alte Adresse?",
+        "Wann war das Training ursprünglich?",
+        "What has changed about the rota?",
+    ],
+)
+def test_questions_for_what_held_before(question: str) -> None:
+    assert asks_what_was_before(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How old is Ida?",
+        "What do I need to do before the trip?",
+        "Wie alt ist Ida?",
+        "Wann ist das Training?",
+        "Where do we meet?",
+        "When was Ida born?",
+    ],
+)
+def test_questions_for_what_holds(question: str) -> None:
+    assert not asks_what_was_before(question)
