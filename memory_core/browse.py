@@ -157,13 +157,14 @@ def _newest(view: View, who: Identity, wanted: Wanted) -> list[str]:
         mask &= columns.about(wanted.topic)
     rows = np.flatnonzero(mask)
     if wanted.entity:
-        named = [wanted.entity in columns.entities(int(row)) for row in rows]
-        rows = rows[np.array(named, dtype=np.bool_)]
-    said = columns.occurred_at[rows]
+        rows = rows[np.isin(rows, view.graph.entity_rows(wanted.entity))]
+    # what is dated ahead is no newer than what was stored after it
+    said = np.minimum(columns.occurred_at, columns.recorded_at)[rows]
     if rows.size > wanted.limit > 0:
-        rows = rows[said >= np.partition(said, rows.size - wanted.limit)[rows.size - wanted.limit]]
+        among = said >= np.partition(said, rows.size - wanted.limit)[rows.size - wanted.limit]
+        rows, said = rows[among], said[among]
     ids = np.array([columns.id(int(row)) for row in rows])
-    order = np.lexsort((ids, columns.occurred_at[rows]))[::-1][: wanted.limit]
+    order = np.lexsort((ids, said))[::-1][: wanted.limit]
     return [str(id) for id in ids[order]]
 
 

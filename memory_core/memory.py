@@ -297,7 +297,7 @@ class Memory:
         validation.uncut(given, wanted if confirm else given)
         if sum(map(bool, (wanted, query, source))) != 1:
             raise validation.invalid(
-                "ids", "give ids, a query or a source, and one of them", "recall first for the ids"
+                "ids", "give either ids, or a query, or a source", "recall first for the ids"
             )
         if query and not who.reader:
             raise ScopeDenied("without the right read nothing is searched", "give ids")

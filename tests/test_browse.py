@@ -87,6 +87,24 @@ def test_table_and_columns_list_alike(filled: Memory) -> None:
         assert table == browse.listing(store, who, wanted)
 
 
+def test_what_is_dated_ahead_is_no_newer_than_what_was_stored_after_it(
+    memory: Memory, clock: Any
+) -> None:
+    said = [("Anton married in Halle.", clock.now + 1_000 * DAY), ("The tea is out.", "")]
+    ids = []
+    for text, when in said:
+        clock.pass_by(DAY)
+        ids.append(memory.remember(ME, RememberRequest(text, when=when)).id)
+    assert [each.id for each in memory.listing(ME)] == ids[::-1]
+    assert [each.id for each in memory.listing(ME, limit=1)] == ids[1:]
+
+
+def test_a_name_is_listed_however_it_is_written(filled: Memory) -> None:
+    found = filled.listing(ME, entity="Ben Aster")
+    assert found
+    assert filled.listing(ME, entity="ben aster") == found
+
+
 def test_a_table_that_hides_or_invents_rows_changes_no_listing(
     filled: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

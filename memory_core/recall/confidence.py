@@ -103,10 +103,10 @@ def _measure(view: View, cues: Cues, found: Candidates, folded: Rows) -> calibra
     best = best[~np.isin(best, folded)]
     others = _of_others(view, cues, found)
     if others:
-        columns = {"passage": found.passage.copy(), "whole": found.whole.copy()}
-        for column in columns.values():
-            column[others] = np.nan
-        found, best = replace(found, **columns), best[~np.isin(best, others)]
+        passage, whole = found.passage.copy(), found.whole.copy()
+        passage[others] = whole[others] = np.nan
+        found = replace(found, passage=passage, whole=whole)
+        best = best[~np.isin(best, others)]
     if not best.size:
         return calibration.Evidence(0.0, 0.0, 0.0)
     content = _content(cues)

@@ -204,10 +204,8 @@ def _superseded(view: View, cues: Cues, rows: Rows) -> dict[int, int]:
     places = {int(row): place for place, row in enumerate(rows)}
     found: dict[int, int] = {}
     for row, memory in view.memories(late).items() if late.size else ():
-        for successor in (columns.row(memory.superseded_by), cues.doubts.successor(row)):
-            found.setdefault(places[row], -1)
-            if found[places[row]] < 0 and successor is not None:
-                found[places[row]] = places.get(successor, -1)
+        after = columns.row(memory.superseded_by), cues.doubts.successor(row)
+        found[places[row]] = next((places[each] for each in after if each in places), -1)
     return found
 
 

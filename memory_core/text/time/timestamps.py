@@ -68,7 +68,7 @@ def moment(value: str, argument: str) -> tuple[float, float]:
     try:
         start = (date(year, month, day).toordinal() - _EPOCH) * DAY
     except ValueError:
-        _refuse(value, argument)
+        raise InvalidInput(f"{argument} names no day of the calendar: {value}", ALLOWED) from None
     if match["hour"] is not None:
         return _time(match, start, value, argument)
     if match["day"] is not None:

@@ -433,6 +433,7 @@ export const SAID = {
   "{} is no entailment model ({})": "{0} ist kein Folgerungsmodell ({1})",
   "{} is no number of JSON": "{0} ist keine Zahl in JSON",
   "{} is not a date or time: {}": "{0} ist kein Datum und keine Zeit: {1}",
+  "{} names no day of the calendar: {}": "{0} nennt keinen Tag des Kalenders: {1}",
   "{} is the beginning of {} ids: {}": "{0} ist der Anfang von {1} Ids: {2}",
   "{} jobs wait, rules are used meanwhile": "{0} Aufträge warten, bis dahin gelten Regeln",
   "{} makes other vectors here than where the change was begun": "{0} macht hier andere Vektoren als dort, wo der Wechsel begann",
