@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("processes")
 Task = dict[str, Any]
 CHANGES = 840
 """About as many as the scenario makes."""
-SAMPLE = 15
+SAMPLE = 9
 
 
 @pytest.fixture

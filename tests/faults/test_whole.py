@@ -1,4 +1,4 @@
-"""The memory against a plain dict, 800 steps; tests/campaigns/whole.py plays the rest."""
+"""The memory against a plain dict, 400 steps; tests/campaigns/whole.py plays the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import whole
 
 pytestmark = pytest.mark.usefixtures("processes")
 
-STEPS = 800
+STEPS = 400
 PLAYED = (
     "the other is killed while it remembers",
     "the folder is deleted or replaced",
