@@ -27,7 +27,8 @@ READY_SECONDS = 60.0
 def remember(memory: Memory, who: Identity, now: float, *, request: dict[str, Any]) -> Any:
     """Store a memory; *request* has the fields of RememberRequest."""
     del now
-    return structure.receipt(patience.remembered(memory, who, _made(RememberRequest, request)))
+    (done,) = patience.remembered(memory, who, _made(RememberRequest, request))
+    return structure.receipt(done)
 
 
 def observe(memory: Memory, who: Identity, now: float, *, turn: dict[str, Any]) -> Any:

@@ -16,13 +16,13 @@ MODEL_SECONDS = 5.0
 loaded: every conversation begins with that."""
 
 
-def remembered(memory: Memory, who: Identity, request: RememberRequest) -> Receipt:
-    """The receipt of *request*, with what it puts out of date if the model is ready in time.
+def remembered(memory: Memory, who: Identity, *requests: RememberRequest) -> list[Receipt]:
+    """The receipts of *requests*, with what they put out of date if the model is ready in time.
 
     Raises what Memory.remember raises.
     """
     memory.wait_ready(MODEL_SECONDS)
-    return memory.remember(who, request)
+    return [memory.remember(who, each) for each in requests]
 
 
 def recalled(memory: Memory, who: Identity, request: RecallRequest) -> Recollection:

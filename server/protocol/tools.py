@@ -82,7 +82,7 @@ class Tools:
             trust="agent",
             client=_client_name(ctx),
         )
-        done = await self._gate.run(
+        (done,) = await self._gate.run(
             lambda: patience.remembered(self._memory, who, request), late=_REPEAT
         )
         count = replaced_surrogates(ctx.request_context.params)

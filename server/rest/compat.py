@@ -18,7 +18,7 @@ from memory_core.overview import cursors
 from memory_core.recall.request import RecallRequest
 from memory_core.records import KINDS, Hit, Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
-from server.protocol import rendering, structure
+from server.protocol import patience, rendering, structure
 from server.protocol.schemas import Kind
 from server.rest import answers, bodies, overviews, recalling
 from server.rest.calls import CLIENT, Calls, answer
@@ -199,7 +199,7 @@ def _agents(router: APIRouter, calls: Calls) -> None:
     async def seed(agent: AgentName, body: AskedFacts, who: Identity = writes) -> Response:
         who = _own(who, agent)
         wanted = [RememberRequest(text, kind="fact", client=CLIENT) for text in body.facts]
-        done = await calls.run(lambda: [memory.remember(who, each) for each in wanted])
+        done = await calls.run(lambda: patience.remembered(memory, who, *wanted))
         stored = [each.id for each in done if each.status == "stored"]
         return answer({"stored": len(stored), "ids": stored})
 

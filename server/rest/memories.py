@@ -51,9 +51,8 @@ def add_memories(router: APIRouter, calls: Calls) -> None:
     async def remember(body: bodies.NewMemory, key: Key = "", who: Identity = writes) -> Response:
         """Store one memory verbatim."""
         request = _request(body, key)
-        return answer(
-            answers.receipt(await calls.run(lambda: patience.remembered(memory, who, request)))
-        )
+        (done,) = await calls.run(lambda: patience.remembered(memory, who, request))
+        return answer(answers.receipt(done))
 
     @router.post("/seed", response_model=answers.ReceiptList, tags=["memories"])
     async def seed(body: bodies.Seed, key: Key = "", who: Identity = writes) -> Response:
@@ -70,9 +69,7 @@ def add_memories(router: APIRouter, calls: Calls) -> None:
             for text in body.facts
         ]
         requests = _keyed(facts, key)
-        done = await calls.run(
-            lambda: [patience.remembered(memory, who, each) for each in requests]
-        )
+        done = await calls.run(lambda: patience.remembered(memory, who, *requests))
         return answer(_receipts(done))
 
     @router.get("/memories", response_model=answers.MemoryPage, tags=["memories"])
