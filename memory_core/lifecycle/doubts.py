@@ -7,7 +7,7 @@ or somebody decides. A later memory that was itself superseded passes its doubt 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -76,6 +76,7 @@ class Doubts:
         self._view = view
         self._journal = journal
         self._as_of = as_of
+        self._following: dict[int, int | None] = {}
 
     def of(self, row: int, readable: Mask, kind: str = DOUBTS) -> list[int]:
         """The *readable* rows that put *row* in doubt, the one that was said last first.
@@ -89,7 +90,7 @@ class Doubts:
         for origin in self._view.graph.origins(row, kind):
             if not self._known(origin) or not self.holds(origin, row, kind):
                 continue
-            newer = self.successor(origin)
+            newer = self.successors([origin])[origin]
             if newer is None or newer == row or not readable[newer]:
                 continue
             follows = newer == origin or said[newer] >= said[row]
@@ -142,17 +143,41 @@ class Doubts:
         columns, at = self._view.columns, np.inf if self._as_of is None else self._as_of
         return bool(columns.superseded[row]) and not columns.superseded_at[row] > at
 
-    def successor(self, row: int) -> int | None:
-        """*row*, or the last of those that superseded it one after the other; None if forgotten."""
-        seen = {row}
-        while self._superseded(row):
-            memory = self._view.memories(np.array([row])).get(row)
-            after = None if memory is None else self._view.columns.row(memory.superseded_by)
-            if after is None or after in seen:
-                return None
-            row = after
-            seen.add(row)
-        return row
+    def following(self, rows: Iterable[int]) -> dict[int, int | None]:
+        """Each of *rows* that was superseded, with what superseded it; None if forgotten.
+
+        Read from the journal once.
+        """
+        late = {row for row in rows if self._superseded(row)}
+        if unread := sorted(late - self._following.keys()):
+            found = self._view.memories(np.array(unread, dtype=np.int64))
+            self._following |= dict.fromkeys(unread)
+            for row, memory in found.items():
+                self._following[row] = self._view.columns.row(memory.superseded_by)
+        return {row: self._following[row] for row in late}
+
+    def successors(self, rows: Iterable[int]) -> dict[int, int | None]:
+        """Each of *rows* with itself, or with the last of those that superseded it one after the
+        other; None if forgotten."""
+        wanted = list(rows)
+        known = self.following(wanted)
+        while left := {row for row in known.values() if row is not None and row not in known}:
+            more = self.following(left)
+            if not more:
+                break
+            known |= more
+
+        def last(row: int) -> int | None:
+            passed = {row}
+            while row in known:
+                after = known[row]
+                if after is None or after in passed:
+                    return None
+                row = after
+                passed.add(row)
+            return row
+
+        return {row: last(row) for row in wanted}
 
 
 _GOES_ON = lazy_pattern(r"\s*(?:and|und)\b")

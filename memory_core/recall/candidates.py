@@ -19,7 +19,7 @@ CANDIDATES = 50
 """Rows that each of the three searches (whole vectors, passages, words) adds."""
 
 LEADS = 5
-"""Rows that were replaced, of each of the three searches, that lead to what replaced them."""
+"""Rows that were replaced, the best by words and the nearest, that lead to what replaced them."""
 
 OFFSETS = tuple(activation.KERNEL)
 """Thread neighbours that join the candidates and take part in the kernel."""
@@ -136,11 +136,10 @@ def _replaced(view: View, cues: Cues, allowed: Allowed) -> Rows:
     best = [
         bm25.best(cues.words.scores, LEADS, gone)[0],
         view.nearest(cues.vector, LEADS, part="whole", allowed=gone),
-        view.nearest(cues.vector, LEADS, part="passage", allowed=gone),
     ]
     found: set[int] = set()
-    for row in np.unique(np.concatenate(best)).tolist():
-        successor = cues.doubts.successor(row)
+    leads = np.unique(np.concatenate(best)).tolist()
+    for row, successor in cues.doubts.successors(leads).items():
         if successor is not None and allowed.rows[successor]:
             found |= {row, successor}
     return np.array(sorted(found), dtype=np.int64)

@@ -25,7 +25,7 @@ NOTHING = 1e-6
 LOOKED_AT = 5
 """So many of the best candidates are searched for the words of the query."""
 
-OTHERS = 10
+OTHERS = 5
 """So many of the nearest, and of the best, are looked at for whom they speak of."""
 
 NEAR = 50

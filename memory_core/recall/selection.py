@@ -198,15 +198,19 @@ def _broadened(view: View, found: Candidates, order: Rows, k: int) -> Rows:
 def _superseded(view: View, cues: Cues, rows: Rows) -> dict[int, int]:
     """The places of *rows* that were out of date at the moment asked about, each with that of what
     superseded it, or of the last that did; -1 where none of them is a candidate."""
-    columns, as_of = view.columns, cues.query.as_of
-    at = np.inf if as_of is None else as_of
-    late = rows[columns.superseded[rows] & ~(columns.superseded_at[rows] > at)]
     places = {int(row): place for place, row in enumerate(rows)}
-    found: dict[int, int] = {}
-    for row, memory in view.memories(late).items() if late.size else ():
-        after = columns.row(memory.superseded_by), cues.doubts.successor(row)
-        found[places[row]] = next((places[each] for each in after if each in places), -1)
+    superseded = rows[view.columns.superseded[rows]].tolist()
+    after = cues.doubts.following(superseded)
+    found = {places[row]: _place(places, following) for row, following in after.items()}
+    lost = [int(rows[place]) for place, newer in found.items() if newer < 0]
+    for row, last in cues.doubts.successors(lost).items():
+        found[places[row]] = _place(places, last)
     return found
+
+
+def _place(places: Mapping[int, int], row: int | None) -> int:
+    """The place of *row*; -1 where it has none."""
+    return -1 if row is None else places.get(row, -1)
 
 
 def _inheriting(found: Candidates, late: Mapping[int, int]) -> Candidates:
