@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from warm import Template
 
 from server.engine import endpoint
 
@@ -319,6 +320,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # else nothing is ended by it
     _mark = _run
     sys.addaudithook(_audit)
+    Template().use()
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:

@@ -658,12 +658,15 @@ def test_the_answer_of_a_client_that_is_gone_is_kept(tmp_path: Path) -> None:
 
 
 def kept_in(data: Path, count: int = 1) -> set[str]:
-    """What is stored, as a command shows it, once *count* memories are."""
+    """What is stored, as a command of the program that the hooks are shows it.
+
+    Waits until there are *count*. A command of another program would start another engine.
+    """
     until = time.monotonic() + 100
     found: set[str] = set()
     while len(found) < count and time.monotonic() < until:
         done = subprocess.run(
-            [sys.executable, "-m", "server", "export", "--data-dir", str(data)],
+            [sys.executable, "-P", "-m", "server", "export", "--data-dir", str(data)],
             capture_output=True,
             text=True,
             check=True,
