@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from warm import Template
 
 from server.engine import endpoint
 
@@ -320,7 +319,11 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # else nothing is ended by it
     _mark = _run
     sys.addaudithook(_audit)
-    Template().use()
+    from warm import Template  # found in runs of pytest; others take parts of this file
+
+    template = Template()
+    template.use()
+    config.add_cleanup(template.close)
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:

@@ -77,6 +77,12 @@ class Template:
             return
         subprocess._fork_exec = self._fork_exec  # type: ignore[attr-defined]
 
+    def close(self) -> None:
+        """End the template; the next start would bring up another."""
+        if self._place:
+            self._place.close()
+            self._place = None
+
     def _fork_exec(self, *given: Any) -> int:
         """The one call by which the standard library starts a program; returns its process id."""
         found = _start(*given)
