@@ -22,11 +22,8 @@ from memory_core.records import DERIVED, MASKED, TRUSTS, Contradiction, MemoryRe
 from memory_core.scoring import clusters
 from memory_core.text.time.lexicon import WEEKDAYS
 
-UNCLEAR = "unclear"
-"""Two memories may not both hold, and no rule decides; reported, and nothing is changed."""
-
-UNCLEAR_MOST = 10
-"""Unclear pairs reported by one run, the closest first."""
+JUDGED_MOST = 10
+"""Pairs that one run shows to a judge, the closest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ def contradictions(work: Workspace) -> None:
         work.plan.details["contradictions"] = NO_MODEL
     elif near := work.embedded(everyone):
         _by_closeness(work, near, resolved)
-        _unclear(work, near, resolved)
+        _by_judge(work, near, resolved)
     _undecided(work)
 
 
@@ -145,8 +142,11 @@ def _one_occasion(
 # What no rule decides
 
 
-def _unclear(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozenset[str]]) -> None:
-    """Judge or report what sounds like a correction of a close memory and matches no rule."""
+def _by_judge(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozenset[str]]) -> None:
+    """Let a judge decide what sounds like a correction of a close memory and matches no rule.
+
+    Without one nothing is said of it: few of these pairs are corrections.
+    """
     assert work.profile is not None
     left = work.plan.memories.keys() - {id for pair in resolved for id in pair}
     unresolved = [
@@ -160,18 +160,17 @@ def _unclear(work: Workspace, everyone: list[MemoryRecord], resolved: set[frozen
         known = frozenset((older.id, newer.id)) in work.related  # a doubt is judged by itself
         if cosine >= work.profile.related and _about_one(work, older, newer) and not known:
             pairs.append((cosine, older, newer))
-    for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:UNCLEAR_MOST]:
-        _judge(work, older, newer, "the later one sounds like a correction", resolved)
+    for _, older, newer in sorted(pairs, key=lambda pair: -pair[0])[:JUDGED_MOST]:
+        _judge(work, older, newer, resolved)
 
 
 def _judge(
     work: Workspace,
     older: MemoryRecord,
     newer: MemoryRecord,
-    why: str,
     resolved: set[frozenset[str]],
 ) -> None:
-    """Let a judge decide; report the pair when there is none, or when it decides nothing.
+    """Do what a judge says of the pair; nothing when there is none, or when it decides nothing.
 
     A contradiction may be a change or two things that both hold, so it is in doubt. So is what a
     turn says beside a request: it may be what the request is about. That both hold is kept too, so
@@ -187,8 +186,6 @@ def _judge(
         _link(work, older, newer, found)
     elif found.relation:
         _link(work, older, newer, replace(found, relation=link_kinds.KEPT_BOTH))
-    elif (older.id, newer.id) not in work.doubtful:
-        _report(work, older, newer, Finding(UNCLEAR, why))
 
 
 def _undecided(work: Workspace) -> None:

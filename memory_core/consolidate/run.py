@@ -96,7 +96,7 @@ class Consolidator:
         """Consolidate *store*; compare and embed with the embedder of *gate*.
 
         *summarise* and *relate* ask a model and return "" when there is none. Summaries are then
-        extractive, and a pair that no rule can relate is only reported.
+        extractive, and nothing is said of a pair that no rule can relate.
         """
         self._relate = relate or no_judgement
         self._store = store

@@ -21,8 +21,6 @@ DECIDE = f"decide with: anamnesis review OLDER NEWER --decide {'|'.join(DECISION
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 _ARGUMENT = re.compile(r"\breplaces=(?=\w)")
-_UNDECIDED = ("unclear", "doubts")
-"""The relations of pairs that somebody is to decide."""
 
 
 def abridged(memory: Memory, who: Identity, answer: dict[str, Any]) -> dict[str, Any]:
@@ -92,7 +90,7 @@ def consolidated(answer: Mapping[str, Any]) -> str:
         facts = [f"{found['relation']}: {', '.join(found['ids'])}", *map(rendering.line, about)]
         lines.append(" · ".join(fact for fact in facts if fact))
         lines += [f"  {rendering.line(text)}" for text in found.get("texts", ())]
-    if any(found["relation"] in _UNDECIDED for found in answer.get("contradictions", ())):
+    if any(found["relation"] == "doubts" for found in answer.get("contradictions", ())):
         lines.append(DECIDE)
     return "\n".join([*lines, *_note(answer)])
 

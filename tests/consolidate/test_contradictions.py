@@ -112,10 +112,10 @@ def unclear(world: Any) -> list[str]:
     return told(world, *texts, entities=("quartet",))
 
 
-def test_what_is_not_clear_is_reported_and_nothing_is_changed(world: Any) -> None:
-    pair, before = unclear(world), world.export()
-    (found,) = world.run("contradictions").contradictions
-    assert ([found.older, found.newer], found.relation) == (pair, "unclear")
+def test_of_what_is_not_clear_nothing_is_said_without_a_judge(world: Any) -> None:
+    unclear(world)
+    before = world.export()
+    assert list(world.run("contradictions").contradictions) == []
     assert world.export() == before
     assert world.links() == set()
 
@@ -138,7 +138,7 @@ def test_a_model_judges_once_what_is_not_clear(world: Any, judged: str, stored: 
         return judged, "so the model", "somebody"
 
     world.consolidator._relate = relate
-    assert [c.relation for c in world.run(dry_run=True).contradictions] == ["unclear"]
+    assert list(world.run(dry_run=True).contradictions) == []
     assert asked == []
     report = world.run("contradictions")
     changes = judged in ("updates", "contradicts")

@@ -46,23 +46,31 @@ def loading(
     memory.close()
 
 
-async def test_what_only_meaning_finds_is_found_while_the_model_loads(
+@pytest.fixture
+def arriving(
     loading: Any, monkeypatch: pytest.MonkeyPatch, until: Any
-) -> None:
+) -> tuple[Memory, list[float]]:
+    """A memory whose model comes while it is waited for, and how long each was ready to wait."""
     memory, go_on = loading
-    ready = memory.wait_ready
+    ready, waited = memory.wait_ready, []
 
-    def arrives(seconds: float) -> bool:
-        assert seconds == patience.MODEL_SECONDS
+    def wait_ready(seconds: float) -> bool:
+        waited.append(seconds)
         go_on.set()
         assert ready(60)
         until(lambda: not memory.recall(ME, RecallRequest("daughter")).note)  # it has its vectors
         return True
 
-    monkeypatch.setattr(memory, "wait_ready", arrives)
+    monkeypatch.setattr(memory, "wait_ready", wait_ready)
+    return memory, waited
+
+
+async def test_what_only_meaning_finds_is_found_while_the_model_loads(arriving: Any) -> None:
+    memory, waited = arriving
     async with Client(build_server(memory)) as client:
         found = await client.call_tool("recall", {"query": ASKED})
     assert [each["text"] for each in found.structured_content["memories"]] == [SAID]
+    assert waited == [patience.MODEL_SECONDS]
 
 
 def test_a_briefing_needs_no_model(loading: Any) -> None:
@@ -72,44 +80,25 @@ def test_a_briefing_needs_no_model(loading: Any) -> None:
     assert "Always answer in German." in text
 
 
-def test_a_prompt_waits_for_the_model_rather_than_be_answered_by_words(
-    loading: Any, monkeypatch: pytest.MonkeyPatch, until: Any
-) -> None:
-    memory, go_on = loading
-    ready = memory.wait_ready
-
-    def arrives(seconds: float) -> bool:
-        assert seconds == reminder.READY_SECONDS <= 1.0
-        go_on.set()
-        assert ready(60)
-        until(lambda: not memory.recall(ME, RecallRequest("daughter")).note)
-        return True
-
-    monkeypatch.setattr(memory, "wait_ready", arrives)
+def test_a_prompt_waits_for_the_model_rather_than_be_answered_by_words(arriving: Any) -> None:
+    memory, waited = arriving
     found = reminder.remind(memory, ME, "Which food makes my daughter ill?", "s", frozenset())
     assert found is not None
     assert [hit.memory.text for hit in found.hits] == [SAID]
     assert not found.note
+    assert waited == [reminder.READY_SECONDS]
+    assert reminder.READY_SECONDS <= 1.0
 
 
 async def test_a_receipt_names_what_a_text_changes_although_the_model_was_still_loading(
-    loading: Any, monkeypatch: pytest.MonkeyPatch, until: Any
+    arriving: Any,
 ) -> None:
-    memory, go_on = loading
-    ready = memory.wait_ready
-
-    def arrives(seconds: float) -> bool:
-        assert seconds == patience.MODEL_SECONDS
-        go_on.set()
-        assert ready(60)
-        until(lambda: not memory.recall(ME, RecallRequest("daughter")).note)
-        return True
-
-    monkeypatch.setattr(memory, "wait_ready", arrives)
+    memory, waited = arriving
     text = "The allergy test says that my daughter may eat hazelnuts again."
     async with Client(build_server(memory)) as client:
         done = await client.call_tool("remember", {"text": text})
     assert "may be out of date" in str(done.structured_content["warnings"])
+    assert waited == [patience.MODEL_SECONDS]
 
 
 async def test_what_words_do_not_find_is_not_found_yet(
