@@ -376,6 +376,30 @@ def test_a_doubt_passes_to_what_replaces_the_memory_that_doubts(
     assert listed(memory) == [pair]
 
 
+def test_what_was_replaced_doubts_nothing_once_its_replacement_is_forgotten(
+    memory: Memory, clock: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    fixed = tell(memory, clock, "Standup: half past ten, harbour.", replaces=new, scope="team")
+    assert listed(memory) == [(old, fixed)]
+    memory.forget(ME, ids=[fixed], confirm=True)
+    assert (listed(memory), hit(memory, old).doubted_by) == ([], "")
+
+
+def test_records_that_replace_each_other_are_recalled_and_doubt_nothing(
+    memory: Memory, open_memory: Any, minilm: Any, pair: tuple[str, str]
+) -> None:
+    old, new = pair
+    elsewhere = open_memory("elsewhere", minilm)
+    third = dict(next(iter(memory.export(ME))), id=new[::-1], text=LATER)
+    for record in [*memory.export(ME), third]:
+        if record["id"] != old:  # what no memory of ours says, but a file may
+            record |= {"superseded_by": third["id"] if record["id"] == new else new}
+            record |= {"superseded_at": record["occurred_at"], "replaced": True}
+        elsewhere.bring_in(ME, record)
+    assert shown(elsewhere) == {old: ""}
+
+
 def test_as_of_shows_the_doubts_of_that_day(
     memory: Memory, clock: Any, pair: tuple[str, str]
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from memory_core.config import Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
+from memory_core.recall.candidates import CANDIDATES, LEADS
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
 from memory_core.remember.request import RememberRequest
@@ -98,6 +99,45 @@ def test_the_last_of_a_chain_answers_for_all_before_it(memory: Memory) -> None:
     asked = texts(ask(memory, "When was Nina's piano lesson before?"))
     assert asked[0] == FRIDAY
     assert {TUESDAY, THURSDAY} <= set(asked)
+
+
+def test_a_chain_leads_to_its_last_where_what_is_between_is_no_candidate(memory: Memory) -> None:
+    first = tell(memory, TUESDAY, 10)
+    second = tell(memory, "Another day suits us better.", 20, replaces=first)
+    tell(memory, FRIDAY, 30, replaces=second)
+    for n in range(LEADS):  # these were replaced too, and are nearer to the question than *second*
+        old = tell(memory, f"Theo's piano lesson {n} is on a Monday.", 11 + n)
+        tell(memory, f"Theo does not play piece {n} any more.", 21 + n, replaces=old)
+    assert texts(ask(memory, "When is Nina's piano lesson?"))[0] == FRIDAY
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "question"),
+    [
+        pytest.param(
+            "XK-7741 is in the drawer with the batteries.",
+            "Jonas took all of it to his boat.",
+            "Which of the keys of the office is XK-7741?",
+            id="by words",
+        ),
+        pytest.param(
+            "Our physician is Dr. Weber.",
+            "Since her retirement it has been Dr. Lind.",
+            "Who is the doctor we see?",
+            id="by meaning",
+        ),
+    ],
+)
+def test_what_was_replaced_leads_on_among_many(
+    memory: Memory, old: str, new: str, question: str
+) -> None:
+    for n in range(CANDIDATES + 10):
+        tell(memory, f"Key {n} hangs in the office of doctor {n}, who sees to the keys.", n / 100)
+    for n in range(LEADS + 1):
+        lost = tell(memory, f"Which key of the office is key {n}?", 1 + n)
+        tell(memory, f"Room {n} has a new lock.", 10 + n, replaces=lost)
+    tell(memory, new, 30, replaces=tell(memory, old, 20))
+    assert new in texts(ask(memory, question))
 
 
 @pytest.mark.parametrize(
