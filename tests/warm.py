@@ -283,7 +283,8 @@ def _run(start: Start) -> None:
     loop._start()
     safe, entry = _entry(start.words)
     paths = [each for each in start.environment.get("PYTHONPATH", "").split(os.pathsep) if each]
-    sys.path[:] = [*([] if safe else [start.folder]), *paths, *sys.path[1:]]
+    own = 2  # ROOT, and the folder of this file
+    sys.path[:] = [*([] if safe else [start.folder]), *paths, *sys.path[own:]]
     if entry == PROGRAM:
         sys.argv[:] = start.words[2:]
         runpy.run_path(PROGRAM, run_name="__main__")

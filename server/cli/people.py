@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memory_core import link_kinds
 from memory_core.errors import InvalidInput
 from memory_core.records import Identity, is_id
 from server.cli import console
@@ -90,7 +91,7 @@ def consolidated(answer: Mapping[str, Any]) -> str:
         facts = [f"{found['relation']}: {', '.join(found['ids'])}", *map(rendering.line, about)]
         lines.append(" · ".join(fact for fact in facts if fact))
         lines += [f"  {rendering.line(text)}" for text in found.get("texts", ())]
-    if any(found["relation"] == "doubts" for found in answer.get("contradictions", ())):
+    if any(found["relation"] == link_kinds.DOUBTS for found in answer.get("contradictions", ())):
         lines.append(DECIDE)
     return "\n".join([*lines, *_note(answer)])
 
