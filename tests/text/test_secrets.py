@@ -311,6 +311,10 @@ def test_any_text_is_taken_and_mminilm(text: str) -> None:
         "0Q~",
         "password = a.",
         "key-",
+        "password Winter.Regen7 ",
+        "login Aa1$",
+        "Winter!",
+        "123.456.789-",
     ],
 )
 def test_time_grows_no_faster_than_the_text(grows_linearly, unit: str) -> None:  # type: ignore[no-untyped-def]
@@ -495,3 +499,53 @@ def test_a_copied_form_has_its_labels_above_its_values() -> None:
     assert mask("Field: FTP password\nValue: heliotrope")[1] == ("password",)
     assert mask("Password\nheliotrope")[1] == ()
     assert mask("Username\nann\nPassword\nmissing")[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "secret", "after"),
+    [
+        # whatever leads to it, near the name of a password or behind it
+        ("IT had me reset the password once more. I changed it to ", "Novemb3r_Wind21", ", ok?"),
+        (
+            "Für die Sparkasse nehme ich ",
+            "Reiherflug&204",
+            " als Passwort, der Rest steht im Brief.",
+        ),
+        ("Ho cambiato la password della posta. Quella nuova: ", "Barolo.8kQ!", ""),
+        ("A minha senha do banco passou a ser ", "Bacalhau#Porto5", ""),
+        ("jag bytte lösen i dag, det nya är ", "blåbär-9-Sommar", ""),
+        ("Heslo do kanceláře je ", "Koprova.Omacka31", ""),
+        ("inlog voor de club: naam bestuur, ww ", "Sch4ats&Ijs", ""),
+        # nothing names it
+        ("So ", "tweed!Otter6", " gets you into the parish computer."),
+        ("Das Tablet: ", "Nebelhorn§44Kai", ""),
+        # numbers that a state gives, with their check digits
+        ("Mi DNI es ", "12345678Z", ", lo piden para el contrato."),
+        ("CPF da Lia ", "529.982.247-25", " para a nota"),
+        ("PESEL syna: ", "44051401359", " do przychodni"),
+        ("mitt personnummer är ", "811218-9876", ""),
+        ("BSN van opa: ", "111222333", ""),
+        # an authenticator, whose groups look like words
+        ("2FA key of the host, by hand: ", "bdum ounh riwn 4u27 dazu imyq jota fkly", ""),
+        ("Koden till portdörren är ", "6417", " till i höst."),
+    ],
+)
+def test_a_value_that_no_word_looks_like_is_masked(before: str, secret: str, after: str) -> None:
+    masked, kinds = mask(f"{before}{secret}{after}")
+    assert (masked, len(kinds)) == (f"{before}[masked:{kinds[0]}]{after}", 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password test Test_Login_3 of Release_2.4, see Module_7b.",
+        "The login page needs Python-3.11 or Node.js18 and Module_7b.",
+        "Passwords are kept in ~/.config/App_2/Store.v2, see https://example.org/A#Sec7tion.",
+        "Since C++17 and GPT-4o-mini the password prompt is gone.",
+        "the order ES12345678 came, 529.982.247-26 is none, 811218-9870 neither",
+        "Mi DNI caduca en 2031.",
+        "DJANGO_SECRET_KEY=replace-me-with-a-long-random-string",
+    ],
+)
+def test_what_is_mixed_like_a_password_and_named_otherwise_stays(text: str) -> None:
+    assert mask(text) == (text, ())

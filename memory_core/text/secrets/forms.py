@@ -45,6 +45,11 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         "dp.",
         rf"{_B}dp\.(?:st|pt|ct|sa|scim|audit)\.(?:[\w-]{{1,40}}\.)?\w{{40,64}}{_E}",
     ),
+    (
+        "mapbox_token",
+        "sk.eyj|tk.eyj",
+        rf"{_B}[st]k\.eyJ{_URL_SAFE}{{20,400}}\.{_URL_SAFE}{{20,40}}",
+    ),
     ("nuget_key", "oy2", rf"{_B}oy2[a-z0-9]{{43}}{_E}"),
     ("saml_token", "saml", r"(?i)\bSAML(?:Response|Request)=(?P<value>[A-Za-z0-9%+/=_-]{40,8000})"),
     ("deepl_key", ":fx", rf"{_B}[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}:fx{_E}"),

@@ -78,6 +78,7 @@ def _plain(text: str, personal_too: bool) -> Iterator[Span]:
     yield from command_lines.found(text, low)
     yield from named.found(text, low)
     yield from told.passwords(text, low)
+    yield from told.mixed(text, low)
     yield from told.codes(text, low)
     yield from (span for span in conversation.found(text, low) if personal_too or span[2] != "pin")
     if personal_too:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.secrets.spans import Rule, Span, is_numbered
@@ -55,6 +55,16 @@ _SOCIAL = Rule(
     r"|(?:steuer(?:liche)?[ -]?(?:id|identifikations)[a-z-]{0,8})[^\n\d]{0,30}"
     r"(?P<tax>[0-9]{2}(?:[ ]?[0-9]{3}){3}))(?!\w)",
 )
+_NATIONAL = Rule(
+    "dni|nif|nie|pesel|personnummer|bsn|burgerservice|0|1|2|3|4|5|6|7|8|9",
+    r"(?i)(?<![\w.-])(?:(?:DNI|NI[EF])\b[^\n\d]{0,30}?\b(?P<spanish>[XYZ]?[0-9]{7,8}[- ]?[A-Z])"
+    r"|PESEL\b[^\n\d]{0,30}(?P<polish>[0-9]{11})"
+    r"|personnummer\b[^\n\d]{0,30}(?P<swedish>(?:[0-9]{2})?[0-9]{6}[-+]?[0-9]{4})"
+    r"|(?:BSN|burgerservicenummer)\b[^\n\d]{0,30}(?P<dutch>[0-9]{9})"
+    r"|(?P<brazilian>[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2})"
+    r"|(?P<italian>(?-i:[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z])))(?![\w-])",
+)
+"""Numbers that a state gives a person: with a check digit, or of a form that nothing else has."""
 _PIN = Rule(
     "pin|tan|cvv|cvc|puk|code|geheimzahl|prüfnummer|prüfziffer",
     r"(?i)(?<![a-z])(?:"
@@ -104,6 +114,10 @@ def found(text: str, low: str) -> Iterator[Span]:
             name for name in ("value", "german", "british", "french", "tax") if match[name]
         )
         yield (*match.span(given), "social_security")
+    for match in _NATIONAL.found(text, low):
+        kind = match.lastgroup or ""
+        if _CHECKED[kind]("".join(filter(str.isalnum, match[kind].upper()))):
+            yield (*match.span(kind), "social_security")
     for match in _PIN.found(text, low):
         if not is_numbered(text[match.start() : match.start("value")]):
             yield (*match.span("value"), "pin")
@@ -112,6 +126,30 @@ def found(text: str, low: str) -> Iterator[Span]:
         common = sum(word in STOPWORDS for word in words)  # of a sentence two in five
         if len(words) in _SEED_WORDS and 5 * common < len(words):
             yield (*match.span("value"), "seed_phrase")
+
+
+def _spanish(number: str) -> bool:
+    digits = number.translate(str.maketrans("XYZ", "012"))[:-1]
+    return digits.isdigit() and number[-1] == "TRWAGMYFPDXBNJZSQVHLCKE"[int(digits) % 23]
+
+
+def _weighed(number: str, weights: Iterable[int]) -> int:
+    return sum(int(digit) * weight for digit, weight in zip(number, weights, strict=False))
+
+
+def _brazilian(number: str) -> bool:
+    checks = (_weighed(number, range(most, 1, -1)) * 10 % 11 % 10 for most in (10, 11))
+    return [*map(str, checks)] == [*number[-2:]] and len(set(number)) > 1
+
+
+_CHECKED: dict[str, Callable[[str], bool]] = {
+    "spanish": _spanish,
+    "polish": lambda number: _weighed(number, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0,
+    "swedish": lambda number: _luhn(number[-10:]),
+    "dutch": lambda number: _weighed(number, (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0,
+    "brazilian": _brazilian,
+    "italian": lambda _: True,
+}
 
 
 def _is_card(text: str) -> bool:

@@ -62,7 +62,7 @@ _REFERENCE = lazy_pattern(
     r"|(?P<attribute>[a-z_]{1,40}(?:\.[a-zA-Z_]{1,40}){1,6}[);,]{0,4}$)"
 )
 _PLACEHOLDER = lazy_pattern(
-    r"(?i)(?:<|\$[({]|%[({]|\{\{|\.\.\.|…|x{4,}|\*{3,}|masked:|\[masked:)|(?:my|the|your|some|"
+    r"(?i)(?:<|\$[({]|%[({]|\{\{|\.\.\.|…|x{4,}|\*{3,}|masked:|\[masked:)|(?:my|the|your|some|replace|"
     r"an?|insert|enter|put|add)[_-]|your[a-z]|(?:changeme|change[_-]?me|placeholder|redacted|"
     r"example|dummy|none|null|true|false|string|undefined|todo|required|optional)[.,;)\]}]*$"
     r"|(?-i:(?:[A-Z]+_)*(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN|KEY))$"

@@ -8,6 +8,7 @@ words: letters with digits or signs, introduced by a verb, a colon or quotation 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -20,14 +21,15 @@ _WORD = (
     r"|psswd|pwd"
     r"|kennw[oö]rt|(?<![a-zäöü0-9_-])pw"
     r"|mot de passe|mdp|wachtwoord|contrase[ñn]a|clave|senha|palavra-passe|parola d'ordine|lösenord"
-    r"|adgangskode|hasło|credentials?|zugangsdaten)(?:e?s|er)?(?![a-zäöü])"
+    r"|adgangskoden?|passord(?:et)?|lösenordet|has[łl][oa]|hesl[oa]|jelsz[óo]|salasana|şifre(?:si|niz)?"
+    r"|парол[ья]|psw|(?<![a-zäöü0-9_-])ww|credentials?|credenziali|zugangsdaten)(?:e?s|er)?"
+    r"(?![a-zäöü])"
 )
-_NAMES = Rule(
-    "pas|pss|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło"
-    "|cred"
-    "|zugangsd",
-    rf"(?i){_WORD}",
+_NAMES_WORDS = (
+    "hasł|pas|pss|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło"
+    "|cred|zugangsd|passord|hasl|hesl|jelsz|salasana|şifre|парол|psw|ww"
 )
+_NAMES = Rule(_NAMES_WORDS, rf"(?i){_WORD}")
 _SENTENCE = lazy_pattern(r"[^\n]{0,240}?(?=[.!][ \n]+[^\W\d_a-z]|\n|$)|[^\n]{240}")
 _ALONE = lazy_pattern(
     r"\n(?:[ \t>]{0,8}\[?[0-9:. -]{4,20}\]?[ \t])?(?:[ \t>]{0,8}[\w .-]{1,30}: )?[ \t>]{0,8}"
@@ -43,7 +45,7 @@ _LINKS = frozenset(
         => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
         been remains stays bleibt worden lautete früher damals formerly once
         nimm zijn luidt är er then dann nämlich namely sondern code zahl number old new alte neue
-        nuevo nouveau oude nieuwe"""
+        nuevo nouveau oude nieuwe je jest è vara nya är"""
     )
 )
 """What stands directly before a value that a sentence gives."""
@@ -149,19 +151,20 @@ _LOCKED = (
     r"|schul|scheunen)?tor|tresor|packstation|schranke|aufzug"
     r"|(?:fahrrad|zahlen|vorhänge)?schloss|(?:schließ|post|bank)fach|spind|alarmanlage|keller"
     r"|eingang|digicode|immeuble|coffre|portail|porte"
-    r"|garaje|puerta|portal|caja fuerte|kluis|deur|poort|cassaforte|cancello"
+    r"|porta|portdörren|ytterdörren|domofonu?|garaje|puerta|portal|caja fuerte|kluis|deur|poort"
+    r"|cassaforte|cancello"
     r"|(?:i|smart)?phone|handy|mobiltelefon|laptop|i?pad|tablet|telefon|móvil|téléphone"
 )
 _OPENS = (
     r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi|freigabe"
-    r"|abhol)?code|codice|código"
+    r"|abhol)?code|codice|código|koden?|kodu"
     r"|combination|[a-zäöü]{0,8}kombi(?:nation)?|keypad|accepts|opens? with|geht mit"
     r"|unlock(?:s|ed)?(?: is| with)?"
     r"|öffnet mit|entsperr\w{1,3}(?: \w{2,12}){0,3}? mit|geht auf mit|(?:un)?scharf mit|marca"
     r"|compose|dials?|j'ai choisi|toets"
 )
 _OPENED = Rule(
-    "code|codice|código|combination|kombi|keypad|accepts|open|unlock|öffnet|entsperr|geht|scharf"
+    "code|codice|código|kod|combination|kombi|keypad|accepts|open|unlock|öffnet|entsperr|geht|scharf"
     "|marca|compose"
     "|dial|choisi|toets",
     rf"(?i)(?<![a-zäöü])(?:(?:{_LOCKED})(?![a-zäöü])[^\n.!?]{{0,60}}?(?<![a-zäöü])(?:{_OPENS})"
@@ -415,6 +418,54 @@ def passwords(text: str, low: str) -> Iterator[Span]:
                 yield (*match.span("value"), "password")
 
 
+_ANY_NAME = Rule(
+    _NAMES_WORDS + "|login|log-in|lösen|parol|inlog|wifi|wi-fi|wlan",
+    rf"(?i){_WORD}|(?<![a-zäöü])(?:log-?in|inlog|lösen|parol[ea]|wi-?fi|wlan)(?![a-zäöü])",
+)
+_UNMISTAKABLE = lazy_pattern(
+    r"(?=[^a-z]{0,40}[a-zäöüß][^a-z]{0,40}[a-zäöüß][^a-z]{0,40}[a-zäöüß])"
+    r"[^\W_]{1,30}(?:[!#^§][^\W_]{1,30}){1,4}"
+)
+"""What no text holds but a password, even where nothing names one."""
+_MIXED = lazy_pattern(
+    r"(?<![\w/.@:#?=&%$+~\\-])(?=[^\sA-Z]{0,63}[A-Z])(?=[^\s0-9]{0,63}[0-9])"
+    r"[^\s\"'`“”„«»<>()\[\]{},;|/\\]{8,64}(?![\w/\\(])"
+)
+"""Letters of both cases and digits, with signs; no part of a path or an address."""
+_SIGNED_WITHIN = lazy_pattern(r"[^\W_][!#$%&*^+=?§][^\W_]")
+_JOINED_WITHIN = lazy_pattern(r"[^\W_][._@-][^\W_]")
+_PLACED = ("in", "zu", "code", "number", "zahl", ",")
+"""What also stands before the name of a module or a release."""
+_AFTER, _AHEAD_OF = 240, 60
+"""Characters behind the name of a password, and before it, among which a mixed value stands."""
+
+
+def mixed(text: str, low: str) -> Iterator[Span]:
+    """The places in *text* of what only a password looks like, near the name of one.
+
+    With a sign as in "Winter$Regen7" whatever leads to it; with one that identifiers have, too
+    ("Winter_Regen7"), where something introduces it; with one that nothing else has within a word
+    ("Winter!Regen7") wherever it stands. *low* is `folded` of the text.
+    """
+    if not any(sign in text for sign in "!#$%&*^+=?§._@-"):
+        return
+    names = [match.span() for match in _ANY_NAME.found(text, low)]
+    begins, ends = [begin for begin, _ in names], [end for _, end in names]
+    for match in _MIXED.finditer(text):
+        value = match.group().rstrip(".:?!)")
+        start, end = match.start(), match.start() + len(value)
+        last, following = bisect_right(ends, start), bisect_left(begins, end)
+        near = bool(_UNMISTAKABLE.fullmatch(value))
+        near = near or (last > 0 and start - ends[last - 1] <= _AFTER)
+        near = near or (following < len(begins) and begins[following] - end <= _AHEAD_OF)
+        known = is_placeholder(value) or is_reference(value) or _NO_VALUE.match(value)
+        if not near or known or not any(map(str.islower, value)):
+            continue
+        led = _leads_to(text, max(0, start - 40), start) not in ("", *_PLACED)
+        if _SIGNED_WITHIN.search(value) or (led and _JOINED_WITHIN.search(value)):
+            yield start, match.end() if match.group()[len(value) :] == "!" else end, "password"
+
+
 def _lines_below(text: str, at: int) -> int:
     """Where the second line ends below the one that *at* stands in; *at* within a line."""
     end = at
@@ -435,7 +486,8 @@ def codes(text: str, low: str) -> Iterator[Span]:
         given = len(groups) == 4 and _APP_PASSWORD.search(
             text, max(0, match.start() - 60), match.start()
         )
-        if not any(map(is_listed, groups)) and (given or not all(map(_has_a_vowel, groups))):
+        odd = any(map(str.isdigit, match["value"])) or not all(map(_has_a_vowel, groups))
+        if not any(map(is_listed, groups)) and (given or odd):
             yield (*match.span("value"), "secret")
 
 
