@@ -8,7 +8,7 @@ says how things are since. So are verbs of feeling and of saying, which report w
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, pairwise, takewhile
+from itertools import chain, takewhile
 
 from memory_core.beliefs import lexicon
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -108,6 +108,9 @@ _NO_CHANGE = lexicon.DETERMINERS | frozenset(
 )
 """What stands before a participle that says how something is: "the used car", "is made by"."""
 
+_NO_VERB = lexicon.PREPOSITIONS | {"than", "as"}
+"""What stands before no verb with a subject: "with fried onions", "earlier than planned"."""
+
 _PERFECT = lazy_pattern(
     r"\b(?:wurden?|worden|hat|habe|haben|hab|hast|habt|hatten?|ist|bin|sind|war|waren|mussten?)\b"
     rf"[^,;:!?]{{1,80}}?\b(?P<done>{_PARTICIPLE})"
@@ -127,8 +130,10 @@ def past_verbs(lowered: str, tokens: Sequence[str]) -> frozenset[str]:
     """
     english = (
         word
-        for before, word in pairwise(tokens)
-        if (_is_regular(word) or word in _RESULTS) and before not in _NO_CHANGE
+        for earlier, before, word in zip(("", *tokens), tokens, tokens[1:], strict=False)
+        if (_is_regular(word) or word in _RESULTS)
+        and before not in _NO_CHANGE | _NO_VERB
+        and not (before == "only" and earlier in lexicon.DETERMINERS)
     )
     perfect = (match["done"] for match in _PERFECT.finditer(lowered))
     done = frozenset([*english, *perfect]) - _SAYING

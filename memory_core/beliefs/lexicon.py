@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.names.lexicon import PERSON_VERBS
+from memory_core.text.time.lexicon import NO_RANGE
 from memory_core.text.words import FILLER_WORDS, GERMAN_FUNCTION_WORDS, STOPWORDS, listed
 
 # Words of change
@@ -70,7 +71,8 @@ PHRASES = lazy_pattern(
     r"|not true any ?more"
     r"|new (?:convention|rule|policy|owner)|an extension|turns out|turned out|fell through|got over"
     r"|t[ao]k(?:e|es|ing|en) over|took over|t[ao]ken? (?:on|up)|took (?:on|up)|in charge|on leave"
-    r"|off \w+'s hands|hand(?:ed)? (?:over|in|back)|notice at|laid off|let go|made redundant"
+    r"|off \w+'s hands|(?<!by )hand(?:ed)? (?:over|in|back)|notice at|laid off|let go"
+    r"|made redundant"
     r"|stepp?(?:ed|ing) down|signed (?:up|off)|(?:dropped|pulled|backed|moved|cut) out"
     r"|g[ai]ve[ns]? up|giving up|rid of|packed (?:in|it in|up)|clea(?:r|n)ed out"
     r"|br(?:oke|eaking|oken) up|split up|part(?:ed)? ways|passed away|moved (?:in|on|up)"
@@ -79,7 +81,8 @@ PHRASES = lazy_pattern(
     r"|(?:has|have) been \w+(?:ed|en|set|put|cut|sold|built)|nur noch"
     r"|g[ai]ve[ns]? (?:[\w']+ ){1,3}away|took the place of|paid (?:[\w']+ ){1,3}back|got approved"
     r"|wird nichts|fällt (?:aus|flach)|klappt nicht|new (?:name|number|address|password|code)"
-    r"|swapped out|back (?:to|in|at|on|with|from)|ended up \w+ing|(?:agreed|settled|decided) on"
+    r"|swapped out|(?:is|are|am|'s|'re|'m) back|back (?:to|in|at|on|with|from)|ended up \w+ing"
+    r"|(?:agreed|settled|decided) on"
     r"|opted for|(?:come|came|grown|learned|learnt) to (?:like|love|prefer|appreciate|enjoy|hate)"
     rf"|let {_FEW}(?:go|lapse|expire)|(?:pulled|took|taken|moved?) {_FEW}(?:off|out of|away from)"
     rf"|(?:haven't|hasn't) {_FEW}since|without a \w+ (?:for|since)|stopped \w+ing"
@@ -112,7 +115,12 @@ ADDS = lazy_pattern(
 
 _WEEKDAY = r"(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)"
 _WOCHENTAG = r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)"
-_UNTIL = r"until (?!further|(?:\w+ )?20\d\d)\w+"
+_NO_RANGE = rf"{NO_RANGE}(?<!\d )(?<!\d uhr )"
+_AN_HOUR = (
+    r"(?:\d{1,2}(?:[:.]\d\d)?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon"
+    r"|midnight)(?: ?[ap]\.?m\b| o'clock|(?!\.? \w))"
+)
+_UNTIL = rf"{_NO_RANGE}until (?!further|(?:\w+ )?20\d\d|{_AN_HOUR})\w+"
 
 TEMPORARY = lazy_pattern(
     r"\b(?:today|tonight|tomorrow|this (?:once|time|week|weekend|morning|afternoon|evening|month)"
@@ -121,7 +129,8 @@ TEMPORARY = lazy_pattern(
     r"|for once|as an exception|one-off|during \w+|in the meantime|meanwhile|(?<!\ba )while \w+"
     r"|for (?:a|one|two|three|the next(?: \w+)?) (?:days?|weeks?|months?|few \w+)"
     r"|heute|morgen|ausnahmsweise|vorübergehend|diese (?:woche|nacht)|dieses (?:wochenende|mal)"
-    rf"|diesmal|diesen (?:monat|{_WOCHENTAG})|bis (?:morgen|zum \w+|{_WOCHENTAG})|fürs erste"
+    rf"|diesmal|diesen (?:monat|{_WOCHENTAG})|{_NO_RANGE}bis (?:morgen|zum \w+|{_WOCHENTAG})"
+    r"|fürs erste"
     r"|zurzeit|momentan|solange|während|einmalig|bis auf weiteres|vertretungsweise)\b"
 )
 BRIEF = lazy_pattern(

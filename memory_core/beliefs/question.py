@@ -16,6 +16,7 @@ from math import inf
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.numerals import numbers
 from memory_core.text.time.dates import DateCue, asks_ahead, asks_when, without_asked_dates
+from memory_core.text.time.lexicon import WEEKDAYS, alternatives
 from memory_core.text.time.rules import mentions
 from memory_core.text.time.timestamps import day_of
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, is_plain, listed
@@ -81,11 +82,12 @@ _PLACED = lazy_pattern(
     r"|dans|chez|à|aux?|en|op|bij|naar|nel|alla)\b",
     re.IGNORECASE,
 )
+_WEEKDAY = lazy_pattern(rf"\b(?:{alternatives(WEEKDAYS)})s?\b", re.IGNORECASE)
 _HOUR = lazy_pattern(
     r"\b[0-9]{1,2}(?:[:.][0-9]{2}\b|(?: ?uhr| ?[ap]\.?m|h|st|nd|rd|th)\b|\. )"
     r"|\b(?:at|by|until|till|from|before|after|um|ab|bis|gegen|vor|nach) [0-9]{1,2}\b(?! ?[%€$])"
     r"|\b(?:noon|midnight|mornings?|evenings?|afternoons?|nights?)\b"
-    r"|\b(?:morgen|mittag|abend|nacht|\w{3,8}tag|mittwoch)s\b",
+    r"|\b(?:morgen|mittag|abend|nacht)s\b",
     re.IGNORECASE,
 )
 _NOUN = lazy_pattern(
@@ -108,7 +110,8 @@ def gives(kind: str, text: str) -> bool:
     """True when *text* holds something of the form of that *kind*, see `kind_asked`."""
     match kind:
         case "time":
-            return bool(_HOUR.search(text)) or any(mentions(text, _ANY_DAY))
+            day = _HOUR.search(text) or _WEEKDAY.search(text)
+            return bool(day) or any(mentions(text, _ANY_DAY))
         case "number":
             return bool(numbers(text)) or any(char.isdigit() for char in text)
         case _:

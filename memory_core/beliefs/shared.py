@@ -11,11 +11,14 @@ from memory_core.beliefs.claims import SPELLED
 from memory_core.beliefs.forms import forms_among, same_word
 from memory_core.beliefs.sentence import CHANGE, DAYS, SELF, Sentence, is_label, read_all
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
 from memory_core.text.words import is_german, words
 
 _LABEL = lazy_pattern(r"([^:\n]{1,80}):\s")
 _PROPER = lazy_pattern(r"(?<=[^.!?:] )[A-ZÄÖÜÉÈÁÓŁŠŽÇ][\w'’-]+")
 _CLAUSE_ENDS = lazy_pattern(r"[,;:.!?]")
+
+DATES = WEEKDAYS.keys() | MONTHS.keys()
 
 SAME_FORM = 0.5
 """Share of words in the same order from which two texts are of one form."""
@@ -130,8 +133,9 @@ def _in_a_clause(text: str, first: str, second: str) -> bool:
 
 
 def names(text: str) -> set[str]:
-    """The words of *text* with a capital that do not begin a sentence, casefolded."""
-    return {match[0].casefold() for match in _PROPER.finditer(text)}
+    """The words of *text* with a capital that begin no sentence, casefolded; no day or month."""
+    found = {match[0].casefold() for match in _PROPER.finditer(text)}
+    return {name for name in found if name.removesuffix("s") not in DATES}
 
 
 def share_a_word(older: str, newer: str) -> bool:
@@ -252,7 +256,8 @@ MOST_OF_SUBJECT = 7
 def _numbers(sentence: Sentence, word: str) -> set[str]:
     """The numbers or codes right after *word* where it opens the sentence: part of its name.
 
-    A letter is one anywhere ("vitamin D"), but not where it says the place ("in room C").
+    Not behind "we use", where the number is what is said ("we use Node 20"). A letter is one
+    anywhere ("vitamin D"), but not where it says the place ("in room C").
     """
     tokens = ("", *sentence.tokens)
     return {
@@ -262,5 +267,8 @@ def _numbers(sentence: Sentence, word: str) -> set[str]:
         )
         if token == word
         and _is_code(after)
-        and (at < 3 or (is_label(after) and before not in lexicon.PREPOSITIONS))
+        and (
+            (at < 3 and SELF.isdisjoint(tokens[:at]))
+            or (is_label(after) and before not in lexicon.PREPOSITIONS)
+        )
     }

@@ -80,9 +80,12 @@ def asks_for_the_rest(query: str, older: str, newer: str, embed: Embed, related:
     """True when *query* asks for what *older* says beside the part that *newer* changes.
 
     It does where it holds more words of the rest than of that part, but for those of which both
-    texts speak; where that does not tell, where the newer text does not answer as well.
+    texts speak; where that does not tell, where the newer text does not answer as well. It does not
+    where the newer text speaks of the rest, too.
     """
     found = change(older, newer)
+    if found and found.part and _speaks_of_the_rest(found.part, older, newer):
+        return False
     part = words(found.part) if found else []
     about = [word for word in common_subject(older) if held([word], words(newer))]
     asked = [word for word in read(query).content if not held([word], about)]
@@ -91,6 +94,21 @@ def asks_for_the_rest(query: str, older: str, newer: str, embed: Embed, related:
     if found and part and (kept > changed or (rest and changed > kept and found.worded)):
         return kept > changed
     return not answers_as_well(query, older, newer, embed, related)
+
+
+def _speaks_of_the_rest(part: str, older: str, newer: str) -> bool:
+    """True where *newer* names what *older* says beside the *part*, or gives a value of its form.
+
+    That is a time or a number, where the part has none.
+    """
+    rest = " ".join(older.split(part, 1))
+    own, changed, now = (each.content | each.done for each in map(read, (rest, part, newer)))
+    if held(own - changed - common_subject(older), now):
+        return True
+    return any(
+        gives(form, rest) and gives(form, newer) and not gives(form, part)
+        for form in ("time", "number")
+    )
 
 
 def _read(query: str, older: str, newer: str) -> _Read:

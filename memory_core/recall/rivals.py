@@ -66,6 +66,7 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
     ]
     if not close:
         return found
+    known = _known(view, cues, found.rows, best)
     memories = view.memories(found.rows[[best, *close]])
     first = memories.get(int(found.rows[best]))
     for place in sorted(close, key=lambda place: -said[place]):
@@ -75,7 +76,8 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
         if said[place] > said[best]:
             score = float(found.score[place] / found.score[best])
             near = _near(view, found.rows[[best, place]])
-            ahead = _took_its_place(cues, first, other, score, near, embed)
+            far = known not in (None, place) and near is not None and near < cues.profile.related
+            ahead = not far and _took_its_place(cues, first, other, score, near, embed)
         else:
             ahead = _holds_again(cues, other, first, embed)
         if ahead:
@@ -83,6 +85,16 @@ def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Can
             column[place] = found.score[best] - found.score[place] + AHEAD
             return found.plus(NAME, column)
     return found
+
+
+def _known(view: View, cues: Cues, rows: Rows, best: int) -> int | None:
+    """The place among *rows* of what puts the *best* one in doubt; None where nothing does.
+
+    Beside it another one is a guess, and has to be near in meaning, too.
+    """
+    by = cues.doubts.newest(int(rows[best]), cues.readable)
+    places = [] if by is None else np.flatnonzero(rows == view.columns.row(by.by)).tolist()
+    return places[0] if places else None
 
 
 def _near(view: View, rows: Rows) -> float | None:

@@ -67,6 +67,8 @@ def test_the_kind_of_answer(query: str, kind: str, noun: str) -> None:
         ("time", "The shop closes at 8.", "The shop costs 210 euros a month."),
         ("time", "on the 14th, if it is dry", "a shop for 14 people"),
         ("time", "immer mittwochs", "immer mit Milch"),
+        ("time", "choir is on Thursdays", "choir is in the town hall"),
+        ("time", "Mittwoch bis Samstag", "Lore bis Lena"),
         ("time", "18:30, Eingang hinten", "18 Stühle"),
         ("number", "seven chairs", "many chairs"),
         ("number", "v2", "a few"),

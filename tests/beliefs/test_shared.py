@@ -13,9 +13,13 @@ from memory_core.beliefs.shared import about_one, crossed, differ_twice
         ("Ida's birthday is 3 May.", "My passport is old, Ida's is fine.", False),
         ("Ida's birthday is 3 May.", "Ida's tooth is loose.", False),
         ("Ida's birthday is 3 May.", "Ida's party and birthday are on 4 May.", True),
+        ("Table 3 seats four.", "Table 4 seats six.", False),
+        ("We run Node 18.", "We run Node 20.", True),
     ],
 )
-def test_two_things_of_one_owner_are_two(older: str, newer: str, one: bool) -> None:
+def test_two_things_of_one_owner_or_of_two_numbers_are_two(
+    older: str, newer: str, one: bool
+) -> None:
     assert about_one("", older, newer) is one
     assert about_one("", newer, older) is one
 

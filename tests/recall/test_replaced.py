@@ -15,7 +15,7 @@ from memory_core.recall.candidates import CANDIDATES, LEADS
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity, Recollection
 from memory_core.remember.request import RememberRequest
-from memory_core.text.time.mentions import asks_what_was_before
+from memory_core.text.time.mentions import asks_what_was, asks_what_was_before
 from memory_core.text.time.timestamps import iso
 
 ME = Identity("me")
@@ -233,3 +233,18 @@ def test_questions_for_what_held_before(question: str) -> None:
 )
 def test_questions_for_what_holds(question: str) -> None:
     assert not asks_what_was_before(question)
+
+
+@pytest.mark.parametrize(
+    ("question", "past"),
+    [
+        ("When was the exam?", False),
+        ("When was the exam before?", True),
+        ("Wann war das Training ursprünglich?", True),
+        ("Where was the exam?", True),
+        ("Haben wir montags geöffnet?", False),
+        ("Haben wir das Fass gestern geleert?", True),
+    ],
+)
+def test_the_date_of_what_is_over_may_have_moved(question: str, past: bool) -> None:
+    assert asks_what_was(question) is past

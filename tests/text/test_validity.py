@@ -56,6 +56,12 @@ def test_bounded(text: str, start: str | None, end: str | None) -> None:
         "We temporarily used the old pump.",
         "For now I moved to Ghent.",
         "The office is in Hamburg.",
+        # from one day of the week to another: each week
+        "We are open Tuesday through Sunday.",
+        "The pool is open Mondays till Fridays, except in August.",
+        "Die Werkstatt hat Mittwoch bis Samstag geöffnet.",
+        "Das Büro ist montags bis freitags besetzt.",
+        "The library is open until 8 on Mondays.",
         "",
     ],
 )

@@ -47,6 +47,8 @@ WEEKDAYS: dict[str, int] = {
     )
     for name in names
 }
+NO_RANGE = r"(?<![nsir]day )(?<![nsi]tag )(?<!woch )(?<!days )(?<!tags )(?<!wochs )"
+"""Before "until": not where a weekday stands before it, as in "open Tuesday until Sunday"."""
 """Monday is 0. The short forms of Saturday and Sunday are words of their own and left out."""
 
 SEASONS: dict[str, int] = {

@@ -107,10 +107,13 @@ _GERMAN_PRESENT = lazy_pattern(
 _GERMAN_BE = lazy_pattern(r"\b(?:bin|bist|ist|sind|seid)\b", re.IGNORECASE)
 _HAVING = lazy_pattern(r"\b(?:habe|haben|hat)\b", re.IGNORECASE)
 _DONE = lazy_pattern(
-    r"(?<!\w)(?:[a-zäöü]{0,30}ge[a-zäöüß]{1,30}(?:t|en)|(?:be|er|ver)[a-zäöüß]{1,30}(?:t|en)"
+    r"(?<!\w)(?!(?:geöffnet|geschlossen)\b)(?:[a-zäöü]{0,30}ge[a-zäöüß]{1,30}(?:t|en)|(?:be|er|ver)[a-zäöüß]{1,30}(?:t|en)"
     r"|[a-zäöüß]{1,40}(?:iert|nommen))\W{0,40}$"
 )
-"""A German participle at the end: with "habe" it speaks of the past, without it of what comes."""
+"""A German participle at the end: with "habe" it speaks of the past, without it of what comes.
+
+Not where it says how something is: "haben wir montags geöffnet?".
+"""
 _NO_QUESTION = (
     r"(?!\s+(?:\w+\s+)?(?:ich|du|er|sie|es|wir|ihr|am|im|um|heute|morgen|nächste\w*|diese\w*"
     r"|der|den|dem|uns)\b|\s+(?:ist|sind|steht|stehen|passiert|läuft|gibt|geht|kommt|liegt)\b)"
@@ -148,14 +151,18 @@ _PRESENT = lazy_pattern(r"\b(?:do|does|is|are|am|has|have|can|will)\b|['’]s\b"
 def asks_what_was(query: str) -> bool:
     """True when the first verb of *query* that shows a time is one of the past.
 
-    "Where did we live?" is, "has she had her kittens?" asks how things are.
+    "Where did we live?" is, "has she had her kittens?" asks how things are. "When was the exam?"
+    asks for a date, which may have moved, "when was it before?" for one that held before.
     """
+    if _WHEN_WAS.match(query) and not asks_what_was_before(query):
+        return False
     query = _GERMAN_WHAT.sub("", query)
     past = _PAST.search(query if _DONE.search(query) else _HAVING.sub(" ", query))
     present = _PRESENT.search(query)
     return past is not None and (present is None or present.start() > past.start())
 
 
+_WHEN_WAS = lazy_pattern(r"\W*(?:when|wann) (?:was|were|war|waren)\b", re.IGNORECASE)
 _FORMER = lazy_pattern(
     r"\b(?:formerly|previously|originally|initially|used to|no longer|any ?more|until now"
     r"|former|previous|prior|once|ever|changed?|changes"

@@ -15,6 +15,7 @@ from memory_core.text.time.lexicon import (
     DIRECTIONS,
     HOLIDAYS,
     MONTHS,
+    NO_RANGE,
     NUMBERS,
     RELATIVE_DAYS,
     SEASONS,
@@ -104,6 +105,7 @@ def _rule(pattern: str) -> re.Pattern[str]:
 
 
 _MONTH = rf"(?P<month>{alternatives(MONTHS)})\b\.?"
+_ONE_WEEKDAY = rf"(?P<weekday>{alternatives(WEEKDAYS)})\b"
 _WEEKDAY = rf"(?P<weekday>{alternatives(WEEKDAYS)})s?\b"
 _COUNT = rf"(?P<count>[0-9]{{1,3}}|{alternatives(NUMBERS)})"
 _UNIT = rf"(?P<unit>{alternatives(UNITS)})s?\b"
@@ -374,6 +376,10 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
         _directed_season,
     ),
     (_UNIT_WORDS, _rule(rf"{_DIRECTION} (?P<unit>{alternatives(UNITS)})\b"), _directed_unit),
-    (_WEEKDAY_WORDS, _rule(rf"\b(?:on|by|until|till|am|bis) {_WEEKDAY}"), _weekday_by_tense),
+    (
+        _WEEKDAY_WORDS,
+        _rule(rf"\b(?:on|by|am|{NO_RANGE}(?:until|till|bis)) {_ONE_WEEKDAY}"),
+        _weekday_by_tense,
+    ),
     (_DIGITS, _rule(rf"{_NOT_A_YEAR_BEFORE}{_YEAR}{_NOT_A_YEAR_AFTER}"), _year_alone),
 )

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
 from memory_core.text.time import dates
+from memory_core.text.time.lexicon import NO_RANGE
 from memory_core.text.time.timestamps import DAY, day_of, moment
 from memory_core.text.words import listed
 
 _END = lazy_pattern(
-    r"\b(?:until|till|through|bis(?: zum| zur)?)\s+(?P<end>(?:[0-9]{1,2}\. )?[^.;!?\n]{2,40})",
+    rf"\b{NO_RANGE}(?:until|till|through|bis(?: zum| zur)?)\s+"
+    r"(?P<end>(?:[0-9]{1,2}\. )?[^.;!?\n]{2,40})",
     re.IGNORECASE,
 )
 _SPAN = lazy_pattern(
