@@ -466,6 +466,7 @@ def _hit(shown: Mapping[str, Any]) -> Hit:
         shown["why"],
         listed.doubted_by,
         listed.doubtful_since,
+        shown["in_part"],
     )
 
 

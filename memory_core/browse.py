@@ -29,6 +29,7 @@ from memory_core.records import (
     ROLES,
     TRUSTS,
     Change,
+    Doubted,
     DoubtfulPair,
     Identity,
     Link,
@@ -490,12 +491,13 @@ def _pairs(store: MemoryStore, found: Sequence[_InDoubt]) -> list[DoubtfulPair]:
     ]
 
 
-def doubted(store: MemoryStore, who: Identity, ids: Iterable[str]) -> dict[str, tuple[str, float]]:
-    """Of those of *ids* that may be out of date: the newest memory that says so, and since when."""
+def doubted(store: MemoryStore, who: Identity, ids: Iterable[str]) -> dict[str, Doubted]:
+    """Of those of *ids* that may be out of date, or in part: by what."""
     with store.reading() as view:
         found, readable = Doubts(view, store.journal), view.readable(who)
         rows = {id: row for id in ids if (row := view.columns.row(id)) is not None}
-        return {id: by for id, row in rows.items() if (by := found.newest(row, readable))}
+        doubted = {id: found.newest(row, readable, parts=True) for id, row in rows.items()}
+    return {id: by for id, by in doubted.items() if by}
 
 
 SHORTEST = 8

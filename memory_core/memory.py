@@ -35,6 +35,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import (
     KINDS,
     Change,
+    Doubted,
     DoubtfulPair,
     ForgetReport,
     HealthReport,
@@ -356,8 +357,8 @@ class Memory:
         """The undecided pairs of which a later memory may put an earlier one out of date."""
         return browse.doubts(self._store, who)
 
-    def doubted(self, who: Identity, ids: Iterable[str]) -> dict[str, tuple[str, float]]:
-        """Of those of *ids* in doubt: the newest memory that says so, and when it was said."""
+    def doubted(self, who: Identity, ids: Iterable[str]) -> dict[str, Doubted]:
+        """Of those of *ids* in doubt, or in part: by what, that said last."""
         return browse.doubted(self._store, who, ids)
 
     def resolve(self, who: Identity, older: str, newer: str, decision: str) -> str:
@@ -368,8 +369,7 @@ class Memory:
         decision back. Raises NotFound for a pair with nothing to decide, and ScopeDenied.
         """
         older, newer = self._id(who, older), self._id(who, newer)
-        known = (*doubts.DECISIONS, "undo")
-        if not validation.one_of(decision, "decision", known):
+        if not validation.one_of(decision, "decision", known := (*doubts.DECISIONS, "undo")):
             raise validation.invalid("decision", "it is empty", f"use one of {', '.join(known)}")
         if decision == "undo":
             return doubts.take_back(self._store, who, older, newer, history.undo_decision)

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 FACT_KINDS = ("fact", "preference", "event", "relationship", "procedure")
 DERIVED = ("summary", "concept")
@@ -354,11 +354,26 @@ class Neighbour:
     when: float
 
 
+class Doubted(NamedTuple):
+    """The id of the later memory that may put one out of date, and when it was said.
+
+    `in_part`: only a part of it; then without a time where somebody decided that the later one
+    holds for that part.
+    """
+
+    by: str = ""
+    since: float | None = None
+    in_part: bool = False
+
+
+UNDOUBTED = Doubted()
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A recalled memory, its fused score, its neighbours and why it was chosen.
 
-    `doubted_by` is the id of a later memory that may put it out of date, from `doubtful_since` on.
+    `doubted_by`, `doubtful_since` and `in_part` are as in Doubted.
     """
 
     memory: MemoryRecord
@@ -368,6 +383,7 @@ class Hit:
     why: Mapping[str, float | str] = field(default_factory=dict)
     doubted_by: str = ""
     doubtful_since: float | None = None
+    in_part: bool = False
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -400,7 +416,8 @@ class Recollection:
         lines = [f"<Recollection: {len(self.hits)} found, confidence {self.feeling}>"]
         for number, (mark, hit) in enumerate(shown, 1):
             memory = hit.memory
-            state = f" (may be out of date, see {hit.doubted_by})" if hit.doubted_by else ""
+            part = " in part" if hit.in_part else ""
+            state = f" (may be out of date{part}, see {hit.doubted_by})" if hit.doubted_by else ""
             if memory.superseded_by:
                 state = f" (out of date, see {memory.superseded_by})"
             day = datetime.fromtimestamp(memory.occurred_at, UTC).date()

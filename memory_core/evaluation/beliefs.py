@@ -215,7 +215,7 @@ class _Play:
                 if by := hit.memory.superseded_by:
                     right = (old, by) in pairs
                     self._score.count(f"superseded: right, {stage}", right, hit.memory.text)
-                if hit.doubted_by:
+                if hit.doubted_by and not hit.in_part:
                     right = (old, hit.doubted_by) in pairs
                     self._score.count(f"doubts: right, {stage}", right, hit.memory.text)
         return self._score
@@ -254,7 +254,11 @@ class _Play:
         """Whether a memory is superseded, marked as doubtful, retired."""
         hit = self._hit(who, id)
         record = hit.memory
-        return bool(record.superseded_by), bool(hit.doubted_by), record.retired_at is not None
+        return (
+            bool(record.superseded_by),
+            bool(hit.doubted_by and not hit.in_part),
+            record.retired_at is not None,
+        )
 
     # The parts
 
@@ -467,8 +471,8 @@ def _members(case: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 
 def marked(hit: Hit) -> bool:
-    """True when the answer says of a memory that it is, or may be, out of date."""
-    return bool(hit.memory.superseded_by or hit.doubted_by)
+    """True when the answer says that a memory is, or may be, out of date, not only in part."""
+    return bool(hit.memory.superseded_by or (hit.doubted_by and not hit.in_part))
 
 
 def _is(hit: Hit, id: str) -> bool:

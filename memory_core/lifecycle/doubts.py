@@ -34,6 +34,7 @@ from memory_core.link_kinds import (
 )
 from memory_core.records import (
     Change,
+    Doubted,
     DoubtfulPair,
     Identity,
     MemoryRecord,
@@ -81,7 +82,8 @@ class Doubts:
     def of(self, row: int, readable: Mask, kind: str = DOUBTS) -> list[int]:
         """The *readable* rows that put *row* in doubt, the one that was said last first.
 
-        *kind* DOUBTS_PART for those that doubt only a part of it.
+        *kind* DOUBTS_PART for those that doubt only a part of it, UPDATES_PART for those of which
+        somebody decided that they hold for a part.
         """
         if self._superseded(row):
             return []
@@ -94,15 +96,23 @@ class Doubts:
             if newer is None or newer == row or not readable[newer]:
                 continue
             follows = newer == origin or said[newer] >= said[row]
-            if follows and not any(self.decided(each, row) for each in (origin, newer)):
+            decided = kind != UPDATES_PART and any(
+                self.decided(each, row) for each in (origin, newer)
+            )
+            if follows and not decided:
                 found.add(newer)
         return sorted(found, key=lambda newer: float(said[newer]), reverse=True)
 
-    def newest(self, row: int, readable: Mask) -> tuple[str, float] | None:
-        """The id of the first of these and when it was said, in epoch seconds; None for none."""
+    def newest(self, row: int, readable: Mask, *, parts: bool = False) -> Doubted | None:
+        """What was said last of what puts *row* in doubt, else with *parts* of what does in part.
+
+        None where nothing does.
+        """
         columns = self._view.columns
-        for newer in self.of(row, readable):
-            return columns.id(newer), float(columns.occurred_at[newer])
+        for kind in (DOUBTS, DOUBTS_PART, UPDATES_PART) if parts else (DOUBTS,):
+            for newer in self.of(row, readable, kind):
+                said = None if kind == UPDATES_PART else float(columns.occurred_at[newer])
+                return Doubted(columns.id(newer), said, in_part=kind != DOUBTS)
         return None
 
     def pairs(self, readable: Mask, kind: str = DOUBTS) -> Iterator[tuple[int, int]]:
@@ -245,6 +255,11 @@ def resolve(store: MemoryStore, who: Identity, older: str, newer: str, decision:
 
         if not is_open(*rows):
             if not is_open(*reversed(rows)):
+                if doubts.decided(*rows) or doubts.decided(*reversed(rows)):
+                    raise NotFound(
+                        f"{older} and {newer} were decided before",
+                        "take that back first, with the decision undo",
+                    )
                 raise _unknown(older, newer)
             older, newer = newer, older
     return store.commit(partial(_decide, who=who, older=older, newer=newer, decision=decision))

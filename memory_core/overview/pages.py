@@ -14,7 +14,7 @@ from memory_core.lifecycle.doubts import Doubts
 from memory_core.link_kinds import DOUBTS
 from memory_core.overview import cursors
 from memory_core.overview.request import STATES, PageRequest
-from memory_core.records import KINDS, TIERS, TRUSTS, VISIBILITIES, Identity, MemoryRecord
+from memory_core.records import KINDS, TIERS, TRUSTS, VISIBILITIES, Doubted, Identity, MemoryRecord
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.view import View
@@ -95,12 +95,14 @@ def fields(listed: Listed) -> dict[str, Any]:
     }
 
 
-def _listed(memory: MemoryRecord, doubted: tuple[str, float] | None) -> Listed:
+def _listed(memory: MemoryRecord, doubted: Doubted | None) -> Listed:
     if memory.retired_at is not None:
         return Listed(memory, "retired")
     if memory.superseded_by:
         return Listed(memory, "superseded")
-    return Listed(memory, "current") if doubted is None else Listed(memory, "doubtful", *doubted)
+    if doubted is None:
+        return Listed(memory, "current")
+    return Listed(memory, "doubtful", doubted.by, doubted.since)
 
 
 def _fitting(view: View, who: Identity, request: PageRequest) -> Mask:

@@ -11,7 +11,15 @@ from memory_core.lifecycle.doubts import Doubts
 from memory_core.lifecycle.working_memory import Activation
 from memory_core.recall import pending
 from memory_core.recall.query import Query
-from memory_core.records import Hit, Identity, MemoryRecord, Neighbour, Recollection
+from memory_core.records import (
+    UNDOUBTED,
+    Doubted,
+    Hit,
+    Identity,
+    MemoryRecord,
+    Neighbour,
+    Recollection,
+)
 from memory_core.scoring import calibration
 from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.columns import Columns
@@ -77,8 +85,8 @@ class Located:
     after: list[list[str]] = field(default_factory=list)
     recent: list[str] = field(default_factory=list)
     rejected: list[str] = field(default_factory=list)
-    doubted: Mapping[str, tuple[str, float]] = field(default_factory=dict)
-    """Of the hits that may be out of date, the id that says so and when it was said."""
+    doubted: Mapping[str, Doubted] = field(default_factory=dict)
+    """By what the hits are put in doubt that are."""
 
 
 def locate(
@@ -89,7 +97,8 @@ def locate(
     The recent turns are those that *who* has in the session of *query*.
     """
     columns, readable = view.columns, view.readable(who)
-    doubts = Doubts(view, journal, query.as_of)
+    known = Doubts(view, journal, query.as_of)
+    doubted = {row: known.newest(row, readable, parts=True) for row in chosen.rows}
     recent: list[str] = []
     if query.session:
         mine = columns.agent == columns.code(who.agent, "agent")
@@ -103,7 +112,7 @@ def locate(
         [_along(columns, row, 1, query.context, valid) for row in chosen.rows],
         recent,
         [columns.id(each.row) for each in chosen.rejected],
-        {columns.id(row): by for row in chosen.rows if (by := doubts.newest(row, readable))},
+        {columns.id(row): by for row, by in doubted.items() if by},
     )
 
 
@@ -157,7 +166,7 @@ def attach(
             ),
             _neighbours(memories, located.after[place]),
             chosen.why[place] if chosen.why else {},
-            *located.doubted.get(id, ("", None)),
+            *located.doubted.get(id, UNDOUBTED),
         )
         for place, id in enumerate(located.hits)
         if id in memories

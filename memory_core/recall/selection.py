@@ -85,7 +85,7 @@ def choose(view: View, cues: Cues, found: Candidates, embed: Embed) -> Selection
     order = order[cues.former | cues.valid[found.rows[order]]]
     evident = has_evidence(cues, found)[order]
     order, unsupported = order[evident], order[~evident]
-    order, named = _beside(cues, found.rows, order)
+    order, named = _beside(view, cues, found.rows, order)
     near_duplicate = cues.profile.near_duplicate if cues.has_model else None
     kept, folded = _folded(view, cues.query, found.rows[order], near_duplicate)
     floor = _floor(cues, found, order)
@@ -292,7 +292,7 @@ def _updated(
     return found
 
 
-def _beside(cues: Cues, rows: Rows, order: Rows) -> tuple[Rows, list[int]]:
+def _beside(view: View, cues: Cues, rows: Rows, order: Rows) -> tuple[Rows, list[int]]:
     """*order* with what puts one of the first k in doubt right behind that one, and its places.
 
     The mark of a doubtful memory names it, so it is read with it.
@@ -300,8 +300,9 @@ def _beside(cues: Cues, rows: Rows, order: Rows) -> tuple[Rows, list[int]]:
     places = {int(row): place for place, row in enumerate(rows)}
     moved, named = order.tolist(), list[int]()
     for place in order[: cues.query.k].tolist():
-        doubting = cues.doubts.of(int(rows[place]), cues.readable)[:1]
-        newer = places.get(doubting[0], -1) if doubting else -1
+        by = cues.doubts.newest(int(rows[place]), cues.readable, parts=True)
+        row = None if by is None else view.columns.row(by.by)
+        newer = _place(places, row)
         if newer in moved:
             named.append(newer)
             if moved.index(newer) > moved.index(place):

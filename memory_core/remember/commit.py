@@ -502,8 +502,10 @@ def _hint(doubt: Doubt) -> list[str]:
     if found.passing:
         return []
     if found.partial:
-        return [f"{old} may be out of date in part: {found.reason}"]
-    return [f"{old} may be out of date: {found.reason}; if so, repeat with replaces={old}"]
+        part, if_so = " in part", "if all of it is"
+    else:
+        part, if_so = "", "if so"
+    return [f"{old} may be out of date{part}: {found.reason}; {if_so}, repeat with replaces={old}"]
 
 
 def mark_stale(tx: Transaction, prepared: Prepared, superseded: Sequence[str]) -> None:

@@ -150,7 +150,11 @@ class _Terminal:
                 "text": hit.memory.text,
                 "at": hit.memory.occurred_at,
                 "mark": rendering.out_of_date(
-                    {"superseded_by": hit.memory.superseded_by, "doubted_by": hit.doubted_by}
+                    {
+                        "superseded_by": hit.memory.superseded_by,
+                        "doubted_by": hit.doubted_by,
+                        "in_part": hit.in_part,
+                    }
                 ),
             }
             for hit in found.hits or found.partial

@@ -38,6 +38,7 @@ _LESSER = (
     "speaker",
     "source",
     "doubtful_since",
+    "in_part",
     "doubted_by",
     "superseded_by",
 )

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from memory_core.remember.request import RememberRequest
 
 MODEL_SECONDS = 5.0
-"""How long a recall that found nothing, and what is to be stored, wait for a model that is being
-loaded: every conversation begins with that."""
+"""How long a recall, and what is to be stored, wait for a model that is being loaded: every
+conversation begins with that."""
 
 
 def remembered(memory: Memory, who: Identity, *requests: RememberRequest) -> list[Receipt]:
@@ -26,13 +26,9 @@ def remembered(memory: Memory, who: Identity, *requests: RememberRequest) -> lis
 
 
 def recalled(memory: Memory, who: Identity, request: RecallRequest) -> Recollection:
-    """What *memory* recalls; where words find nothing, by meaning if the model is ready in time.
+    """What *memory* recalls, by meaning if the model is ready in time.
 
     Raises what Memory.recall raises.
     """
-    from memory_core.recall.answer import LEXICAL_ONLY  # which imports numpy and the store
-
-    found = memory.recall(who, request)
-    if found.found or found.note != LEXICAL_ONLY or not memory.wait_ready(MODEL_SECONDS):
-        return found
+    memory.wait_ready(MODEL_SECONDS)
     return memory.recall(who, request)

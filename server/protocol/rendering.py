@@ -163,14 +163,15 @@ def fenced(body: Iterable[str], notice: str, boundary: Boundary = draw_boundary)
 def out_of_date(memory: Mapping[str, Any]) -> str:
     """That a memory is out of date, or may be, and the id of the one to see; "" for a current one.
 
-    What was superseded is no longer in doubt.
+    What was superseded is no longer in doubt. What is in part without a date was decided.
     """
     if memory.get("superseded_by"):
         return f"out of date, see {memory['superseded_by']}"
     if not memory.get("doubted_by"):
         return ""
     since = f" since {memory['doubtful_since']}" if memory.get("doubtful_since") else ""
-    return f"may be out of date{since}, see {memory['doubted_by']}"
+    part, seen = " in part" if memory.get("in_part") else "", f", see {memory['doubted_by']}"
+    return f"{'out' if part and not since else 'may be out'} of date{part}{since}{seen}"
 
 
 def iso(moment: float | None) -> str:
@@ -203,15 +204,13 @@ _SEPARATOR = " · "
 
 
 def _hit(label: str, memory: Mapping[str, Any]) -> list[str]:
-    """The entry of a memory: the turns before it, its head and text, the turns after it."""
-    lines: list[str] = []
-    for turn in memory.get("before", ()):
-        lines += _turn("before", turn)
-    lines += [_SEPARATOR.join(_facts(label, memory)), *_marked(memory["text"])]
+    """The entry of a memory: its head and text, and then the turns around it."""
+    lines = [_SEPARATOR.join(_facts(label, memory)), *_marked(memory["text"])]
     if memory.get("gist"):
         lines.append(f"gist {quoted(memory['gist'])}")
-    for turn in memory.get("after", ()):
-        lines += _turn("after", turn)
+    for place in ("before", "after"):
+        for turn in memory.get(place, ()):
+            lines += _turn(place, turn)
     return lines
 
 

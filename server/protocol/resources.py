@@ -23,7 +23,7 @@ from mcp.types import (
 )
 
 from memory_core.errors import NotFound
-from memory_core.records import Identity, MemoryRecord
+from memory_core.records import UNDOUBTED, Doubted, Identity, MemoryRecord
 from server.gate import Gate, as_known_error
 from server.identity import caller
 from server.protocol import budget, rendering, schemas, structure
@@ -146,7 +146,7 @@ class _Reading:
         history = await self._read(lambda who: self._memory.history(who, id))
         links = await self._read(lambda who: self._memory.links(who, id))
         doubted = await self._read(lambda who: self._memory.doubted(who, [id]))
-        shown = item(record, self._clock(), history, doubted.get(id, ("", None)))
+        shown = item(record, self._clock(), history, doubted.get(id, UNDOUBTED))
         version = await self._read(lambda who: self._memory.version(who, id))
         more = {"version": asdict(version), "links": [asdict(link) for link in links[:LINKS]]}
         return _json({**shown, **more})
@@ -189,7 +189,7 @@ class _Reading:
         now, ids = self._clock(), [record.id for record in found]
         doubted = await self._read(lambda who: self._memory.doubted(who, ids))
         shown = [
-            schemas.compact(structure.recalled(record, now, doubted.get(record.id, ("", None))))
+            schemas.compact(structure.recalled(record, now, doubted.get(record.id, UNDOUBTED)))
             for record in found
         ]
         for entry in shown:
@@ -198,7 +198,7 @@ class _Reading:
 
 
 def item(
-    record: MemoryRecord, now: float, history: Sequence[Any], doubted: tuple[str, float | None]
+    record: MemoryRecord, now: float, history: Sequence[Any], doubted: Doubted
 ) -> dict[str, Any]:
     """One memory: its whole text, provenance and history; for *doubted* see structure.recalled."""
     shown = schemas.compact(structure.recalled(record, now, doubted))

@@ -44,7 +44,7 @@ Recall before you answer when the user refers to something earlier ("as I told y
 to people, projects, preferences or decisions that are not in this conversation, and at the start \
 of a task. Ask a whole question, as the user would. Check confidence and feeling: when nothing is \
 found, say so instead of guessing. A memory with superseded_by is out of date; one with \
-doubted_by may be: prefer the one it names, or ask the user.
+doubted_by may be, with in_part a part of it: prefer the one it names, or ask the user.
 
 Remember without being asked when the user states a lasting fact, preference, plan, decision or \
 correction: one idea per call, in the user's words, with speaker and session when known. To \

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from memory_core.errors import NotFound
 from memory_core.records import (
     TRUSTS,
+    UNDOUBTED,
+    Doubted,
     DoubtfulPair,
     ForgetReport,
     HealthReport,
@@ -60,12 +62,10 @@ COUNTED = 20
 """Agents, or other names, that a health report lists with a count each."""
 
 
-def recalled(
-    record: MemoryRecord, now: float, doubted: tuple[str, float | None] = ("", None)
-) -> schemas.Recalled:
-    """*record* with all that is known of it, without score, neighbours and reasons.
+def recalled(record: MemoryRecord, now: float, doubted: Doubted = UNDOUBTED) -> schemas.Recalled:
+    """*record* with all that is known of it, and by what it is *doubted*.
 
-    *doubted*: the id of the memory that may put it out of date, and when that was said.
+    Without score, neighbours and reasons.
     """
     strong = record.arousal > STRONG
     many = len(record.derived_from) > LISTED_IDS
@@ -89,8 +89,9 @@ def recalled(
         affect=f"valence {record.valence:+.2f}, arousal {record.arousal:.2f}" if strong else "",
         agent="" if record.visibility == "private" else record.agent,
         superseded_by=record.superseded_by,
-        doubted_by=doubted[0],
-        doubtful_since=_day(doubted[1]),
+        doubted_by=doubted.by,
+        doubtful_since=_day(doubted.since),
+        in_part=True if doubted.in_part else None,
         derived_from=[] if many else list(record.derived_from),
         sources=_counted_sources(record.id, record.derived_from) if many else "",
     )
@@ -101,7 +102,7 @@ def _counted_sources(id: str, sources: Sequence[str]) -> str:
     return f"{len(sources)} memories{where}"
 
 
-def brief(record: MemoryRecord, doubted: tuple[str, float | None] = ("", None)) -> schemas.Recalled:
+def brief(record: MemoryRecord, doubted: Doubted = UNDOUBTED) -> schemas.Recalled:
     """*record* as recall shows it by default: its id, text and day, and what is not ordinary.
 
     Ordinary is what the user said, in private, as an episode. Told are another kind, another
@@ -120,8 +121,9 @@ def brief(record: MemoryRecord, doubted: tuple[str, float | None] = ("", None)) 
         trust=record.trust if foreign else "",
         source=record.source if foreign else "",
         superseded_by=record.superseded_by,
-        doubted_by=doubted[0],
-        doubtful_since=_day(doubted[1]),
+        doubted_by=doubted.by,
+        doubtful_since=_day(doubted.since),
+        in_part=True if doubted.in_part else None,
     )
 
 
@@ -140,11 +142,9 @@ def _day(moment: float | None) -> str:
     return rendering.iso(moment)[:10]
 
 
-def unranked(
-    records: Sequence[MemoryRecord], doubted: Mapping[str, tuple[str, float]]
-) -> Recollection:
+def unranked(records: Sequence[MemoryRecord], doubted: Mapping[str, Doubted]) -> Recollection:
     """A recollection of *records* in their order, with what is *doubted* of them by id."""
-    hits = tuple(Hit(each, 0.0, (), (), {}, *doubted.get(each.id, ("", None))) for each in records)
+    hits = tuple(Hit(each, 0.0, (), (), {}, *doubted.get(each.id, UNDOUBTED)) for each in records)
     if not hits:
         return Recollection(False, 0.0, "none")
     return Recollection(True, 1.0, "high", hits)
@@ -354,7 +354,7 @@ def _largest(counts: Any) -> Any:
 
 def _hit(hit: Hit, now: float, seen: set[str], *, full: bool) -> schemas.Recalled:
     """*hit* with those of its neighbours that are not *seen* yet; they are from then on."""
-    doubted = (hit.doubted_by, hit.doubtful_since)
+    doubted = Doubted(hit.doubted_by, hit.doubtful_since, hit.in_part)
     shown = recalled(hit.memory, now, doubted) if full else brief(hit.memory, doubted)
     shown.before = [_turn(turn, full=full) for turn in hit.before if turn.id not in seen]
     shown.after = [_turn(turn, full=full) for turn in hit.after if turn.id not in seen]

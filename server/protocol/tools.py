@@ -230,7 +230,7 @@ class Tools:
 DESCRIPTIONS = {
     "remember": (
         "When the user states a fact, preference, plan, decision or correction worth keeping, or "
-        "asks you to remember something: stores it verbatim, durably and at once. Do not store "
+        "asks you to remember something: stores it verbatim, durably, at once. Do not store "
         "what recall returned. To correct a memory, pass its id as replaces."
     ),
     "recall": (
@@ -240,8 +240,8 @@ DESCRIPTIONS = {
     ),
     "consolidate": (
         "At the end of a long session or when asked to tidy up: groups related memories, writes "
-        "summaries that name their sources, finds contradictions and duplicates. decide settles a "
-        "pair in doubt as the user says. Nothing is deleted; all can be previewed or undone."
+        "summaries with their sources, finds contradictions and duplicates. decide settles a pair "
+        "in doubt as the user says. Nothing is deleted; all can be previewed or undone."
     ),
     "forget": (
         "Only when the user asks to delete something: without confirm it returns what would be "

@@ -252,6 +252,7 @@ class NeighbourOut(BaseModel):
 class HitOut(StoredMemory):
     """A recalled memory, its score, the turns beside it, and why with `explain`."""
 
+    in_part: bool = Field(description="`doubted_by` puts only a part of it out of date")
     score: float
     before: list[NeighbourOut]
     after: list[NeighbourOut]
@@ -294,18 +295,17 @@ def recollection(found: Recollection, now: float, max_tokens: int) -> Json:
 
 def _hit(hit: Hit) -> Json:
     return {
-        **memory(_listed(hit.memory, hit.doubted_by, hit.doubtful_since)),
-        "score": hit.score,
+        **memory(_listed(hit.memory, hit.doubted_by, hit.doubtful_since, in_part=hit.in_part)),
+        **{name: getattr(hit, name) for name in ("in_part", "score")},
         "before": [_neighbour(turn) for turn in hit.before],
         "after": [_neighbour(turn) for turn in hit.after],
         "why": dict(hit.why),
     }
 
 
-def _listed(record: MemoryRecord, by: str, since: float | None) -> Listed:
-    state = "doubtful" if by else "current"
-    state = "superseded" if record.superseded_by else state
-    return Listed(record, "retired" if record.retired_at is not None else state, by, since)
+def _listed(record: MemoryRecord, by: str, since: float | None, *, in_part: bool = False) -> Listed:
+    gone = "retired" if record.retired_at is not None else "superseded" * bool(record.superseded_by)
+    return Listed(record, gone or ("doubtful" if by and not in_part else "current"), by, since)
 
 
 def _neighbour(turn: Neighbour) -> Json:

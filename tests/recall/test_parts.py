@@ -70,7 +70,27 @@ def test_what_stays_comes_first_where_it_is_asked_for(
     assert first(memory, changed) == other
     assert first(memory, rest) == one
     found = memory.recall(ME, RecallRequest(rest, k=5, context=0))
-    assert not any(hit.doubted_by or hit.memory.superseded_by for hit in found.hits)
+    assert [hit.memory.id for hit in found.hits] == [one, other]
+    assert found.hits[0].in_part is bool(found.hits[0].doubted_by)
+    assert not any(hit.memory.superseded_by for hit in found.hits)
+
+
+def test_what_doubts_a_part_stands_behind_it_whatever_else_is_near(memory: Memory) -> None:
+    one, other = told(
+        memory,
+        "Yusuf feeds the hens and Greta waters the orchard.",
+        "Greta left the farm, Pavel waters the orchard now.",
+    )
+    for text in (
+        "The hens eat wheat and barley.",
+        "The hens are fed at six.",
+        "Six hens are brown.",
+    ):
+        memory.remember(ME, RememberRequest(text, when=THEN + 5 * DAY))
+    found = memory.recall(ME, RecallRequest("Who feeds the hens?", k=5, context=0))
+    ids = [hit.memory.id for hit in found.hits]
+    assert ids.index(other) == ids.index(one) + 1
+    assert len(ids) > 2
 
 
 def test_so_it_is_after_somebody_decided_that_it_changed_in_part(memory: Memory) -> None:

@@ -22,6 +22,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import (
     Change,
     Check,
+    Doubted,
     DoubtfulPair,
     ForgetReport,
     HealthReport,
@@ -223,9 +224,9 @@ class FakeMemory:
         pairs = [(old, new) for old, new in self.doubtful.items() if {old, new} <= seen.keys()]
         return [DoubtfulPair(seen[old], seen[new], "moved") for old, new in pairs]
 
-    def doubted(self, who: Identity, ids: Iterable[str]) -> dict[str, tuple[str, float]]:
+    def doubted(self, who: Identity, ids: Iterable[str]) -> dict[str, Doubted]:
         by = {id: self.doubtful[id] for id in ids if id in self.doubtful}
-        return {id: (new, self.memories[new].occurred_at) for id, new in by.items()}
+        return {id: Doubted(new, self.memories[new].occurred_at) for id, new in by.items()}
 
     def resolve(self, who: Identity, older: str, newer: str, decision: str) -> str:
         self._called("resolve", who=who, older=older, newer=newer, decision=decision)

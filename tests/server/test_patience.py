@@ -65,11 +65,16 @@ def arriving(
     return memory, waited
 
 
-async def test_what_only_meaning_finds_is_found_while_the_model_loads(arriving: Any) -> None:
+@pytest.mark.parametrize("query", [ASKED, "what may my daughter eat?"])
+async def test_a_question_is_answered_by_meaning_although_the_model_was_still_loading(
+    arriving: Any, query: str
+) -> None:
+    """Also one whose words are found: they may find something else."""
     memory, waited = arriving
     async with Client(build_server(memory)) as client:
-        found = await client.call_tool("recall", {"query": ASKED})
+        found = await client.call_tool("recall", {"query": query})
     assert [each["text"] for each in found.structured_content["memories"]] == [SAID]
+    assert "note" not in found.structured_content
     assert waited == [patience.MODEL_SECONDS]
 
 

@@ -136,11 +136,11 @@ def test_a_brief_hit_is_its_day_its_id_and_its_text(hit: Any) -> None:
     ]
 
 
-def test_the_turns_around_a_memory_stand_around_its_entry(hit: Any) -> None:
+def test_the_turns_around_a_memory_stand_below_its_entry(hit: Any) -> None:
     found = Recollection(True, 0.9, "high", (hit("tea", before=("one",), after=("two",)),))
     text = rendering.recall(structure.recollection(found, NOW, 2000), lambda: "recalled-00000001")
     assert [line.split(" ")[0] for line in block(text)] == [
-        "(before)", ">", "[1]", ">", "(after)", ">"
+        "[1]", ">", "(before)", ">", "(after)", ">"
     ]  # fmt: skip
 
 

@@ -163,7 +163,8 @@ def test_a_pair_of_which_a_part_is_in_doubt_says_which(
     assert (pair["older"]["id"], pair["newer"]["id"]) == (old, new)
     assert pair["part"] == "Ada runs the front desk"
     assert "in doubt: Ada runs the front desk" in shown.text
-    assert memory.doubted(ME, [old]) == {}  # recall marks nothing: the rest holds
+    (doubted,) = memory.doubted(ME, [old]).values()
+    assert (doubted.by, doubted.in_part) == (new, True)  # the rest holds
     run("review", old, new, "--decide", "keep-both")
     assert run("review").data == []
 
@@ -435,6 +436,14 @@ def test_a_superseded_memory_is_out_of_date_and_no_longer_in_doubt() -> None:
     assert rendering.out_of_date(memory) == f"out of date, see {'1' * 20}"
     assert rendering.out_of_date({"doubted_by": "2" * 20}) == f"may be out of date, see {'2' * 20}"
     assert rendering.out_of_date({"id": "3" * 20}) == ""
+
+
+def test_a_memory_in_doubt_in_part_says_so_and_one_decided_in_part_is_sure_of_it() -> None:
+    doubted = {"doubted_by": "2" * 20, "doubtful_since": "2026-05-01", "in_part": True}
+    said = f"may be out of date in part since 2026-05-01, see {'2' * 20}"
+    assert rendering.out_of_date(doubted) == said
+    del doubted["doubtful_since"]
+    assert rendering.out_of_date(doubted) == f"out of date in part, see {'2' * 20}"
 
 
 @pytest.mark.anyio

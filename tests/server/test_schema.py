@@ -75,7 +75,7 @@ ANSWERS = {
 }
 RECALLED = (
     "id text gist kind speaker session when age score scope source trust tags importance topic "
-    "entities emotions affect agent before after superseded_by doubted_by "
+    "entities emotions affect agent before after superseded_by doubted_by in_part "
     "doubtful_since derived_from sources why"
 )
 

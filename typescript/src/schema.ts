@@ -1380,6 +1380,11 @@ export interface components {
             doubted_by?: string;
             /** Doubtful Since */
             doubtful_since?: string | null;
+            /**
+             * In Part
+             * @description `doubted_by` puts only a part of it out of date
+             */
+            in_part: boolean;
             /** Score */
             score: number;
             /** Before */

@@ -66,6 +66,18 @@ async def test_what_is_stored_is_recalled_and_read_whole(ana: Any) -> None:
     assert (await found(ana, f"/memories/{id[:10]}"))["id"] == id
 
 
+async def test_what_is_over_in_part_says_so(ana: Any, memory: Memory) -> None:
+    old = await told(ana, "The ferry to Bodø leaves at six, and the quay has a café.")
+    new = await told(ana, "The café on the quay is shut for good.")
+    memory.resolve(ANA, old, new, "newer-holds-in-part")
+    answer = await sent(ana, "/recall", query="The ferry to Bodø and the café on the quay")
+    shown = {hit["id"]: hit for hit in answer["memories"]}
+    facts = [
+        (shown[id]["doubted_by"], shown[id]["in_part"], shown[id]["state"]) for id in (old, new)
+    ]
+    assert facts == [(new, True, "current"), ("", False, "current")]
+
+
 async def test_a_block_for_a_prompt_holds_the_texts_within_its_budget(ana: Any) -> None:
     for number in range(5):
         await told(ana, f"The ferry to Bodø leaves at {number}. " + "It is a slow boat. " * 20)
