@@ -12,13 +12,20 @@ from memory_core.beliefs.forms import forms_among, same_word
 from memory_core.beliefs.sentence import CHANGE, DAYS, SELF, Sentence, is_label, read_all
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time.lexicon import MONTHS, WEEKDAYS
-from memory_core.text.words import is_german, words
+from memory_core.text.words import is_german, listed, words
 
 _LABEL = lazy_pattern(r"([^:\n]{1,80}):\s")
 _PROPER = lazy_pattern(r"(?<=[^.!?:] )[A-ZÄÖÜÉÈÁÓŁŠŽÇ][\w'’-]+")
 _CLAUSE_ENDS = lazy_pattern(r"[,;:.!?]")
 
 DATES = WEEKDAYS.keys() | MONTHS.keys()
+_WHEREABOUTS = frozenset(
+    listed(
+        """home here there upstairs downstairs outside inside away back gone out nearby next zuhause
+        daheim hier dort da oben unten draußen drinnen weg fort nebenan"""
+    )
+)
+"""Adverbs of place, which stand for a preposition with its noun."""
 
 SAME_FORM = 0.5
 """Share of words in the same order from which two texts are of one form."""
@@ -125,11 +132,46 @@ def crossed(older: str, newer: str) -> bool:
     )
 
 
+def other_complement(older: str, newer: str) -> bool:
+    """True when one verb of one subject goes on with a preposition in one text, in one alone.
+
+    "Kofi plays bass" and "Kofi plays in the league" are two matters; "meets on Monday" and "meets
+    Tuesdays" name days, "is in the shed" and "is upstairs" places.
+    """
+    then, now = words(older), words(newer)
+    alike = len(
+        list(itertools.takewhile(lambda both: both[0] == both[1], zip(then, now, strict=False)))
+    )
+    if alike < 2 or not _is_verb(then[:alike]):
+        return False
+    one, two = ([w for w in text[alike:] if w not in lexicon.NOW] for text in (then, now))
+    if not one or not two or (one[0] in lexicon.PREPOSITIONS) == (two[0] in lexicon.PREPOSITIONS):
+        return False
+    return not (_WHEREABOUTS & {one[0], two[0]}) and not (_when(one) and _when(two))
+
+
+def _is_verb(words: Sequence[str]) -> bool:
+    """True when the last of *words*, which begin a text, is its verb, by its form and place."""
+    before, last = words[-2:]
+    if last in lexicon.VERBS or before in SELF:
+        return True
+    return last[-1:] in ("s", "t") and before not in lexicon.DETERMINERS | lexicon.PREPOSITIONS
+
+
+def _when(words: Sequence[str]) -> bool:
+    """True for *words* that hold a number, or a day or month."""
+    return any(word in DATES or word.isdigit() or word.removesuffix("s") in DATES for word in words)
+
+
 def _in_a_clause(text: str, first: str, second: str) -> bool:
     """True when *second* follows *first* with no mark between them that ends a clause."""
     rest = text.casefold().partition(first)[2]
     between, found, _ = rest.partition(second)
     return bool(found) and not _CLAUSE_ENDS.search(between)
+
+
+TOLD_APART = (differ_twice, crossed, other_complement)
+"""By each of these forms two texts are both true, unless a word tells of a change."""
 
 
 def names(text: str) -> set[str]:

@@ -21,7 +21,7 @@ from memory_core.beliefs.change import ORDER, change
 from memory_core.beliefs.order import opposed
 from memory_core.beliefs.question import asks_who, gives, kind_asked
 from memory_core.beliefs.sentence import read, read_all
-from memory_core.beliefs.shared import about_one, held, names, share_a_word
+from memory_core.beliefs.shared import about_one, held, names, other_complement, share_a_word
 from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.storage.index.analyzer import query_terms
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -87,7 +87,7 @@ def likely(pair: Rivals, embed: Embed, related: float) -> bool:
     """
     if says_the_opposite(pair.older, pair.newer):
         return True
-    if not answers(pair):
+    if not answers(pair) or other_complement(pair.older, pair.newer):
         return False
     values, alone = _exchanged(words(pair.older), words(pair.newer))
     if not alone and likelihood(signs(pair, related)) < LIKELY:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_core.beliefs.shared import about_one, crossed, differ_twice
+from memory_core.beliefs.shared import about_one, crossed, differ_twice, other_complement
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,38 @@ def test_one_place_is_a_value_and_other_words_are_no_form(older: str, newer: str
 def test_two_people_in_other_roles_of_one_clause(older: str, newer: str, others: bool) -> None:
     assert crossed(older, newer) is others
     assert crossed(newer, older) is others
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Imke plays cello.", "Imke plays in the Tuesday group"),
+        ("The boiler is a Viessmann.", "The boiler is in the cellar, behind the door."),
+        ("Mein Onkel ist Schreiner.", "Mein Onkel ist seit Mai verheiratet."),
+        ("Our broker runs on two nodes.", "Our broker runs three jobs a night."),
+        ("We sing Bach.", "we sing at weddings"),
+    ],
+)
+def test_a_thing_and_a_place_behind_one_verb_are_two_matters(older: str, newer: str) -> None:
+    assert other_complement(older, newer)
+    assert other_complement(newer, older)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Imke plays cello.", "Imke plays the viola."),
+        ("The boiler is in the cellar.", "The boiler is now in the attic."),
+        ("The boiler is in the cellar.", "The boiler is upstairs."),
+        ("Der Schlüssel liegt im Flur.", "Der Schlüssel liegt jetzt im Bad."),
+        ("The group meets on Monday.", "The group meets Tuesdays."),
+        ("The pulse is about 68.", "The pulse is 59."),
+        ("The office in Bremen closed.", "The office moved."),
+        ("The boiler is in the cellar.", "The boiler is"),
+        ("The boiler leaks.", "My uncle is a joiner."),
+        ("", "The boiler is in the cellar."),
+    ],
+)
+def test_two_things_two_places_and_two_times_are_one(older: str, newer: str) -> None:
+    assert not other_complement(older, newer)
+    assert not other_complement(newer, older)

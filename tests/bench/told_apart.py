@@ -4,7 +4,8 @@
 
 Each file holds cases of beliefs (docs/internals/evaluation.md). Of its corrections that hold for
 good, and of its pairs that are both true, those without a word of change are counted that differ in
-two places (`shared.differ_twice`), and those with two names in other roles (`shared.crossed`).
+two places (`shared.differ_twice`), those with two names in other roles (`shared.crossed`), and
+those of which one alone goes on with a preposition (`shared.other_complement`).
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from material import machine
 
 from memory_core.beliefs.change import PRESUMED, change
-from memory_core.beliefs.shared import crossed, differ_twice
+from memory_core.beliefs.shared import crossed, differ_twice, other_complement
 
 SORTS = {"corrections": ("old", "new"), "non_corrections": ("a", "b"), "near": ("a", "b")}
-FORMS = {"differ in two places": differ_twice, "names in other roles": crossed}
+FORMS = {
+    "differ in two places": differ_twice,
+    "names in other roles": crossed,
+    "another complement": other_complement,
+}
 
 
 def main() -> None:
