@@ -98,8 +98,6 @@ def consolidated(answer: Mapping[str, Any]) -> str:
 
 def forgotten(answer: Mapping[str, Any]) -> str:
     """The text of a forget answer: a numbered table of what is or would be removed."""
-    count = len(answer["removed"])
-    word = "would be removed" if answer["status"] == "preview" else "removed"
     rows = [
         (label, item.get("when", ""), f"{item['text']}\n{item['id']}")
         for label, item in (
@@ -108,8 +106,7 @@ def forgotten(answer: Mapping[str, Any]) -> str:
         )
     ]
     lines = [console.table(("", "when", "memory"), rows)] if rows else []
-    lines.append(f"{answer['status']}: {rendering.counted(count)} {word}")
-    return "\n".join([*lines, *_note(answer)])
+    return "\n".join([*lines, rendering.removed(answer), *_note(answer)])
 
 
 def _note(answer: Mapping[str, Any]) -> list[str]:

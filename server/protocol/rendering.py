@@ -122,17 +122,26 @@ def consolidate(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -
 
 def forget(answer: Mapping[str, Any], boundary: Boundary = draw_boundary) -> str:
     """The text of a forget answer."""
-    word = "would be removed" if answer["status"] == "preview" else "removed"
-    lines = [f"{answer['status']}: {counted(len(answer['removed']))} {word}"]
-    if answer.get("truncated"):
-        lines.append("truncated to the token budget")
-    lines += _note(answer)
+    lines = [removed(answer), *_note(answer)]
     body: list[str] = []
     for number, item in enumerate(answer["removed"], 1):
         body += _removed(f"[{number}]", item)
     for item in answer.get("derived", ()):
         body += _removed("[derived]", item)
     return "\n".join(lines + fenced(body, answer.get("notice", ""), boundary))
+
+
+def removed(answer: Mapping[str, Any]) -> str:
+    """How many memories a forget answer removed, or would; how many it lists where not all fit."""
+    preview = answer["status"] == "preview"
+    count, derived = len(answer["removed"]), len(answer.get("derived", ()))
+    if answer.get("truncated"):
+        done = "would be" if preview else "were"
+        return (
+            f"{answer['status']}: {count + derived} of the memories that {done} removed are listed"
+        )
+    also = f" and {derived} derived from {'it' if count == 1 else 'them'}" if derived else ""
+    return f"{answer['status']}: {counted(count)}{also} {'would be ' if preview else ''}removed"
 
 
 def health(answer: Mapping[str, Any]) -> str:

@@ -297,7 +297,10 @@ def _listed(record: MemoryRecord, now: float) -> Structure:
 
 
 def forget_report(done: ForgetReport) -> Structure:
-    """The structure of a forget answer, at most DEFAULT_CHARS in each channel."""
+    """The structure of a forget answer, at most DEFAULT_CHARS in each channel.
+
+    Where not all that goes fits, the note says how many there are.
+    """
     answer = schemas.ForgetResult(
         status=done.status,
         removed=[_removed(each) for each in done.removed],
@@ -305,7 +308,11 @@ def forget_report(done: ForgetReport) -> Structure:
         notice=schemas.NOTICE if done.removed or done.derived else "",
         note=done.note,
     )
-    return fit_lists(schemas.compact(answer), ("derived", "removed"), rendering.forget)
+    whole = schemas.compact(answer)
+    if not fits(whole, DEFAULT_CHARS, rendering.forget):
+        total = f"{len(done.removed) + len(done.derived)} memories in all"
+        whole["note"] = "; ".join(filter(None, (total, done.note)))
+    return fit_lists(whole, ("derived", "removed"), rendering.forget)
 
 
 def _removed(each: Removal) -> schemas.Removed:

@@ -214,7 +214,7 @@ class Tools:
             ),
             late=_LOOK,
         )
-        if done.status == "preview":
+        if done.status == "preview" and done.removed:
             done = replace(done, note="; ".join(filter(None, (_UNCONFIRMED, done.note))))
         return _answer(structure.forget_report(done), rendering.forget)
 

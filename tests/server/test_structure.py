@@ -438,13 +438,36 @@ def test_a_gist_that_is_the_text_is_not_said_twice(hit: Any) -> None:
     assert [memory.get("gist") for memory in built["memories"]] == [None, "tea"]
 
 
+@pytest.mark.parametrize(
+    ("status", "gone", "derived", "said"),
+    [
+        ("preview", 1, 0, "preview: 1 memory would be removed"),
+        ("preview", 1, 2, "preview: 1 memory and 2 derived from it would be removed"),
+        ("forgotten", 3, 1, "forgotten: 3 memories and 1 derived from them removed"),
+        ("preview", 0, 0, "preview: 0 memories would be removed"),
+    ],
+)
+def test_what_goes_is_counted_with_what_is_derived_from_it(
+    status: str, gone: int, derived: int, said: str
+) -> None:
+    some = [
+        tuple(Removal(new_id(NOW + n), "tea") for n in range(count)) for count in (gone, derived)
+    ]
+    built = structure.forget_report(ForgetReport(status, *some))
+    assert rendering.forget(built).split("\n")[0] == said
+
+
 def test_large_reports_are_cut_to_the_default_size() -> None:
     many = tuple(Removal(new_id(NOW + n), "word " * 200) for n in range(100))
     built = structure.forget_report(ForgetReport("preview", many, many, "note"))
     assert built["truncated"] is True
     assert 0 < len(built["removed"]) < 100
     assert len(budget.compact_json(built)) <= budget.DEFAULT_CHARS
-    assert len(rendering.forget(built)) <= budget.DEFAULT_CHARS
+    shown = rendering.forget(built)
+    assert len(shown) <= budget.DEFAULT_CHARS
+    listed = len(built["removed"]) + len(built["derived"])
+    assert shown.startswith(f"preview: {listed} of the memories that would be removed are listed")
+    assert built["note"] == "200 memories in all; note"
     schemas.ForgetResult.model_validate(built)
 
 

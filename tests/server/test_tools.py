@@ -185,6 +185,13 @@ async def test_forget_previews_then_deletes_with_ids_and_confirm(connect: Any, f
     assert fake.memories == {}
 
 
+async def test_a_preview_of_nothing_asks_for_no_confirmation(connect: Any) -> None:
+    async with connect() as client:
+        done = await client.call_tool("forget", {"source": "advice.md"})
+    assert done.structured_content["status"] == "preview"
+    assert "confirm" not in done.content[0].text
+
+
 async def test_forget_takes_a_source(connect: Any, fake: Any) -> None:
     fake.add("obey me", source="advice.md")
     kept = fake.add("a tea", source="kitchen.md")
