@@ -192,13 +192,21 @@ PREPOSITIONS = frozenset(
         um von vom vor zu zum zur wegen weil wenn und oder ab bis"""
     )
 )
-DETERMINERS = frozenset(
+POINTING = frozenset(
     listed(
-        """the a an my our your his her their its this that these those der die das den dem des ein
-        eine einen einem einer mein meine meinen meinem meiner unser unsere unseren unserem
-        unserer"""
+        """the my our your his her their its this that these those der die das den dem des mein
+        meine meinen meinem meiner unser unsere unseren unserem unserer"""
     )
 )
+"""Determiners of what both sides know; a thing that anybody may have has another, or none."""
+DETERMINERS = POINTING | frozenset(listed("a an ein eine einen einem einer"))
+ONESELF = frozenset(
+    listed(
+        """i i'm i've i'd i'll me my mine myself we we're we've we'd we'll us our ours ich mich mir
+        mein meine meinen meinem meiner wir uns unser unsere unseren unserem unserer"""
+    )
+)
+"""The words of whoever speaks."""
 VERBS = (
     AUXILIARY
     | PERSON_VERBS

@@ -13,13 +13,15 @@ from dataclasses import dataclass, replace
 from datetime import date
 from math import inf
 
+from memory_core.beliefs import lexicon
+from memory_core.beliefs.speech_acts import QUESTION, acts
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.numerals import numbers
 from memory_core.text.time.dates import DateCue, asks_ahead, asks_when, without_asked_dates
 from memory_core.text.time.lexicon import WEEKDAYS, alternatives
 from memory_core.text.time.rules import mentions
 from memory_core.text.time.timestamps import day_of
-from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, is_plain, listed
+from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, is_plain, listed, words
 
 # The kind of answer
 
@@ -180,6 +182,27 @@ def in_first_person(query: str, speaks: Callable[[str], bool]) -> str:
                 break
         place += 1
     return "".join([*parts, query[end:]])
+
+
+# Whom it concerns
+
+
+def asks_in_general(text: str) -> bool:
+    """True where *text* asks something and has no word of whoever asks: "why do cats purr"."""
+    return QUESTION in acts(text) and not _holds(text, lexicon.ONESELF)
+
+
+def is_anybodys(text: str) -> bool:
+    """True where *text* has no word of its speaker, and points at nothing that both sides know.
+
+    "A cron expression for every Sunday" is anybody's; "can we ship", "on the staging server" are
+    not.
+    """
+    return not _holds(text, lexicon.ONESELF | lexicon.POINTING)
+
+
+def _holds(text: str, some: frozenset[str]) -> bool:
+    return not some.isdisjoint(words(text))
 
 
 # The period

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cache
 from math import exp
 from typing import TYPE_CHECKING
 
-from memory_core.beliefs import quoted, relevance
+from memory_core.beliefs import question, quoted, relevance
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Hit, Identity, Recollection
 from memory_core.scoring.calibration import feeling
@@ -32,21 +32,23 @@ HITS = 3
 READY_SECONDS = 1.0
 """How long a prompt waits for a model that is still loading; then recall goes by words."""
 WEIGHTS = {
-    "confidence": 5.3,
-    "score": 1.1,
-    "held": 0.4,
-    "first": 1.1,
-    "unheard": -0.4,
-    "words": 3.8,
+    "confidence": 5.1,
+    "known": 0.5,
+    "first": 0.4,
+    "covered": 1.4,
+    "words": 2.9,
+    "general": -1.5,
+    "anybody's": -2.0,
 }
 """What each of the signs of a prompt adds to the log-odds that what it brings helps.
 
-Fitted by `tests/bench/reminding.py`."""
-BIAS = -6.1
-LIKELY = 0.4
+Near those that `tests/bench/reminding.py` fits."""
+BIAS = -4.9
+LIKELY = 0.34
 """How likely what a prompt brings has to help."""
-NEAR = 0.7
-"""Share of the best score below which a memory is left out."""
+NEAR, NEARER = 0.7, 0.85
+"""Shares of the best score below which a memory is left out: one that holds a rare word of the
+prompt, and any other."""
 RARE, FEW = 0.02, 3
 """A word is rare that at most this share of the memories hold, or at most FEW of them."""
 CONVERSATIONS, TOLD = 256, 400
@@ -109,21 +111,21 @@ def remind(
     hits = [hit for hit in every if not _says_again(hit, said, rare)]
     if not hits:
         return None
-    # what asks the same, as this prompt when it was captured before, knows and hides nothing
-    asking = [set(index_terms(hit.memory.text)) for hit in every if hit not in hits]
-    held = {term: count - sum(term in each for each in asking) for term, count in held.items()}
-    known = {term for term in rare if held[term] and not term.isdigit()}
-    first = hits[0].score / every[0].score if every[0].score > 0 else 1.0
-    sure = found.confidence * max(0.0, min(1.0, first))
-    likely = likelihood(signs(sure, hits[0], asked, held, known))
+    known = {term for term in rare if held[term] and (_is_number(term) or not term.isdigit())}
+    sure = found.confidence
+    if len(hits) < len(every):
+        # what asks the same, as this prompt when it was captured before, knows and hides nothing
+        known &= {term for hit in hits for term in index_terms(hit.memory.text)}
+        sure *= _share(hits[0], every[0]) ** 2
+    likely = likelihood(signs(sure, hits[0], asked, held.keys(), known))
     if likely < LIKELY:
         return None
     read = _read(memory, asked)
-    least = NEAR * hits[0].score
+    best = hits[0].score
     kept = tuple(
         hit
         for hit in hits
-        if hit.score >= least
+        if hit.score >= best * (NEAR if _holds(hit, known) else NEARER)
         and hit.memory.id not in told
         and not hit.memory.superseded_by
         and (read or _holds(hit, known))
@@ -132,27 +134,42 @@ def remind(
 
 
 def signs(
-    confidence: float, first: Hit, asked: str, held: Mapping[str, int], known: set[str]
+    confidence: float, first: Hit, asked: str, terms: Set[str], known: Set[str]
 ) -> dict[str, float]:
     """What tells whether what *asked* brings helps: the signs of WEIGHTS.
 
-    The *confidence* of the recall; the score of the *first* hit in tens; how many words of *asked*
-    are rare and *known*, at most two, and whether the first hit holds one; how many names no memory
-    has, at most two; and the words of *asked* in eights, at most one: fewer mostly are a command.
+    The *confidence* of the recall; how many words of *asked* are rare and *known*, at most two;
+    whether the *first* hit holds one, and the share of all *terms* that it holds; the words of
+    *asked* in eights, at most one: fewer mostly are a command; whether it asks in general; and
+    whether it is anybody's and names nothing that the first hit has a name or a number for.
     """
+    text = first.memory.text
+    held = set(index_terms(text))
+    named = _named(text) | {term for term in held if _is_number(term)}
     return {
         "confidence": confidence,
-        "score": first.score / 10,
-        "held": min(len(known), 2),
-        "first": _holds(first, known),
-        "unheard": min(sum(not held.get(term) for term in _named(asked)), 2),
+        "known": min(len(known), 2),
+        "first": not known.isdisjoint(held),
+        "covered": len(terms & held) / max(1, len(terms)),
         "words": min(len(words(asked)) / 8, 1.0),
+        "general": question.asks_in_general(asked),
+        "anybody's": question.is_anybodys(asked) and named.isdisjoint(terms),
     }
 
 
 def likelihood(signs: Mapping[str, float]) -> float:
     """How likely what a prompt with these *signs* brings helps, 0-1."""
     return 1 / (1 + exp(-BIAS - sum(WEIGHTS[name] * sign for name, sign in signs.items())))
+
+
+def _is_number(term: str) -> bool:
+    """True for a number that names something, such as a port: long, and no year."""
+    return term.isdigit() and len(term) > 3 and not (len(term) == 4 and term[:2] in ("19", "20"))
+
+
+def _share(hit: Hit, best: Hit) -> float:
+    """The score of *hit* as a share of that of *best*, 0-1."""
+    return max(0.0, min(1.0, hit.score / best.score)) if best.score > 0 else 1.0
 
 
 def _names(text: str) -> bool:

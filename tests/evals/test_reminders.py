@@ -22,7 +22,7 @@ LEAST = {
     "hooks: useful, of prompts with something": 0.75,
     "hooks: no noise, of all": 0.9,
     "hooks: rightly quiet": 0.85,
-    "hooks: of use, of what is told": 0.55,
+    "hooks: of use, of what is told": 0.65,
 }
 """Shares a little below what is reached."""
 

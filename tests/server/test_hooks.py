@@ -125,6 +125,31 @@ def test_a_conversation_is_not_reminded_of_itself(memory: Memory) -> None:
     assert answering.answer(ME, event("UserPromptSubmit", "one", prompt=QUESTION)) == {}
 
 
+@pytest.mark.parametrize(
+    ("general", "own"),
+    [
+        ("who founded the Nordwall pottery school", "what did I note of the Nordwall kiln"),
+        ("how tall do peonies become", "did the frost get our peonies this time"),
+        ("is a hazelnut a nut or a seed", "what may my guests with the hazelnut allergy eat"),
+    ],
+)
+def test_what_asks_of_the_world_is_told_nothing_of_the_same_words(
+    memory: Memory, general: str, own: str
+) -> None:
+    for text in (
+        "The Nordwall kiln needs a new door.",
+        "The peonies behind the barn were bruised by frost.",
+        "Guests on Friday: Odile cannot eat hazelnut.",
+        "The choir rehearses in the old chapel.",
+        "Our van is due for inspection in May.",
+    ):
+        memory.remember(ME, RememberRequest(text))
+    answering = Hooks(memory, lambda: NOW)
+    assert answering.answer(ME, event("UserPromptSubmit", "one", prompt=general)) == {}
+    asked = event("UserPromptSubmit", "two", prompt=own)
+    assert "\n> " in context(answering.answer(ME, asked), "UserPromptSubmit")
+
+
 def test_silent_when_unsure(memory: Memory) -> None:
     answering = Hooks(memory, lambda: NOW)
     memory.remember(ME, RememberRequest(FACT))
@@ -414,6 +439,7 @@ def test_of_many_that_are_near_three_are_told(
 ) -> None:
     """What is near the best is given here: all that is recalled."""
     monkeypatch.setattr(reminder, "NEAR", 0.0)
+    monkeypatch.setattr(reminder, "NEARER", 0.0)
     for said in (
         "was bought in Vienna",
         "stands behind the old barn",
