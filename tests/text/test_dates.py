@@ -118,6 +118,42 @@ RESOLVED = [
     ("The interview was on Monday", ["2024-05-06"]),
     ("The interview will be on Monday", ["2024-05-13"]),
     ("from May 3 to May 5, 2022", ["2024-05-03", "2022-05-05"]),
+    # a weekday before a date
+    ("The fair is on Friday 7 June", ["2024-06-07"]),
+    ("the fitter comes on Thursday the 9th of May", ["2024-05-09"]),
+    ("on Saturday, June 1, we sing", ["2024-06-01"]),
+    ("Am Freitag, den 7.6., ist Markt", ["2024-06-07"]),
+    ("Freitag 7. Juni Markt", ["2024-06-07"]),
+    ("the choir sings on Friday the 17th", ["2024-05-17"]),
+    ("The audit was on Tuesday the 30th", ["2024-04-30"]),
+    ("Am Donnerstag, den 16. ist Probe", ["2024-05-16"]),
+    ("the office is on the Friday 13th floor", []),
+    # from one day to another
+    ("my parents visit on 18 and 19 May", ["2024-05-18", "2024-05-19"]),
+    ("on call from monday 20 to sunday 26 may 2024", ["2024-05-20", "2024-05-26"]),
+    ("the kids are off 21-25 October", ["2024-10-21", "2024-10-25"]),
+    ("off on October 21 to 25", ["2024-10-21", "2024-10-25"]),
+    ("on the 1st and 2nd of June", ["2024-06-01", "2024-06-02"]),
+    ("vom 3. bis 5. Juni", ["2024-06-03", "2024-06-05"]),
+    ("at 3 to 5 June", ["2024-06-05"]),
+    ("open 9 to 5 June", ["2024-06-05"]),
+    # numbers with dots
+    ("Arzt am 17.05. um 8:15 Uhr", ["2024-05-17"]),
+    ("Arzt 17.05., 8:15", ["2024-05-17"]),
+    ("Arzt 17.5. 8 Uhr", ["2024-05-17"]),
+    ("Vorschläge bis 18.05. an Nadine", ["2024-05-18"]),
+    ("am 05.11.24", ["2024-11-05"]),
+    ("am 05.11.2024 und ab 1.6.", ["2024-11-05", "2024-06-01"]),
+    ("Di, 14.5. Probe", ["2024-05-14"]),
+    ("Urlaub 27.05.–07.06.", ["2024-05-27", "2024-06-07"]),
+    ("Ferien 27.-31.5.", ["2024-05-27", "2024-05-31"]),
+    ("zu vom 20.12. bis 5.1.2025", ["2024-12-20", "2025-01-05"]),
+    ("am 31.2. oder am 3.13.", []),
+    ("We run Python 3.12. It works", []),
+    ("Ubuntu 24.04. läuft", []),
+    ("so 3.12. is out", []),
+    ("version 3.12.1 and 1.2.3.4", []),
+    ("am 3.12.1.4", []),
     # not dates
     ("back in the 90s", []),
     ("the 1990s were loud", []),
@@ -305,6 +341,8 @@ CUES = [
     ("What did I say last Friday?", DateCue(days=((2024, 5, 3),))),
     ("What did I do last month?", DateCue(months=((2024, 4),))),
     ("What did I do last year?", DateCue(years=(2023,))),
+    ("Was mache ich am 17.5.?", DateCue(days=((0, 5, 17),))),
+    ("What is on Tuesday the 14th?", DateCue(days=((2024, 5, 14),))),
     (
         "What happened last week?",
         DateCue(spans=((date(2024, 4, 29).toordinal(), date(2024, 5, 5).toordinal()),)),
@@ -373,7 +411,23 @@ def test_temporal_match_stays_in_range(query: str, said: float, dates: list[str]
     assert 0.0 <= temporal_match(query_dates(query + " in May 2023", said), said, dates) <= 1.2
 
 
-HOSTILE = ["last ", "3 ", "1/1/", "2024-01-", "in ", "May ", "a couple of ", "0", "of ", "vor "]
+HOSTILE = [
+    "am 3.4.",
+    "3.4.-",
+    "Friday 3 ",
+    "3 to ",
+    "May 3 - ",
+    "last ",
+    "3 ",
+    "1/1/",
+    "2024-01-",
+    "in ",
+    "May ",
+    "a couple of ",
+    "0",
+    "of ",
+    "vor ",
+]
 
 
 @pytest.mark.parametrize("unit", HOSTILE)

@@ -22,6 +22,8 @@ SAID = 1_772_000_000.0
         ("Diesen Freitag bin ich im Lager.", None, "2026-02-27T23:59:59Z"),
         ("This month the shop is closed on Mondays.", None, "2026-02-28T23:59:59Z"),
         ("The ramp is being painted, so this week I park in lot 9.", None, "2026-03-01T23:59:59Z"),
+        ("Bis 20.03. wohne ich in Kiel.", None, "2026-03-20T23:59:59Z"),
+        ("Die Werkstatt ist bis zum 9.3.26 zu.", None, "2026-03-09T23:59:59Z"),
         # nobody says for how long: thirty days
         ("For now my desk is on the first floor.", None, "2026-03-27T06:13:20Z"),
         ("The archive is in the cellar for the time being.", None, "2026-03-27T06:13:20Z"),

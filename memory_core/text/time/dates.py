@@ -5,8 +5,9 @@ latest Friday before that day, "next Friday" the first after it, "this Friday" t
 "last week" is the day seven days before (a cue asks for its whole calendar week, from Monday);
 a weekend is its Saturday; a season is its three months, northern hemisphere, the last one being
 the latest that is over; 3/4/2024 is 4 March (month first, unless that is no date), 3.4.2024 and
-3-4-2024 are 3 April; a couple is two, a few three. A day or month without a year goes by the
-tense of its clause: future, the next one; past, the latest; neither, the nearest.
+3-4-2024 are 3 April, and so is "am 3.4."; a weekday before a date is a part of it; of "3 to 5
+April" the first and the last day count; a couple is two, a few three. A day or month without a year
+goes by the tense of its clause: future, the next one; past, the latest; neither, the nearest.
 """
 
 from __future__ import annotations

@@ -104,6 +104,13 @@ def _rule(pattern: str) -> re.Pattern[str]:
     return lazy_pattern(pattern, re.IGNORECASE)
 
 
+_DAY_OF_WEEK = rf"(?:\b(?:{alternatives(WEEKDAYS)}),? (?:(?:the|den|dem|der) )?)"
+_ORDINAL = r"(?:st|nd|rd|th|\.)?"
+_TO = r"(?: ?[-–—/&] ?| (?:to|and|or|until|till|through|und|oder|bis(?: zum)?) )"
+_DOTTED = (  # the year of a date with dots, as German has it, may be missing or short
+    r"(?P<day>[0-3]?[0-9])\.(?P<number>[01]?[0-9])\."
+    r"(?:(?P<year>(?:19|20)[0-9]{2})|(?P<short>[0-9]{2}))?(?![0-9]|[.,:][0-9])"
+)
 _MONTH = rf"(?P<month>{alternatives(MONTHS)})\b\.?"
 _ONE_WEEKDAY = rf"(?P<weekday>{alternatives(WEEKDAYS)})\b"
 _WEEKDAY = rf"(?P<weekday>{alternatives(WEEKDAYS)})s?\b"
@@ -135,6 +142,29 @@ def _numeric(match: re.Match[str], _today: date) -> list[Mention]:
         if month_first and second <= 31
         else real_day(year, second, first)
     )
+
+
+def _day_by_numbers(match: re.Match[str], _today: date) -> list[Mention]:
+    return real_day(_short_year(match), int(match["number"]), int(match["day"]))
+
+
+def _days_by_numbers(match: re.Match[str], _today: date) -> list[Mention]:
+    year, month = _short_year(match), int(match["number"])
+    last = real_day(year, month, int(match["day"]))
+    begun = int(match["begun"] or month)
+    before = year - 1 if year and begun > month else year
+    return [*real_day(before, begun, int(match["first"])), *last] if last else []
+
+
+def _short_year(match: re.Match[str]) -> int:
+    return 2000 + int(match["short"]) if match["short"] else int(match["year"] or 0)
+
+
+def _days_of_month(match: re.Match[str], today: date) -> list[Mention]:
+    """The first and the last of "19 and 20 September"; the last alone of "20 to 9 September"."""
+    last = _day_and_month(match, today)
+    first = [Mention(each.year, each.month, int(match["first"])) for each in last]
+    return [each for each in (*first, *last) if 0 < each.day <= last[-1].day]
 
 
 def _day_and_month(match: re.Match[str], _today: date) -> list[Mention]:
@@ -232,6 +262,21 @@ def _weekdays_ago(match: re.Match[str], today: date) -> list[Mention]:
     return on_day(shifted(today, ahead - 7 * count)) if count else []
 
 
+def _weekday_and_day(match: re.Match[str], today: date) -> list[Mention]:
+    """ "Thursday the 17th": the nearest such day, ahead unless its clause speaks of the past."""
+    number, weekday = int(match["day"]), WEEKDAYS[match["weekday"].lower()]
+    months = range(today.year * 12 + today.month - 7, today.year * 12 + today.month + 6)
+    days = (each for month in months for each in real_day(month // 12, month % 12 + 1, number))
+    found = [each for each in days if date(each.year, each.month, each.day).weekday() == weekday]
+    past = tense(match.string, match.start()) < 0
+
+    def distance(each: Mention) -> tuple[bool, int]:
+        ahead = (date(each.year, each.month, each.day) - today).days
+        return (ahead > 0 if past else ahead < 0), abs(ahead)
+
+    return [min(found, key=distance)] if found else []
+
+
 def _weekday_by_tense(match: re.Match[str], today: date) -> list[Mention]:
     """ "Lunch with Tom on Friday": a day without a verb, as notes have it, is one that comes."""
     direction = tense(match.string, match.start())
@@ -297,6 +342,11 @@ _IN_MONTH = (
     r"|anfang|mitte|ende|every)[ -]|(?<=\bsince )|(?<=\buntil )|(?<=\btill )|(?<=\bseit ))"
 )
 
+_NO_COUNT = (
+    r"(?:st|nd|rd|th)?\b(?![.,:][0-9]|%"
+    r"| ?(?:am|pm|years?|days?|people|times|hours?|kids|percent)\b)"
+)
+
 _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     (
         _DIGITS,
@@ -305,6 +355,14 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
             r"(?P<day>[0-9]{1,2})(?![0-9])"
         ),
         _iso_day,
+    ),
+    (
+        _DIGITS,
+        _rule(
+            r"(?<![\w.,:/-])(?P<first>[0-3]?[0-9])\.(?:(?P<begun>[01]?[0-9])\.)?"
+            rf"(?:,? ?[-–—/+&,] ?| (?:und|oder|bis(?: zum)?) ){_DOTTED}"
+        ),
+        _days_by_numbers,
     ),
     (
         _DIGITS,
@@ -320,9 +378,34 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
         _iso_month,
     ),
     (
+        _DIGITS,
+        _rule(
+            rf"\b(?:am|bis|vom|ab|den|dem|seit|zum|{alternatives(WEEKDAYS)}|mo|di|mi|fr|sa"
+            rf"|(?:do|so)(?=[.,]))[.,]? (?:(?:den|dem) )?{_DOTTED}"
+        ),
+        _day_by_numbers,
+    ),
+    (
+        _DIGITS,
+        _rule(
+            rf"(?<![\w.,:/-]){_DOTTED}(?=,? (?:um |ab |gegen )?[0-9]{{1,2}}"
+            r"(?:[:.][0-9]{2}(?![0-9.])| ?(?:uhr|h)\b))"
+        ),
+        _day_by_numbers,
+    ),
+    (
         _MONTH_WORDS,
         _rule(
-            r"(?<![\w.,:/$€£#])(?P<day>[0-9]{1,2})(?:st|nd|rd|th|\.)? ?(?:of )?"
+            rf"{_DAY_OF_WEEK}?(?<![\w.,:/$€£#-])(?<!\bat )(?<!\bum )(?P<first>[0-9]{{1,2}})"
+            rf"{_ORDINAL}{_TO}{_DAY_OF_WEEK}?(?:the )?(?P<day>[0-9]{{1,2}}){_ORDINAL} ?(?:of )?"
+            rf"{_MONTH}(?:,? ?(?:in )?{_YEAR})?"
+        ),
+        _days_of_month,
+    ),
+    (
+        _MONTH_WORDS,
+        _rule(
+            rf"{_DAY_OF_WEEK}?(?<![\w.,:/$€£#])(?P<day>[0-9]{{1,2}}){_ORDINAL} ?(?:of )?"
             rf"{_MONTH}(?:,? ?(?:in )?{_YEAR})?"
         ),
         _day_and_month,
@@ -330,9 +413,16 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     (
         _MONTH_WORDS,
         _rule(
-            rf"\b{_MONTH} (?:the )?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?\b(?![.,:][0-9]|%"
-            rf"| ?(?:am|pm|years?"
-            rf"|days?|people|times|hours?|kids|percent)\b)(?:,? ?(?:in )?{_YEAR})?"
+            rf"{_DAY_OF_WEEK}?\b{_MONTH} (?:the )?(?P<first>[0-9]{{1,2}})(?:st|nd|rd|th)?{_TO}"
+            rf"(?:the )?(?P<day>[0-9]{{1,2}}){_NO_COUNT}(?:,? ?(?:in )?{_YEAR})?"
+        ),
+        _days_of_month,
+    ),
+    (
+        _MONTH_WORDS,
+        _rule(
+            rf"{_DAY_OF_WEEK}?\b{_MONTH} (?:the )?(?P<day>[0-9]{{1,2}}){_NO_COUNT}"
+            rf"(?:,? ?(?:in )?{_YEAR})?"
         ),
         _day_and_month,
     ),
@@ -376,6 +466,21 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
         _directed_season,
     ),
     (_UNIT_WORDS, _rule(rf"{_DIRECTION} (?P<unit>{alternatives(UNITS)})\b"), _directed_unit),
+    (
+        _WEEKDAY_WORDS,
+        _rule(
+            rf"\b{_ONE_WEEKDAY},? (?:the )?(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)\b"
+            r"(?! (?:of|floor|time|birthday|street|avenue|anniversary)\b)"
+        ),
+        _weekday_and_day,
+    ),
+    (
+        _WEEKDAY_WORDS,
+        _rule(
+            rf"\b{_ONE_WEEKDAY},? den (?P<day>[0-9]{{1,2}})\.(?![0-9])",
+        ),
+        _weekday_and_day,
+    ),
     (
         _WEEKDAY_WORDS,
         _rule(rf"\b(?:on|by|am|{NO_RANGE}(?:until|till|bis)) {_ONE_WEEKDAY}"),

@@ -16,7 +16,8 @@ from memory_core.text.words import listed
 
 _END = lazy_pattern(
     rf"\b{NO_RANGE}(?:until|till|through|bis(?: zum| zur)?)\s+"
-    r"(?P<end>(?:[0-9]{1,2}\. )?[^.;!?\n]{2,40})",
+    r"(?P<end>[0-9]{1,2}\.[0-9]{1,2}\.(?:[0-9]{4}|[0-9]{2})?"
+    r"|(?:[0-9]{1,2}\. )?[^.;!?\n]{2,40})",
     re.IGNORECASE,
 )
 _SPAN = lazy_pattern(
@@ -105,7 +106,8 @@ def _span(text: str, said_at: float) -> tuple[float | None, float | None]:
 
 
 def _day(words: str, said_at: float) -> tuple[float, float] | None:
-    found = dates.resolve(f"until {words}", said_at)  # a bare "Friday" is no date
+    # a bare "Friday" is no date, nor are numbers with dots without a German word before them
+    found = dates.resolve(f"until {words}", said_at) or dates.resolve(f"bis {words}", said_at)
     return moment(found[0], "until") if found else None
 
 
