@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import link_kinds
-from memory_core.beliefs.importance import BANDS, INSTRUCTION
+from memory_core.beliefs.importance import BANDS, INSTRUCTION, salience
 from memory_core.beliefs.quoted import SPEAKING, UNTRUSTED
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.interchange import jsonl
@@ -231,7 +231,8 @@ def brief(
     held = store.indexed({id for ids in chosen for id in ids} | {id for _, id in due})
     wishes, profile, last, recent = (tuple(held[i] for i in ids if i in held) for ids in chosen)
     return Brief(
-        wishes,
+        # a correction ("it runs on Kong, not in the app") weighs as much as a wish
+        tuple(sorted(wishes, key=lambda each: salience(each.text, each.role)[1] == "correction")),
         tuple(each for each in profile if _OF_ONESELF.match(each.text))[:BRIEFED],
         tuple((day, held[id]) for day, id in due if id in held),
         last,

@@ -83,7 +83,7 @@ _CORRECTION = _rule(
 )
 _NOT_THAT_BUT_THIS = _rule(
     r"\b(?:it['’]?s|is|was|are|be|on|at|named|called) [^.!?,\n]{1,40}, not (?!only|just|sure"
-    r"|that|to )\w"
+    r"|that|to )(?![^.!?,\n]{1,40} yet\b)\w"
 )
 _INSTRUCTION = _rule(
     _OPEN + r"(?:remember(?: that|:|,| to| this| my| i\b| we\b| the)|don['’]?t (?:ever |you dare )?"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 MOST_CHARS = 1_500
 DAYS = 14
 """How far ahead something is due that is told."""
-WISHES, PROFILE, DUE, OPEN, DOUBTFUL = 4, 2, 3, 2, 2
+WISHES, PROFILE, DUE, OPEN, DOUBTFUL = 4, 2, 5, 2, 2
 """Memories of each part, at most."""
 _CHARS = 150
 """Of one memory."""

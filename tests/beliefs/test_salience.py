@@ -61,6 +61,7 @@ JUDGED = [
     ("My sister plays the cello", "normal"),
     ("Actually, I just walked along the river", "normal"),
     ("No, I have not been there", "normal"),
+    ("The ferry is on 30 September, not booked yet", "normal"),
     ("I always run before breakfast", "normal"),
     ("I will always remember that day at the lake", "normal"),
     ("Never been better, the garden blooms", "normal"),

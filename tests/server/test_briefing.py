@@ -102,6 +102,23 @@ def test_what_is_due_within_fourteen_days_is_told(memory: Memory, days: int, due
     assert (f"[due {day}]" in told(memory)) == due
 
 
+def test_the_next_five_days_on_which_something_is_due_are_told(memory: Memory) -> None:
+    days = [iso(NOW + number * DAY)[:10] for number in range(7)]
+    for number, day in enumerate(days):
+        note(memory, f"Berth number {number} is free from {day}.", HARBOUR, days=20)
+    text = told(memory)
+    assert [f"[due {day}]" in text for day in days] == [True] * 5 + [False] * 2
+
+
+def test_what_corrects_comes_behind_wishes(memory: Memory) -> None:
+    for number in range(5):
+        note(memory, f"The pump of berth {number} is in the shed, not on the quay.")
+    note(memory, WISH)
+    text = told(memory)
+    assert text.index(WISH) < text.index("in the shed")
+    assert text.count("[wish]") == 4
+
+
 def test_each_project_has_its_own_briefing(memory: Memory) -> None:
     filled(memory)
     text = told(memory, "lighthouse")
