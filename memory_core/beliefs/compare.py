@@ -14,7 +14,7 @@ from dataclasses import replace
 from memory_core.beliefs import authority, change, competing, forms, quoted
 from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
 from memory_core.beliefs.restated import restated, taken_back
-from memory_core.beliefs.shared import TOLD_APART, about_one, labels_apart
+from memory_core.beliefs.shared import about_one, crossed, differ_twice, labels_apart
 from memory_core.link_kinds import UPDATES
 from memory_core.records import MemoryRecord
 from memory_core.text.time import validity
@@ -109,7 +109,7 @@ def compare_texts(
     likelihood = competing.likelihood(older, newer, near, form=not found.passing)
     if likelihood < (LIKELY_WORDED if told else LIKELY):
         return None
-    if found.kind == change.PRESUMED and any(form(older, newer) for form in TOLD_APART):
+    if found.kind == change.PRESUMED and (differ_twice(older, newer) or crossed(older, newer)):
         return None
     if found.worded and not found.partial and likelihood >= SURE and about_one("", older, newer):
         return replace(found, supersedes=UPDATES)

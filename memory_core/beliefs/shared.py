@@ -170,10 +170,6 @@ def _in_a_clause(text: str, first: str, second: str) -> bool:
     return bool(found) and not _CLAUSE_ENDS.search(between)
 
 
-TOLD_APART = (differ_twice, crossed, other_complement)
-"""By each of these forms two texts are both true, unless a word tells of a change."""
-
-
 def names(text: str) -> set[str]:
     """The words of *text* with a capital that begin no sentence, casefolded; no day or month."""
     found = {match[0].casefold() for match in _PROPER.finditer(text)}

@@ -73,6 +73,7 @@ def test_two_people_in_other_roles_of_one_clause(older: str, newer: str, others:
         ("Mein Onkel ist Schreiner.", "Mein Onkel ist seit Mai verheiratet."),
         ("Our broker runs on two nodes.", "Our broker runs three jobs a night."),
         ("We sing Bach.", "we sing at weddings"),
+        ("The soil probe reports over radio.", "The soil probe reports every five minutes."),
     ],
 )
 def test_a_thing_and_a_place_behind_one_verb_are_two_matters(older: str, newer: str) -> None:
@@ -90,6 +91,7 @@ def test_a_thing_and_a_place_behind_one_verb_are_two_matters(older: str, newer: 
         ("The group meets on Monday.", "The group meets Tuesdays."),
         ("The pulse is about 68.", "The pulse is 59."),
         ("The office in Bremen closed.", "The office moved."),
+        ("The glass in the door broke.", "The glass broke again."),
         ("The boiler is in the cellar.", "The boiler is"),
         ("The boiler leaks.", "My uncle is a joiner."),
         ("", "The boiler is in the cellar."),

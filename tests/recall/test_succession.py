@@ -182,3 +182,13 @@ def test_every_sign_is_within_its_range(
     assert all(0 <= found[name] <= 1 for name in WEIGHTS if name != "near")
     assert found["near"] <= 1
     assert (found["near"] >= 0) is (near is None or near >= RELATED)
+
+
+def test_another_complement_of_the_verb_is_no_other_value(minilm: Embedder) -> None:
+    query, made = "What make is the boiler?", "The boiler is a Viessmann."
+    for newer, value in (
+        ("The boiler is a Vaillant.", True),
+        ("The boiler is in the cellar.", False),
+    ):
+        pair = replace(rivals(minilm, query, made, newer), score=0.9)
+        assert likely(pair, minilm.documents, 0.35) is value
