@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -43,9 +44,13 @@ def test_planted_secrets_are_caught() -> None:
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_ordinary_text_is_left_alone(name: str) -> None:
-    """tests/bench/planted.py looks at all of them."""
+    """tests/bench/planted.py looks at all of them.
+
+    Which are looked at here goes by their own words: a text added elsewhere changes nothing.
+    """
     texts = ORDINARY[name]
-    texts = texts[:: 1 + len(texts) // 1000]
+    share = 1 + len(texts) // 1000
+    texts = [text for text in texts if crc32(text.encode()) % share == 0]
     assert len(texts) > 200
     alarms = [text for text in texts if mask(text)[1]]
     assert len(alarms) <= 0.005 * len(texts), alarms
