@@ -18,6 +18,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
+from memory_core.storage.index.analyzer import index_terms
 from server.hooks import hooks, pause, payload, reminder, spool
 from server.hooks.command import SENT_CHARS
 from server.hooks.hooks import Hooks
@@ -148,6 +149,68 @@ def test_what_asks_of_the_world_is_told_nothing_of_the_same_words(
     assert answering.answer(ME, event("UserPromptSubmit", "one", prompt=general)) == {}
     asked = event("UserPromptSubmit", "two", prompt=own)
     assert "\n> " in context(answering.answer(ME, asked), "UserPromptSubmit")
+
+
+@pytest.mark.parametrize(
+    ("held", "asked", "anybody"),
+    [
+        ("Odile has coeliac disease.", "birthday cake recipe", True),
+        ("Odile has coeliac disease.", "birthday cake recipe for Odile", False),
+        ("Postgres listens on 5433.", "connection refused on 5433", False),
+        ("Postgres listens on 5433.", "connection refused on 5432", True),
+        ("The exhibition is in 2026.", "best films in 2026", True),
+        ("Odile has coeliac disease.", "birthday cake recipe for us", False),
+    ],
+)
+def test_what_names_what_the_memory_names_is_not_anybodys(
+    memory: Memory, held: str, asked: str, anybody: bool
+) -> None:
+    id = memory.remember(ME, RememberRequest(held)).id
+    (first,) = memory.recall(ME, RecallRequest(id)).hits
+    found = reminder.signs(0.5, first, asked, set(index_terms(asked)), set())
+    assert found["anybody's"] is anybody
+
+
+def test_a_long_number_that_a_memory_holds_is_known(memory: Memory) -> None:
+    for text in ("Postgres listens on 5433.", "The talk is in 2026.", "Six guests at table 12."):
+        memory.remember(ME, RememberRequest(text))
+    known: list[set[str]] = []
+    signs = reminder.signs
+
+    def recorded(*given: Any) -> dict[str, float]:
+        known.append(set(given[-1]))
+        return signs(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reminder, "signs", recorded)
+        for prompt in ("what is on 5433", "what happened in 2026", "who sits at table 12"):
+            reminder.remind(memory, ME, prompt, "one", frozenset())
+    assert "5433" in known[0]
+    assert not any({"2026", "12"} & each for each in known)
+
+
+def test_what_shares_no_rare_word_is_told_only_very_near_the_best(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in (
+        "Marek fires the big kiln on Mondays.",
+        "Marek keeps bees on the roof.",
+        "Marek's daughter plays handball.",
+        "Marek bakes rye bread.",
+        "Marek sings bass.",
+        "The landlady lives on the second floor.",
+    ):
+        memory.remember(ME, RememberRequest(text))
+    prompt = "when does Marek fire the big kiln, can I join him"
+
+    def told(nearer: float) -> int:
+        monkeypatch.setattr(reminder, "NEAR", 0.0)
+        monkeypatch.setattr(reminder, "NEARER", nearer)
+        found = reminder.remind(memory, ME, prompt, "one", frozenset())
+        assert found is not None
+        return len(found.hits)
+
+    assert told(1.0) == 1 < told(0.0)
 
 
 def test_silent_when_unsure(memory: Memory) -> None:
