@@ -87,14 +87,15 @@ def steps() -> list[Step]:
     by_file = ["--dist", "loadfile", "--max-worker-restart", "0"]
     # what hung is not repeated: pytest-timeout 2.4 would not stop the repeat
     once_more = ["--reruns", "1", "--rerun-except", "from pytest-timeout"]
-    with_processes = [*by_file, "-m", "processes", *once_more, f"@{FILES.relative_to(ROOT)}"]
+    kind = ["-m", "processes and not long"]
+    with_processes = [*by_file, *kind, *once_more, f"@{FILES.relative_to(ROOT)}"]
     return [
         Step("install", [sys.executable, __file__, "--install"], 15),
         Step("collect", [sys.executable, __file__, "--collect"], 5, 1),
         Step("types", [python, "-m", "mypy"], 10, 1, beside=True),
         Step("lint", [python, "-m", "ruff", "check", "."], 5, 1, beside=True),
         Step("format", [python, "-m", "ruff", "format", "--check", "."], 5, 1, beside=True),
-        Step("plain", [*pytest, "-n", "3", *by_file, "-m", "not processes"], 20, 2),
+        Step("plain", [*pytest, "-n", "3", *by_file, "-m", "not processes and not long"], 20, 2),
         Step("processes", [*pytest, "-n", "3", *with_processes], 30, 3, environment=REQUIRED),
         Step("clients", [python, "tests/conformance/run.py"], 15, 3, beside=True),
         Step("rest", [python, "tests/conformance/rest.py"], 15, 3, beside=True),

@@ -31,6 +31,7 @@ from memory_core.runtime import Tuning
 sys.path.append(str(Path(__file__).parent))
 
 import balance
+import warm
 from evals.cached import Cached
 
 pytest_plugins = ["outcome", "processes"]
@@ -45,9 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
     What a power cut leaves is computed from a record of syncs (tests/campaigns/power.py). The
     hundreds of processes that tests start share compiled code, as those of an installed program do.
-    The home of the user, with the default store in it, is not that of the tests.
+    The home of the user, with the default store in it, is not that of the tests, nor is the locale.
     """
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    for name in [name for name in os.environ if name.startswith(("LANG", "LC_"))]:
+        del os.environ[name]  # what gets few variables then starts from a template too
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"):
+        os.environ.pop(name, None)
     memory = Path("/dev/shm")
     if memory.is_dir() and "TMPDIR" not in os.environ and disk_usage(memory).free >= ROOM:
         os.environ["TMPDIR"] = tempfile.tempdir = str(memory)
@@ -60,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
         for name in [name for name in os.environ if name.startswith(("XDG_", "ANAMNESIS_"))]:
             if name not in KEPT:
                 del os.environ[name]
+    warm.load_model_once()
     os.environ["ANAMNESIS_SHARED"] = "off"  # a test that shares an engine says so, and ends it
     config.option.loadscopereorder = False  # of pytest-xdist: it would put the longest files last
 
@@ -91,7 +96,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 # No limit of time on an example: that would test how busy the machine is.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
-    "steady", settings.get_profile("patient"), derandomize=True, max_examples=40
+    "steady", settings.get_profile("patient"), derandomize=True, max_examples=20
 )
 # the same examples each time, so that more would find what these do; SEARCH=1 draws 100 new ones
 settings.load_profile("patient" if os.environ.get("SEARCH") else "steady")

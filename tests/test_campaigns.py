@@ -35,6 +35,17 @@ def test_each_says_what_it_shows_and_has_a_short_version(name: str) -> None:
         assert short.startswith("none: ")
 
 
+def test_a_file_with_long_tests_has_others() -> None:
+    """What the check leaves out is more of what it plays."""
+    files = [path for path in (ROOT / "tests").rglob("test_*.py") if path != Path(__file__)]
+    texts = {path: path.read_text("utf-8") for path in files}
+    long = {path: text for path, text in texts.items() if "mark.long" in text}
+    assert len(long) > 5
+    for path, text in long.items():
+        marked = text.count("\n@pytest.mark.long\n")
+        assert marked < text.count("\ndef test_") + text.count("\nasync def test_"), path
+
+
 def test_the_list_and_a_name_that_is_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert campaigns.main([]) == 0
     said = capsys.readouterr().out

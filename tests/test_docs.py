@@ -82,7 +82,7 @@ NOT_RUN_PREFIXES = {
     ".venv/bin/python tools/build_bundle.py": "needs Node; tests/conformance packs the bundle",
     ".venv/bin/python tools/write_manifests.py": "tests/test_manifests.py compares what it writes",
     "curl ": CLIENT,
-    ".venv/bin/python -m pytest ": ".ci/run runs all tests",
+    ".venv/bin/python -m pytest ": ".ci/run and the campaign `long` run all tests",
     ".venv/bin/ruff ": ".ci/run runs it",
     ".venv/bin/python -m mypy": ".ci/run runs it",
     "anamnesis serve": SERVES,

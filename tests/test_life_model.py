@@ -210,7 +210,7 @@ def _toy() -> None:
 
 TestLife = Machine.TestCase
 TestLife.settings = settings(
-    max_examples=8,
+    max_examples=4,
     stateful_step_count=16,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -236,7 +236,7 @@ class Machine(RuleBasedStateMachine):
 
 TestMemoryIsLikeADict = Machine.TestCase
 TestMemoryIsLikeADict.settings = settings(
-    max_examples=15,
+    max_examples=7,
     stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

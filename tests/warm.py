@@ -15,6 +15,7 @@ sees what a start itself costs or loads. So does everything on systems without /
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import importlib
 import json
@@ -28,7 +29,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -270,9 +271,41 @@ def _load() -> None:
     loop.LOOP.thread.join()
     loop.LOOP.loop.close()
     loop.LOOP._start, loop._FORK_WARNED = lambda: None, True
+    load_model_once()()
     gc.collect()
     gc.disable()
     gc.freeze()
+
+
+def load_model_once() -> Callable[[], None]:
+    """From now on the model of this installation is checked and loaded once in this process.
+
+    What that returns does it at once. The model starts no thread, so forked processes can use it.
+    """
+    from memory_core.config import Settings
+    from memory_core.embedding import acquisition, minilm, weights
+
+    check, load = weights.damage, minilm._loaded
+    places = acquisition._places(Settings(offline=True))
+    folder = next((each for each in places if (each / weights.MODEL).exists()), None)
+    problem = functools.cache(lambda: check(folder))
+    model = functools.cache(lambda: load(folder))
+
+    @functools.wraps(check)  # what reads the source of a module finds the real one
+    def checked(place: Path) -> str:
+        return problem() if place == folder else check(place)
+
+    @functools.wraps(load)
+    def loaded(place: Path) -> tuple[Any, Any]:
+        return model() if place == folder else load(place)
+
+    weights.damage, minilm._loaded = checked, loaded
+
+    def now() -> None:
+        if folder and not problem():
+            model()
+
+    return now
 
 
 def _run(start: Start) -> None:
@@ -300,7 +333,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _show(["template"], {})
     start = serve(socket.socket(fileno=int(sys.argv[1])))
-    while "--launched" not in start.words:  # an engine starts no other
+    while "--launched" not in start.words and start.environment.get("ANAMNESIS_SHARED") != "off":
         own, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         if os.fork():
             other.close()

@@ -44,6 +44,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 import engines  # noqa: E402
 import processes  # noqa: E402
+import warm  # noqa: E402
 from talking import Talk  # noqa: E402
 
 from server.engine import client  # noqa: E402
@@ -424,7 +425,10 @@ def main() -> None:
     parser.add_argument("--memories", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--warm", action="store_true", help="start programs from tests/warm.py")
     args = parser.parse_args()
+    if args.warm:
+        warm.Template().use()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "data"
         if args.what == "kill":

@@ -69,6 +69,8 @@ SEEDS = 20
 """Played by one process before another takes its place: what it has learnt of the steps grows."""
 STEPS = 250
 """Of one example."""
+EXAMPLES = 8
+"""Of one seed."""
 LOCKS = ("write.lock", "maintenance.lock", "encoder.lock")
 
 
@@ -646,7 +648,7 @@ def _ram() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
-def play(seeds: Iterable[int], steps: int, end: float = math.inf) -> int:
+def play(seeds: Iterable[int], steps: int, end: float = math.inf, examples: int = EXAMPLES) -> int:
     """Play one seed after another until *steps* were played or the monotonic clock shows *end*.
 
     How many were played; `Whole.kinds` counts them by kind.
@@ -656,7 +658,7 @@ def play(seeds: Iterable[int], steps: int, end: float = math.inf) -> int:
     Whole.helpers = Helpers()
     try:
         for seed in seeds:
-            _play_one(seed)
+            _play_one(seed, examples)
             if Whole.steps - begun >= steps or time.monotonic() > end:
                 break
     finally:
@@ -665,12 +667,12 @@ def play(seeds: Iterable[int], steps: int, end: float = math.inf) -> int:
     return Whole.steps - begun
 
 
-def _play_one(seed: int) -> None:
+def _play_one(seed: int, examples: int) -> None:
     try:
         run_state_machine_as_test(
             hypothesis.seed(seed)(Whole),
             settings=settings(
-                max_examples=8,
+                max_examples=examples,
                 stateful_step_count=STEPS,
                 deadline=None,
                 database=None,

@@ -53,7 +53,7 @@ def serve(memory: Memory, account: Any, scenarios: Any) -> None:
     assert {each.id for each in listed} == set(account.ids.values())
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 2))])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_damaged_file_is_served_around_and_built_anew(
     whole: tuple[Path, Any], scenarios: Any, tmp_path: Path, way: str, seed: int

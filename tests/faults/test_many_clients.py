@@ -23,12 +23,12 @@ pytestmark = [
 @pytest.mark.timeout(300)
 def test_five_clients_lose_nothing_and_see_each_other(processes: Any) -> None:
     """One of them, which keeps the table for all, is killed half way."""
-    words = [CAMPAIGN, "--writes", "200", "--seconds", "250", *PATIENT]
+    words = [CAMPAIGN, "--writes", "80", "--seconds", "250", *PATIENT]
     done = processes.run(sys.executable, *words, seconds=270.0)
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found["writes"] == 1000
-    assert found["seen"] > 40
+    assert found["writes"] == 400
+    assert found["seen"] > 15
     wrong = ("lost", "missing", "doubled", "refused", "unseen", "failed")
     assert {name: found[name] for name in wrong} == dict.fromkeys(wrong, 0)
     assert found["takeover_s"] >= 0  # the lock passed on

@@ -160,7 +160,7 @@ def directory(tmp_path: Path) -> Path:
 @pytest.fixture
 def crew(directory: Path) -> Iterator[tuple[Log, list[Writer]]]:
     log = Log()
-    writers = [Writer(directory, seed, log) for seed in range(4)]
+    writers = [Writer(directory, seed, log) for seed in range(2)]
     yield log, list(writers)
     for writer in writers:
         if writer.process.poll() is None:
@@ -212,21 +212,19 @@ def test_nothing_acknowledged_is_lost_by_kills_at_random_moments(
 ) -> None:
     log, writers = crew
     order = random.Random(30)
-    while writers:
-        pair = [writers.pop(), writers.pop()]
-        for writer in pair:
-            writer.go()
-        for writer in pair:
-            writer.listen(order.randint(2, 14))
-        for writer in pair:
-            time.sleep(order.random() * 0.01)
-            writer.kill()
-        clock.now = time.time()  # the writers' clock: one that is behind it is degraded
-        memory = open_memory("store", tuning=TUNING)
-        verify(memory, log)
-        retry(memory, log)
-        verify(memory, log)
-        assert memory.health(ME, repair=True).status == "ok"
-        memory.close()
-    assert len(log.stored) > 40
-    assert len(log.forgot) > 4
+    for writer in writers:
+        writer.go()
+    for writer in writers:
+        writer.listen(order.randint(8, 14))
+    for writer in writers:
+        time.sleep(order.random() * 0.01)
+        writer.kill()
+    clock.now = time.time()  # the writers' clock: one that is behind it is degraded
+    memory = open_memory("store", tuning=TUNING)
+    verify(memory, log)
+    retry(memory, log)
+    verify(memory, log)
+    assert memory.health(ME, repair=True).status == "ok"
+    memory.close()
+    assert len(log.stored) > 16
+    assert log.forgot

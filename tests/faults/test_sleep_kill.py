@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("processes")
 
 CHANGES = 250
 """About as many as opening, one run and closing make."""
-SAMPLE = 10
+SAMPLE = 6
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The memory against a plain dict, 400 steps; tests/campaigns/whole.py plays the rest."""
+"""The memory against a plain dict, 500 steps; tests/campaigns/whole.py plays the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import whole
 
 pytestmark = pytest.mark.usefixtures("processes")
 
-STEPS = 400
+STEPS = 500
 PLAYED = (
     "the other is killed while it remembers",
     "the folder is deleted or replaced",
@@ -25,7 +25,7 @@ PLAYED = (
 def test_the_whole_is_like_a_dict(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")
     kinds = whole.Whole.kinds
-    before, seeds = kinds.copy(), count(1)
-    assert whole.play(seeds, STEPS) >= STEPS
+    before, seeds = kinds.copy(), count(5)  # the first seed with all of them
+    assert whole.play(seeds, STEPS, examples=3) >= STEPS
     while any(kinds[name] == before[name] for name in PLAYED):
-        whole.play(seeds, 1)
+        whole.play(seeds, 1, examples=3)

@@ -341,7 +341,7 @@ def act(memory: Memory, what: str, number: int, shared: Path, kept: dict[str, st
                     return  # it was undone, or changed since
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(steps=st.lists(STEPS, min_size=4, max_size=24), machines=st.sampled_from((2, 3)))
 def test_machines_that_change_everything_at_once_come_to_the_same(
     steps: list[tuple[int, str, int]], machines: int

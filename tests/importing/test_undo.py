@@ -50,7 +50,7 @@ def last_change(memory: Memory, id: str) -> int:
     return max((change.seq for change in memory.history(ME, id)), default=0)
 
 
-@settings(max_examples=15)
+@settings(max_examples=7)
 @given(
     common=st.lists(STEPS, max_size=4),
     here=st.lists(STEPS, max_size=6),

@@ -59,7 +59,7 @@ def test_what_is_told_in_order_holds_doubts_and_corrections(
     assert outdated == {SAID[1], SAID[5]}
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(len(SAID))))
 def test_an_import_in_any_order_finds_what_the_order_of_time_finds(
     open_memory: Any, clock: Any, minilm: Any, order: list[int]
@@ -83,7 +83,7 @@ def test_an_import_in_any_order_finds_what_the_order_of_time_finds(
     again.close()
 
 
-@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(order=st.permutations(range(len(SAID))))
 def test_what_is_dated_back_finds_it_too(
     open_memory: Any, clock: Any, minilm: Any, order: list[int]
@@ -217,7 +217,7 @@ def told_while_loading(
     parts.maintenance.embed_now(30.0)
 
 
-@settings(max_examples=16, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pending=st.lists(st.booleans(), min_size=len(MEANT), max_size=len(MEANT)))
 def test_vectors_that_come_later_find_what_they_would_have_found_at_once(
     open_memory: Any, clock: Any, minilm: Any, pending: list[bool]
@@ -237,7 +237,7 @@ def test_vectors_that_come_later_find_what_they_would_have_found_at_once(
     again.close()
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(pending=st.lists(st.booleans(), min_size=len(SAID), max_size=len(SAID)))
 def test_corrections_are_the_same_when_vectors_come_later(
     open_memory: Any, clock: Any, minilm: Any, pending: list[bool]

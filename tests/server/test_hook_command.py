@@ -24,6 +24,7 @@ import httpx2
 import pytest
 import uvicorn
 from processes import ENDING, until
+from warm import PROGRAM
 
 from memory_core.config import Settings
 from memory_core.embedding.embedder import Embedder
@@ -666,7 +667,7 @@ def kept_in(data: Path, count: int = 1) -> set[str]:
     found: set[str] = set()
     while len(found) < count and time.monotonic() < until:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "server", "export", "--data-dir", str(data)],
+            [sys.executable, "-P", PROGRAM, "export", "--data-dir", str(data)],
             capture_output=True,
             text=True,
             check=True,

@@ -35,7 +35,12 @@ def engine() -> str:
     return "on"
 
 
+LONG = pytest.mark.long
 ENGINES = pytest.mark.parametrize("engine", ["on", "off"], ids=["shared engine", "own engine"])
+SHARED_IN_THE_CHECK = pytest.mark.parametrize(
+    "engine",
+    [pytest.param("on", id="shared engine"), pytest.param("off", marks=LONG, id="own engine")],
+)
 """For how a process begins and ends, and for what each reads from its client by itself."""
 
 
@@ -150,7 +155,9 @@ def test_calls_written_before_stdin_closes_are_answered(talk: Any) -> None:
 
 
 @ENGINES
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGINT, pytest.param(signal.SIGHUP, marks=LONG)]
+)
 def test_a_signal_ends_it_and_what_was_acknowledged_stays(
     talk: Any, number: signal.Signals
 ) -> None:
@@ -311,7 +318,7 @@ time.sleep(600)
 """
 
 
-@ENGINES
+@SHARED_IN_THE_CHECK
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_it_ends_when_the_client_dies_behind_a_wrapper_that_keeps_the_pipe_open(
     talk: Any, tmp_path: Path, until: Any

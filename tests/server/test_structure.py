@@ -103,7 +103,7 @@ def facts(value: Any, name: str = "") -> list[str]:
     return [str(value)] if isinstance(value, float) else []
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(recollections, st.integers(schemas.MIN_TOKENS, 3000))
 def test_both_channels_fit_the_budget_and_carry_the_same_facts(
     found: Recollection, max_tokens: int
@@ -233,7 +233,7 @@ def altered(built: Any, path: tuple[Any, ...]) -> Any:
 
 
 @settings(
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=set(Phase) - {Phase.shrink, Phase.explain},  # minutes, for a path that says it all
@@ -278,7 +278,7 @@ def test_a_memory_asked_for_by_its_id_keeps_its_neighbours_where_there_is_room(h
     assert built["memories"][0]["before"][0]["text"] == "b" * 900
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(recollections)
 def test_a_hit_says_its_trust_and_source_unless_it_is_the_callers_own(
     found: Recollection,

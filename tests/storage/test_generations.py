@@ -141,7 +141,7 @@ def test_what_the_disk_refuses_has_a_name(
         assert type(caught.value) is error
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(steps=st.lists(st.sampled_from(["create", "quarantine", "remove"]), max_size=12))
 def test_a_number_is_never_used_while_a_folder_of_it_exists(
     steps: list[str], tmp_path_factory: pytest.TempPathFactory

@@ -118,7 +118,7 @@ def renumber(store: MemoryStore) -> None:
     assert held(store) == before
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=steps)
 def test_resumed_equals_replayed(make_shop: Any, history: list[tuple[str, int, list[str]]]) -> None:
     shop = make_shop()

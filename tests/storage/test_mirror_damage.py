@@ -120,7 +120,13 @@ def test_a_damaged_table_is_never_served_and_built_anew_at_the_next_start(
     follower.level()
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(damage, id=name, marks=() if number % 2 == 0 else pytest.mark.long)
+        for number, (name, damage) in enumerate(DAMAGES.items())
+    ],
+)
 def test_damage_while_it_is_open_is_answered_from_the_journal_and_mended(
     holder: Any, damage: Damage
 ) -> None:

@@ -57,7 +57,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(history=steps)
 def test_it_finds_what_a_plain_reading_finds(
     history: list[tuple[str, int, str]], tmp_path_factory: Any

@@ -20,7 +20,7 @@ from memory_core.storage.table.table import SENTINEL, Filter, Table
 DIMENSION = 8
 ROOT = Path(__file__).parents[2]
 NOT_REUSED = settings(
-    deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    deadline=None, max_examples=7, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -219,7 +219,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=6)
 @given(steps=st.lists(STEPS, max_size=8))
 def test_any_sequence_of_steps_agrees_with_a_dict(
     steps: list[Any], tmp_path_factory: pytest.TempPathFactory

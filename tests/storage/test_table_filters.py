@@ -103,7 +103,7 @@ def filled(
     return table, memories
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(where=FILTERS, newest=st.booleans(), limit=st.sampled_from([1, 7, 1000]))
 def test_listing_is_the_sorted_part_that_the_filter_holds_for(
     filled: Any, where: Filter, newest: bool, limit: int

@@ -231,7 +231,7 @@ _OPERATION = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     operations=st.lists(_OPERATION, max_size=40),
     query=_VECTOR,

@@ -62,7 +62,7 @@ def test_a_number_is_the_same_in_every_form(number: int, one: str, other: str) -
     assert told(written(number, one), written(number, other)) == ""
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(COUNTS, COUNTS, FORMS, FORMS)
 @example(20, 25, "words", "words")
 @example(5, 25, "digits", "words")
@@ -107,7 +107,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(st.lists(PIECES, max_size=12), st.sampled_from([" ", "-", ""]))
 def test_a_text_offers_what_it_needs(pieces: list[str], joint: str) -> None:
     for number in numbers(joint.join(pieces)):

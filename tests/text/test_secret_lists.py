@@ -66,7 +66,10 @@ def missed(name: str, seed: str) -> tuple[list[str], int]:
 MOST = {"seventh": 0.05, "tenth": 0.05, "eleventh": 0.05, "thirteenth": 0.05, "fourteenth": 0.13}
 """Shares that may be missed of lists with many values that little in their text names."""
 LISTS = [
-    (secret, harmless, seed, MOST.get(secret[len("secrets_") : -len(".txt")], 0.02))
+    pytest.param(
+        *(secret, harmless, seed, MOST.get(secret[len("secrets_") : -len(".txt")], 0.02)),
+        marks=more,
+    )
     for secret, harmless in (
         ("secrets_development.txt", "harmless_development.txt"),
         ("secrets_held.txt", "harmless_held.txt"),
@@ -83,7 +86,7 @@ LISTS = [
         ("secrets_thirteenth.txt", "harmless_thirteenth.txt"),
         ("secrets_fourteenth.txt", "harmless_fourteenth.txt"),
     )
-    for seed in ("first", "second")
+    for seed, more in (("first", ()), ("second", pytest.mark.long))
 ]
 
 

@@ -150,7 +150,7 @@ filters = st.none() | st.dictionaries(st.sampled_from(["x", "y"]), st.integers(0
 
 @given(ops=st.lists(writes, max_size=8), prefix=namespaces, wanted=filters)
 @settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=7, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_it_answers_as_the_store_of_langgraph(
     memory: Facade, ops: list[PutOp], prefix: tuple[str, ...], wanted: dict[str, Any] | None

@@ -59,9 +59,12 @@ def told(one: Any, text: str, session: str = "") -> None:
 
 TRANSPORTS = pytest.mark.parametrize("shared", ["on", "tcp"])
 """A Unix socket, and loopback TCP as on Windows."""
+ONE_IN_THE_CHECK = pytest.mark.parametrize(
+    "shared", ["on", pytest.param("tcp", marks=pytest.mark.long)]
+)
 
 
-@TRANSPORTS
+@ONE_IN_THE_CHECK
 def test_eight_clients_that_start_at_once_share_one_engine(talk: Any, folder: Path) -> None:
     clients = [talk() for _ in range(8)]
     for one in clients:
@@ -219,7 +222,7 @@ def test_another_version_stands_beside_the_first(talk: Any, folder: Path) -> Non
     assert recalled(one, "parcel behind the barn") == [text]
 
 
-@TRANSPORTS
+@ONE_IN_THE_CHECK
 def test_the_engine_leaves_when_its_name_is_gone(
     talk: Any, folder: Path, asked: wanted.WantedEngine
 ) -> None:
@@ -313,6 +316,7 @@ def test_the_engine_holds_no_folder_of_its_starter(talk: Any, folder: Path, tmp_
     assert words[words.index("--judge") + 1] == str(project / "nli")
 
 
+@pytest.mark.long
 def test_the_engine_survives_its_starters_terminal(talk: Any, folder: Path) -> None:
     window, terminal = os.openpty()
     code = (
@@ -350,6 +354,7 @@ def scope() -> Iterator[Path]:
     made.rmdir()
 
 
+@pytest.mark.long
 def test_the_others_go_on_when_the_engine_is_killed_with_its_starters_scope(
     talk: Any, folder: Path, scope: Path
 ) -> None:
@@ -544,6 +549,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.long
 def test_the_http_server_hears_a_signal_while_it_ceases_to_be_the_engine(
     environment: dict[str, str],
 ) -> None:

@@ -75,6 +75,7 @@ def test_no_field_becomes_markup_in_any_view(server: Any, opened: Any) -> None:
     assert [each for each in shown.asked if not each.startswith((own, "data:"))] == []
 
 
+@pytest.mark.long
 def test_long_texts_and_many_tags_are_refused_or_shown(
     server: Any, opened: Any, tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def test_what_others_recall_and_what_is_not_stored_appears_with_its_reason(
     assert "Not stored" in skipped.inner_text()
 
 
+@pytest.mark.long
 def test_what_is_put_in_doubt_is_told_as_that_with_what_doubts_it(server: Any, opened: Any) -> None:
     page = opened().page
     page.locator(".live.on").wait_for()
@@ -168,6 +169,7 @@ def test_a_memory_is_corrected_undone_retired_and_forgotten(server: Any, opened:
     assert id not in states
 
 
+@pytest.mark.long
 def test_what_is_loaded_while_a_memory_is_forgotten_shows_no_error(
     server: Any, opened: Any
 ) -> None:

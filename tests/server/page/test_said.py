@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import server.page
 from memory_core import errors
 from memory_core.beliefs import change
@@ -152,6 +154,7 @@ def test_sentences_of_several_parts_are_said_and_others_left(opened: Any) -> Non
     assert dict(zip(TOLD, page.evaluate(say, list(TOLD)), strict=True)) == TOLD
 
 
+@pytest.mark.long
 def test_an_import_and_the_checks_are_told_in_german(
     server: Any, opened: Any, tmp_path: Path
 ) -> None:

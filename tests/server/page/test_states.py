@@ -24,6 +24,7 @@ EMPTY = {
 }
 
 
+@pytest.mark.long
 def test_an_empty_memory_says_so_until_another_client_stores(
     opened: Any, server: Any, npm: Path
 ) -> None:
@@ -41,6 +42,7 @@ def test_an_empty_memory_says_so_until_another_client_stores(
     server.call("POST", "forget", {"ids": [id], "confirm": True})  # empty for the others, too
 
 
+@pytest.mark.long
 def test_a_view_that_waits_or_fails_says_so_and_tries_again(opened: Any, npm: Path) -> None:
     page = opened().expects("status of 500").expects(*OF_AXE, sure=False).page
     page.evaluate((npm / "axe-core/axe.min.js").read_text("utf-8"))

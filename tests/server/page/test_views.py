@@ -110,18 +110,20 @@ OF_AXE = ("Applying inline style violates",)
 
 
 def checked(page: Any, name: str) -> None:
-    """Let axe look at what the page shows, light on a telephone and dark on a desk."""
-    for width, scheme in ((360, "light"), (1280, "dark")):
+    """Let axe look at what the page shows, light on a telephone; dark on a desk at its colours."""
+    for width, scheme, only in ((360, "light", None), (1280, "dark", "cat.color")):
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme)
-        assert violations(page) == [], (name, width, scheme)
+        assert violations(page, only) == [], (name, width, scheme)
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, f"{name} is {wide} pixels wide"
 
 
-def violations(page: Any) -> list[Any]:
-    """What axe has against the page: the rule, and the first element."""
-    found = page.evaluate("axe.run({ resultTypes: ['violations'] }).then(r => r.violations)")
+def violations(page: Any, only: str | None = None) -> list[Any]:
+    """What axe has against the page, by all rules or *only* those of a tag: rule, first element."""
+    more = {"runOnly": [only]} if only else {}
+    script = "more => axe.run({ resultTypes: ['violations'], ...more }).then(r => r.violations)"
+    found = page.evaluate(script, more)
     return [(each["id"], each["nodes"][0]["html"][:200]) for each in found]
 
 
@@ -135,6 +137,7 @@ def test_the_dark_scheme_changes_nothing_but_colours() -> None:
     assert not [path for path in STATIC.rglob("*.js") if "prefers-color" in path.read_text("utf-8")]
 
 
+@pytest.mark.long
 def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -> None:
     id = server.remember("The observatory opens on Fridays.", tags=["sky"])
     page = opened().page
@@ -176,6 +179,7 @@ def test_tags_and_a_pin_are_changed_and_changed_back(server: Any, opened: Any) -
     server.call("POST", "forget", {"ids": [wish], "confirm": True})
 
 
+@pytest.mark.long
 def test_a_summary_is_pinned_by_hand_and_not_by_its_sources(server: Any, opened: Any) -> None:
     loom = ("The loom stands upstairs.", "The weaver works at night.", "The wool is blue.")
     ids = [server.remember(text, session="loom") for text in loom]
@@ -198,6 +202,7 @@ def test_a_summary_is_pinned_by_hand_and_not_by_its_sources(server: Any, opened:
     server.call("POST", "forget", {"ids": [by_hand, by_source, *ids], "confirm": True})
 
 
+@pytest.mark.long
 def test_what_was_drawn_from_a_memory_and_the_memory_lead_to_each_other(
     server: Any, opened: Any
 ) -> None:
@@ -329,6 +334,7 @@ def test_a_topic_leads_to_its_memories_by_keyboard(server: Any, opened: Any) -> 
     section(page, "What rests on it").get_by_role("link", name="vegetables").wait_for()
 
 
+@pytest.mark.long
 def test_the_graph_shows_what_is_chosen_of_it(server: Any, opened: Any) -> None:
     page = opened().page
     view(page, "topics")
@@ -361,6 +367,7 @@ def test_the_graph_shows_what_is_chosen_of_it(server: Any, opened: Any) -> None:
     until(lambda: page.evaluate("location.hash") == order[-1])
 
 
+@pytest.mark.long
 def test_names_in_the_graph_can_be_read_on_a_telephone(server: Any, opened: Any) -> None:
     lines = [
         {"text": f"Shelf {n} holds jar {turn}.", "topic": f"shelf {n}"}
@@ -385,6 +392,7 @@ def test_names_in_the_graph_can_be_read_on_a_telephone(server: Any, opened: Any)
     assert max(forms) - min(forms) > picture["height"] / 2
 
 
+@pytest.mark.long
 def test_words_in_a_table_stay_whole_on_a_telephone(server: Any, opened: Any) -> None:
     page = opened(viewport={"width": 390, "height": 844}).page
     view(page, "access")
@@ -406,6 +414,7 @@ def fits(page: Any) -> bool:
     return page.evaluate(WIDE) <= 0 and page.evaluate(SIDEWAYS) == []
 
 
+@pytest.mark.long
 def test_nothing_is_scrolled_sideways_on_a_telephone(server: Any, opened: Any) -> None:
     made = token(server, "agent-of-a-long-name-without-a-space")
     server.bring({"text": "Skerries" * 30, "tags": ["t" * 90], "topic": "u" * 90})
@@ -472,6 +481,7 @@ def test_filters_act_on_a_list_and_on_a_search(server: Any, opened: Any) -> None
     server.call("POST", "forget", {"ids": old, "confirm": True})
 
 
+@pytest.mark.long
 def test_each_filter_narrows_the_list(server: Any, opened: Any) -> None:
     nils = token(server, "nils", "read", "write")
     url = json.loads((server.folder / "http.json").read_text("utf-8"))["url"]
@@ -550,6 +560,7 @@ def brushed(page: Any) -> None:
     shown.filter(has_text="tall").wait_for()
 
 
+@pytest.mark.long
 def test_a_memory_shows_how_it_fades(server: Any, opened: Any) -> None:
     id = server.remember("The pier light is green.")
     page = opened().page
@@ -575,6 +586,7 @@ def test_health_shows_the_counts_of_the_tool(server: Any, opened: Any) -> None:
     page.locator(".checks li").first.wait_for()
 
 
+@pytest.mark.long
 def test_health_shows_jobs_disk_and_engine_as_other_clients_are_told_them(
     server: Any, opened: Any
 ) -> None:
@@ -620,6 +632,7 @@ def known(page: Any, part: str) -> dict[str, str]:
     return dict(zip(names, rows.locator("> dd").all_inner_texts(), strict=True))
 
 
+@pytest.mark.long
 def test_jobs_that_wait_for_a_model_that_refuses_are_counted(
     modelled: Server, model: chat_models.Model, opened: Any
 ) -> None:
@@ -661,6 +674,7 @@ def test_a_doubtful_pair_is_decided(server: Any, opened: Any) -> None:
     assert found["memories"][0]["id"] == pair["newer"]["id"]
 
 
+@pytest.mark.long
 def test_each_decision_about_a_pair_is_undone(server: Any, opened: Any) -> None:
     older = server.remember("The port of the tide gauge is 5001.", kind="fact")
     newer = server.remember("The port of the tide gauge is 5002.", kind="fact")
@@ -736,6 +750,7 @@ def test_last_nights_sleep_is_undone(server: Any, opened: Any) -> None:
     assert "mill" not in summaries()
 
 
+@pytest.mark.long
 def test_a_dry_run_tells_and_changes_nothing(server: Any, opened: Any) -> None:
     page = opened().page
     view(page, "sleep")
@@ -805,6 +820,7 @@ DROP = """async (zone, [files, text]) => {
 """
 
 
+@pytest.mark.long
 def test_a_file_that_is_dropped_is_previewed_and_imported(server: Any, opened: Any) -> None:
     page = opened().page
     view(page, "import")
@@ -822,6 +838,7 @@ def test_a_file_that_is_dropped_is_previewed_and_imported(server: Any, opened: A
     assert text in held()
 
 
+@pytest.mark.long
 def test_what_is_no_file_and_several_files_are_not_taken_and_that_is_said(
     server: Any, opened: Any
 ) -> None:
@@ -842,6 +859,7 @@ def test_what_is_no_file_and_several_files_are_not_taken_and_that_is_said(
     assert told.count() == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -1003,6 +1021,7 @@ def test_a_search_says_why_others_were_left_out(server: Any, opened: Any) -> Non
     assert left.first.locator("p").first.inner_text().strip()
 
 
+@pytest.mark.long
 def test_a_name_that_is_not_among_the_most_frequent_is_found(server: Any, opened: Any) -> None:
     ships, berths = [f"Ship {n:03}" for n in range(210)], [f"berth {n:03}" for n in range(110)]
     often = [{"text": f"Sail {n}.", "entities": [ships[n], ships[n - 1]]} for n in range(210)]

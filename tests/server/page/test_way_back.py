@@ -77,6 +77,7 @@ def test_a_turn_stands_there_while_its_answer_is_waited_for(server: Any, opened:
     assert page.get_by_role("textbox").input_value() == "Who keeps the lighthouse?"
 
 
+@pytest.mark.long
 def test_a_long_list_stays_where_it_is_read_when_another_client_stores(
     server: Any, opened: Any
 ) -> None:
