@@ -91,6 +91,7 @@ def steps() -> list[Step]:
     with_processes = [*by_file, *kind, *once_more, f"@{FILES.relative_to(ROOT)}"]
     return [
         Step("install", [sys.executable, __file__, "--install"], 15),
+        Step("packages", [sys.executable, "tests/node_packages.py"], 15, beside=True),
         Step("collect", [sys.executable, __file__, "--collect"], 5, 1),
         Step("types", [python, "-m", "mypy"], 10, 1, beside=True),
         Step("lint", [python, "-m", "ruff", "check", "."], 5, 1, beside=True),
@@ -98,7 +99,7 @@ def steps() -> list[Step]:
         Step("plain", [*pytest, "-n", "3", *by_file, "-m", "not processes and not long"], 20, 2),
         Step("processes", [*pytest, "-n", "3", *with_processes], 30, 3, environment=REQUIRED),
         Step("clients", [python, "tests/conformance/run.py"], 15, 3, beside=True),
-        Step("rest", [python, "tests/conformance/rest.py"], 15, 3, beside=True),
+        Step("rest", [python, "tests/conformance/rest.py", "--few"], 15, 3, beside=True),
         Step("advisories", [python, ".ci/advisories.py"], 5, 3, beside=True),
     ]
 

@@ -77,6 +77,7 @@ def pytest_collection(session: pytest.Session) -> Iterator[Any]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 50)  # a twentieth of a run went into looking for little
         gc.enable()
 
 

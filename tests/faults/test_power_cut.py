@@ -46,7 +46,7 @@ def test_no_power_cut_keeps_the_memory_from_opening(memory_yard: Yard, place: Pa
     store, record, order = place / "store", place / "record", random.Random(42)
     store.mkdir(mode=0o700)
     memory_yard.run("every_call", store, record=str(record))
-    moments = set(order.sample(range(len(power.events(record))), 3))
+    moments = set(order.sample(range(len(power.events(record))), 2))
     for cut in cuts(record, store, order, moments):
         if cut.way == power.WAYS[cut.number % len(power.WAYS)]:
             verify_memory(cut, place / "left")

@@ -42,7 +42,7 @@ def anamnesis(folder: Path, system: str, *words: str | bytes, stdin: bytes = b""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("system", ["C locale", pytest.param("cp1252", marks=pytest.mark.long)])
 def test_every_letter_that_was_typed_is_stored_and_none_ends_the_program(
     tmp_path: Path, system: str
 ) -> None:

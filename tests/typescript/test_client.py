@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import node_packages
 import pytest
 
 from memory_core.memory import Memory
@@ -27,7 +27,6 @@ from server.http.tokens import Tokens
 from server.protocol.server import build_server
 from server.rest.mount import rest
 from tests.anamnesis.stand_in import model as model
-from tests.conformance import runner
 
 pytestmark = pytest.mark.usefixtures("processes")
 
@@ -70,16 +69,11 @@ def node() -> Node:
 def _installed() -> dict[str, str]:
     """The environment to run npm in, what package-lock.json names installed there."""
     if os.environ.get("REQUIRE_NODE"):
-        runner.npm()
+        node_packages.npm()
     said = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
     if int(said.strip().lstrip("v").partition(".")[0]) < OLDEST_NODE:
         raise LookupError(f"node is {said.strip()}")
-    lock = hashlib.sha256((PACKAGE / "package-lock.json").read_bytes()).hexdigest()
-    stamp = PACKAGE / "node_modules" / ".lock"
-    if not stamp.exists() or stamp.read_text() != lock:
-        command = ["npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"]
-        subprocess.run(command, cwd=PACKAGE, check=True, capture_output=True, timeout=SECONDS)
-        stamp.write_text(lock)
+    node_packages.installed(PACKAGE)
     return {**os.environ, "NO_COLOR": "1"}
 
 

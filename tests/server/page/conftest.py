@@ -20,6 +20,7 @@ from typing import Any
 
 import engines
 import httpx2
+import node_packages
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -27,7 +28,6 @@ from processes import keep
 
 from server.engine import client, wanted
 from server.engine.launch import NoEngine
-from tests.conformance import runner
 
 FIX = "apt-get install -y chromium; pip install -e '.[page]'; or set CHROMIUM_PATH"
 
@@ -122,19 +122,14 @@ def npm(processes_of_a_file: Any) -> Path:
 
     Without npm the test is skipped, or fails where REQUIRE_PAGE=1.
     """
-    here, required = Path(__file__).parent, bool(os.environ.get("REQUIRE_PAGE"))
-    lock, stamp = here / "package-lock.json", here / "node_modules" / ".of"
+    required = bool(os.environ.get("REQUIRE_PAGE"))
     try:
-        if required:
-            runner.npm()
-        if not stamp.exists() or stamp.read_text() != lock.read_text():
-            command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-            subprocess.run(command, cwd=here, check=True, capture_output=True, timeout=240)
-            stamp.write_text(lock.read_text())
+        if not required and not shutil.which("npm"):
+            raise OSError("there is no npm")
+        return node_packages.installed(Path(__file__).parent)
     except (OSError, subprocess.SubprocessError) as problem:
         why = f"the page's code is not checked: {problem}; install Node and npm"
         pytest.fail(why) if required else pytest.skip(why)
-    return stamp.parent
 
 
 @pytest.fixture(scope="session")
