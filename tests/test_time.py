@@ -53,6 +53,16 @@ def given(found: Recollection) -> set[str]:
     return {hit.memory.id for hit in found.hits}
 
 
+def test_a_stay_is_found_by_each_of_its_days(memory: Memory) -> None:
+    stay = memory.remember(
+        ME, RememberRequest("The tent stands by the lake from 10 to 14 June.")
+    ).id
+    memory.remember(ME, RememberRequest("The plumber mends the tap by the sink on 13 June."))
+    memory.remember(ME, RememberRequest("The lake is cold."))
+    found = memory.recall(ME, RecallRequest("What happens on 12 June?"))
+    assert found.hits[0].memory.id == stay
+
+
 def test_what_did_i_say_last_week(weeks: dict[str, str], memory: Memory) -> None:
     found = memory.recall(ME, RecallRequest("what did I say last week?", k=5))
     assert found.found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import MAXYEAR, MINYEAR, date, timedelta
 
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -30,6 +30,28 @@ def real_day(year: int, month: int, day: int) -> list[Mention]:
     except ValueError:
         return []
     return [Mention(year, month, day)]
+
+
+LONGEST_STAY = 14
+"""Days of which each is named; of a longer stay the first and the last are."""
+
+
+def stay(first: Mention, last: Mention) -> list[Mention]:
+    """*first*, *last* and the days between, in order; without these when they are many.
+
+    A first day without a year has that of the last.
+    """
+    first = replace(first, year=first.year or last.year)
+    try:
+        begin = date(first.year or 2001, first.month, first.day)
+        end = date(last.year or begin.year, last.month, last.day)
+        if end < begin:  # over the end of a year
+            end = end.replace(year=end.year + 1)
+    except ValueError:
+        return [first, last]
+    between = range(1, (end - begin).days) if (end - begin).days < LONGEST_STAY else ()
+    days = [begin + timedelta(number) for number in between]
+    return [first, *(Mention(first.year and day.year, day.month, day.day) for day in days), last]
 
 
 def shifted(day: date, days: int) -> date | None:

@@ -32,6 +32,7 @@ from memory_core.text.time.mentions import (
     real_day,
     season_from,
     shifted,
+    stay,
     tense,
     week,
     weekday_near,
@@ -46,7 +47,16 @@ def mentions(text: str, today: date) -> Iterator[tuple[int, Mention]]:
 
     Relative words count from *today*. A day or a month named without a year has year 0.
     """
-    for start, _, read in sorted(_found(text, today), key=lambda item: item[0]):
+    found = sorted(_found(text, today), key=lambda item: item[0])
+    for number, (start, end, read) in enumerate(found):
+        for following, _, others in found[number + 1 : number + 2]:
+            one_each = len(read) == len(others) == 1 and read[0].day and others[0].day
+            if (
+                one_each
+                and _BETWEEN.fullmatch(text, end, following)
+                and not _moved_from(text, start)
+            ):
+                read = stay(read[0], others[0])[:-1]
         for mention in read:
             yield start, mention
 
@@ -81,6 +91,33 @@ def _found(text: str, today: date) -> list[tuple[int, int, list[Mention]]]:
 
 MOST = 64
 """Matches kept of one text: a bound on the work, far above what conversation holds."""
+
+_BETWEEN = lazy_pattern(
+    r",? ?[-–—] ?|,? (?:to|until|till|through|bis(?: zum)?) (?:the |den )?", re.IGNORECASE
+)
+"""What stands between the first and the last day of a stay; "and" names two days."""
+_THROUGH = lazy_pattern(r"[-–—]|\b(?:to|until|till|through|bis)\b", re.IGNORECASE)
+_MOVED = lazy_pattern(
+    r"\b(?:moved?|moving|postponed?|rescheduled?|shift(?:ed)?|push(?:ed)?|changed?|delayed?"
+    r"|brought|switch(?:ed)?|verschoben|verlegt|verschiebt|vorgezogen|geändert)\b[^.;!?\n]{0,40}$",
+    re.IGNORECASE,
+)
+_CLAUSE = 80
+"""Characters before a date in which its verb is looked for."""
+
+
+def _moved_from(text: str, start: int) -> bool:
+    """Whether what begins at *start* is the day that something was moved from, not a first day."""
+    return _MOVED.search(text[max(0, start - _CLAUSE) : start]) is not None
+
+
+def _stay_in(match: re.Match[str], days: list[Mention]) -> list[Mention]:
+    """*days*, a first and a last one, with those between where *match* names a stay."""
+    joined = match.string[match.end("first") : match.start("day")]
+    if len(days) != 2 or not _THROUGH.search(joined) or _moved_from(match.string, match.start()):
+        return days
+    return stay(*days)
+
 
 _LETTERS = lazy_pattern(r"[^\W\d_]+")
 _DIGIT = lazy_pattern(r"[0-9]")
@@ -153,7 +190,8 @@ def _days_by_numbers(match: re.Match[str], _today: date) -> list[Mention]:
     last = real_day(year, month, int(match["day"]))
     begun = int(match["begun"] or month)
     before = year - 1 if year and begun > month else year
-    return [*real_day(before, begun, int(match["first"])), *last] if last else []
+    days = [*real_day(before, begun, int(match["first"])), *last] if last else []
+    return _stay_in(match, days)
 
 
 def _short_year(match: re.Match[str]) -> int:
@@ -161,10 +199,10 @@ def _short_year(match: re.Match[str]) -> int:
 
 
 def _days_of_month(match: re.Match[str], today: date) -> list[Mention]:
-    """The first and the last of "19 and 20 September"; the last alone of "20 to 9 September"."""
+    """Each day of "19 and 20" and "19 to 21 September"; the last alone of "20 to 9 September"."""
     last = _day_and_month(match, today)
     first = [Mention(each.year, each.month, int(match["first"])) for each in last]
-    return [each for each in (*first, *last) if 0 < each.day <= last[-1].day]
+    return _stay_in(match, [each for each in (*first, *last) if 0 < each.day <= last[-1].day])
 
 
 def _day_and_month(match: re.Match[str], _today: date) -> list[Mention]:
