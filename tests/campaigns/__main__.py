@@ -34,7 +34,7 @@ CAMPAIGNS = {
     "fuzz": Campaign("10 minutes", "tests/faults/test_fuzz.py"),
     "import_kill": Campaign("10 minutes", "tests/importing/test_walk.py"),
     "kill": Campaign("2 hours", "tests/faults/test_memory_kill.py"),
-    "long": Campaign("10 minutes", "none: each file with such tests has others like them"),
+    "long": Campaign("3 minutes", "none: each file with such tests has others like them"),
     "parts": Campaign("2 minutes", "tests/faults/test_missing_parts.py"),
     "patterns": Campaign("4 minutes", "tests/test_patterns.py"),
     "room": Campaign("1 hour", "tests/storage/test_table_files.py"),

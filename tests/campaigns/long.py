@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+NONE = 5
+"""What pytest returns when the files named have no such tests."""
 
 
 def main() -> None:
@@ -20,7 +22,8 @@ def main() -> None:
     for kind in ("long and not processes", "long and processes"):
         words = ["-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-m", kind]
         done = subprocess.run([sys.executable, *words, *sys.argv[1:]], cwd=ROOT, check=False)
-        status = status or done.returncode
+        if done.returncode != NONE:
+            status = status or done.returncode
     sys.exit(status)
 
 
