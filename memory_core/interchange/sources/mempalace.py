@@ -14,7 +14,7 @@ from memory_core.interchange.found import FILE, OWN, Entry, Incoming, LeftOut, P
 from memory_core.interchange.parsing import json_lines, moment, string
 
 _TEXT = "chroma:document"
-_ROOM = re.compile(r"# (?:(?! / )[^\n])++ / [^\n]+\n\n## [^\n]+\n\n>", re.ASCII)
+_ROOM = re.compile(r"# (?>(?:(?! / )[^\n])+) / [^\n]+\n\n## [^\n]+\n\n>", re.ASCII)
 _INDEX = re.compile(r"# (?:Palace Export|Palace Snapshot|Snapshot Index|Wing Export)\b")
 _UNKNOWN = "unknown"
 """What an export writes where a drawer has no value."""
