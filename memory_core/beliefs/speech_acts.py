@@ -8,6 +8,7 @@ says how things are to be. A one-off command ("run the linter") does not.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from memory_core.beliefs import wishes
 from memory_core.beliefs.imperatives import (
@@ -50,7 +51,12 @@ def act(sentence: str, role: str = "") -> str:
     The first clause that is more than courtesy decides; another clause with a subject and a verb of
     its own makes a statement of it ("We moved to Hetzner, which port do I need?").
     """
-    head = sentence[:MOST_CHARS].strip().lstrip("-*•#> \t")
+    return _act_of(sentence[:MOST_CHARS].strip().lstrip("-*•#> \t"), role)
+
+
+@lru_cache(maxsize=4_096)
+def _act_of(head: str, role: str) -> str:
+    """What `act` says of a sentence with this *head*: asked again for each pair it is in."""
     if machine.is_error(head):
         return ERROR
     if _DEFINES.match(head) or wishes.is_wish(head):

@@ -290,7 +290,11 @@ def _own(store: MemoryStore, who: Identity, older: str, newer: str) -> list[int]
 
 def linked(tx: Transaction, a: str, b: str) -> bool:
     """True when a link says how two memories relate, be it one that was undone."""
-    return any(tx.weight(a, b, kind) or tx.weight(b, a, kind) for kind in KNOWN)
+    return any(
+        weight and kind in KNOWN
+        for ends in ((a, b), (b, a))
+        for kind, weight in tx.links(*ends).items()
+    )
 
 
 def unjudged(view: View, journal: Journal, judges: Sequence[str]) -> list[tuple[str, str, int]]:

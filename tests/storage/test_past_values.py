@@ -139,7 +139,10 @@ def test_the_weight_of_a_link_is_that_of_its_newest_change(tmp_path: Path) -> No
     def weights(journal: Journal) -> list[float]:
         kinds = ("co_recall", "updates")
         pairs = [(b, kind) for b in IDS[1:] for kind in kinds]
-        return journal.write(lambda tx: [tx.weight(IDS[0], b, kind) for b, kind in pairs])
+        given = journal.write(lambda tx: [tx.weight(IDS[0], b, kind) for b, kind in pairs])
+        together = {b: journal.write(lambda tx, b=b: tx.links(IDS[0], b)) for b in IDS[1:]}
+        assert [together[b].get(kind, 0.0) for b, kind in pairs] == given
+        return given
 
     with closing(Journal.open(tmp_path, clock=lambda: 1.0)) as journal:
         for id in IDS:

@@ -45,6 +45,14 @@ ORDER BY seq DESC LIMIT 1
 The plus keeps SQLite from walking the links of all memories by their index: at 2,000 memories a
 write that looks for doubts took 46 ms of CPU that way, and takes 17."""
 
+_LINKS = """
+SELECT json_extract(body, '$.kind'), json_extract(body, '$.weight')
+FROM changes AS c
+WHERE target = ?1 AND +kind = 'link' AND scrubbed = 0
+    AND CASE WHEN json_valid(body) THEN json_extract(body, '$.b') = ?2 END
+ORDER BY seq
+"""
+
 _WEIGHT = f"SELECT json_extract(body, '$.weight') {_OF_LINK}"
 
 _VECTORS = """
@@ -138,6 +146,10 @@ class Queries:
     def weight(self, a: str, b: str, kind: str, at: float = math.inf) -> float:
         """The weight that the link from *a* to *b* has *at* a moment; 0 when there is none."""
         return float(self._first(_WEIGHT, (a, b, kind, at)) or 0.0)
+
+    def links(self, a: str, b: str) -> dict[str, float]:
+        """The weights of the links from *a* to *b* by their kinds, those taken back (0) too."""
+        return {kind: float(weight or 0.0) for kind, weight in self._rows(_LINKS, (a, b))}
 
     def link(self, a: str, b: str, kind: str) -> dict[str, Any]:
         """What the link from *a* to *b* holds now; {} when there is none."""
