@@ -77,8 +77,11 @@ LONGEST = (
 )
 """Files that take more than ten seconds, the longest first: with processes, then without."""
 
-TOGETHER = {"tests/evals/test_recall_quality.py": "tests/recall/test_reader_recipe.py"}
-"""Files of which one worker takes both: they embed the same dialogue."""
+TOGETHER = {
+    "tests/evals/test_recall_quality.py": "tests/recall/test_reader_recipe.py",
+    "tests/evaluation/test_dialogue.py": "tests/recall/test_reader_recipe.py",
+}
+"""Files of which one worker takes all: they embed the same dialogue."""
 
 
 def scheduler(config: pytest.Config, log: Any) -> Any:

@@ -115,7 +115,7 @@ def test_health_tells_of_the_whole_store_only_an_admin(memory: Memory, clock: An
 def test_no_time_tells_which_words_another_agent_keeps(memory: Memory, clock: Any) -> None:
     """A word in thousands of memories of another agent, one in none, and the same two misspelt."""
     told(memory, clock, PRESENT[:1])
-    pages = [f"Page {number} of my diary says {PRESENT[0]}, again." for number in range(12_000)]
+    pages = [f"Page {number} of my diary says {PRESENT[0]}, again." for number in range(4_000)]
 
     def put(tx: Any) -> None:
         for text in pages:

@@ -22,12 +22,12 @@ DAY = 86_400.0  # the clock stands on Saturday, 1 June 2024
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A store of what was said on which day, among two hundred other remarks on saying things."""
+    """A store of what was said on which day, among a hundred other remarks on saying things."""
     folder = tmp_path_factory.mktemp("told") / "store"
     memory = Memory(Settings(data_dir=folder), clock=Clock(), embedder=ToyEmbedder())
-    for number in range(200):
+    for number in range(100):
         text = f"I say this every last week: remark {number}."
-        memory.remember(ME, RememberRequest(text, when=f"2023-{number * 12 // 200 + 1:02d}-10"))
+        memory.remember(ME, RememberRequest(text, when=f"2023-{number * 12 // 100 + 1:02d}-10"))
     said = {
         "2024-05-19": "The gutter needs paint.",
         "2024-05-20": "My brother bought a kayak.",

@@ -1,6 +1,6 @@
 """Does the server keep to the protocol, and do clients take it? Official tools and real clients.
 
-    .venv/bin/python tests/conformance/run.py [--output DIR]
+    .venv/bin/python tests/conformance/run.py [--few] [--output DIR]
 
 A. The server as it is shipped passes every scenario of the conformance suite that needs no
    fixture, on both revisions; expected.yml names the four checks that need one.
@@ -12,10 +12,11 @@ D. Whole sessions of the TypeScript SDKs on every transport (session.mjs). Claud
 E. What is published: the .mcpb bundle is validated and packed by its official tool, and what was
    packed is unpacked, installed and spoken to; server.json fits the schema of the MCP registry.
 
-Everything printed by them is kept in DIR (default: tests/conformance/out), with summary.json and
-summary.md. Exit code 1 when anything failed. The tools and Node come from the npm registry in the
-versions of package-lock.json, uv and the schema from PyPI; without npm on the machine, npm comes
-from PyPI first.
+With --few, as in .ci/run, what C and D play on several transports is played on one. Everything
+printed by them is kept in DIR (default: tests/conformance/out), with summary.json and summary.md.
+Exit code 1 when anything failed. The tools and Node come from the npm registry in the versions of
+package-lock.json, uv and the schema from PyPI; without npm on the machine, npm comes from PyPI
+first.
 """
 
 from __future__ import annotations
@@ -105,10 +106,12 @@ def inspector(run: Runner, url: str, token: str, output: Path) -> None:
         "resources/read recent": ("--uri", "memory://recent"),
         "prompts/get briefing": ("--prompt-name", "briefing"),
     }
-    few = ("tools/list --strict", "tools/call recall", "resources/read recent")
+    some = ("tools/list --strict", "tools/call recall", "resources/read recent")
     for transport, target in targets.items():
         for what, more in calls.items():
-            if transport in ("http legacy", "sse") and what not in few:
+            if transport in ("http legacy", "sse") and what not in some:
+                continue
+            if run.few and transport != "stdio" and what != "tools/call recall":
                 continue
             flags = ("--connect-timeout", CONNECT_MS, "--method", what.partition(" ")[0])
             run(f"C {transport}", what, "mcp-inspector", "--cli", *target, *flags, *more)
@@ -117,10 +120,11 @@ def inspector(run: Runner, url: str, token: str, output: Path) -> None:
 
 def load(run: Runner, target: Sequence[str], output: Path) -> None:
     """The Inspector's load test of recall."""
+    calls = 100 if run.few else 300
     said = run(
-        "C http legacy", "load 300 x recall, 10 at once", "mcp-inspector", "--cli", *target,
+        "C http legacy", f"load {calls} x recall, 10 at once", "mcp-inspector", "--cli", *target,
         "--method", "tools/call", "--tool-name", "recall", "--tool-arg", "query=tea",
-        "--load", "--load-requests", "300", "--load-concurrency", "10",
+        "--load", "--load-requests", str(calls), "--load-concurrency", "10",
     )  # fmt: skip
     figures = json.loads(said[said.index("{") :]) if "{" in said else {}
     latency = figures.get("latencyMs", {})
@@ -128,7 +132,7 @@ def load(run: Runner, target: Sequence[str], output: Path) -> None:
         f"{figures.get('throughput')} calls a second, p50 {latency.get('p50')} ms, "
         f"p99 {latency.get('p99')} ms"
     )
-    run.note("C load", "no call failed", figures.get("ok") == 300, detail)
+    run.note("C load", "no call failed", figures.get("ok") == calls, detail)
     (output / "load.json").write_text(json.dumps(figures, indent=2), "utf-8")
 
 
@@ -149,12 +153,14 @@ def main() -> int:
     """Run all parts; 1 when something failed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--output", type=Path, default=HERE / "out", metavar="DIR")
-    output = parser.parse_args().output.resolve()
+    parser.add_argument("--few", action="store_true", help="each thing on one transport")
+    given = parser.parse_args()
+    output = given.output.resolve()
     node = install()
     shutil.rmtree(output, ignore_errors=True)
     output.mkdir(parents=True)
     with place() as home:
-        run = Runner(node, output, home)
+        run = Runner(node, output, home, given.few)
         ours = ["-m", "server", "serve", "--transport", "http", "--port", "0", "--data-dir"]
         with serving([*ours, str(home / "a"), "--no-token"], output / "shipped.log") as url:
             shipped(run, url, output)

@@ -52,9 +52,10 @@ class Outcome:
 
 
 class Runner:
-    """Runs commands and keeps what they print."""
+    """Runs commands and keeps what they print; *few* of those that only vary the transport."""
 
-    def __init__(self, node: Path, output: Path, home: Path) -> None:
+    def __init__(self, node: Path, output: Path, home: Path, few: bool = False) -> None:
+        self.few = few
         self.node = str(node)
         self.home = home
         self.output = output

@@ -215,7 +215,7 @@ def test_nothing_acknowledged_is_lost_by_kills_at_random_moments(
     for writer in writers:
         writer.go()
     for writer in writers:
-        writer.listen(order.randint(8, 14))
+        writer.listen(order.randint(5, 9))
     for writer in writers:
         time.sleep(order.random() * 0.01)
         writer.kill()

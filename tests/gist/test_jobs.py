@@ -499,7 +499,14 @@ def nobody() -> str:
 
 
 @pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize("failure", FAILURES)
+@pytest.mark.parametrize(
+    ("failure", "backend"),
+    [
+        pytest.param(failure, each, marks=[pytest.mark.long] if (m + n) % 3 else [])
+        for m, failure in enumerate(FAILURES)
+        for n, each in enumerate(("claude", "ollama", "openai"))
+    ],
+)
 def test_a_broken_model_breaks_nothing(
     open_memory: Open, chosen: Chosen, server: Any, spoken: Any, backend: str, failure: str
 ) -> None:

@@ -34,7 +34,7 @@ def told(
         tuning=Tuning(enrichment=EnrichmentTuning(batch_turns=1)),
         **chosen("openai"),
     )
-    for n in range(80):
+    for n in range(40):
         memory.remember(ME, RememberRequest(f"Shop {n} sells bread, cheese and wine of kind {n}."))
     id = memory.remember(ME, RememberRequest(ANSWER, speaker="Felix")).id
 

@@ -15,7 +15,7 @@ from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 
 ME = Identity("me")
-ROUNDS = 10
+ROUNDS = 4
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from memory_core.errors import EncoderUnavailable
 from memory_core.maintenance.loop import Maintenance, MaintenanceTuning
 from memory_core.memory import Memory
 from memory_core.recall.answer import LEXICAL_ONLY
+from memory_core.recall.candidates import CANDIDATES
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Change, Hit, Identity, Recollection
 from memory_core.remember.request import RememberRequest
@@ -120,7 +121,7 @@ def test_since_and_until_are_both_inclusive(memory: Memory) -> None:
 
 
 def test_a_filter_finds_what_would_never_reach_the_candidates(memory: Memory) -> None:
-    for number in range(150):
+    for number in range(2 * CANDIDATES):
         memory.remember(
             ME, RememberRequest(f"The lighthouse keeper of the island logs ship {number}.")
         )
@@ -257,14 +258,14 @@ def test_recent_holds_the_last_five_turns_of_the_conversation(memory: Memory, cl
 # k
 
 
-@pytest.mark.parametrize("k", [1, 2, 8, 50])
-def test_k_bounds_what_is_found(memory: Memory, k: int) -> None:
+def test_k_bounds_what_is_found(memory: Memory) -> None:
     for number in range(60):
         memory.remember(ME, RememberRequest(f"The heron number {number} waits by the weir."))
-    found = memory.recall(ME, RecallRequest("heron by the weir", k=k))
-    assert len(found.hits) == k
-    assert found.partial == ()
-    assert len({hit.memory.id for hit in found.hits}) == k
+    for k in (1, 2, 8, 50):
+        found = memory.recall(ME, RecallRequest("heron by the weir", k=k))
+        assert len(found.hits) == k
+        assert found.partial == ()
+        assert len({hit.memory.id for hit in found.hits}) == k
 
 
 def test_partial_is_at_most_three_and_only_when_nothing_is_found(memory: Memory) -> None:
@@ -594,8 +595,9 @@ def test_a_quote_from_a_long_text_finds_it(memory: Memory) -> None:
     assert found.hits[0].memory.text == whole
 
 
-def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
-    open_memory: OpenMemory, no_model: Any, toy: Any
+@pytest.mark.parametrize("count", [400, pytest.param(2_000, marks=pytest.mark.long)])
+def test_many_near_identical_memories_answer_about_as_fast_as_others(
+    open_memory: OpenMemory, no_model: Any, toy: Any, count: int
 ) -> None:
     def fill(name: str, text: Callable[[int], str]) -> Memory:
         memory = open_memory(name, tuning=Tuning(maintenance=MaintenanceTuning(access_seconds=1e9)))
@@ -603,7 +605,7 @@ def test_thousands_of_near_identical_memories_answer_about_as_fast_as_others(
         from memory_core.records import MemoryRecord, content_hash, new_id, to_fields
 
         def build(tx: Any) -> None:
-            for n in range(2_000):
+            for n in range(count):
                 said = text(n)
                 record = MemoryRecord(
                     new_id(n),

@@ -10,13 +10,40 @@ from typing import Any
 
 import pytest
 
-from server.cli import demo
+from server.cli import demo, main, running
+from server.cli.invocation import Invocation
 
 pytestmark = pytest.mark.usefixtures("processes")
 
 ROOT = Path(__file__).parent.parent.parent
 
 
+def test_the_demo_of_two_conversations_works(
+    weights_available: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    if not weights_available:
+        pytest.fail("the demo needs the embedding model: run `anamnesis setup`")
+    whole = json.loads(demo.DIALOGUE.read_text("utf-8"))
+    some = [each for each in whole["sessions"] if each["id"] in ("s03", "s12")]
+    turns = {turn["id"] for session in some for turn in session["turns"]}
+    about = [q for q in whole["questions"] if turns.issuperset(q["evidence"])]
+    short = tmp_path / "dialogue.json"
+    short.write_text(json.dumps({**whole, "sessions": some, "questions": about}), "utf-8")
+    monkeypatch.setattr(demo, "DIALOGUE", short)
+    words = ["demo", "--json", "--questions", "4", "--data-dir", str(tmp_path / "data")]
+    shown = running.printed(main.program, words, Invocation())
+    said = capsys.readouterr().err
+    assert (shown.code, shown.err) == (0, ""), said
+    told: dict[str, Any] = json.loads(shown.out)
+    assert told["problems"] == []
+    assert told["turns"] == len(turns) > 30
+    asked = [answer["when"] for answer in told["answers"]]
+    assert asked == ["in other words"] * 4 + ["after the restart"] * 2
+    assert (tmp_path / "data" / "journal.db").exists()
+    assert "consolidate (completed)" in said
+
+
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_demo_works_end_to_end(weights_available: bool, tmp_path: Path) -> None:
     if not weights_available:

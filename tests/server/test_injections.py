@@ -134,9 +134,9 @@ async def test_the_corpus_stays_data_everywhere(
     client: Any, stored: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with client:
-        for id, attack in zip(stored, CORPUS, strict=True):
+        for id, attack in [*zip(stored, CORPUS, strict=True)][::2]:
             assert check(await client.call_tool("recall", {"query": id})), attack["kind"]
-        for attack in CORPUS[::5]:
+        for attack in CORPUS[::10]:
             asked = {"query": attack["text"][:200], "k": 5, "context": 2, "explain": True}
             check(await client.call_tool("recall", asked))
         await tools_show_data(client, stored)
@@ -167,7 +167,7 @@ async def resources_show_data(client: Client, stored: list[str]) -> None:
     for uri in (
         "memory://recent",
         "memory://health",
-        *(f"memory://item/{id}" for id in stored[3::2]),
+        *(f"memory://item/{id}" for id in stored[3::3]),
     ):
         (content,) = (await client.read_resource(uri)).contents
         data = json.loads(content.text)
@@ -176,7 +176,7 @@ async def resources_show_data(client: Client, stored: list[str]) -> None:
         seen += bool(found)
         if found:
             assert data["notice"] == schemas.NOTICE
-    assert seen > 100
+    assert seen > 60
 
 
 async def prompts_show_data(client: Client) -> None:
@@ -248,7 +248,7 @@ def test_hooks_tell_the_corpus_as_data(
     place = {"cwd": str(next(tmp_path.glob("*/.git")).parent)}
     answering, shown = Hooks(open_memory(), lambda: 1_717_200_000.0), 0
     me = Identity("me")
-    for number, attack in enumerate(CORPUS[::3]):
+    for number, attack in enumerate(CORPUS[::6]):
         said = {"session_id": f"s{number}", "prompt": attack["text"], **place}
         answering.answer(me, {"hook_event_name": "UserPromptSubmit", **said})
         asked = {"session_id": "other", "prompt": attack["text"][:200], **place}
@@ -260,6 +260,6 @@ def test_hooks_tell_the_corpus_as_data(
                 assert not CANARY.search(outside(text)), text
                 assert schemas.NOTICE in outside(text)
                 shown += bool(CANARY.search(text))
-    assert shown > 20
+    assert shown > 10
     logged = [record.getMessage() for record in caplog.records]
     assert not [message for message in logged if CANARY.search(message)]

@@ -64,7 +64,7 @@ def files(folder: Path) -> Iterator[str]:
 def test_hundreds_of_secrets_are_in_no_log_and_in_no_file(
     open_memory: Callable[..., Memory], logged: pytest.LogCaptureFixture
 ) -> None:
-    told = list(planted.planted(SEED, 10))
+    told = list(planted.planted(SEED, 4))
     memory = open_memory()
     with ThreadPoolExecutor(32) as pool:
         receipts = list(pool.map(lambda one: memory.remember(ME, RememberRequest(one.text)), told))

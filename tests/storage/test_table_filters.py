@@ -148,7 +148,14 @@ TEXT_FIELDS = (
 )
 
 
-@pytest.mark.parametrize("value", INJECTIONS, ids=ascii)
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(value, marks=[pytest.mark.long] if place % 3 else [])
+        for place, value in enumerate(INJECTIONS)
+    ],
+    ids=ascii,
+)
 def test_a_filter_value_is_only_ever_a_value(tmp_path: Path, value: str) -> None:
     table = Table.create(tmp_path / "1", dimension=DIMENSION)
     columns = {"tag": "tags", "entity": "entities"}

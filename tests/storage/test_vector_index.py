@@ -269,8 +269,8 @@ def test_any_sequence_of_changes_agrees_with_a_dict(
 # many vectors
 
 
-def test_sign_bits_find_what_numpy_finds_among_100000_clustered_vectors() -> None:
-    vectors = clustered(100_000, 384, 1500, 0.7)
+def test_sign_bits_find_what_numpy_finds_among_many_clustered_vectors() -> None:
+    vectors = clustered(30_000, 384, 450, 0.7)
     index = filled(vectors)
     assert (index.method, index.fallback) == ("binary", "")
     rng = np.random.default_rng(8)

@@ -293,6 +293,7 @@ def test_words_of_another_language_are_loaded_by_its_readers_alone(
     assert page.evaluate("[...shownHeadings]") == ["Agenten und Tokens"]
 
 
+@pytest.mark.long
 def test_a_language_whose_words_do_not_come_leaves_the_page_in_english(opened: Any) -> None:
     shown = opened().expects("net::ERR_FAILED")
     page = shown.page

@@ -70,11 +70,14 @@ def view(page: Any, name: str) -> None:
     page.locator(".loading[role=status]").first.wait_for(state="detached")
 
 
-def test_axe_finds_nothing_in_any_view(server: Any, opened: Any, npm: Path) -> None:
+@pytest.mark.parametrize("views", [VIEWS[1::3], pytest.param(VIEWS, marks=pytest.mark.long)])
+def test_axe_finds_nothing_in_any_view(
+    server: Any, opened: Any, npm: Path, views: tuple[str, ...]
+) -> None:
     page = opened().expects("status of 404").expects(*OF_AXE, sure=False).page
     memory = server.call("GET", "memories?limit=1")["memories"][0]["id"]
     page.evaluate((npm / "axe-core/axe.min.js").read_text("utf-8"))
-    for name in (*VIEWS, f"memory/{memory}"):
+    for name in (*views, f"memory/{memory}"):
         view(page, name)
         checked(page, name)
     page.get_by_role("button", name="Correct").click()
@@ -223,6 +226,7 @@ def test_what_was_drawn_from_a_memory_and_the_memory_lead_to_each_other(
     server.call("POST", "forget", {"ids": [summary["id"], *ids], "confirm": True})
 
 
+@pytest.mark.long
 def test_history_names_what_replaced_a_memory_and_nobody_where_nobody_is_known(
     server: Any, opened: Any
 ) -> None:
@@ -699,6 +703,7 @@ def test_each_decision_about_a_pair_is_undone(server: Any, opened: Any) -> None:
     server.call("POST", "forget", {"ids": [older, newer], "confirm": True})
 
 
+@pytest.mark.long
 def test_what_is_retired_is_put_back(server: Any, opened: Any) -> None:
     id = server.remember("The slipway is closed on Mondays.")
     page = opened().page
@@ -885,6 +890,7 @@ def test_what_another_tool_exported_is_previewed_imported_and_taken_out(
     assert server.call("GET", "stats")["memories"] == before
 
 
+@pytest.mark.long
 def test_how_a_file_is_read_is_chosen_on_the_page(server: Any, opened: Any, tmp_path: Path) -> None:
     file = tmp_path / "remarks.csv"
     file.write_bytes(
@@ -909,7 +915,9 @@ def test_how_a_file_is_read_is_chosen_on_the_page(server: Any, opened: Any, tmp_
     assert server.call("GET", "stats")["memories"] == before
 
 
-@pytest.mark.parametrize("form", sorted(FORMS))
+@pytest.mark.parametrize(
+    "form", ["okf", *(pytest.param(n, marks=pytest.mark.long) for n in sorted({*FORMS} - {"okf"}))]
+)
 def test_everything_is_taken_along_in_each_form(server: Any, opened: Any, form: str) -> None:
     page = opened().page
     view(page, "import")
@@ -1010,6 +1018,7 @@ def test_a_chat_shows_the_answer_beside_what_was_recalled_for_it(
     assert "The key is under the flowerpot." in kept
 
 
+@pytest.mark.long
 def test_a_search_says_why_others_were_left_out(server: Any, opened: Any) -> None:
     page = opened().page
     view(page, "memories")

@@ -48,6 +48,7 @@ def test_a_search_does_not_bring_back_who_has_gone_on(opened: Any) -> None:
     page.locator("nav a[aria-current][href='#/doubtful']").wait_for(state="attached")
 
 
+@pytest.mark.long
 def test_a_chat_is_there_again(server: Any, opened: Any) -> None:
     server.remember("The contract with the harbour ends in December.")
     page = opened().page
