@@ -48,7 +48,8 @@ SHOWN = 15
 class Step:
     """One part of the check, and what it came to.
 
-    Stages run one after the other; in each, the steps `beside` run beside the others.
+    Stages run one after the other; in each, the steps `beside` run beside the others, and beside
+    those of the next stage where they take longer.
     """
 
     name: str
@@ -127,14 +128,18 @@ def main(wanted: list[str]) -> int:
                 if not stopping.is_set():
                     run(step, mark, Path(home), stopping)
 
+        beside: list[threading.Thread] = []
         for stage in sorted({step.stage for step in todo}):
             now = [step for step in todo if step.stage == stage]
-            beside = threading.Thread(target=run_all, args=([s for s in now if s.beside],))
-            beside.start()
+            beside.append(threading.Thread(target=run_all, args=([s for s in now if s.beside],)))
+            beside[-1].start()
             run_all([step for step in now if not step.beside])
-            beside.join()
+            for each in beside[:-1]:
+                each.join()
             if any(step.name == "install" and step.status for step in now):
                 break
+        for each in beside:
+            each.join()
         left = ended(mark, STOPPING if stopping.is_set() else ENDING)
     return closing(todo, left, low, time.monotonic() - begun)
 

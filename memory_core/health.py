@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -465,10 +466,13 @@ def _last_run(store: MemoryStore, who: Identity) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in ("anamnesis-mcp", *VENDORS):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "from source"
-    return found
+    names = ("anamnesis-mcp", *VENDORS)
+    return {"python": platform.python_version(), **{name: _version(name) for name in names}}
+
+
+@cache
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "from source"

@@ -48,7 +48,7 @@ def until_gone(
     deadline = time.monotonic() + SECONDS
     while (left := _left(folder, of)) and time.monotonic() < deadline:
         meanwhile()  # one may only be about to listen
-        threading.Event().wait(0.01)
+        threading.Event().wait(0.05)  # to look at all processes takes 0.01
     assert left == []
 
 

@@ -54,10 +54,11 @@ _SHOWN = 4_000
 
 def until(condition: Callable[[], object], seconds: float = PATIENCE) -> None:
     """Wait until *condition* is true; fails after *seconds*, naming it."""
-    deadline = time.monotonic() + seconds
+    begun = time.monotonic()
     while not condition():
-        assert time.monotonic() < deadline, f"did not come true in {seconds} s: {condition}"
-        time.sleep(0.01)
+        waited = time.monotonic() - begun
+        assert waited < seconds, f"did not come true in {seconds} s: {condition}"
+        time.sleep(min(0.01 + waited / 20, 0.1))  # what it waits for needs the processor
 
 
 class Process(NamedTuple):
@@ -377,7 +378,7 @@ def _ends_with_the_test(request: pytest.FixtureRequest) -> Iterator[None]:
 
     deadline = time.monotonic() + ENDING
     while (found := left()) and time.monotonic() < deadline:
-        time.sleep(0.02)
+        time.sleep(0.05)
     end(found, left)
     told = [f"left running: {each}" for each in found]
     told += [f"left a socket: {each}" for each in _sockets(folders)]

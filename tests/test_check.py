@@ -67,6 +67,26 @@ def test_every_step_runs_and_the_last_lines_tell_what_is_red(
     assert "1 tests were repeated, 0 processes were left" in said
 
 
+def test_what_runs_beside_goes_on_beside_the_next_stage_and_no_further(
+    check: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    begun, over = tmp_path / "begun", tmp_path / "over"
+    waiting = (
+        "import pathlib, time\n"
+        f"while not pathlib.Path({str(begun)!r}).exists(): time.sleep(0.01)\n"
+        f"pathlib.Path({str(over)!r}).touch()"
+    )
+    status = played(
+        check,
+        monkeypatch,
+        python(check, "first", "pass"),
+        check.Step("beside", [sys.executable, "-c", waiting], 1, beside=True),
+        check.Step("next", [sys.executable, "-c", f"open({str(begun)!r}, 'w')"], 1, 1),
+        check.Step("last", [sys.executable, "-c", f"open({str(over)!r})"], 1, 2),
+    )
+    assert status == 0
+
+
 def test_the_advisories_are_a_step_and_a_skip_is_told(
     check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any, tmp_path: Path
 ) -> None:

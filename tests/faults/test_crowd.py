@@ -75,15 +75,15 @@ def test_everything_at_once_answers_and_agrees_with_the_journal(open_memory: Any
     memory = open_memory("store", tuning=TUNING)
     other = open_memory("store", tuning=TUNING)
     works = [*crowd(memory), *crowd(other)[:6]]
-    threads, wrong = outcomes(memory, works, 12)
+    threads, wrong = outcomes(memory, works, 6)
     for thread in threads:
         thread.join(100)
     assert not any(thread.is_alive() for thread in threads)
     assert wrong == []
     for each in (memory, other):
         stored = {m["text"] for m in each.export(ME) if m["kind"] == "episode"}
-        assert stored == {f"heron {who} {step}" for who in range(3) for step in range(12)}
-        assert each.recall(ME, RecallRequest("heron 1 7", k=3)).hits
+        assert stored == {f"heron {who} {step}" for who in range(3) for step in range(6)}
+        assert each.recall(ME, RecallRequest("heron 1 4", k=3)).hits
 
 
 def test_close_with_calls_in_flight_neither_hangs_nor_crashes(open_memory: Any) -> None:

@@ -23,7 +23,7 @@ import engines
 import httpx2
 import pytest
 import uvicorn
-from processes import ENDING, until
+from processes import ENDING, running, until
 from warm import PROGRAM
 
 from memory_core.config import Settings
@@ -717,6 +717,8 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("ANAMNESIS_SHARED", "on")
     folder = tmp_path / "data"
     yield folder
+    # a hook that goes on in the background would start another one
+    until(lambda: {each.id for each in running("none", folder)} <= {*engines.alive(folder)})
     engines.end(folder)
 
 

@@ -294,7 +294,7 @@ def test_any_history_equals_a_dict(make_shop: Any) -> None:
     run_machine(
         lambda: StoreMachine(make_shop),
         settings=settings(
-            max_examples=6,
+            max_examples=4,
             stateful_step_count=30,
             deadline=None,
             suppress_health_check=list(HealthCheck),

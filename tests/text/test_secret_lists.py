@@ -65,28 +65,17 @@ def missed(name: str, seed: str) -> tuple[list[str], int]:
 
 MOST = {"seventh": 0.05, "tenth": 0.05, "eleventh": 0.05, "thirteenth": 0.05, "fourteenth": 0.13}
 """Shares that may be missed of lists with many values that little in their text names."""
+NAMES = (
+    *("development", "held", "unseen", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
+    *("tenth", "eleventh", "twelfth", "thirteenth", "fourteenth"),
+)
 LISTS = [
     pytest.param(
-        *(secret, harmless, seed, MOST.get(secret[len("secrets_") : -len(".txt")], 0.02)),
-        marks=more,
+        *(f"secrets_{name}.txt", f"harmless_{name}.txt", seed, MOST.get(name, 0.02)),
+        marks=[pytest.mark.long] if place % 2 or seed == "second" else [],
     )
-    for secret, harmless in (
-        ("secrets_development.txt", "harmless_development.txt"),
-        ("secrets_held.txt", "harmless_held.txt"),
-        ("secrets_unseen.txt", "harmless_unseen.txt"),
-        ("secrets_fourth.txt", "harmless_fourth.txt"),
-        ("secrets_fifth.txt", "harmless_fifth.txt"),
-        ("secrets_sixth.txt", "harmless_sixth.txt"),
-        ("secrets_seventh.txt", "harmless_seventh.txt"),
-        ("secrets_eighth.txt", "harmless_eighth.txt"),
-        ("secrets_ninth.txt", "harmless_ninth.txt"),
-        ("secrets_tenth.txt", "harmless_tenth.txt"),
-        ("secrets_eleventh.txt", "harmless_eleventh.txt"),
-        ("secrets_twelfth.txt", "harmless_twelfth.txt"),
-        ("secrets_thirteenth.txt", "harmless_thirteenth.txt"),
-        ("secrets_fourteenth.txt", "harmless_fourteenth.txt"),
-    )
-    for seed, more in (("first", ()), ("second", pytest.mark.long))
+    for place, name in enumerate(NAMES)
+    for seed in ("first", "second")
 ]
 
 

@@ -69,7 +69,14 @@ def kept(memory: Memory, who: Identity = ANN) -> list[tuple[str, str]]:
 
 
 @pytest.mark.usefixtures("processes")
-@pytest.mark.parametrize(("made", "call"), WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize(
+    ("made", "call"),
+    [
+        pytest.param(*way, marks=[pytest.mark.long] if place % 3 else [])
+        for place, way in enumerate(WAYS)
+    ],
+    ids=lambda way: way.__name__,
+)
 def test_a_turn_is_told_what_it_brings_to_mind_and_is_kept(
     made: Callable[..., Any], call: Any, serve: Any, memory: Memory, model: Any
 ) -> None:

@@ -174,7 +174,7 @@ def needed(route: Any) -> set[str]:
     return {right for call in calls if isinstance(call, Needs) for right in call.rights}
 
 
-@pytest.mark.parametrize("scope", ["private", "team"])
+@pytest.mark.parametrize("scope", ["team", pytest.param("private", marks=pytest.mark.long)])
 async def test_no_operation_shows_or_changes_what_is_another_agents(
     http: Callable[..., Any], memory: Any, scope: str
 ) -> None:
