@@ -83,6 +83,9 @@ TOGETHER = {
 }
 """Files of which one worker takes all: they embed the same dialogue."""
 
+VENDORS = ("tests/gist/", "tests/anamnesis/")
+"""Files of which one worker takes all: to import the clients of models takes five seconds."""
+
 
 def scheduler(config: pytest.Config, log: Any) -> Any:
     """The scheduler of --dist loadfile but for files of `TOGETHER`."""
@@ -91,6 +94,6 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
     class Balanced(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            return TOGETHER.get(file, file)
+            return "vendors" if file.startswith(VENDORS) else TOGETHER.get(file, file)
 
     return Balanced(config, log)

@@ -241,7 +241,7 @@ def grows_linearly() -> Callable[[Callable[[str], Any], str], bool]:
     """Whether processor time on twice the text stays well under the fourfold of quadratic rules."""
 
     def check(function: Callable[[str], Any], unit: str) -> bool:
-        text = unit * (6_000 // len(unit))
+        text = unit * (10_000 // len(unit))
         for _ in range(3):  # a busy machine gets another chance; a quadratic rule does not pass
             if _cost(function, text) < 3 * _cost(function, text[: len(text) // 2]) + 0.004:
                 return True

@@ -43,7 +43,8 @@ def bundle(run: Runner) -> None:
     clients.session(run, "E bundle", "first start and session", "sdk", target)
     uv_run = target["args"][: target["args"].index("main.py")]
     alone = {**target, "args": [*uv_run, manifest["server"]["entry_point"]]}
-    clients.session(run, "E bundle", "entry point alone", "modern", alone)
+    if not run.few:
+        clients.session(run, "E bundle", "entry point alone", "modern", alone)
     model = unpacked / "memory_core" / "embedding" / "minilm" / "model.safetensors"
     run.note("E bundle", "the model came with the first start", model.exists(), model.name)
 

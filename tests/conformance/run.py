@@ -12,7 +12,7 @@ D. Whole sessions of the TypeScript SDKs on every transport (session.mjs). Claud
 E. What is published: the .mcpb bundle is validated and packed by its official tool, and what was
    packed is unpacked, installed and spoken to; server.json fits the schema of the MCP registry.
 
-With --few, as in .ci/run, what C and D play on several transports is played on one. Everything
+With --few, as in .ci/run, C, D and E play less: mostly each thing on one transport. Everything
 printed by them is kept in DIR (default: tests/conformance/out), with summary.json and summary.md.
 Exit code 1 when anything failed. The tools and Node come from the npm registry in the versions of
 package-lock.json, uv and the schema from PyPI; without npm on the machine, npm comes from PyPI
@@ -111,7 +111,7 @@ def inspector(run: Runner, url: str, token: str, output: Path) -> None:
         for what, more in calls.items():
             if transport in ("http legacy", "sse") and what not in some:
                 continue
-            if run.few and transport != "stdio" and what != "tools/call recall":
+            if run.few and what not in (some if transport == "stdio" else some[1:2]):
                 continue
             flags = ("--connect-timeout", CONNECT_MS, "--method", what.partition(" ")[0])
             run(f"C {transport}", what, "mcp-inspector", "--cli", *target, *flags, *more)

@@ -62,7 +62,7 @@ TOLD = {
     "refusing language model": ("HTTP 403", "check the key"),
 }
 """Of some of the variants that tests/campaigns/parts.py times: words of health's cause and fix."""
-IN_THE_CHECK = ("no HOME and no model", "no embedding server", "slow language model")
+IN_THE_CHECK = ("no HOME and no model", "slow language model")
 
 
 @pytest.mark.parametrize(

@@ -236,20 +236,15 @@ TYPES = {
 }
 
 
-def matrix() -> list[Any]:
-    lines = [line for line in TABLE.strip().splitlines() if not line.startswith("#")]
-    return [pytest.param(*line.split(), id=" ".join(line.split()[:-1])) for line in lines]
+def matrix() -> list[list[str]]:
+    return [line.split() for line in TABLE.strip().splitlines() if not line.startswith("#")]
 
 
 def test_the_matrix_has_more_than_sixty_cases() -> None:
-    assert len({case.id for case in matrix()}) >= 60
+    assert len({" ".join(line[:-1]) for line in matrix()}) >= 60
 
 
-@pytest.mark.parametrize(("method", "path", "host", "origin", "token", "type", "status"), matrix())
-async def test_who_gets_through(
-    app: Any, fake: Any, tokens: Tokens,
-    method: str, path: str, host: str, origin: str, token: str, type: str, status: str,
-) -> None:  # fmt: skip
+async def test_who_gets_through(app: Any, fake: Any, tokens: Tokens) -> None:
     good, revoked = tokens.add("ann", rights=("read",)), tokens.add("bob")
     tokens.revoke(tokens.all()[1].id)
     credentials = {
@@ -260,18 +255,22 @@ async def test_who_gets_through(
         "basic": f"Basic {good}",
         "revoked": f"Bearer {revoked}",
     }
-    headers = {"host": "" if host == "-" else host, "accept": JSON["accept"]}
-    headers |= {"origin": origin} if origin != "-" else {}
-    headers |= {"authorization": credentials[token]} if token in credentials else {}
-    headers |= {"content-type": TYPES[type]} if type in TYPES else {}
-    query = {"token": good, "access_token": good} if token == "query" else None
-    body = json.dumps(HELLO).encode() if method == "POST" else b""
     async with serving(app) as served, served.http() as http:
-        answer = await http.request(method, path, headers=headers, params=query, content=body)
-    assert answer.status_code == int(status), answer.text
-    assert not [name for name in answer.headers if name.startswith("access-control-")]
-    assert (answer.headers.get("www-authenticate") == "Bearer") is (status == "401")
-    assert good not in answer.text
+        for line in matrix():
+            method, path, host, origin, token, type, status = line
+            headers = {"host": "" if host == "-" else host, "accept": JSON["accept"]}
+            headers |= {"origin": origin} if origin != "-" else {}
+            headers |= {"authorization": credentials[token]} if token in credentials else {}
+            headers |= {"content-type": TYPES[type]} if type in TYPES else {}
+            query = {"token": good, "access_token": good} if token == "query" else None
+            body = json.dumps(HELLO).encode() if method == "POST" else b""
+            answer = await http.request(method, path, headers=headers, params=query, content=body)
+            assert answer.status_code == int(status), (line, answer.text)
+            shared = [name for name in answer.headers if name.startswith("access-control-")]
+            assert shared == [], line
+            asked = answer.headers.get("www-authenticate") == "Bearer"
+            assert asked is (status == "401"), line
+            assert good not in answer.text, line
     assert fake.calls == [], "nothing of this reaches the memory"
 
 

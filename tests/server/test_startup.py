@@ -61,7 +61,13 @@ def imported(*words: str, stdin: str = "") -> set[str]:
     return {line.rpartition("|")[2].strip() for line in lines}
 
 
-@pytest.mark.parametrize("words", [(), ("serve",), ("serve", "--transport", "stdio")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("serve", "--transport", "stdio"),
+        *(pytest.param(words, marks=pytest.mark.long) for words in ((), ("serve",))),
+    ],
+)
 def test_serving_over_stdio_does_not_import_the_commands(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:

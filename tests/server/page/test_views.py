@@ -70,7 +70,7 @@ def view(page: Any, name: str) -> None:
     page.locator(".loading[role=status]").first.wait_for(state="detached")
 
 
-@pytest.mark.parametrize("views", [VIEWS[1::3], pytest.param(VIEWS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("views", [VIEWS[1::5], pytest.param(VIEWS, marks=pytest.mark.long)])
 def test_axe_finds_nothing_in_any_view(
     server: Any, opened: Any, npm: Path, views: tuple[str, ...]
 ) -> None:
@@ -84,13 +84,14 @@ def test_axe_finds_nothing_in_any_view(
     page.get_by_role("dialog").wait_for()
     checked(page, "dialog")
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("button", name="Forget", exact=True).click()
-    page.get_by_role("dialog").get_by_role("checkbox").wait_for()
-    checked(page, "forget")
-    page.get_by_role("button", name="Cancel").click()
-    act(page, "Pin", "Pinned.")
-    checked(page, "message")
-    undone(page)
+    if views == VIEWS:
+        page.get_by_role("button", name="Forget", exact=True).click()
+        page.get_by_role("dialog").get_by_role("checkbox").wait_for()
+        checked(page, "forget")
+        page.get_by_role("button", name="Cancel").click()
+        act(page, "Pin", "Pinned.")
+        checked(page, "message")
+        undone(page)
     view(page, "memories")
     page.locator("summary", has_text="Filters").click()
     page.get_by_role("slider", name="To").press("ArrowLeft")
