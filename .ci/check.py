@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ OUT = ROOT / ".ci" / "out"
 FILES = OUT / "processes.txt"
 """The files with tests that start processes, as the step `collect` found them."""
 PYTHON = ROOT / ".venv" / "bin" / "python"
+VENDORS = ("tests/anamnesis", "tests/gist", "tests/server/proxy")
+"""Folders of tests with the clients of models, which take seconds to import: one process does."""
 MARK = "TESTS_STARTED_BY"
 """As in tests/processes.py: the variable by which everything is known that the check started."""
 REQUIRED = {"REQUIRE_PAGE": "1"}
@@ -81,7 +83,7 @@ def steps() -> list[Step]:
     To collect the tests imports, and so compiles, what all of them import, once for all workers; it
     also names the files that hold tests with processes: only these are collected again. Plain tests
     keep all cores busy, so they run alone. Those with processes wait now and then: three at a time,
-    beside real clients, keep two cores busy.
+    beside those of `VENDORS` and real clients, keep two cores busy.
     """
     python, pytest = str(PYTHON), [str(PYTHON), "-m", "pytest"]
     # a worker that crashed is not replaced: with loadfile xdist 3.8 waits for it without end
@@ -90,19 +92,26 @@ def steps() -> list[Step]:
     once_more = ["--reruns", "1", "--rerun-except", "from pytest-timeout"]
     kind = ["-m", "processes and not long"]
     with_processes = [*by_file, *kind, *once_more, f"@{FILES.relative_to(ROOT)}"]
+    plain = [*by_file, "-m", "not processes and not long", *without(VENDORS)]
     return [
         Step("install", [sys.executable, __file__, "--install"], 15),
         Step("packages", [sys.executable, "tests/node_packages.py"], 15, beside=True),
         Step("collect", [sys.executable, __file__, "--collect"], 5, 1),
-        Step("types", [python, "-m", "mypy"], 10, 1, beside=True),
+        Step("types", [python, "-m", "mypy", "--cache-dir=/dev/null"], 10, 1, beside=True),
         Step("lint", [python, "-m", "ruff", "check", "."], 5, 1, beside=True),
         Step("format", [python, "-m", "ruff", "format", "--check", "."], 5, 1, beside=True),
-        Step("plain", [*pytest, "-n", "3", *by_file, "-m", "not processes and not long"], 20, 2),
+        Step("plain", [*pytest, "-n", "3", *plain], 20, 2),
         Step("processes", [*pytest, "-n", "3", *with_processes], 30, 3, environment=REQUIRED),
+        Step("vendors", [*pytest, "-m", "not long", *once_more, *VENDORS], 15, 3, beside=True),
         Step("clients", [python, "tests/conformance/run.py", "--few"], 15, 3, beside=True),
         Step("rest", [python, "tests/conformance/rest.py", "--few"], 15, 3, beside=True),
         Step("advisories", [python, ".ci/advisories.py"], 5, 3, beside=True),
     ]
+
+
+def without(folders: Iterable[str]) -> list[str]:
+    """What tells pytest to leave *folders* out."""
+    return [f"--ignore={folder}" for folder in folders]
 
 
 def main(wanted: list[str]) -> int:
@@ -329,6 +338,7 @@ def install() -> int:
 def collect() -> int:
     """Collect all tests, and write `FILES`; the exit status of pytest."""
     command = [PYTHON, "-m", "pytest", "--collect-only", "-qq", "-m", "processes"]
+    command += without(VENDORS)
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout)
     found = re.findall(r"^(\S+\.py): [0-9]+$", done.stdout, re.MULTILINE)

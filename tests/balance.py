@@ -20,31 +20,22 @@ LONGEST = (
     "test_memory_points.py",
     "test_client.py",
     "test_demo.py",
-    "test_jobs.py",
     "test_journal_points.py",
     "test_memory_kill.py",
     "test_letters.py",
     "test_power_cut.py",
-    "test_lending.py",
     "test_install.py",
     "test_many_clients.py",
-    "test_transport.py",
     "test_tasks.py",
     "test_flags.py",
-    "test_memory_tool.py",
-    "test_proxy.py",
-    "test_backends.py",
     "test_sleep_kill.py",
-    "test_background.py",
     "test_attacks.py",
     "test_way_back.py",
     "test_startup.py",
     "test_warm.py",
     "test_processes.py",
-    "test_remote.py",
     "test_lance_import.py",
     "test_check.py",
-    "test_langgraph.py",
     "test_runtime.py",
     "test_injections.py",
     "test_over_a_socket.py",
@@ -83,9 +74,6 @@ TOGETHER = {
 }
 """Files of which one worker takes all: they embed the same dialogue."""
 
-VENDORS = ("tests/gist/", "tests/anamnesis/")
-"""Files of which one worker takes all: to import the clients of models takes five seconds."""
-
 
 def scheduler(config: pytest.Config, log: Any) -> Any:
     """The scheduler of --dist loadfile but for files of `TOGETHER`."""
@@ -94,6 +82,6 @@ def scheduler(config: pytest.Config, log: Any) -> Any:
     class Balanced(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = super()._split_scope(nodeid)
-            return "vendors" if file.startswith(VENDORS) else TOGETHER.get(file, file)
+            return TOGETHER.get(file, file)
 
     return Balanced(config, log)

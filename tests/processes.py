@@ -341,11 +341,13 @@ def _audit(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses the fixtures."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what uses the fixtures; nothing else is repeated."""
     for item in items:
         if {"processes", "processes_of_a_file"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("processes")
+        elif config.getoption("reruns", None):
+            item.add_marker(pytest.mark.flaky(reruns=0))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -74,6 +74,7 @@ def test_what_runs_beside_goes_on_beside_the_next_stage_and_no_further(
     waiting = (
         "import pathlib, time\n"
         f"while not pathlib.Path({str(begun)!r}).exists(): time.sleep(0.01)\n"
+        "time.sleep(0.5)\n"  # for as long the stage after the next would begin too early
         f"pathlib.Path({str(over)!r}).touch()"
     )
     status = played(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -306,6 +307,7 @@ def _tool(function: Callable[..., Any], name: str) -> GuardedTool:
     return tool
 
 
+@functools.cache
 def _output_schema(answer: type[schemas.Result]) -> dict[str, Any]:
     schema = answer.model_json_schema(mode="validation")
     lean = _lean(schema, ("title", "default", "description", "additionalProperties"))

@@ -121,13 +121,15 @@ def claude_code(run: Runner, url: str, token: str) -> None:
 def claude_plugin(run: Runner) -> None:
     """The plugin and its marketplace: valid, installed, and at work in conversations."""
     claude = ClaudeCode(run, "plugin")
-    valid = r"Validation passed.*$"
-    check = ("plugin", "validate", "--strict")
-    claude("validate, marketplace", *check, str(ROOT), expected=valid)
-    claude("validate, plugin", *check, "--profile", "directory", str(PLUGIN), expected=valid)
+    if not run.few:
+        valid = r"Validation passed.*$"
+        check = ("plugin", "validate", "--strict")
+        claude("validate, marketplace", *check, str(ROOT), expected=valid)
+        claude("validate, plugin", *check, "--profile", "directory", str(PLUGIN), expected=valid)
     claude("marketplace add", "plugin", "marketplace", "add", str(ROOT))
     claude("install", "plugin", "install", "anamnesis@anamnesis")
-    claude("details", "plugin", "details", "anamnesis", expected=r"Hooks \(\d+\).*$")
+    if not run.few:
+        claude("details", "plugin", "details", "anamnesis", expected=r"Hooks \(\d+\).*$")
     claude("mcp list", "mcp", "list", expected=r"^plugin:anamnesis.+ ✔ Connected")
     with stand_in.model() as model:
         answered = {"expected": f"^{re.escape(stand_in.ANSWER)}$", "model": model.url}

@@ -18,7 +18,7 @@ from pathlib import Path
 from runner import HERE, ROOT, place, serving
 
 LEFT_OUT = ("/events", "/import", "/import/file", "/clear", "/health", "/health/repair")
-FEW = ("/memories", "/memories/{id}", "/recall", "/forget")
+FEW = ("/memories/{id}", "/recall")
 PHASES = "coverage,fuzzing,stateful"
 SECONDS = 30
 """For one request: the server itself answers within 20."""

@@ -115,12 +115,13 @@ def inspector(run: Runner, url: str, token: str, output: Path) -> None:
                 continue
             flags = ("--connect-timeout", CONNECT_MS, "--method", what.partition(" ")[0])
             run(f"C {transport}", what, "mcp-inspector", "--cli", *target, *flags, *more)
-    load(run, targets["http legacy"], output)
+    if not run.few:
+        load(run, targets["http legacy"], output)
 
 
 def load(run: Runner, target: Sequence[str], output: Path) -> None:
     """The Inspector's load test of recall."""
-    calls = 100 if run.few else 300
+    calls = 300
     said = run(
         "C http legacy", f"load {calls} x recall, 10 at once", "mcp-inspector", "--cli", *target,
         "--method", "tools/call", "--tool-name", "recall", "--tool-arg", "query=tea",

@@ -97,7 +97,11 @@ TOLD = {
 
 
 @pytest.mark.parametrize(
-    "case", CASES["poisoning"], ids=[str(place) for place in range(len(CASES["poisoning"]))]
+    "case",
+    [
+        pytest.param(case, id=str(place), marks=() if place % 2 == 0 else pytest.mark.long)
+        for place, case in enumerate(CASES["poisoning"])
+    ],
 )
 def test_what_nobody_stated_is_no_word_of_the_user(memory: Memory, case: dict[str, Any]) -> None:
     if "fact" in case:

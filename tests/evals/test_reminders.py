@@ -27,7 +27,11 @@ LEAST = {
 """Shares a little below what is reached."""
 
 
-@pytest.fixture(scope="module", params=[slice(0, 2), slice(2, 4)], ids=["first", "second"])
+@pytest.fixture(
+    scope="module",
+    params=[slice(0, 2), pytest.param(slice(2, 4), marks=pytest.mark.long)],
+    ids=["first", "second"],
+)
 def figures(
     request: pytest.FixtureRequest, minilm: Embedder, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:

@@ -25,6 +25,7 @@ def dialogue() -> Conversation:
     return readers.read(readers.DIALOGUE, "dialogue")[0]
 
 
+@pytest.mark.long
 def test_every_recorded_fact_passes_the_checks_and_points_to_its_turns(
     dialogue: Conversation, tmp_path: Path, toy: Any
 ) -> None:

@@ -96,7 +96,13 @@ REFUSALS: dict[str, tuple[Task, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if number % 2 == 0 else pytest.mark.long)
+        for number, name in enumerate(REFUSALS)
+    ],
+)
 def test_a_refused_change_of_a_file_is_told_and_loses_nothing(points: Points, name: str) -> None:
     task, code = REFUSALS[name]
     outcomes = points.each(lambda point: task, step=14)

@@ -344,21 +344,32 @@ def test_a_model_is_asked_about_so_many_of_the_nearest_that_are_near(
     assert len([newer for _, newer in pairs_asked(server) if newer == STUDY]) == asked
 
 
+@pytest.mark.parametrize(
+    ("meanwhile", "written"),
+    [("judged", False), ("judged the other way", False), ("recalled together", True)],
+)
 def test_a_verdict_on_what_was_decided_meanwhile_is_not_written(
-    near: Opened, server: Any, clock: Any
+    near: Opened, server: Any, clock: Any, meanwhile: str, written: bool
 ) -> None:
     memory = near()
     _, hall, study = tell_both(memory, clock)
 
     def say(_data: Any) -> dict[str, str]:
         store = memory._runtime.parts().store
-        assert doubts.judge(store, hall, study, "extends", "somebody", doubted=False)
+        if meanwhile == "recalled together":
+            accesses = memory._runtime.parts().maintenance.accesses
+            accesses.associate([hall, study])
+            accesses.flush()
+            assert store.journal.weight(*sorted([hall, study]), "co_recall")
+        else:
+            pair = (hall, study) if meanwhile == "judged" else (study, hall)
+            assert doubts.judge(store, *pair, "extends", "somebody", doubted=False)
         return {"relation": "contradicts", "detail": ""}
 
     server.say, server.judges = say, True
     judge_all(memory)
     assert pairs_asked(server) == [(HALL, STUDY)]
-    assert listed(memory) == []
+    assert listed(memory) == [(hall, study)] * written
 
 
 def test_what_has_no_vector_yet_is_asked_about_when_it_has_one(

@@ -134,9 +134,9 @@ async def test_the_corpus_stays_data_everywhere(
     client: Any, stored: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     async with client:
-        for id, attack in [*zip(stored, CORPUS, strict=True)][::2]:
+        for id, attack in [*zip(stored, CORPUS, strict=True)][::6]:
             assert check(await client.call_tool("recall", {"query": id})), attack["kind"]
-        for attack in CORPUS[::10]:
+        for attack in CORPUS[::20]:
             asked = {"query": attack["text"][:200], "k": 5, "context": 2, "explain": True}
             check(await client.call_tool("recall", asked))
         await tools_show_data(client, stored)
@@ -167,7 +167,7 @@ async def resources_show_data(client: Client, stored: list[str]) -> None:
     for uri in (
         "memory://recent",
         "memory://health",
-        *(f"memory://item/{id}" for id in stored[3::3]),
+        *(f"memory://item/{id}" for id in stored[3::6]),
     ):
         (content,) = (await client.read_resource(uri)).contents
         data = json.loads(content.text)
@@ -176,7 +176,7 @@ async def resources_show_data(client: Client, stored: list[str]) -> None:
         seen += bool(found)
         if found:
             assert data["notice"] == schemas.NOTICE
-    assert seen > 60
+    assert seen > 30
 
 
 async def prompts_show_data(client: Client) -> None:

@@ -103,6 +103,7 @@ def test_the_types_are_those_of_the_document(node: Node) -> None:
     node("npm", "run", "--silent", "check")
 
 
+@pytest.mark.long
 def test_stale_types_are_noticed(node: Node, tmp_path: Path) -> None:
     document = json.loads((ROOT / "docs/openapi.json").read_text("utf-8"))
     del document["paths"]["/stats"]
