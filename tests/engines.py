@@ -9,6 +9,8 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
+from processes import commands, ended
+
 from server.engine import client, endpoint, wire
 from server.engine.launch import NoEngine
 
@@ -22,13 +24,11 @@ def alive(folder: Path) -> list[int]:
 
 def directories(folder: Path) -> dict[int, str]:
     """The data directories in *folder* by the process that is its engine."""
-    found = {}
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
-        with suppress(OSError):
-            words = place.read_bytes().split(b"\0")
-            named = [os.fsdecode(word) for word in words if os.fsencode(folder) in word]
-            if b"--launched" in words and named:
-                found[int(place.parent.name)] = named[0]
+    found, sought = {}, os.fsencode(folder)
+    for process, command in commands():
+        words = command.split(b"\0") if sought in command else []
+        if b"--launched" in words:
+            found[process] = next(os.fsdecode(word) for word in words if sought in word)
     return found
 
 
@@ -48,7 +48,9 @@ def until_gone(
     deadline = time.monotonic() + SECONDS
     while (left := _left(folder, of)) and time.monotonic() < deadline:
         meanwhile()  # one may only be about to listen
-        threading.Event().wait(0.05)  # to look at all processes takes 0.01
+        again = time.monotonic() + 0.5  # to look at these costs little, to look at all does not
+        while not all(map(ended, left)) and time.monotonic() < again:
+            threading.Event().wait(0.02)
     assert left == []
 
 

@@ -33,12 +33,12 @@ def test_no_power_cut_takes_from_the_journal_what_was_acknowledged(
     yard = journal_yards[0]
     yard.run("all_kinds", store, record=str(record), what=KILL_AFTER, first=order.randint(60, 200))
     yard.run("all_kinds", store, record=str(record))
-    moments = range(0, len(power.events(record)), 20)
+    moments = range(0, len(power.events(record)), 40)
     tried = 0
     for cut in cuts(record, store, order, moments):
         verify_journal(cut, place / "left")
         tried += 1
-    assert tried > 60
+    assert tried > 30
 
 
 def test_no_power_cut_keeps_the_memory_from_opening(memory_yard: Yard, place: Path) -> None:

@@ -263,7 +263,7 @@ def oracle(told: Told, minilm: Embedder) -> Oracle:
     return Oracle(told, minilm)
 
 
-@pytest.mark.parametrize(("k", "every"), [(10, 4), pytest.param(1, 8, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("k", "every"), [(10, 8), pytest.param(1, 8, marks=pytest.mark.long)])
 def test_recall_ranks_by_the_recipe_and_by_its_links_alone(
     told: Told, oracle: Oracle, k: int, every: int
 ) -> None:

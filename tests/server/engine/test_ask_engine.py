@@ -160,7 +160,7 @@ def without_engine(
     return code, found.out, found.err
 
 
-@pytest.mark.parametrize("most", [2, pytest.param(9, marks=pytest.mark.long)])
+@pytest.mark.parametrize("most", [1, pytest.param(9, marks=pytest.mark.long)])
 def test_the_output_is_the_same_with_an_engine_and_without(
     most: int,
     program: Program,
@@ -226,6 +226,7 @@ def on_a_terminal(program: Program, *words: str, **more: str) -> bytes:
     return shown
 
 
+@pytest.mark.long
 def test_a_terminal_shows_the_same_with_an_engine_and_without(
     program: Program, engine: None
 ) -> None:
