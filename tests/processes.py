@@ -100,7 +100,7 @@ def commands() -> Iterator[tuple[int, bytes]]:
     Zombies and threads of the kernel have none and are left out. Each test looks through all
     processes, some often, and pathlib takes three times as long for it.
     """
-    for name in os.listdir("/proc"):
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdecimal():
             with contextlib.suppress(OSError):
                 if command := _command(int(name)):
@@ -417,6 +417,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """End what the whole run left, and fail it for that."""
     if hasattr(session.config, "workerinput"):
+        gc.freeze()  # pytest would look for garbage, for seconds, and in a worker tell nobody
         return
     files: Path = session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
 

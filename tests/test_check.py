@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -86,6 +87,25 @@ def test_what_runs_beside_goes_on_beside_the_next_stage_and_no_further(
         check.Step("last", [sys.executable, "-c", f"open({str(over)!r})"], 1, 2),
     )
     assert status == 0
+
+
+def test_no_test_is_in_two_steps(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = {step.name: step.command for step in check.steps()}
+    left_out = {f"--ignore={folder}" for folder in check.VENDORS}
+    assert set(check.VENDORS) <= set(words["vendors"])
+    assert left_out <= set(words["plain"])
+    assert words["processes"][-1] == "@.ci/out/processes.txt"
+    asked: list[str] = []
+
+    def collected(command: list[Any], **_: Any) -> Any:
+        asked.extend(map(str, command))
+        return subprocess.CompletedProcess(command, 0, "tests/test_a.py: 3\n\nnothing else")
+
+    monkeypatch.setattr(check.subprocess, "run", collected)
+    monkeypatch.setattr(check, "FILES", check.OUT.with_suffix(".txt"))
+    assert check.collect() == 0
+    assert check.FILES.read_text() == "tests/test_a.py"
+    assert left_out <= set(asked)
 
 
 def test_the_advisories_are_a_step_and_a_skip_is_told(

@@ -173,6 +173,12 @@ def test_a_repeat_is_told_with_its_reason(played: Any) -> None:
     assert repeat["place"].startswith("test_it.py:")
 
 
+def test_a_plain_test_is_not_repeated(played: Any) -> None:
+    status, _, outcome = played("def test_it(): assert False\n", "--reruns", "1")
+    assert status == 1
+    assert (outcome["counts"]["failed"], outcome["counts"]["rerun"]) == (1, 0)
+
+
 def test_no_program_of_a_test_shares_an_engine_wherever_it_lies(processes: Any) -> None:
     """By default one in a temporary folder does not, and others do."""
     told = processes.run(
