@@ -194,9 +194,8 @@ def run(step: Step, mark: str, home: Path, stopping: threading.Event) -> None:
             time.sleep(0.1)
             if at_once:
                 show(said.read())
-        if not at_once:
-            print(f"\n== {step.name} ==", flush=True)
-        show(said.read())
+        # one write: another step may print meanwhile
+        show((b"" if at_once else f"\n== {step.name} ==\n".encode()) + said.read())
     step.status = process.returncode
     step.seconds = time.monotonic() - begun
     if step.seconds > step.minutes * MINUTE:

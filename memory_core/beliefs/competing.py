@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from memory_core.beliefs.sentence import SELF, read_all
+from memory_core.beliefs.sentence import SELF, read_all, spelled_out
 from memory_core.beliefs.shared import about_one, held
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import words
@@ -159,7 +159,7 @@ _OWNED = lazy_pattern(
 
 def _is_anothers(text: str, others: Sequence[str]) -> bool:
     """True when *text* speaks of what belongs to somebody of whom the *others* speak."""
-    for match in _OWNED.finditer(text):
+    for match in _OWNED.finditer(spelled_out(text)):
         owner, genitive, *owned = match.groups()
         if (genitive and not owner[0].isupper()) or owner.casefold() in SELF:
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -28,6 +29,22 @@ CHANGE = frozenset({*lexicon.STRONG, *lexicon.WEAK})
 WEAK_ONLY = frozenset(lexicon.WEAK) - frozenset(lexicon.STRONG)
 ME = "i"
 _LABEL = lazy_pattern(r"(?<=[^\W\d_] )[A-HJ-Z](?![\w'’.-]|\. [a-z])|(?<=[^\W\d_] )[A-HJ-Z](?=\.$)")
+_SMALL = (
+    "at|in|on|by|from|with|to|as|the|an?|my|our|your|his|her|their|no|not|up|out|off|over|back|away"
+    "|down|us|me|it|until|since|all"
+)
+_CONTRACTED = lazy_pattern(
+    r"\b(?!(?:let|that|it|what|who|there|here|how|where|when|why|he|she)')([\w-]{2,30})'s"
+    rf"(?= (?:(?:{_SMALL}|now|still|just|already|never|always|really|very|too|also|here|there"
+    r"|been|gone|got|had|going|coming|being|having|getting|doing|moving|leaving|starting"
+    r"|turning|taking|staying|looking|trying|bought|sold|taken|given|become|begun|grown|heard|kept"
+    r"|met|paid|quit|said|seen|sent|taught|told|won|allergic|pregnant)\b(?!')"
+    r"|(?:[a-z]{3,20}ed|home|done|left|lost|found|made|come|broken|caught|chosen|stolen|written|ill"
+    r"|sick|dead|busy|ready|late|fine|ok|happy|vegan|vegetarian)"
+    rf"(?: (?:{_SMALL})\b|[.,;!?]|$)))",
+    re.IGNORECASE,
+)
+"""The "'s" of "Ida's at school", "Ida's moved out" and "Ida's enrolled at ...", with its word."""
 _PART = lazy_pattern(r";\s")
 _VERSION = lazy_pattern(r"\b[0-9]+(?:\.[0-9]+)+\b")
 
@@ -82,8 +99,9 @@ def read_all(text: str) -> tuple[Sentence, ...]:
 
 def read(text: str) -> Sentence:
     """*text*, one sentence or clause, as it is compared. Linear in its length; never raises."""
-    lowered = text.casefold().replace("’", "'").strip()
-    labelled = _LABEL.sub(r"\g<0>0", text.replace("’", "'"))  # "port A" is no article
+    text = spelled_out(text)
+    lowered = text.casefold().strip()
+    labelled = _LABEL.sub(r"\g<0>0", text)  # "port A" is no article
     tokens = tuple(word.removesuffix("'s") for word in words(labelled))
     cues = {word for word in tokens if word in CHANGE}
     cues |= {match.group() for match in lexicon.PHRASES.finditer(lowered)}
@@ -92,6 +110,11 @@ def read(text: str) -> Sentence:
     said = text.strip(" .!,;")
     content -= done
     return Sentence(said, lowered, tokens, frozenset(content), frozenset(cues | done), done)
+
+
+def spelled_out(text: str) -> str:
+    """*text* with "is" for the "'s" behind a word that owns nothing by it: "Ida's at school"."""
+    return _CONTRACTED.sub(r"\1 is", text.replace("’", "'"))
 
 
 def _is_open(lowered: str) -> bool:

@@ -118,7 +118,9 @@ def _took_its_place(
 
     *score* is its share of the score of the older one, *near* the cosine of both.
     """
-    if newer.valid_until is not None or passes(newer.text) or _is_over(newer, cues):
+    if newer.valid_until is not None or passes(newer.text):
+        return False
+    if _is_over(newer, cues) and not _is_over(older, cues):
         return False
     if not _comparable(cues, older, newer):
         return False

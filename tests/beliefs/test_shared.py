@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from memory_core.beliefs.sentence import spelled_out
 from memory_core.beliefs.shared import about_one, crossed, differ_twice, other_complement
 
 
@@ -13,6 +14,8 @@ from memory_core.beliefs.shared import about_one, crossed, differ_twice, other_c
         ("Ida's birthday is 3 May.", "My passport is old, Ida's is fine.", False),
         ("Ida's birthday is 3 May.", "Ida's tooth is loose.", False),
         ("Ida's birthday is 3 May.", "Ida's party and birthday are on 4 May.", True),
+        ("Ida's at the dentist.", "Ida sings in the choir.", True),
+        ("Ida's home.", "Ida's moved out of the flat.", True),
         ("Table 3 seats four.", "Table 4 seats six.", False),
         ("We run Node 18.", "We run Node 20.", True),
     ],
@@ -22,6 +25,29 @@ def test_two_things_of_one_owner_or_of_two_numbers_are_two(
 ) -> None:
     assert about_one("", older, newer) is one
     assert about_one("", newer, older) is one
+
+
+def test_who_owns_something_is_not_what_they_own_where_the_question_names_them() -> None:
+    question = "where is Ida?"
+    assert not about_one(question, "Ida's tooth is loose.", "Ida sings in the choir.")
+    assert about_one(question, "Ida's at the dentist.", "Ida sings in the choir.")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Joe's at left back", "Joe is at left back"),
+        ("Callum’s enrolled at the college", "Callum is enrolled at the college"),
+        ("the trimmer's the old one", "the trimmer is the old one"),
+        ("Ida's home.", "Ida is home."),
+        ("Mia's retired from work", "Mia is retired from work"),
+        ("Mia's retired colleague, Ida's home address, Jo's late shift", ""),
+        ("mum's knee op, Wen's sister, Ida's swimming lesson", ""),
+        ("let's at least try, he's at work, that's the one, what's in it", ""),
+    ],
+)
+def test_what_owns_nothing_by_its_s_is_told_from_what_does(text: str, expected: str) -> None:
+    assert spelled_out(text) == (expected or text)
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,11 @@ def test_questions_for_what_holds(question: str) -> None:
     ("question", "past"),
     [
         ("When was the exam?", False),
+        ("What date was the exam?", False),
+        ("On which day was the party?", False),
+        ("An welchem Tag war die Probe?", False),
+        ("Um wie viel Uhr war die Probe?", False),
+        ("What time did we meet?", True),
         ("When was the exam before?", True),
         ("Wann war das Training ursprünglich?", True),
         ("Where was the exam?", True),

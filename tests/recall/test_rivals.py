@@ -104,6 +104,16 @@ def test_what_is_known_to_be_newer_goes_before_what_only_may_be(memory: Memory) 
             "The inspector phoned: boiler inspection is on 10 November, same time.",
             "When was the boiler inspection?",
         ),
+        (  # both days are over
+            "mum's hip op is 21 September at the Infirmary",
+            "the ward has no beds, mum's hip is being done 12 October",
+            "What date was mum's hip operation?",
+        ),
+        (  # that of "Elsie's gone up" is no possessive
+            "Elsie has swimming Thursdays half four at the baths",
+            "Elsie's gone up to stage 6 in the water, that group's Saturday mornings 9.15",
+            "when's Elsie's swimming lesson?",
+        ),
         (
             "Ole drives a Skoda Octavia.",
             "Ole picked me up in his Mazda, it smells of dog",

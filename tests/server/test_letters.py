@@ -58,6 +58,14 @@ def test_every_letter_that_was_typed_is_stored_and_none_ends_the_program(
     assert b"im Caf" in anamnesis(tmp_path, system, "recall", "Größe im Café".encode())
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_pipe_carries_every_letter_in_and_out(tmp_path: Path, system: str) -> None:
+    anamnesis(tmp_path, system, "remember", "-", stdin=TEXT.encode())
+    answer = json.loads(anamnesis(tmp_path, system, "recall", "Größe im Café".encode(), "--json"))
+    assert [each["text"] for each in answer["memories"]] == [TEXT]
+
+
 @pytest.mark.parametrize(
     ("raw", "text"),
     [

@@ -162,6 +162,14 @@ RESOLVED = [
     ),
     ("Ferien 27.-31.5.", [f"2024-05-{n}" for n in range(27, 32)]),
     ("zu vom 20.12. bis 5.1.2025", ["2024-12-20", "2025-01-05"]),
+    # without the last dot
+    ("Zahnarzt am 20.9", ["2024-09-20"]),
+    ("Am 20.9 um 8 kommt der Ofenbauer", ["2024-09-20"]),
+    ("Mi 15.5 Probe", []),
+    ("Mi, 15.5 18 Uhr Probe", ["2024-05-15"]),
+    ("am 20.9 Liter getankt, am 3.12 Prozent mehr", []),
+    ("Die Rennstrecke ist am 1.8 km lang", []),
+    ("am 20.15 Uhr", []),
     ("am 31.2. oder am 3.13.", []),
     ("We run Python 3.12. It works", []),
     ("Ubuntu 24.04. läuft", []),
@@ -427,6 +435,7 @@ def test_temporal_match_stays_in_range(query: str, said: float, dates: list[str]
 
 HOSTILE = [
     "am 3.4.",
+    "am 3.4 ",
     "3.4.-",
     "Friday 3 ",
     "3 to ",

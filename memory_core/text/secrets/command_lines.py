@@ -32,7 +32,8 @@ _TOOLS: tuple[tuple[str, str], ...] = (
     ("smbclient|rpcclient|smbget", rf"(?<=\s)-U\s?[\"']?[^\s%\"']{{1,80}}%{_VALUE}"),
     (
         "net use",
-        r"\\\\\S{3,200}\s+(?:/user:\S{1,80}\s+)?(?P<value>[^\s/\"']{3,128})(?=\s+/user|\s*$)",
+        r"\\\\\S{3,200}\s+(?:/user:\S{1,80}\s+)?(?P<value>[^\s/\"']{3,128})(?=\s+/(?:user"
+        r"|persistent)|\s*$)",
     ),
     ("net user", r"\s\S{1,80}\s(?P<value>[^\s/\"'*]{3,128})(?=\s*(?:/add|/domain|$))"),
     (
@@ -82,12 +83,14 @@ _HINTS = (
 )  # fmt: skip
 """Of which every line that holds a password has one."""
 _PRINTED = Rule(
-    "genkey|genpsk|openssl rand|pwgen|urandom|base64 -|kv get|secrets versions access"
+    "auth:token|auth token|print-access-token|genkey|genpsk|openssl rand|pwgen|urandom|base64 -"
+    "|kv get|secrets versions access"
     "|get-secret-value|op read|pass show|get secret|find-generic|find-internet",
-    r"(?m)^[^\n]{0,80}?(?:\bwg (?:genkey|genpsk)|\bopenssl rand|\bpwgen\b|/dev/urandom"
+    r"(?mi)^[^\n]{0,80}?(?:\bwg (?:genkey|genpsk)|\bopenssl rand|\bpwgen\b|/dev/urandom"
     r"|\bvault kv get|\bsecrets versions access|\bget-secret-value|\bop read|\bg?o?pass show"
     r"|\bfind-(?:generic|internet)-password"
-    r"|\bget secret[^\n]{0,200}\|\s?base64 -)[^\n]{0,200}\n"
+    r"|\bauth:token|\bgh auth token|\bprint-access-token"
+    r"|\bget secret[^\n]{0,200}\|\s?base64 -)[^\n]{0,200}\n(?:[^\n]{0,8}warning[^\n]{0,120}\n)?"
     r"(?P<value>(?=[^\s\"']{0,200}[0-9+/=])[^\s\"']{8,200})[ \t]*$",
 )
 _SHOWN = Rule(

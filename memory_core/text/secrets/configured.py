@@ -167,9 +167,24 @@ _KEY_OF_32 = Rule(
 )
 """Thirty-two bytes in base64."""
 
+_QUOTED_SETTING = Rule(
+    "secret|token|salt|_key",
+    r"(?m)^[ \t>]{0,8}(?:(?:export|set|ENV|ARG)[ ])?[A-Z][A-Z0-9_]{0,60}"
+    r"(?:SECRET|TOKEN|SALT|(?:API|ACCESS|PRIVATE|ENCRYPTION|SIGNING|MASTER|SECRET)_KEY)[ ]?[=:][ ]?"
+    r"(?P<open>[\"'])(?P<value>(?=[^\s\"']{0,100}[0-9])(?=[^\s\"']{0,100}[A-Za-z])[^\s\"']{8,200})"
+    r"(?P=open)[ \t]*(?:#[^\n]{0,100})?$",
+)
+"""A setting of the environment in quotation marks, whose value has signs that a word lacks."""
+_NOT_RANDOM = lazy_pattern(r"(?i)[a-z_-]+[0-9]{0,4}$|[\w.-]+[:/]|[\w-]+(?:\.[\w-]+)+$")
+"""Words with a number behind them, addresses, folders and names with dots."""
+
 
 def found(text: str, low: str) -> Iterator[Span]:
     """The places of secrets in settings, markup and calls of *text*; *low* is `folded` of it."""
+    for match in _QUOTED_SETTING.found(text, low):
+        value = match["value"]
+        if not (is_placeholder(value) or is_reference(value) or _NOT_RANDOM.match(value)):
+            yield (*match.span("value"), "secret")
     for match in _PHRASE_SET.found(text, low):
         if is_told_phrase(match["value"].split(), loosely=True):
             yield (*match.span("value"), "password")

@@ -72,6 +72,7 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         r"|[KL][1-9A-HJ-NP-Za-km-z]{51})(?!\w)",
     ),
     ("secret", "_key=base64:", r"(?i)_key=base64:(?P<value>[A-Za-z0-9+/]{20,100}={0,2})"),
+    ("recovery_key", "-", r"(?<![\w-])[0-9]{6}(?:-[0-9]{6}){7}(?![\w-])"),  # of BitLocker
     ("sonar_token", "squ_|sqp_|sqa_", rf"{_B}sq[uap]_[0-9a-f]{{40}}{_E}"),
     (
         "private_key",
@@ -325,7 +326,8 @@ BY_FORM: tuple[tuple[str, str, str], ...] = (
         "$|{|:::",
         r"(?P<value>\$(?:[1567]|2[abxy]?|y|gy|apr1|argon2(?:id|i|d)?|scrypt|pbkdf2[a-z0-9-]{0,12}"
         r"|P|H|S|bcrypt[a-z0-9-]{0,10})\$[A-Za-z0-9./+=,$*_-]{20,400})"
-        r"|(?P<salted>\b(?:pbkdf2|bcrypt|argon2|scrypt)[a-z0-9_]{0,16}\$[A-Za-z0-9./+=,$_-]{20,400})"
+        r"|(?P<salted>\b(?:pbkdf2|bcrypt|argon2"
+        r"|scrypt)[a-z0-9_]{0,16}\$[A-Za-z0-9./+=,$_-]{20,400})"
         r"|:(?P<dumped>[0-9a-fA-F]{32}:[0-9a-fA-F]{32}):::"
         r"|:(?P<shadow>[A-Za-z0-9./]{13}):[0-9]{1,6}(?::[0-9]{0,6}){3}:::"
         r"|\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT)\}(?P<coded>[A-Za-z0-9./+$]{16,200}={0,2})",
@@ -346,7 +348,8 @@ _RULES = tuple((kind, Rule(words, pattern)) for kind, words, pattern in BY_FORM)
 _COOKIES = Rule(
     "cookie|sess|connect.sid",
     r"(?i)\bcookie[\"']?[:=]? ?[^\n]{1,4000}"
-    r"|(?<![a-z])(?:[a-z]{1,10}sess(?:ion)?id|_?[a-z]{1,12}_sess(?:ion)?|connect\.sid)=[^\n]{16,4000}",
+    r"|(?<![a-z])(?:[a-z]{1,10}sess(?:ion)?id|_?[a-z]{1,12}_sess(?:ion)?"
+    r"|connect\.sid)=[^\n]{16,4000}",
 )
 _COOKIE = lazy_pattern(
     r"(?i)(?:sess|sid|token|auth|jwt|remember)[a-z0-9_.-]{0,80}=(?P<value>[^;\s\"']{16,1000})"

@@ -27,6 +27,7 @@ from memory_core.text.secrets.spans import (
     is_random,
     is_reference,
 )
+from memory_core.text.words import listed
 
 _KEYS = (
     "secret|token|credential|_key|-key|ikey|pkey|skey|ekey|tkey|nkey|hkey|gkey|rkey|kkey|api key"
@@ -53,7 +54,7 @@ _IS = (
     r"|wäre|sei|lautet|heißt|heisst|to|auf|es|c['’]est|est|è|é|är|er|jest|on)"
     rf"(?:\s{{1,3}}|\s?:\s{{0,3}}|,\s)(?:{_ASIDE},?\s){{0,2}}|['’]s\s{{1,3}}|(?:は|是)\s{{0,3}}"
 )
-_VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;]{4,128})"
+_VALUE = r"(?P<value>(?!\[masked:)[^\s\"'`“”„「」『』<>,;、。\u3041-\u30ff]{4,128})"
 
 _PASSWORD = led(
     rf"(?P<quoted>\\?[\"'`]\]?)?(?:(?P<topic>{TOPIC})"
@@ -111,8 +112,9 @@ _GIVEN = Rule(
 _NAMED_AFTER = Rule(
     WORDS_OF_NAMES,
     r"(?i)(?<![\w.@/-])(?P<value>[^\s\"'`“”„<>,;:()]{5,64})[\"'`“”]?"
-    r"(?:\s(?:is|was|ist|war)\s|\s?(?:<-+|←)\s?(?:(?:that['’]?s|das ist)\s)?|\s[–—-]\s"
-    r"|(?:,\s|\s\()(?:that['’]?s|das ist)\s)"
+    r"(?:\s(?:is|was|ist|war|als|comme|como|come|som|jako)\s|\s?(?:<-+|←)\s?(?:(?:that['’]?s"
+    r"|das ist)\s)?|\s[–—-]\s"
+    r"|(?:,\s|\.\s|\s\()(?:that['’]?s|das ist)\s)"
     rf"(?:(?:the|my|our|your|das|mein|unser|dein)\s)?(?:[\w-]{{2,20}}\s){{0,2}}{NAME_OF_PASSWORD}"
     r"(?![\w-]|\s(?:store|manager|hash|field|policy|algorithm|provider|format|length|type|reset"
     r"|prompt|rule))",
@@ -126,7 +128,8 @@ _TO_USE = Rule(
     rf"{KINDLY}\s[\"'`“„]?"
     r"(?P<value>[^\s\"'`“”„<>,;]{4,128})[\"'`“”]?\s(?:(?:exactly|just|genau|like|that"
     r"|so)\s){0,3}(?:as|for|als)\s"
-    rf"(?:the\s|your\s|my\s|our\s|a\s|das\s|dein\s)?(?:[\w-]{{1,20}}\s){{0,2}}{NAME_OF_PASSWORD}(?<!words)"
+    rf"(?:the\s|your\s|my\s|our\s|a\s|das\s"
+    rf"|dein\s)?(?:[\w-]{{1,20}}\s){{0,2}}{NAME_OF_PASSWORD}(?<!words)"
     r"(?=\s*(?:[.,;:!?)\n]|$|(?:for|of|in|on|at|to|when|while|if|because|instead|until|für|wenn"
     r"|weil|and|und|bei|beim|im|am)\b))",
 )
@@ -143,7 +146,8 @@ _CHOSEN = Rule(
 )
 _VERB_LAST = Rule(
     WORDS_OF_NAMES,
-    rf"(?i)\b(?:dass|weil|ob|wenn|da|falls|obwohl)\s[^\n.!?]{{0,60}}?{NAME_OF_PASSWORD}{TOPIC}\s[\"'„]?"
+    rf"(?i)\b(?:dass|weil|ob|wenn|da|falls"
+    rf"|obwohl)\s[^\n.!?]{{0,60}}?{NAME_OF_PASSWORD}{TOPIC}\s[\"'„]?"
     rf"{_VALUE}[\"'“]?\s(?:ist|war|lautet|heißt|bleibt)\b",
 )
 _MAKE = Rule(
@@ -157,7 +161,9 @@ _WANTED = Rule(
     rf"(?i)\b(?:like|want|let)\s[\"'`“]?{_VALUE}[\"'`”]?\s(?:to\s)?be\s(?:my|the"
     rf"|our)\s(?:[\w-]{{1,20}}\s){{0,2}}"
     rf"{NAME_OF_PASSWORD}"
-    rf"|\b(?:enter|type|use|tippe?|gib)\s[\"'`“„]?(?P<typed>[^\s\"'`“”„<>,;]{{4,64}})[\"'`”“]?\s(?:ein\s)?(?:when|if|wenn|sobald|once)\s[^\n.]{{0,40}}?{NAME_OF_PASSWORD}",
+    rf"|\b(?:enter|type|use|tippe?"
+    rf"|gib)\s[\"'`“„]?(?P<typed>[^\s\"'`“”„<>,;]{{4,64}})[\"'`”“]?\s(?:ein\s)?(?:when|if|wenn"
+    rf"|sobald|once)\s[^\n.]{{0,40}}?{NAME_OF_PASSWORD}",
 )
 _FIELD = Rule(
     WORDS_OF_NAMES,
@@ -373,6 +379,8 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
                 continue  # "Zugang: Hof / Garten"
             if rule is _PAIR and _TWO_NAMES.search(match.group()):
                 continue  # "Login: Google / Apple"
+            if rule is _PAIR and match["user"].lower() in _FIELDS:
+                continue  # "login is user: alice, ..."
             if rule is _PAIR and match["tight"] and not _NAMES_A_PAIR.match(match.group()):
                 continue  # "Login: Google/Apple"
             for group in ("old", "value", "german", "typed"):
@@ -386,6 +394,7 @@ def _passwords(text: str, low: str) -> Iterator[Span]:
     yield from series.found(text, low)
 
 
+_FIELDS = frozenset(listed("user username name login email mail benutzer nutzer utente usuario"))
 _TWO_NAMES = lazy_pattern(r"^(?i:login|access)s?\s?:\s[A-Z][a-z]+\s?/\s?[A-Z][a-z]+$")
 _NAMES_A_PAIR = lazy_pattern(r"(?i)zugangs?daten|anmeldedaten|logindaten|cred")
 
@@ -413,6 +422,8 @@ def _trimmed(match: re.Match[str], group: str, signs: str = ".!?:)") -> Span:
 _PLAIN_WORD = lazy_pattern(r"[^\W\d_]{1,128}(?:-[^\W\d_]{1,128}){0,40}[.!?…)*_:]{0,3}")
 _FOLDER = lazy_pattern(r"[/~.]{1,2}[\w.-]*(?:/|[a-z]$)|[A-Z]:[\\/]")
 """What the command pwd prints, or where a password is kept."""
+_COUNTED = lazy_pattern(r"[0-9０-９]{1,3}[\u3400-\u9fff]")
+"""How many signs a password has: "8文字以上"."""
 _ARGUMENT = lazy_pattern(r"[A-Za-z_]+[)\]]*")
 
 
@@ -460,12 +471,14 @@ def _is_password(match: re.Match[str]) -> bool:
         return len(value) >= 8 and not match["quoted"] and _is_strong(value.rstrip(".!?)*_:"))
     quotation = match["said"] is not None and match["open"]
     setting = match["set"] == "=" and match.group()[:4].isupper()
-    if is_placeholder(value) or _FOLDER.match(value):
+    if is_placeholder(value) or _FOLDER.match(value) or _COUNTED.match(value):
         return False
     if not quotation and is_reference(value, code=not (setting or match["topic"] or match["open"])):
         return False
     if match["said"] is not None:
         return _is_said(match)
+    if match.string.endswith("type ", 0, match.start()):
+        return False  # a type of a program, with what its values may be
     if _is_argument(match) or _is_its_own_name(match):
         return False
     if match["set"].lstrip().startswith("=") and "\n" in match["set"]:
@@ -489,6 +502,8 @@ def _is_password(match: re.Match[str]) -> bool:
 
 def _is_said(match: re.Match[str]) -> bool:
     value, verb = match["value"], match["verb"].lower()
+    if value.isdigit() and not match["open"] and not _ends(match, "value"):
+        return False  # "the Furka Pass is 2429 m high"
     leads = verb.startswith(("to", "auf", "on"))
     if not _PLAIN_WORD.fullmatch(value):
         return is_odd(value) or (bool(match["open"]) and not leads)

@@ -11,9 +11,11 @@ from memory_core.text.words import STOPWORDS
 
 _CARD = Rule(
     "2|3|4|5|6",
-    r"(?<![\w.,/:+-])(?:[2-6][0-9]{3}(?:([ -]?)[0-9]{4}(?:\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
+    r"(?<![A-Za-z0-9_.,/:+-])(?:[2-6][0-9]{3}(?:([ -]?)[0-9]{4}"
+    r"(?:\1[0-9]{4}\1[0-9]{4}(?:\1[0-9]{3})?"
     r"|\1?[0-9]{7}|[0-9]{2}\1[0-9]{4,5})))(?![\w/-]|[.,][0-9])"
-    r"|(?<=[,;\t|:\"'])(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}|6011)[0-9]{12}(?=[,;\t|\"'\n]|$)",
+    r"|(?<=[,;\t|:\"'])(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}|6011)(?:[0-9]{12}"
+    r"|(?:[ -][0-9]{4}){3})(?=[,;\t|\"'\n]|$)",
 )
 _ISSUERS = lazy_pattern(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})$|(?:5[1-5]|2[2-7])[0-9]{14}$|3[47][0-9]{13}$"
@@ -66,7 +68,7 @@ _NATIONAL = Rule(
 )
 """Numbers that a state gives a person: with a check digit, or of a form that nothing else has."""
 _PIN = Rule(
-    "pin|tan|cvv|cvc|puk|code|geheimzahl|prüfnummer|prüfziffer",
+    "pin|tan|cvv|cvc|puk|code|kod|geheimzahl|prüfnummer|prüfziffer",
     r"(?i)(?<![a-z])(?:"
     r"(?:(?:PIN|TAN)(?:[ -](?:code|nummer|number))?|CVV2?|CVC2?|PUK"
     r"|geheimzahl|prüf(?:nummer|ziffer)|(?P<code>(?:security|unlock|access|door|entry|gate|garage"
@@ -74,11 +76,12 @@ _PIN = Rule(
     r"|safe|screen|verification|confirmation|login|one-time|sms)[ -]code"
     r"|(?:sicherheits|zugangs|zugriffs|[a-zäöü]{0,10}tür|(?:garten|garagen|hof)?tor|garagen"
     r"|keller|haus|eingangs|büro|tresor|safe|entsperr|bestätigungs|alarm|freigabe|abhol"
-    r"|schließfach|pack)code"
+    r"|schließfach|pack|master|deur|poort|kluis|slot)code|(?:port|dörr|grind|lås|alarm)kod(?:en)?"
+    r"|dørkoden?"
     r"|(?:SMS|push|chip|photo|mobile|[em])[ -]?TAN))"
     r"\)?(?P<about>(?:\s(?:for|of|to|on|for|at|in|für|fürs|der|des|von|vom|zum|zur|auf|im|am|beim"
     r"|meiner|my)[^\n\d:=]{1,40}?)?)"
-    r"\)?[\"']?\s{0,2}(?::|=|\bis\b|\bist\b|\blautet\b|(?(code)\s|(?!)))"
+    r"\)?[\"']?\s{0,2}(?::|=|\b(?:is|ist|lautet|är|er)\b|(?(code)\s|(?!)))"
     r"|(?:PIN|TAN)-(?:code|nummer|number)\s?"
     r"|(?:CVV2?|CVC2?|PUK)\b[\"')]?(?:\s?(?::|=|is\b|ist\b|lautet\b))?)"
     r"\s{0,3}[\"'`]?(?P<value>[0-9]{3,10}|[0-9](?:[ -][0-9]){3,9}"

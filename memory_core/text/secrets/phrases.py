@@ -49,17 +49,27 @@ _WORDS_TO_USE = Rule(
     rf"|als)\s(?:the\s|your\s|my\s|our\s|das\s|dein\s)?"
     rf"(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}(?![\w-])",
 )
+_AS_WORDS = Rule(
+    "comme|como|come|als|som",
+    r"(?i)\b(?:mis|mets|pris|choisi|utilise|puesto|uso|usé|elegido|messo|scelto|usato|gebruik|koos"
+    r"|nam|använder|valde)\s[\"'«„“]?\s?"
+    r"(?P<value>(?:[^\W\d_][\w'’-]{0,15} ){1,8}?[^\W\d_][\w'’-]{0,15})"
+    r"\s?[\"'»“”]?\s(?:comme|como|come|als|som)\s(?:(?:ma|mon|mi|la|el|mijn)\s)?(?:phrase de passe"
+    rf"|frase de contraseña|{NAME_OF_PASSWORD})",
+)
+"""The same in other languages: "j'ai mis ... comme phrase de passe"."""
 _PHRASE = Rule(
     "phrase",
     r"(?i)(?:passphrase|pass phrase)[^\n:=]{0,40}?(?:(?:\bis|\bist|\blautet)\s{1,3}|[:=]\s{0,3})"
     r"(?P<value>[a-zäöüß]{2,15}(?:,?[ -][a-zäöüß]{2,15}){2,11}?(?: [0-9]{1,6})?)"
-    r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s[(–—-]|\s(?:in case|so that|because|if|falls|weil)\b)",
+    r"(?=[.!]?\s*(?:\n|$)|[.!]\s|\s[(–—-]|,?\s(?:in case|so that|because|if|but|and it|falls"
+    r"|weil|aber)\b)",
 )
 _WORD = r"[\w][\w'’&.-]{0,20}"
 _WORDS_SET = led(
     rf"(?:[\"'`]\]?)?{TOPIC}[ \t]{{0,3}}(?::?=(?![=>])|[:：](?!:)|=>|->|→)"
     rf"[ \t]{{0,3}}(?P<value>{_WORD}(?:,? {_WORD}){{1,6}}?)"
-    r"(?=[.!]?[ \t]{0,9}(?:(?:#|//)[^\n]{0,200})?(?:\n|$)|[.!] [A-ZÄÖÜ])",
+    r"(?=[.!]?[ \t]{0,9}(?:(?:#|//)[^\n]{0,200})?(?:\n|$)|[.!] [A-ZÄÖÜ]| [–—-] | \()",
 )
 _WORDS_SAID = led(
     rf"{TOPIC}\s(?:is|being|remains|was|ist|war|lautet|heißt|er|är|jest|est"
@@ -72,6 +82,12 @@ _WITH_WORDS = Rule(
     r"(?i)\b(?:with|using|mit)\s(?:the\s|der\s|dem\s)?(?:pass ?phrase|password|passwort|kennwort)\s"
     rf"(?P<value>{_WORD}(?: {_WORD}){{1,6}}?)(?=[.!]?[ \t]{{0,9}}(?:\n|$)|[.!;,]\s)",
 )
+_QUOTED_BEFORE = Rule(
+    WORDS_OF_NAMES,
+    r"(?i)[\"„“«](?P<value>[^\s\"“”„»\n]{2,40}(?: [^\s\"“”„»\n]{1,40}){0,12})[\"“”»]\s?"
+    rf"\((?:[\w-]{{1,12}} )?{NAME_OF_PASSWORD}(?=[,;)])",
+)
+"""What a bracket says is the password."""
 _QUOTED_PHRASE = Rule(
     "phrase",
     r"(?i)pass ?phrases?[^\n\"'`“„]{0,30}(?<!\bas )(?P<open>[\"'`“„])"
@@ -107,10 +123,19 @@ _MADE_OF = frozenset(listed("words letters digits characters signs wörter zeich
 
 def found(text: str, low: str) -> Iterator[Span]:
     """The places of passphrases in *text*; *low* is `folded` of it."""
-    for rule in (_QUOTED, _PHRASE_TO_USE, _QUOTED_LATER, _QUOTED_PHRASE, _SENTENCE):
+    for rule in (
+        _QUOTED,
+        _PHRASE_TO_USE,
+        _QUOTED_LATER,
+        _QUOTED_BEFORE,
+        _QUOTED_PHRASE,
+        _SENTENCE,
+    ):
         for match in rule.found(text, low):
             if not (is_reference(match["value"]) or is_placeholder(match["value"])):
                 yield (*match.span("value"), "password")
+    for match in _AS_WORDS.found(text, low):
+        yield (*match.span("value"), "password")
     for match in _LONG_PHRASE.found(text, low):
         words = re.findall(r"[\w-]+", match["value"].lower())
         remarks = any(word in REMARKS or word in _OF_REMARKS for word in words)

@@ -11,7 +11,8 @@ from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, 
 
 NAME_OF_PASSWORD = (
     r"(?:pass_?words?|passwrods?|pas+wor[dt]|passwd|psswd|pwd|pa(?:ss|ß)w(?:or|ör)t(?:er)?"
-    r"|kennw(?:or|ör)t(?:er)?|k3nnw[o0]rt|(?:kennw|passw)\.|pswd|passphrase|passcode|(?-i:(?<=[a-z])Pass(?![A-Za-z]))"
+    r"|kennw(?:or|ör)t(?:er)?|k3nnw[o0]rt|(?:kennw|passw)\.|pswd|passphrase|passcode"
+    r"|(?-i:(?<=[a-z])Pass(?![A-Za-z]))"
     r"|p[a4@](?:ss|55|\$\$)(?:w|vv)[o0]r[dt]|p/w|p a s s w o r d|p\.a\.s\.s\.w\.o\.r\.d|(?:wpa_"
     r"|wifi_)?(?<![a-z])psk"
     r"|requirepass|masterauth|(?:root|bind|admin)pw|(?:zugangs|zugriffs|tür|geheim)code"
@@ -19,6 +20,7 @@ NAME_OF_PASSWORD = (
     r"|(?:access|unlock|door|entry|gate|alarm) code|key content"
     r"|(?<![a-z])(?:wlan|wi-?fi|wpa[23]?|netzwerk)[ _-]?(?:schlüssel|key|code)"
     r"|(?<![a-z0-9])p(?:ass|w)(?![a-z])|mot de passe|contraseña|wachtwoord|senha|lösenord(?:et)?"
+    r"|clave (?:del? |de la )(?:wi-?fi|red|router|correo|cuenta|banco|ordenador|portátil|móvil)"
     r"|passord(?:et)?|p\.w\.?"
     r"|hasło|heslo|salasana|adgangskoden?|şifre|парол[ья]|пароль|パスワード|密码|密碼|비밀번호)"
 )
@@ -30,7 +32,7 @@ WORDS_OF_NAMES = (
     "|p@$$|p/w"
     "|pa$$|pa55|p a s|p.a.s|psk"
     "|masterauth"
-    "|code|geheim|losung|pwd|pw|p.w|kennw|mot de passe|contraseña|wachtwoord|senha"
+    "|clave de|code|geheim|losung|pwd|pw|p.w|kennw|mot de passe|contraseña|wachtwoord|senha"
     "|lösenord|hasło|heslo"
     "|salasana|adgangskode|şifre|парол|パスワード|密码|密碼|비밀번호"
 )
@@ -107,7 +109,8 @@ PREDICATES = frozenset(
         scaduta debole necessaria lunga vuota verplicht verlopen kort lang sterk zwak
         неправильный слабый короткий устарел обязателен
         trop très muy demasiado troppo molto zbyt court long faible bref
-        incorrecta incorrecto incorrecte fausse errata sbagliata błędne неверный verkeerd fel"""
+        incorrecta incorrecto incorrecte fausse errata sbagliata błędne неверный verkeerd fel
+        långt lång kort kortare längre starkt svagt säkert lange hemmelig"""
     )
 )
 """What is said of passwords rather than as one."""
@@ -173,3 +176,36 @@ REMARKS = frozenset(
         behind beside field fields feld felder column columns spalte spalten"""
     )
 )
+
+
+_LINKS = frozenset(
+    listed(
+        """is was are be ist war lautet heißt heisst es est é è c'est son to in auf zu mit with = :
+        => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
+        been remains stays bleibt worden lautete früher damals formerly once
+        nimm zijn luidt är er then dann nämlich namely sondern code zahl number old new alte neue
+        nuevo nouveau oude nieuwe je jest è vara nya är é это met med com con avec na"""
+    )
+)
+"""What stands directly before a value that a sentence gives."""
+OPENING = "\"'`“„«("
+
+
+def leads_to(text: str, name: int, at: int) -> str:
+    """What leads in *text* from the end of a *name* to the value *at*.
+
+    A sign or the last word; "(" where nothing stands between, "" where no value is led to.
+    """
+    between = text[name:at].rstrip(" \t")
+    before = between.rstrip(OPENING).rstrip()
+    if not before:  # not "credentials a1b2", and nothing that is one word with its name
+        login = text[:name].casefold().endswith(("in", "s", "en"))
+        return "(" if between or (at > name and not login) else ""
+    if before.endswith((":", "=", ">", "→", "–", ",", "?", "：", "は", "是", "为", "成")):
+        return (
+            ":" if before[-1] in ":=?→：は是为成" or before.endswith(("->", "=>")) else before[-1]
+        )
+    if between.endswith("("):
+        return ","
+    last = before.split()[-1].casefold().replace("’", "'")
+    return last if last in _LINKS else ""

@@ -28,14 +28,19 @@ _LIST = Rule(
 _ITEM = lazy_pattern(r"[\"'](?P<value>[^\s\"']{4,200})[\"'](?!\s?:)")
 """Values of a list in code: tokens = ["...", "..."]."""
 _CODES = Rule(
-    "code|key|schlüssel",
-    r"(?i)\b(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs"
-    r"|notfall)"
-    r"[ _-]?(?:codes?|keys?|schlüssel)\b(?:[^\n:]{0,40}:?\s?\n(?:[^\n]{0,80}\n){0,2}?"
+    "code|key|schlüssel|códig|codig|codic|kod",
+    r"(?i)\b(?:(?:backup|recovery|2fa|mfa|one-time|scratch|rescue|emergency|wiederherstellungs"
+    r"|notfall|herstel)"
+    r"[ _-]?(?:codes?|keys?|schlüssel)"
+    r"|c[óo]digos? de (?:recuperaci[óo]n|recupera[çc][ãa]o|respaldo|seguran[çc]a)"
+    r"|codes? de (?:récupération|secours)"
+    r"|codic[ei] di (?:recupero|backup|emergenza)|kody? (?:zapasow\w{1,2}|odzyskiwania)"
+    r"|återställningskod\w{0,3})\b(?:[^\n:]{0,40}:?\s?\n(?:[^\n]{0,80}\n){0,2}?"
     r"(?P<lines>(?:(?:[0-9]{1,2}[.)][ ]|[*-][ ])?(?=[a-z -]{0,40}[0-9])"
     r"[a-z0-9]{4,10}(?:[ -][a-z0-9]{4,10}){0,3}[ ]?(?:\n|$)){3,20})"
     r"|[\"'][ ]?:[ ]?[\"'](?P<given>[\w-]{6,80})[\"']|[^\n:=]{0,30}?"
-    r"(?:\bis|\bare|\bsind|\bist|\blautet|:|=|(?<=[a-z])(?=[ ][0-9]{4} [0-9]{4}))\s{1,3}"
+    r"(?:\bis|\bare|\bsind|\bist|\blautet|\bes|\bson|\best|\bsont|\bè|\bé|\bär|,|:|="
+    r"|(?<=[a-z])(?=[ ][0-9]{4} [0-9]{4}))\s{1,3}"
     r"(?P<rest>[^\n]{6,400})"
     r"|\s{1,3}(?P<parts>[a-z0-9]{4,8}(?:-[a-z0-9]{4,8}){3,15}|[0-9]{6,12})(?![\w-]))",
 )

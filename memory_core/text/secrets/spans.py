@@ -54,7 +54,8 @@ _MIXED = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
 _REFERENCE = lazy_pattern(
     r"#(?:[0-9a-fA-F]{3,4}){1,2}[;,]?$|[$&][({]{0,3}[A-Za-z_.]{0,60}[)}\[]{0,3}$|%[sd(]|\*+\W*$|<"
     r"|\{{1,2}[A-Za-z_.]{0,60}\}{0,2}$"
-    r"|![A-Za-z_-]{2,30}$|\[[A-Za-z _-]{3,30}\]?\W*$"
+    r"|@[\w.-]{2,80}@$|![A-Za-z_-]{2,30}$|[A-Z]\w{0,20}(?:String|Str|Bytes|Text)[,;)}]*$"
+    r"|\[[A-Za-z _-]{3,30}\]?\W*$"
     r"|[A-Za-z_]{1,60}(?:\.[A-Za-z_]\w{0,60}){0,8}[(\[]"
     r"|[A-Za-z_]\w{1,60}(?:(?:\.|::|->)[A-Za-z_]\w{0,60}){1,8}\("
     r"|(?:Read|Get|Import|ConvertTo)-[A-Z][A-Za-z]{2,40}$"
@@ -62,7 +63,8 @@ _REFERENCE = lazy_pattern(
     r"|(?P<attribute>[a-z_]{1,40}(?:\.[a-zA-Z_]{1,40}){1,6}[);,]{0,4}$)"
 )
 _PLACEHOLDER = lazy_pattern(
-    r"(?i)(?:<|\$[({]|%[({]|\{\{|\.\.\.|…|x{4,}|\*{3,}|masked:|\[masked:)|(?:my|the|your|some|replace|"
+    r"(?i)(?:<|\$[({]|%[({]|\{\{|\.\.\.|…|x{4,}|\*{3,}|masked:|\[masked:)|(?:my|the|your|some"
+    r"|replace|"
     r"an?|insert|enter|put|add)[_-]|your[a-z]|(?:changeme|change[_-]?me|placeholder|redacted|"
     r"example|dummy|none|null|true|false|string|undefined|todo|required|optional)[.,;)\]}]*$"
     r"|(?-i:(?:[A-Z]+_)*(?:PASS(?:WORD|WD|PHRASE)?|PWD|SECRET|TOKEN|KEY))$"
@@ -80,7 +82,8 @@ _NUMBERED = lazy_pattern(
     r"(?i)\b(?:in|at|um|bis|until|till|since|seit|after|nach|before|vor|page|seite|line|zeile|step"
     r"|schritt|version|room|raum|zimmer|error|fehler|status|http|port|nr|no|number|nummer"
     r"|chapter|rfc|iso"
-    r"|ticket|issue|than|als|about|etwa|ca|over|über|has|have|hat|haben|of|from|von)[.:#]?\s{0,2}$"
+    r"|ticket|issue|than|als|about|etwa|ca|over|über|has|have|hat|haben|of|from|von"
+    r"|año(?: de)?|année|anno|rok)[.:#]?\s{0,2}$"
 )
 
 
@@ -107,7 +110,7 @@ def is_reference(value: str, *, code: bool = True) -> bool:
     found = _REFERENCE.match(value)
     return (
         bool(found and (code or not found["attribute"]))
-        or value.rstrip(".,;)}]!?").lower() in _NO_VALUES
+        or value.rstrip(".,:;)}]!?").lower() in _NO_VALUES
     )
 
 

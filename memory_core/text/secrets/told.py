@@ -12,21 +12,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from memory_core.text.lazy_pattern import lazy_pattern
-from memory_core.text.secrets.remarks import is_listed, is_predicate
+from memory_core.text.secrets import locks
+from memory_core.text.secrets.remarks import is_listed, is_predicate, leads_to
 from memory_core.text.secrets.spans import Rule, Span, is_numbered, is_placeholder, is_reference
-from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS, listed
+from memory_core.text.words import FUNCTION_WORDS, GERMAN_STOPWORDS, STOPWORDS
 
 _WORD = (
     r"(?<![a-zäöü])(?:[a-zäöü]{0,20}[_-]?)?(?:pas{1,2}[ _-]?(?:wo?r[dt]|wrod|phrase|code)|passwd"
     r"|psswd|pwd"
     r"|kennw[oö]rt|(?<![a-zäöü0-9_-])pw"
     r"|mot de passe|mdp|wachtwoord|contrase[ñn]a|clave|senha|palavra-passe|parola d'ordine|lösenord"
-    r"|adgangskoden?|passord(?:et)?|lösenordet|has[łl][oa]|hesl[oa]|jelsz[óo]|salasana|şifre(?:si|niz)?"
+    r"|adgangskoden?|passord(?:et)?|lösenordet|has[łl][oa]|hesl[oa]|jelsz[óo]|salasana"
+    r"|şifre(?:si|niz)?"
     r"|парол[ья]|psw|(?<![a-zäöü0-9_-])ww|credentials?|credenziali|zugangsdaten)(?:e?s|er)?"
     r"(?![a-zäöü])"
 )
 _NAMES_WORDS = (
-    "hasł|pas|pss|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode|hasło"
+    "hasł|pas|pss|pw|kennw|mdp|wachtw|contrase|clave|senha|palavra|parola|lösenord|adgangskode"
+    "|hasło"
     "|cred|zugangsd|passord|hasl|hesl|jelsz|salasana|şifre|парол|psw|ww"
 )
 _NAMES = Rule(_NAMES_WORDS, rf"(?i){_WORD}")
@@ -39,17 +42,6 @@ _ALONE = lazy_pattern(
 _BELOW = 160
 """Characters of a line below the name that are looked at."""
 _TOKEN = lazy_pattern(r"[^\s\"'`“”„«»()<>\[\]]{6,64}")
-_LINKS = frozenset(
-    listed(
-        """is was are be ist war lautet heißt heisst es est é è c'est son to in auf zu mit with = :
-        => -> → – - | just only simply now jetzt nun einfach capital use type enter typed entered
-        been remains stays bleibt worden lautete früher damals formerly once
-        nimm zijn luidt är er then dann nämlich namely sondern code zahl number old new alte neue
-        nuevo nouveau oude nieuwe je jest è vara nya är"""
-    )
-)
-"""What stands directly before a value that a sentence gives."""
-_OPENING = "\"'`“„«("
 _NO_VALUE = lazy_pattern(
     r"(?i)(?:--|https?:|ftp:|www\.|~?/|\.{1,2}/|[a-z]:\\)|[^@\s]+@[\w-]+\.[\w.]+$"
     r"|\d[\d.,:/x-]*[a-zäöü%°€$-]*$"
@@ -86,7 +78,8 @@ _AS = Rule(
 _BEFORE = lazy_pattern(r"(?:[^\n.!?]|[.!?](?! [A-ZÄÖÜ]|\n)){0,120}$")
 
 _PIN = Rule(
-    "pin|puk|lock|kindersicherung|codigo|código|prüf|geheim|clave|contrase|tan|otp|code|cvv|cvc"
+    "pin|puk|lock|kindersicherung|暗証番号|安全码|код|codigo|código|prüf|geheim|clave|contrase|tan|otp"
+    "|code|cvv|cvc"
     "|cid|crypto|ziffer|digit|atrás|dos",
     r"(?i)(?<![a-zäöü])(?:(?-i:PIN|CID|[A-Za-z]{0,8}-?TAN)|pin(?:code|(?=\s?[:=])"
     r"|(?= [0-9]{4,8}(?!\w"
@@ -98,7 +91,8 @@ _PIN = Rule(
     r"|prüf(?:ziffer|nummer|zahl)"
     r"|(?:three|four|3|4) digits on the (?:back|front)|c[óo]digo de (?:atrás|seguridad)"
     r"|code (?:secret|confidentiel|de (?:la |ma )?carte)|cryptogramme|code au dos|pass ?codes?"
-    r"|clave|contraseña|(?:parental|child) lock|kindersicherung"
+    r"|clave|contraseña|(?:parental|child) lock|kindersicherung|暗証番号|安全码|code on the back"
+    r"|код из (?:смс|sms)"
     r"|(?:card[ _-]?)?cv[vc]2?)(?![a-zäöü])"
     r"[\"']?(?P<between>(?:[^\n0-9]|(?<![0-9])[0-9](?![0-9])){0,60}?)[\"'`„“]?"
     r"(?P<value>(?<![\w.,:/+-])[0-9]{3,10}|(?<![\w.,:/+-])(?:[0-9]{3}[- ]|[A-Z]-[0-9]{3})[0-9]{3})"
@@ -108,6 +102,12 @@ _PIN = Rule(
     r"|möglichk"
     r"|attempts|versuche|tries|users|nutzer))",
 )
+_SAYS = lazy_pattern(
+    r"(?i)[.!?;]\s(?:it|that|mine|(?:the|my) (?:card|letter|paper|sms|text|sticker|label|note|slip)"
+    r"|es|sie|das|(?:auf )?(?:die|der|dem) (?:karte|brief|zettel|sms|aufkleber))"
+    r"(?:['’]s|\s(?:says|said|is|was|reads|lautet|ist|war|sagt|steht))\s$"
+)
+"""Where the next sentence gives what was named: "My phone wants the PUK. The card says ..."."""
 _CODE = Rule(
     "code",
     r"(?i)(?<![\w-])(?P<of>(?:[a-zäöüß]{1,20}[ -])?[a-zäöüß]{0,20}?)codes?(?:\s(?:is|was|ist|war"
@@ -138,71 +138,12 @@ _SENT = Rule(
     "code|pin|tan|otp",
     r"(?i)(?<![\w.,:/+-])(?P<value>[A-Z]-[0-9]{6}|[0-9]{3}[- ]?[0-9]{3}|[0-9]{4,8})\s(?:is|ist"
     r"|lautet|est|es)"
-    r"\s(?:your|my|the|our|dein|mein|ihr|votre|tu|die|der)e?\s(?:[\w-]{1,20}\s){0,3}(?:[\w-]{0,20}code|pin|[a-z]{0,8}-?tan|otp)"
+    r"\s(?:your|my|the|our|dein|mein|ihr|votre|tu|die"
+    r"|der)e?\s(?:[\w-]{1,20}\s){0,3}(?:[\w-]{0,20}code|pin|[a-z]{0,8}-?tan|otp)"
     r"(?![a-z])",
 )
 """What a service sends: "618-402 is your code"."""
 
-_LOCKED = (
-    r"door|gate|garage|keypad|entrance|cellar|building|lockers?|(?:lock|key) ?box|(?:bike "
-    r"|pad)?lock"
-    r"|safe|alarm|barrier|tablet|screen"
-    r"|(?:haus|eingangs|hinter|wohnungs|keller|büro)?tür|(?:garagen|hof|einfahrts|garten|park"
-    r"|schul|scheunen)?tor|tresor|packstation|schranke|aufzug"
-    r"|(?:fahrrad|zahlen|vorhänge)?schloss|(?:schließ|post|bank)fach|spind|alarmanlage|keller"
-    r"|eingang|digicode|immeuble|coffre|portail|porte"
-    r"|porta|portdörren|ytterdörren|domofonu?|garaje|puerta|portal|caja fuerte|kluis|deur|poort"
-    r"|cassaforte|cancello"
-    r"|(?:i|smart)?phone|handy|mobiltelefon|laptop|i?pad|tablet|telefon|móvil|téléphone"
-)
-_OPENS = (
-    r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi|freigabe"
-    r"|abhol)?code|codice|código|koden?|kodu"
-    r"|combination|[a-zäöü]{0,8}kombi(?:nation)?|keypad|accepts|opens? with|geht mit"
-    r"|unlock(?:s|ed)?(?: is| with)?"
-    r"|öffnet mit|entsperr\w{1,3}(?: \w{2,12}){0,3}? mit|geht auf mit|(?:un)?scharf mit|marca"
-    r"|compose|dials?|j'ai choisi|toets"
-)
-_OPENED = Rule(
-    "code|codice|código|kod|combination|kombi|keypad|accepts|open|unlock|öffnet|entsperr|geht|scharf"
-    "|marca|compose"
-    "|dial|choisi|toets",
-    rf"(?i)(?<![a-zäöü])(?:(?:{_LOCKED})(?![a-zäöü])[^\n.!?]{{0,60}}?(?<![a-zäöü])(?:{_OPENS})"
-    rf"|(?:{_OPENS})(?![a-zäöü])[^\n.!?]{{0,40}}?(?<![a-zäöü])(?:{_LOCKED}))"
-    r"(?![a-zäöü])(?P<rest>[^\n.!?]{2,120})",
-)
-"""Something locked, and what it is opened with, in either order."""
-_DIALLED = lazy_pattern(
-    r"(?<![\w.,:/+*#-])(?P<value>(?:[*#]?[0-9]{3,8}[*#]?|[0-9]{2,4}\*[0-9]{2,4}[*#]?"
-    r"|[0-9](?:-[0-9]){2,7}"
-    r"|[0-9]{2}(?:[ -][0-9]{2}){1,3}"
-    r"|[0-9]{1,4}[A-Z][0-9]{0,4}|[A-Z][0-9]{2,5}[A-Z]?))"
-    r"(?![\w€$%°-]|[.,:/][0-9]|\s?(?:€|euros?|dollars?|kilo|kg|cm|mm|px|ms|mi?n|lines|zeilen"
-    r"|bytes|[kmg]i?b\b|chars|tokens|items|points"
-    r"|hours|stunden|days|tage|times|mal\b|uhr\b"
-    r"|people|years|jahre))"
-)
-_DIALS = Rule(
-    "box|safe|tresor|kasten|padlock|bike lock|schloss",
-    r"(?i)(?<![a-zäöü])(?:(?:lock|key) ?box|safe|tresor|schlüsselkasten|padlock|bike lock"
-    r"|(?:fahrrad|zahlen)schloss)"
-    r"(?![a-zäöü])[^\n.!?0-9]{0,40}(?P<value>[0-9](?:-[0-9]){3,7})(?![\w-])",
-)
-_LABELLED = Rule(
-    "box|lock|alarm|safe|tresor|tor|gate|garage|tür",
-    r"(?im)(?:^[ \t>*-]{0,8}|(?<=[0-9][.;,] ))(?:(?:schlüssel|key|lock) ?box|(?:luggage |bike "
-    r"|pad|suit ?case )?lock|(?P<alarm>alarm)|safe|tresor"
-    r"|alarmanlage[ /\w]{0,20}|(?:hof|garagen)?tor|gate|garage"
-    r"|(?:haus)?tür)(?: ?code)?\s?:\s?(?P<value>(?(alarm)(?!(?:[01][0-9]"
-    r"|2[0-3])[0-5][0-9]\b))[0-9]{3,8})(?=[\s.,;]|$)",
-)
-"""A line of notes: what is locked, and its number; an alarm at an hour is none."""
-_DIALLED_AT = Rule(
-    "keypad|tastenfeld|panel|door|gate|lock|alarm|safe|tür|tor",
-    r"(?i)(?<![a-zäöü])(?:type|enter|press|punch in|dial|tippe?|gibst?|gib|drück\w{0,2}) "
-    r"(?P<value>(?-i:[*#]?[0-9]{3,8}[*#]?|[A-Z]{0,2}[0-9]{2,6}[A-Z]{0,2}))\s[^\n.!?]{0,40}"
-    r"(?:keypad|tastenfeld|panel|door|gate|lock|alarm|safe|tür|tor)(?![a-zäöü])",
-)
 _TEXTED = Rule(
     "code|tan|otp|pin",
     r"(?i)(?<![a-zäöü])(?:[a-z-]{0,20}code|[a-z]{0,8}-?tan|otp|pin)\b(?:[^\n]{0,80}?\b(?:texted"
@@ -218,12 +159,14 @@ _LETTERED = Rule(
     r"(?i)(?:guard|login|log-in|security|verification|auth(?:entication)?|confirmation|backup|2fa"
     r"|pin|door|tür|bestätigungs|sicherheits|zugangs)[ -]?code(?:\s(?:for|of|to|für|der"
     r"|des)\s[^\n.:]{1,30}?)?"
-    r"(?:\s?:|\s(?:is|ist|lautet|was))?\s(?P<value>(?-i:(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{3,8}))(?![\w-])",
+    r"(?:\s?:|\s(?:is|ist|lautet"
+    r"|was))?\s(?P<value>(?-i:(?=[A-Z]{0,7}[0-9])(?=[0-9]{0,7}[A-Z])[A-Z0-9]{3,8}))(?![\w-])",
 )
 """A code of capitals and digits."""
 _PIN_OF_LETTERS = Rule(
     "pin",
-    r"(?<![A-Za-z])PIN(?:\s?[:=]|\s(?:is|ist|lautet))?\s(?P<value>(?=[A-Za-z]{0,7}[0-9])(?=[0-9]{0,7}[A-Za-z])[A-Za-z0-9]{4,8})(?![\w-])",
+    r"(?<![A-Za-z])PIN(?:\s?[:=]|\s(?:is|ist"
+    r"|lautet))?\s(?P<value>(?=[A-Za-z]{0,7}[0-9])(?=[0-9]{0,7}[A-Za-z])[A-Za-z0-9]{4,8})(?![\w-])",
 )
 _SPELT = Rule(
     "code|pin|combination|kombination|zahl|password|passwort",
@@ -234,17 +177,29 @@ _SPELT = Rule(
     r"|null|eins|zwei|zwo|drei"
     r"|vier|fünf|sechs|sieben|acht|neun)){3,9})\b",
 )
+_QUESTION = (
+    r"(?:security question|secret question|(?:sicherheits|geheim)frage|pregunta (?:de seguridad"
+    r"|secreta)|question (?:secrète|de sécurité)|domanda (?:di sicurezza|segreta)"
+    r"|pergunta (?:secreta|de segurança)|(?:beveiligings|geheime )vraag|pytanie pomocnicze)"
+)
+_ABOUT_IT = r"(?:\s?\([^()\n]{2,60}\)|\s(?:for|to|of|pour|für|para)\s[^\n:=]{2,60}?)?"
+"""Which of the questions: in brackets, or behind a preposition."""
 _ANSWERED = Rule(
     "answer|antwort|secret question|security question|sicherheitsfrage|memorable word|codewort"
-    "|pregunta de seguridad"
-    "|question secrète",
+    "|respuesta|réponse|risposta|resposta|odpowied|geheimfrage|pregunta|question secr|question de s"
+    "|domanda|pergunta|vraag|pytanie",
     r"(?i)(?:(?:memorable word|codewort)[^\n.!?]{0,60}?(?:\bis|\bist|['’]s|:)"
-    r"|(?:security question|sicherheitsfrage|pregunta de seguridad|question secrète)[^\n.!?]{0,80}?"
+    rf"|{_QUESTION}[^\n.!?]{{0,80}}?"
     r"(?:\banswer(?:ed)?(?: with|(?: \w{1,12}){0,4}? (?:is|was))?|\bantwort(?:e[tn]?)?(?: mit"
     r"| ist)?|\bbeantwortet mit"
-    r"|\?\s(?:answer|antwort|respuesta|réponse)\s?:|\brespuesta es|\bréponse est"
+    r"|\?\s(?:answer|antwort|respuesta|réponse)\s?:|,\s(?:risposta|respuesta|réponse|antwort"
+    r"|answer)\s?:"
+    r"|\bi (?:put|said|wrote)|\brespuesta es|\bréponse est"
     r"|[ ]?[\"“„(][^\"“”()\n]{3,60}[\"”“)]\s?[:=])"
     r"|(?:secret|security) question\s(?:[\w'’-]{1,20}[ ]?){2,6}:(?=[^\n]{2,40}(?:\n|$))"
+    rf"|(?:antwort|réponse|respuesta|risposta|resposta|antwoord|odpowied[źz]|answer)\s"
+    rf"(?:[\w']{{1,6}} ){{1,3}}{_QUESTION}{_ABOUT_IT}\s?(?::|=|\b(?:is|ist|est|es|è|é|to)\b)"
+    rf"|(?:security|secret) answer{_ABOUT_IT}(?:\s?[:=]|\s(?:is|was))"
     r"|(?:answer|antwort)\s(?:to|for|auf|zu)\s[\"“„'][^\"“”\n]{5,60}[\"”“'][^\n.:;]{0,30}?(?:\bis"
     r"|\bist|:))"
     r"\s{1,2}[\"'„“]?(?P<value>(?:(?:Mrs?|Dr|Frau|Herr)\.? )?[^\s,.;:\"'“”]{3,40}"
@@ -276,7 +231,8 @@ _ACCOUNT_PAIR = Rule(
     "account|login|log in|log-in|sign|user|nutzer|konto|zugang|anmelde|cred",
     r"(?i)(?<![a-zäöü])(?:accounts?|log[ -]?in|sign(?:s|ed)?[ -]in|users?(?:name)?"
     r"|(?:be)?nutzer(?:name)?|konto|zugang"
-    r"|(?P<sure>credentials|creds|zugangsdaten|anmeldedaten|logindaten))(?![a-zäöü])[^\n]{0,60}?(?:(?<=[\s\"'(])[\"'`]?(?P<user>[\w.@+-]{3,40})[\"'`]?"
+    r"|(?P<sure>credentials|creds|zugangsdaten|anmeldedaten"
+    r"|logindaten))(?![a-zäöü])[^\n]{0,60}?(?:(?<=[\s\"'(])[\"'`]?(?P<user>[\w.@+-]{3,40})[\"'`]?"
     r"(?:\s/\s|(?(sure)\s(?:und|and)\s|(?!)))[\"'`]?|\((?P<within>[\w.@+-]{3,40}),\s"
     r"|[\w.+-]{1,40}@[\w.-]{3,40}\s(?:with|mit)\s)"
     r"(?P<value>[^\s\"'`<>|/,;]{5,64})(?=[\"'`),;]|\s|$)",
@@ -314,7 +270,8 @@ _SET_UP = Rule(
     r"(?i)authenticator|totp|2fa|app password|app-passwort|secret key|set-?up key",
 )
 _GROUPS = lazy_pattern(
-    r"(?<![\w-])(?P<value>[a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,7})(?![\w-])",
+    r"(?<![\w-])(?P<value>[a-z2-7]{4}(?:[ -][a-z2-7]{4}){3,7}|[A-Z2-7]{4}(?:[ -][A-Z2-7]{4}){3,7})"
+    r"(?![\w-])",
 )
 
 _APP_PASSWORD = lazy_pattern(r"(?i)app[ -]?(?:password|passwort)[^\n:]{0,40}(?::|=|\bis|\bist)\s$")
@@ -369,7 +326,7 @@ def passwords(text: str, low: str) -> Iterator[Span]:
         for token in _TOKEN.finditer(text, match.end(), until):
             value = token.group().rstrip(".,;:!?)")
             signs = token.group()[len(value) :].rstrip(".,;:)")  # "Winter2024!" ends with its own
-            sign = _leads_to(text, match.end(), token.start())
+            sign = leads_to(text, match.end(), token.start())
             called = text.startswith("(", token.end())
             number = sign == ":" and value.isdigit() and len(value) >= 16
             if sign and not called and (number or is_value(value, sign)):
@@ -461,7 +418,7 @@ def mixed(text: str, low: str) -> Iterator[Span]:
         known = is_placeholder(value) or is_reference(value) or _NO_VALUE.match(value)
         if not near or known or not any(map(str.islower, value)):
             continue
-        led = _leads_to(text, max(0, start - 40), start) not in ("", *_PLACED)
+        led = leads_to(text, max(0, start - 40), start) not in ("", *_PLACED)
         if _SIGNED_WITHIN.search(value) or (led and _JOINED_WITHIN.search(value)):
             yield start, match.end() if match.group()[len(value) :] == "!" else end, "password"
 
@@ -486,7 +443,9 @@ def codes(text: str, low: str) -> Iterator[Span]:
         given = len(groups) == 4 and _APP_PASSWORD.search(
             text, max(0, match.start() - 60), match.start()
         )
-        odd = any(map(str.isdigit, match["value"])) or not all(map(_has_a_vowel, groups))
+        odd = any(map(str.isdigit, match["value"])) or not all(
+            _has_a_vowel(group.lower()) for group in groups
+        )
         if not any(map(is_listed, groups)) and (given or odd):
             yield (*match.span("value"), "secret")
 
@@ -496,26 +455,16 @@ def personal(text: str, low: str) -> Iterator[Span]:
     for match in _PIN.found(text, low):
         between = match["between"]
         asked = between.startswith("?")  # "The PIN? 8350."
-        if not re.search(r"[.!?;]\s", between[asked:]) and not is_numbered(between):
+        apart = re.search(r"[.!?;]\s", between[asked:]) and not _SAYS.search(between)
+        if not apart and not is_numbered(between):
             yield (*match.span("value"), "pin")
-    for match in _OPENED.found(text, low):
-        led = False  # one value; others may follow: "... is 4471 and the cellar 0926"
-        for dialled in _DIALLED.finditer(text, *match.span("rest")):
-            begin, at = match.start("rest"), dialled.start()
-            led = (
-                led or not text[begin:at].strip(_OPENING + " ") or bool(_leads_to(text, begin, at))
-            )
-            if led and not is_numbered(text[match.start() : dialled.start()]):
-                yield (*dialled.span("value"), "pin")
+    yield from locks.found(text, low)
     for rule in (
         _SPELT,
         _LETTERED,
         _PIN_OF_LETTERS,
-        _DIALS,
         _SENT,
-        _DIALLED_AT,
         _TEXTED,
-        _LABELLED,
     ):
         for match in rule.found(text, low):
             yield (*match.span("value"), "pin")
@@ -551,21 +500,6 @@ _SIGNS_WITHIN = lazy_pattern(r"\w[!#$%&*@^+=?]{1,3}\w|[a-z]_[0-9]{1,2}")
 def _ends_oddly(value: str) -> bool:
     """True for a word with a sign behind it that ends no sentence, as in "welcomehome!"."""
     return len(value) >= 8 and value[-1:] in "!#$*&%" and value[:-1].isalnum()
-
-
-def _leads_to(text: str, name: int, at: int) -> str:
-    """What leads from the *name* to the value *at*: a sign, the last word, "(" for nothing; ""."""
-    between = text[name:at].rstrip(" \t")
-    before = between.rstrip(_OPENING).rstrip()
-    if not before:  # not "credentials a1b2", and nothing that is one word with its name
-        login = text[:name].casefold().endswith(("in", "s", "en"))
-        return "(" if between or (at > name and not login) else ""
-    if before.endswith((":", "=", ">", "→", "–", ",", "?")):
-        return ":" if before[-1] in ":=?→" or before.endswith(("->", "=>")) else before[-1]
-    if between.endswith("("):
-        return ","
-    last = before.split()[-1].casefold().replace("’", "'")
-    return last if last in _LINKS else ""
 
 
 def _has_a_vowel(group: str) -> bool:

@@ -184,7 +184,12 @@ def asks_what_was(query: str) -> bool:
     return past is not None and (present is None or present.start() > past.start())
 
 
-_WHEN_WAS = lazy_pattern(r"\W*(?:when|wann) (?:was|were|war|waren)\b", re.IGNORECASE)
+_WHEN_WAS = lazy_pattern(
+    r"\W*(?:when|wann|(?:(?:on|at|an|zu) )?(?:what|which|welche[mnrs]?)"
+    r" (?:date|day|time|month|week|tag|datum|monat|woche|uhrzeit)|um (?:wie ?viel|welche) uhr)"
+    r" (?:was|were|war|waren)\b",
+    re.IGNORECASE,
+)
 _FORMER = lazy_pattern(
     r"\b(?:formerly|previously|originally|initially|used to|no longer|any ?more|until now"
     r"|former|previous|prior|once|ever|changed?|changes"

@@ -426,6 +426,17 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     (
         _DIGITS,
         _rule(
+            rf"\b(?:am|{alternatives(WEEKDAYS)}|mo|di|mi|fr|sa)[.,]? (?:den )?"
+            r"(?P<day>[0-3]?[0-9])\.(?P<number>[01]?[0-9])(?P<year>)(?P<short>)"
+            r"(?=[,;)!?]|\.?\s*(?:\n|$)|\.?\s(?-i:um|ab|gegen|bis|von|in|im|beim?|mit|zum|zur|nach"
+            r"|und|oder|ist|sind|hat|habe|kommt|war|wird|[0-9]{1,2}(?::[0-9]{2}|\s?(?:[Uu]hr|h))"
+            r"|ich|wir|er|sie|es)\b)"
+        ),
+        _day_by_numbers,
+    ),
+    (
+        _DIGITS,
+        _rule(
             rf"(?<![\w.,:/-]){_DOTTED}(?=,? (?:um |ab |gegen )?[0-9]{{1,2}}"
             r"(?:[:.][0-9]{2}(?![0-9.])| ?(?:uhr|h)\b))"
         ),
