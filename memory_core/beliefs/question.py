@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from math import inf
@@ -182,6 +182,19 @@ def in_first_person(query: str, speaks: Callable[[str], bool]) -> str:
                 break
         place += 1
     return "".join([*parts, query[end:]])
+
+
+def without(query: str, names: Iterable[str]) -> str:
+    """*query* without the *names* in it, in any case: what it asks of whom or what it names.
+
+    As it is where nothing else would be left.
+    """
+    left = query
+    for name in sorted(names, key=len, reverse=True):
+        written = r"\W{1,3}".join(map(re.escape, WORD.findall(name)))
+        if written:
+            left = re.sub(rf"(?i)(?<!\w){written}(?:['’]s?)?(?!\w)", " ", left)
+    return " ".join(left.split()) if WORD.search(left) else query
 
 
 # Whom it concerns

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
 
 from memory_core.beliefs import question
+from memory_core.lifecycle.known_names import KnownNames
+from memory_core.recall.answering import Embed
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
 from memory_core.recall.signals import SIGNALS
@@ -15,6 +18,7 @@ from memory_core.scoring.arrays import Mask, Rows, Scores
 from memory_core.storage.index.analyzer import index_terms
 from memory_core.storage.view import View
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.names.entities import entities
 from memory_core.text.words import CJK, FILLER_WORDS, GERMAN_STOPWORDS, STOPWORDS, WORD, listed
 
 Content = tuple[Mask, float]
@@ -33,6 +37,9 @@ NEAR = 50
 
 FEW = 20
 """Among fewer candidates the lead of the best says nothing."""
+
+COVERED = 0.5
+"""Share of the words beside the names from which what holds the names answers the rest."""
 
 NAMING_WORDS = 3
 """At most so many words, joining ones not counted, name a thing without asking anything."""
@@ -68,10 +75,12 @@ def has_evidence(cues: Cues, found: Candidates) -> Mask:
     return evident | np.isin(found.rows, linked)
 
 
-def judge(view: View, cues: Cues, found: Candidates, folded: Rows) -> float:
+def judge(view: View, cues: Cues, found: Candidates, folded: Rows, embed: Embed) -> float:
     """The calibrated confidence (0-1) that the best candidates answer the query.
 
-    *folded* are the places of candidates that another one stands for.
+    *folded* are the places of candidates that another one stands for. *embed* gives the vector of
+    what the query asks of whom it names, which has to be answered, too: who is known is near to
+    every question about them.
     """
     text = cues.query.text
     if "period" in cues.filters or (cues.filters and question.names_no_topic(text)):
@@ -80,9 +89,47 @@ def judge(view: View, cues: Cues, found: Candidates, folded: Rows) -> float:
         return calibration.UNFIT  # nothing fits the time: what comes nearest is a guess
     evidence = _measure(view, cues, found, folded)
     sure = calibration.confidence(evidence)
-    if not only_names(text):
+    if only_names(text):
+        among = int(np.count_nonzero(cues.readable))
+        return max(sure, calibration.association(evidence, among))
+    if sure < calibration.MODERATE or not cues.profile.first_person or cues.own_vector is not None:
         return sure
-    return max(sure, calibration.association(evidence, int(np.count_nonzero(cues.readable))))
+    rest = _of_the_rest(view, cues, found, evidence, embed)
+    return min(sure, max(calibration.ASSOCIATED, rest))
+
+
+def _of_the_rest(
+    view: View, cues: Cues, found: Candidates, evidence: calibration.Evidence, embed: Embed
+) -> float:
+    """The confidence that what names the names of the query answers the rest of it, too.
+
+    1 where what comes first holds none of them, or nothing else is asked.
+    """
+    text = cues.query.text
+    named = entities(text, KnownNames(view, cues.readable))
+    rest = question.without(text, named)
+    terms = {term for name in named for term in index_terms(name)}
+    at = [place for place, term in enumerate(cues.words.held) if term in terms]
+    if not at or rest == text or question.names_no_topic(rest):
+        return 1.0
+    rows = np.sort(found.rows)
+    rows = rows[(cues.words.terms(rows)[at] > 0).any(axis=0)]
+    best, content = np.argsort(-found.score, kind="stable")[:LOOKED_AT], _content(cues, terms)
+    names_it = np.isin(found.rows[best], rows)
+    if not names_it[0]:
+        return 1.0  # what comes first does so by something else
+    told = content[1] > NOTHING
+    coverage, held = _coverage(cues, found, best[names_it], content) if told else (0.0, 0)
+    vectors = embed([rest]) if coverage < COVERED else None
+    if vectors is None:
+        return 1.0
+    near = [view.similarities(vectors[0], rows, part=part) for part in ("passage", "whole")]
+    known = np.concatenate(near)
+    known = known[~np.isnan(known)]
+    if not known.size:
+        return 1.0
+    cosine = float(known.max())
+    return calibration.confidence(calibration.Evidence(cosine, coverage, evidence.lead, held))
 
 
 def only_names(query: str) -> bool:
@@ -188,9 +235,10 @@ def _coverage(cues: Cues, found: Candidates, best: Rows, content: Content) -> tu
     return min(1.0, float(covered[most]) / whole), len(held)
 
 
-def _content(cues: Cues) -> Content:
+def _content(cues: Cues, names: Collection[str] = ()) -> Content:
     """Which of the query's terms that occur are not part of a name, and the rarity of all that are
-    not, whether they occur or not."""
+    not, whether they occur or not. *names* are terms of more of them."""
     words = cues.words
-    counted = np.array([term not in cues.names for term in words.held], np.bool_)
+    named = cues.names.union(names)
+    counted = np.array([term not in named for term in words.held], np.bool_)
     return counted, words.ideal - float(words.rarity[~counted].sum())

@@ -258,7 +258,7 @@ class Reader:
         chosen = Chosen(
             scored.rows[selected.chosen].tolist(),
             scored.score[selected.chosen].tolist(),
-            confidence=confidence.judge(view, cues, scored, selected.represented),
+            confidence=confidence.judge(view, cues, scored, selected.represented, self._documents),
             folded=scored.rows[selected.represented].tolist(),
         )
         if cues.query.rehearse:

@@ -21,12 +21,12 @@ from memory_core.embedding.base import Profile
 from memory_core.embedding.embedder import EmbedderGate
 from memory_core.errors import EncoderUnavailable
 from memory_core.lifecycle import model_work, tombstones
+from memory_core.lifecycle.known_names import KnownNames
 from memory_core.lifecycle.pins import PINNED
 from memory_core.link_kinds import KNOWN
 from memory_core.records import Identity, Link, MemoryRecord, Receipt, content_hash
 from memory_core.remember import again, commit
 from memory_core.remember.draft import Draft
-from memory_core.remember.known_names import KnownNames
 from memory_core.remember.late import relate_late
 from memory_core.remember.merge import Brought, merge
 from memory_core.remember.prepared import Prepared
@@ -252,7 +252,7 @@ class Writer:
     def _understood(self, who: Identity, memory: MemoryRecord, *, judged: bool) -> MemoryRecord:
         """*memory* with all that its text says, the names that *who* may know of among it."""
         with self._store.reading() as view:
-            known = known_names(memory.text, KnownNames(view, who))
+            known = known_names(memory.text, KnownNames(view, view.readable(who)))
         names = (*known, *self._names(memory.text))
         return understand(memory, names, self._settings, judged=judged, encode=who.encode)
 

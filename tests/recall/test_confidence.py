@@ -125,6 +125,39 @@ def test_what_is_known_of_another_one_is_no_answer(
     assert strange.confidence < known.confidence - 0.2
 
 
+@pytest.mark.parametrize(
+    ("question", "sure"),
+    [
+        ("how old is Moss?", False),
+        ("How old is moss", False),
+        ("Which team does Elsie support?", False),
+        ("what's Jean's phone number", False),
+        ("What does Moss eat?", True),
+        ("what kind of food does Moss have", True),
+        ("Where does Elsie swim?", True),
+        ("What do we know about Moss?", True),
+        ("Tell me about Elsie", True),
+        ("Who settles the bills?", True),
+    ],
+)
+def test_who_is_known_is_not_known_in_everything(
+    open_memory: OpenMemory, minilm: Embedder, question: str, sure: bool
+) -> None:
+    memory = open_memory(embedder=minilm)
+    for told in (
+        "Moss has the salmon food because chicken makes him scratch.",
+        "We walked round the lake with both kids and carried Moss home.",
+        "Elsie swims at the baths on Saturday mornings at 9.15.",
+        "Elsie loved the snowdrops in the park.",
+        "Mrs Pickersgill's daughter Jean settles the bills, invoices go to Jean.",
+        "Jean rang, the house is up for sale.",
+    ):
+        memory.remember(ME, RememberRequest(told))
+    found = memory.recall(ME, RecallRequest(question, rehearse=False))
+    assert found.found
+    assert (found.confidence >= calibration.MODERATE) is sure
+
+
 def test_what_begins_with_a_name_of_the_question_is_of_no_other_one(
     open_memory: OpenMemory, minilm: Embedder
 ) -> None:

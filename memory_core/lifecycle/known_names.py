@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from memory_core.records import Identity
+from memory_core.scoring.arrays import Mask
 from memory_core.storage.view import View
 
 HOLDERS = 2
@@ -22,10 +22,10 @@ HOLDERS = 2
 class KnownNames(Mapping[str, str]):
     """Names by their casefolded form, looked up one by one: a write costs the same in any store."""
 
-    def __init__(self, view: View, who: Identity) -> None:
-        """The names in *view* that *who* may know of."""
+    def __init__(self, view: View, readable: Mask) -> None:
+        """The names in *view* of the *readable* rows."""
         self._graph, self._columns = view.graph, view.columns
-        self._seen = view.readable(who)
+        self._seen = readable
         self._any = bool(self._seen.any())
 
     def __getitem__(self, key: str) -> str:
