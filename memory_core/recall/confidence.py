@@ -38,9 +38,6 @@ NEAR = 50
 FEW = 20
 """Among fewer candidates the lead of the best says nothing."""
 
-COVERED = 0.5
-"""Share of the words beside the names from which what holds the names answers the rest."""
-
 NAMING_WORDS = 3
 """At most so many words, joining ones not counted, name a thing without asking anything."""
 
@@ -79,8 +76,7 @@ def judge(view: View, cues: Cues, found: Candidates, folded: Rows, embed: Embed)
     """The calibrated confidence (0-1) that the best candidates answer the query.
 
     *folded* are the places of candidates that another one stands for. *embed* gives the vector of
-    what the query asks of whom it names, which has to be answered, too: who is known is near to
-    every question about them.
+    what the query asks beside its names: who is known is near to every question about them.
     """
     text = cues.query.text
     if "period" in cues.filters or (cues.filters and question.names_no_topic(text)):
@@ -92,44 +88,41 @@ def judge(view: View, cues: Cues, found: Candidates, folded: Rows, embed: Embed)
     if only_names(text):
         among = int(np.count_nonzero(cues.readable))
         return max(sure, calibration.association(evidence, among))
-    if sure < calibration.MODERATE or not cues.profile.first_person or cues.own_vector is not None:
-        return sure
-    rest = _of_the_rest(view, cues, found, evidence, embed)
-    return min(sure, max(calibration.ASSOCIATED, rest))
+    if sure >= calibration.MODERATE and _only_the_name_is_known(view, cues, found, embed):
+        return calibration.ASSOCIATED
+    return sure
 
 
-def _of_the_rest(
-    view: View, cues: Cues, found: Candidates, evidence: calibration.Evidence, embed: Embed
-) -> float:
-    """The confidence that what names the names of the query answers the rest of it, too.
+def _only_the_name_is_known(view: View, cues: Cues, found: Candidates, embed: Embed) -> bool:
+    """True where what comes first holds a name of the query, and nothing with it has to do with the
+    rest: no word, and nothing by meaning.
 
-    1 where what comes first holds none of them, or nothing else is asked.
+    Not where somebody who speaks is named: there `_closest` sees to it.
     """
     text = cues.query.text
+    if not cues.profile.first_person or cues.own_vector is not None:
+        return False
     named = entities(text, KnownNames(view, cues.readable))
     rest = question.without(text, named)
     terms = {term for name in named for term in index_terms(name)}
     at = [place for place, term in enumerate(cues.words.held) if term in terms]
     if not at or rest == text or question.names_no_topic(rest):
-        return 1.0
+        return False
     rows = np.sort(found.rows)
     rows = rows[(cues.words.terms(rows)[at] > 0).any(axis=0)]
     best, content = np.argsort(-found.score, kind="stable")[:LOOKED_AT], _content(cues, terms)
-    names_it = np.isin(found.rows[best], rows)
-    if not names_it[0]:
-        return 1.0  # what comes first does so by something else
-    told = content[1] > NOTHING
-    coverage, held = _coverage(cues, found, best[names_it], content) if told else (0.0, 0)
-    vectors = embed([rest]) if coverage < COVERED else None
+    named_there = np.isin(found.rows[best], rows)
+    if not named_there[0]:
+        return False
+    if content[1] > NOTHING and _coverage(cues, found, best[named_there], content)[1]:
+        return False
+    vectors = embed([rest])
     if vectors is None:
-        return 1.0
+        return False
     near = [view.similarities(vectors[0], rows, part=part) for part in ("passage", "whole")]
     known = np.concatenate(near)
     known = known[~np.isnan(known)]
-    if not known.size:
-        return 1.0
-    cosine = float(known.max())
-    return calibration.confidence(calibration.Evidence(cosine, coverage, evidence.lead, held))
+    return bool(known.size) and float(known.max()) < UNRELATED
 
 
 def only_names(query: str) -> bool:

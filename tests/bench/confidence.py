@@ -87,7 +87,7 @@ class Asker:
             found = self._memory.recall(ME, RecallRequest(text, k=K, context=0, rehearse=False))
         given = {hit.memory.id for hit in (*found.hits, *found.partial)}
         nothing = Evidence(0.0, 0.0, float("nan"))
-        return (seen[0] if seen else nothing), bool(wanted & given) and not hide
+        return (seen[-1] if seen else nothing), bool(wanted & given) and not hide
 
     @contextmanager
     def _seen(self) -> Iterator[list[Evidence]]:

@@ -134,6 +134,8 @@ def test_what_is_known_of_another_one_is_no_answer(
         ("what's Jean's phone number", False),
         ("What does Moss eat?", True),
         ("what kind of food does Moss have", True),
+        ("what does Moss eat", True),
+        ("When does Elsie go swimming?", True),
         ("Where does Elsie swim?", True),
         ("What do we know about Moss?", True),
         ("Tell me about Elsie", True),
