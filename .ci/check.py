@@ -42,6 +42,8 @@ ENDING = 20.0
 STOPPING = 5.0
 """The same, and for a step to end by itself, once the check was told to stop: it may be killed soon
 after."""
+AHEAD = -10
+"""The nice value of a step, where it may have that: beside others it takes little longer."""
 SHOWN = 15
 """Lines of the end of a step that is not a run of pytest, in the closing block."""
 
@@ -180,6 +182,7 @@ def run(step: Step, mark: str, home: Path, stopping: threading.Event) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        go_ahead(process.pid)
         ways = [signal.SIGINT, signal.SIGKILL]  # pytest tells where it hangs
         why, limit = f"took longer than {step.minutes} minutes", begun + step.minutes * MINUTE
         patience = MINUTE
@@ -200,6 +203,16 @@ def run(step: Step, mark: str, home: Path, stopping: threading.Event) -> None:
     step.seconds = time.monotonic() - begun
     if step.seconds > step.minutes * MINUTE:
         step.status = step.status or 1
+
+
+def go_ahead(process: int) -> None:
+    """Let *process* and the session that it leads go before other programs, where that is allowed.
+
+    Linux may share the time between sessions, and by the nice value only within each.
+    """
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, process, AHEAD)
+        Path(f"/proc/{process}/autogroup").write_text(str(AHEAD))
 
 
 def show(said: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -208,6 +209,23 @@ sys.exit(check.main([]))
     assert "processes: exit status None" in closing
     assert "left running: " in closing
     assert ended(int(closing.split("left running: ")[1].split()[0]))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root goes before others")
+def test_a_step_and_its_session_go_before_other_programs(
+    check: Any, monkeypatch: pytest.MonkeyPatch, capfdbinary: Any
+) -> None:
+    waits = "while os.getpriority(os.PRIO_PROCESS, 0) == 0: time.sleep(0.01)"
+    group = "pathlib.Path('/proc/self/autogroup')"
+    code = (
+        f"import os, pathlib, time\n{waits}\n"
+        f"while {group}.exists() and 'nice -10' not in {group}.read_text(): time.sleep(0.01)\n"
+        "print('nice', os.getpriority(os.PRIO_PROCESS, 0))"
+    )
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    assert played(check, monkeypatch, python(check, "types", code)) == 0
+    assert "\nnice -10\n" in capfdbinary.readouterr().out.decode()
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 def test_a_green_check_says_so(
