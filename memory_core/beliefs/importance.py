@@ -6,6 +6,7 @@ import re
 from typing import Protocol
 
 from memory_core.beliefs import quoted, wishes
+from memory_core.beliefs.speech_acts import REQUEST, act
 from memory_core.records import MemoryRecord
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.passages import sentences
@@ -96,18 +97,26 @@ _INSTRUCTION = _rule(
     r"|love|loved|glad|happy)[a-z]{2,20}\b|call me \w|stop \w{2,20}ing\b|use \w{1,30} (?:instead"
     r"|from now)|make sure\b"
     r"|keep in mind|note that\b|bear in mind)"
-    r"|\bfrom now on\b|\bgoing forward,|\bfor future reference\b|\bfor the record\b"
+    r"|\bfor future reference\b|\bfor the record\b"
     r"|\bin (?:the )?future,? (?:please|always"
     r"|never|use|don['’]?t)\b|\bplease (?:remember|note|always|never|do not|don['’]?t|keep"
     r"|make sure|call me|stop)\b"
     r"|\b(?:can|could|would|will) you (?:please )?remember\b|\b(?:want|need"
     r"|like) you to (?:remember|always|never)\b"
     r"|\byou (?:should|must) (?:always|never|remember)\b"
-    r"|\b(?:merk dir|merke dir|vergiss nicht|denk daran|ab (?:jetzt|sofort)|von nun an)\b"
+    r"|\b(?:merk dir|merke dir|vergiss nicht|denk daran)\b"
     rf"|{_OPEN}(?:bitte )?{_BEFEHL} (?!du\b|ich\b|er\b|sie\b|wir\b)[^.!?\n]{{0,80}}?"
     r"\b(?:immer|nie|niemals|stets|grundsätzlich|nie(?:mals)? (?:wieder|mehr)|in zukunft|künftig)\b"
     rf"|{_OPEN}(?:bitte )?(?:nenn|nenne) mich \w"
 )
+_FROM_NOW_ON = _rule(r"\b(?:from now on|going forward,|ab (?:jetzt|sofort)|von nun an)[,:]?")
+_ADDRESSED = _rule(r"\b(?:please|pls|bitte|you|your|yours|du|dich|dir|dein\w*)\b")
+_SO_IT_IS = _rule(
+    r"^\W*(?:the|an?|my|our|his|her|their|der|die|das|mein\w*|unser\w*|seine?|ihre?) "
+    r"|\b(?:he|she|it|they|er|sie|es|is|are|was|were|has|had|gets|ist|sind|hat|haben|wird|werden"
+    r"|gilt|gelten|kommt|kommen)\b"
+)
+"""In a sentence about what begins now: it tells how something is, and asks nothing of anybody."""
 _DECISION = _rule(
     r"\b(?:(?:we|i|they|he|she|team)(?:['’]ve| have| has)? (?:all )?(?:decided|agreed|chose"
     r"|chosen|picked|settled|opted)"
@@ -202,9 +211,21 @@ DIRECTIVE_WORDS = 40
 def _instructs(text: str) -> bool:
     return any(
         count_words(sentence) <= DIRECTIVE_WORDS
-        and (_INSTRUCTION.search(sentence) or wishes.is_wish(sentence))
+        and (
+            _INSTRUCTION.search(sentence) or wishes.is_wish(sentence) or _asks_from_now_on(sentence)
+        )
         for sentence in sentences(text)
     )
+
+
+def _asks_from_now_on(sentence: str) -> bool:
+    """True for "from now on, use tabs"; not for "from now on the vet is Dr Lind"."""
+    rest = _FROM_NOW_ON.sub(" ", sentence)
+    if rest == sentence:
+        return False
+    if _ADDRESSED.search(rest) or act(rest) == REQUEST:
+        return True
+    return not _SO_IT_IS.search(rest)
 
 
 def _corrects(text: str) -> bool:

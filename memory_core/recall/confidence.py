@@ -115,7 +115,7 @@ def _only_the_name_is_known(view: View, cues: Cues, found: Candidates, embed: Em
     if not named_there[0]:
         return False
     if content[1] > NOTHING and _coverage(cues, found, best[named_there], content)[1]:
-        return False
+        return False  # one word is near enough, and saves a vector
     vectors = embed([rest])
     if vectors is None:
         return False

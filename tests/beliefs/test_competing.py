@@ -64,6 +64,12 @@ def test_what_is_nearer_is_no_less_likely(
     assert less <= more
 
 
+def test_a_contracted_is_makes_nothing_anybodys() -> None:
+    older = "Elsie has swimming on Thursdays"
+    for newer, anothers in (("Elsie's gone up to stage 6", 0.0), ("Elsie's bag is blue", 1.0)):
+        assert signs(older, newer, Nearness(0.5))["another's"] == anothers
+
+
 def test_what_holds_for_a_while_has_the_form_of_its_rule() -> None:
     texts = "The choir meets on Monday.", "This week the choir meets on Thursday."
     with_form, without = (likelihood(*texts, Nearness(0.8), form=form) for form in (True, False))

@@ -472,6 +472,14 @@ def test_what_only_resembles_such_a_form_is_left_alone(text: str) -> None:
         "220 ready\nAUTH LOGIN\n334",
         "Zugangsdaten: kommen per Mail / Post",
         "A good passphrase: four random words, no quotes, nothing personal.",
+        "The Furka Pass is 2429 m high and open from June",
+        "In the garage the error code 4711 shows up",
+        "we shipped 300 as code samples, RAL 7016 als Farbcode für das Tor",
+        "login is user: alice, password: ****",
+        'DB_SALT="v2/users/2024"',
+        'type Pass = "first" | "second"; const pass: Pass = "first";',
+        "fun isPasswordValid(password: String): Boolean = password.length >= 12",
+        "パスワードは8文字以上にしてください",
     ],
 )
 def test_what_stands_near_the_name_of_a_secret_stays(text: str) -> None:
