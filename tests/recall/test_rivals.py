@@ -105,9 +105,15 @@ def test_what_is_known_to_be_newer_goes_before_what_only_may_be(memory: Memory) 
             "When was the boiler inspection?",
         ),
         (  # both days are over
-            "mum's hip op is 21 September at the Infirmary",
-            "the ward has no beds, mum's hip is being done 12 October",
+            "mum's hip op is 22 June at the Infirmary",
+            "the ward has no beds, mum's hip is being done 12 July",
             "What date was mum's hip operation?",
+        ),
+        ("The regatta is on 22 June.", "regatta is on 29 June", "What date was the regatta?"),
+        (
+            "Die Probe im Dom ist am 22. Juni.",
+            "Probe im Dom am 6. Juli, halb acht",
+            "An welchem Tag war die Probe im Dom?",
         ),
         (  # that of "Elsie's gone up" is no possessive
             "Elsie has swimming Thursdays half four at the baths",

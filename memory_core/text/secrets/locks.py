@@ -18,7 +18,7 @@ _LOCKS = "|".join(
         r"|(?:fahrrad|zahlen|vorhänge|koffer)?schloss|(?:schließ|post|bank)fach|spind|alarmanlage"
         r"|keller|eingang|schlüssel(?:kasten|box)",
         "digicode|immeuble|coffre(?:-fort)?|portail|porte|cadenas|antivol|serrure|interphone"
-        "|alarme|casier|boîte à clés?",
+        "|alarme|casier|bo[îi]t(?:e|ier) à clés?",
         "garaje|puerta|portal|caja fuerte|candado|cerradura|verja|taquilla|alarma|trastero",
         "port(?:a|one)|cassaforte|cancello|lucchetto|serratura|citofono|allarme|armadietto",
         "(?:voor|achter|garage)?deur|poort|kluis(?:je)?|(?:fiets|hang|cijfer)?slot|hek",
@@ -34,6 +34,14 @@ _SCREENS = (
     "|cellulare|telefoon|telemóvel|celular|スマホ|手机"
 )
 _LOCKED = f"{_LOCKS}|{_SCREENS}"
+_LOCK = lazy_pattern(rf"(?i)(?<![a-zäöü])(?:{_LOCKED})(?![a-zäöü])")
+_ONLY_LOCKS = (
+    "padlock|bike lock|cadenas|antivol|digicode|interphone|coffre-fort|candado|caja fuerte"
+    "|lucchetto|citofono|cassaforte|cadeado|kluis(?:je)?|(?:fiets|hang|cijfer)slot"
+    "|(?:kod|häng|cykel)lås(?:et)?"
+    r"|kassaskåpet?|hængelåsen?|kłódka|domofon|домофон|сейф|замок"
+)
+"""What is nothing else in a line of settings, as "lock", "slot" and "poort" are."""
 _CODE = (
     r"(?:tür|tor|zugangs|eingangs|einlass|öffnungs|alarm|notfall|zahlen|zugriffs|digi|freigabe"
     r"|abhol|master|toegangs|cijfer|pin|deur|slot|port|dörr|dør)?code|codice|c[óo]digo"
@@ -93,16 +101,16 @@ _LABELLED = Rule(
     r"|alarmanlage[ /\w]{0,20}|(?:hof|garagen)?tor|gate|garage"
     r"|(?:haus)?tür)(?: ?code)?\s?:\s?(?P<value>(?(alarm)(?!(?:[01][0-9]"
     r"|2[0-3])[0-5][0-9]\b))[0-9]{3,8})(?=[.,;\n]|[ ](?![a-zäöü])|$)"
-    rf"|^[ \t>*-]{{0,8}}(?:{_LOCKS})(?![a-zäöü])"
-    r"(?: \w{1,12}){0,3}\s?: (?P<other>(?!(?:19|20)[0-9]{2}$)[0-9]{4,6})$",
+    rf"|^[ \t>*-]{{0,8}}(?:(?:le|la|el|il|de|het) )?(?:{_ONLY_LOCKS})(?![a-zäöü])"
+    r"(?: \w{1,12}){0,3}\s?: (?P<other>[0-9]{4,6})$",
 )
 """A line of notes: what is locked, and its number; an alarm at an hour is none."""
 _EQUATED = Rule(
     "=|→|->",
-    rf"(?i)(?<![a-zäöü])(?:{_LOCKS})(?![a-zäöü])(?: [a-zäöüß/]{{1,12}}){{0,2}}"
-    rf"\s?(?:=>?|→|->)\s?(?P<value>[0-9]{{4,8}}){_BEHIND}",
+    rf"(?i)(?<![a-zäöü])(?:{_LOCKS}) (?:aus|ein|an|auf|zu|off|on|open) ?(?:=>?|→|->)\s?"
+    rf"(?P<value>[0-9]{{4,8}}){_BEHIND}",
 )
-"""The same with a sign that means "is"."""
+"""How a lock is opened or set, and a sign that means "is"; a setting has its name alone."""
 _DIALLED_AT = Rule(
     "keypad|tastenfeld|panel|door|gate|lock|alarm|safe|tür|tor",
     r"(?i)(?<![a-zäöü])(?:type|enter|press|punch in|dial|tippe?|gibst?|gib|drück\w{0,2}|digita"
@@ -124,18 +132,19 @@ _TOLD_WHAT = Rule(
     r"(?:that['’]?s|that is|das ist|dies ist|c['’]est|(?:es[eao] |este )?es|(?:questo )?è|dat is"
     r"|to jest|det är|é|это) (?:(?:the|my|our|der|die|das|meine?|unsere?|le|la|el|il|o|a|de|het"
     r"|mi|mijn) )?"
-    rf"(?:[^\W\d_]{{1,16}} ){{0,2}}?(?:{_CODE}|pin)(?![a-zäöü])(?! \(?[0-9]| postal)",
+    r"(?P<of>(?:[^\W\d_]{1,16} ){0,2}?)"
+    rf"(?:{_CODE}|(?P<pin>pin))(?![a-zäöü])(?! \(?[0-9]| postal)",
 )
 """A number, and then what it is."""
-
-
 _AS_CODE = Rule(
     " als | as | comme | como | come ",
     r"(?i)(?<![\w.,:/+-])(?P<value>[0-9]{3,8}) (?:als|as|comme|como|come) (?:(?:the|my|her|his"
-    r"|their|den|de|le|el|il) )?(?P<of>[\w-]{0,12}?)(?:code|pin|código|codice|kod)"
+    r"|their|den|de|le|el|il) )?(?P<of>[\w-]{0,12}?)(?:code|(?P<pin>pin)|código|codice|kod)"
     r"(?=[.,;:!?)]|\s*(?:\n|$))",
 )
 """The number that somebody has for one: "the cleaner has 2085 as her code"."""
+_NEAR = 100
+"""Characters around a code, a word of programs too, among which something locked is named."""
 
 
 def found(text: str, low: str) -> Iterator[Span]:
@@ -150,9 +159,13 @@ def found(text: str, low: str) -> Iterator[Span]:
             led = led or not text[begin:at].strip(OPENING + " ") or bool(leads_to(text, begin, at))
             if led and not is_numbered(text[match.start() : dialled.start()]):
                 yield (*dialled.span("value"), "pin")
-    for rule in (_DIALS, _LABELLED, _EQUATED, _DIALLED_AT, _OPENED_LAST, _TOLD_WHAT, _AS_CODE):
+    for rule in (_TOLD_WHAT, _AS_CODE):
         for match in rule.found(text, low):
-            if rule is _AS_CODE and _NO_KEY.search(match["of"]):
-                continue
+            near = text[max(0, match.start() - _NEAR) : match.end() + _NEAR]
+            opens = match["pin"] or (_LOCK.search(near) and not _NO_KEY.search(match["of"]))
+            if opens:
+                yield (*match.span("value"), "pin")
+    for rule in (_DIALS, _LABELLED, _EQUATED, _DIALLED_AT, _OPENED_LAST):
+        for match in rule.found(text, low):
             other = rule is _LABELLED and match["other"] is not None
             yield (*match.span("other" if other else "value"), "pin")

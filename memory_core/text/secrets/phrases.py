@@ -50,12 +50,11 @@ _WORDS_TO_USE = Rule(
     rf"(?:[\w-]{{1,20}}\s)?{NAME_OF_PASSWORD}(?![\w-])",
 )
 _AS_WORDS = Rule(
-    "comme|como|come|als|som",
+    "phrase|frase|wachtzin",
     r"(?i)\b(?:mis|mets|pris|choisi|utilise|puesto|uso|usé|elegido|messo|scelto|usato|gebruik|koos"
-    r"|nam|använder|valde)\s[\"'«„“]?\s?"
-    r"(?P<value>(?:[^\W\d_][\w'’-]{0,15} ){1,8}?[^\W\d_][\w'’-]{0,15})"
-    r"\s?[\"'»“”]?\s(?:comme|como|come|als|som)\s(?:(?:ma|mon|mi|la|el|mijn)\s)?(?:phrase de passe"
-    rf"|frase de contraseña|{NAME_OF_PASSWORD})",
+    r"|nam)\s[\"'«„“]?\s?(?P<value>(?:[^\W\d_][\w'’-]{0,15} ){2,8}?[^\W\d_][\w'’-]{0,15})"
+    r"\s?[\"'»“”]?\s(?:comme|como|come|als)\s(?:(?:ma|mi|la|mijn)\s)?"
+    r"(?:phrase de passe|frase de contraseña|frase segreta|wachtzin|passphrase)",
 )
 """The same in other languages: "j'ai mis ... comme phrase de passe"."""
 _PHRASE = Rule(
