@@ -232,7 +232,7 @@ _SAYING = frozenset(
 _ANYTHING = frozenset(
     listed(
         """new happen happened happening happens occur occurred anything everything something thing
-        things stuff news event events memory memories recall know about exactly please show list
+        things stuff got find info infos information overview rundown news event events memory memories recall know about exactly please show list
         summarise summarize summary recap plan plans planned planning upcoming coming agenda
         schedule scheduled calendar appointment appointments booked due happening lined free busy
         please tell what's anybody today's passiert passierte geschehen geschah los alles etwas
@@ -241,7 +241,7 @@ _ANYTHING = frozenset(
         getan unternommen läuft lief gibt gab geht ging wieder
         termin termine terminen kalender verabredet verabredung verabredungen ansteht anstand
         deadline deadlines frist fristen fällig erledigen muss müssen come comes kommt kommen
-        welche welcher welches eigentlich zeig zeige bitte denn"""
+        welche welcher welches eigentlich zeig zeige bitte denn weisst weiss infos überblick"""
     )
 )
 DAY = 86_400.0
@@ -251,7 +251,13 @@ _UNTIL = frozenset(("until", "till", "bis"))
 _BEFORE = lazy_pattern(r"\b(?:before|vor) (?: |$|\W)", re.IGNORECASE)
 _BY = lazy_pattern(r"\b(?:by)(?: the)? (?: |$|\W)", re.IGNORECASE)
 """Right before the place of a date, which `without_asked_dates` leaves blank."""
-_TELL_ME = lazy_pattern(r"^(?:please |bitte )?(?:tell|remind|show) (?:me|us)\b", re.IGNORECASE)
+_TELL_ME = lazy_pattern(
+    r"^(?:please |bitte )?(?:(?:can|could|will|would) you )?(?:please )?(?:(?:(?:tell|remind|show|give"
+    r"|get|find|send|list|update|brief) (?:me|us)|catch (?:me|us) up|fill (?:me|us) in"
+    r"|bring (?:me|us) up to (?:speed|date)|(?:run|walk|talk) (?:me|us) through"
+    r"|(?:erzähl|nenn|zeig|gib|sag)e? (?:mir|uns)|(?:pull|bring|dig) up|fasse? zusammen)\b)",
+    re.IGNORECASE,
+)
 """It asks whoever remembers, not for what was told."""
 _CHANGE = frozenset(
     listed("change changed changes changing verändert ändert geändert änderte veränderte")
@@ -353,8 +359,8 @@ def moment_inside(written: str, period: Period) -> float | None:
 
 def names_no_topic(query: str) -> bool:
     """True when *query* ("what did I say?") has no word of content: only its filters select."""
-    words = [word.casefold() for word in WORD.findall(query)]
-    return bool(words) and all(word in _WITHOUT_TOPIC for word in words)
+    said = (word.casefold() for word in WORD.findall(_TELL_ME.sub("", query)))
+    return bool(WORD.search(query)) and all(word in _WITHOUT_TOPIC for word in said)
 
 
 def _days(cue: DateCue, today: date, ahead: bool) -> list[tuple[date, date]]:

@@ -54,6 +54,8 @@ def period_asked(query: str, now: float, names: Collection[str] = ()) -> questio
         ("what is planned for the summer?", "2024-06-01", "2024-08-31", False),
         ("which deadlines do I have before August?", "2024-06-05", "2024-07-31", False),
         ("what must be done by the end of July?", "2024-06-05", "2024-07-31", False),
+        ("catch me up on last week", "2024-05-27", "2024-06-02", False),
+        ("can you give me an overview of last month?", "2024-05-01", "2024-05-31", False),
     ],
 )
 def test_a_time_alone_is_a_period(query: str, first: str, last: str, said: bool) -> None:
@@ -133,7 +135,19 @@ def test_a_month_lies_inside_its_year() -> None:
     assert question.date_is_inside("2023", year)
 
 
-@pytest.mark.parametrize("query", ["what did I say?", "anything", "What do you remember?"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "what did I say?",
+        "anything",
+        "What do you remember?",
+        "give me everything we've got on the",
+        "Could you please fill me in on",
+        "bring us up to speed about",
+        "was weißt du alles über",
+        "erzähl mir alles zu",
+    ],
+)
 def test_a_question_without_content_asks_anything(query: str) -> None:
     assert question.names_no_topic(query)
     assert not question.names_no_topic(query + " boiler")

@@ -139,6 +139,9 @@ def test_what_is_known_of_another_one_is_no_answer(
         ("Where does Elsie swim?", True),
         ("What do we know about Moss?", True),
         ("Tell me about Elsie", True),
+        ("give me everything we've got on Elsie", True),
+        ("Can you brief me on Elsie?", True),
+        ("remind me of all the things about Moss", True),
         ("Who settles the bills?", True),
     ],
 )
