@@ -219,20 +219,29 @@ class Forgetter:
             return {columns.id(row): columns.derived_from(row) for row in rows}
 
     def _topics(self, gone: Collection[str], heads: frozenset[str]) -> dict[str, str]:
-        """New labels, by member, of topics whose label was made of a forgotten text."""
+        """New labels, by member, of topics whose label was made of a forgotten text.
+
+        Each is new in its scope alone: a number after it would tell of a topic of somebody else.
+        """
         with self._store.reading() as view:
             columns = view.columns
-            topics = {columns.id(row): columns.topic(row) for row in range(len(columns))}
-        ids = [id for id, topic in topics.items() if id not in gone and _is_head(topic, heads)]
+            shared = columns.visibility == records.VISIBILITIES.index("team")
+            team = np.where(shared, columns.team, 0)
+            scopes = list(zip(columns.visibility, columns.agent, team, strict=True))
+            topics = [columns.topic(row) for row in range(len(columns))]
+            called = [row for row, topic in enumerate(topics) if _is_head(topic, heads)]
+            old = {columns.id(row): scopes[row] for row in called}
         groups: dict[tuple[object, str], list[MemoryRecord]] = {}
-        for memory in sorted(self._store.memories(ids).values(), key=_age):
-            groups.setdefault((records.scope(memory), memory.topic), []).append(memory)
-        taken = {topic for topic in topics.values() if not _is_head(topic, heads)}
+        for memory in sorted(self._store.memories(old.keys() - gone).values(), key=_age):
+            groups.setdefault((old[memory.id], memory.topic), []).append(memory)
+        taken: dict[object, set[str]] = {scope: set() for scope in scopes}
+        for of, topic in zip(scopes, topics, strict=True):
+            taken[of] |= set() if _is_head(topic, heads) else {topic}
         renamed: dict[str, str] = {}
-        for members in groups.values():
+        for (scope, _), members in groups.items():
             names = [label_from(m) for m in members if m.kind not in records.DERIVED]
-            label = clusters.new_label(names, taken) if names else ""
-            taken.add(label)
+            label = clusters.new_label(names, taken[scope]) if names else ""
+            taken[scope].add(label)
             renamed |= {memory.id: label for memory in members}
         return renamed
 
@@ -325,14 +334,14 @@ class Forgetter:
         again: Sequence[MemoryRecord],
     ) -> ForgetReport:
         seen = [m for m in reach.derived.values() if self._store.may_read(who, m.id)]
+        stale = [id for id in reach.stale if self._store.may_read(who, id)]
         going = [memory.id for memory in (*chosen, *reach.derived.values())]
         held, replaced = self._copies(going), self._replaced(who, going)
-        stale = f"{len(reach.stale)} summaries have other sources left and become stale"
         same = f"the same words stay in {_listed([memory.id for memory in again])}"
         older = f"what this replaced stays out of date: {_listed(replaced)}"
         note = _joined(
             "" if chosen else NOTHING,
-            stale if reach.stale else "",
+            f"{len(stale)} summaries have other sources left and become stale" if stale else "",
             same if again else "",
             older if replaced else "",
             copies.in_words(held, places=who.admin),

@@ -90,7 +90,7 @@ def report(
         _guarded("table", lambda: _table(store, maintenance)),
         _guarded("vectors", lambda: _vectors(store, maintenance)),
         _guarded("model", lambda: _model(parts, gate, settings.embedder)),
-        _guarded("encoder", parts.worker.check),
+        _guarded("encoder", lambda: parts.worker.check(who)),
         *([] if parts.worker.local is None else [_guarded("judge", parts.worker.local.check)]),
         _guarded("upkeep", lambda: upkeep(store, maintenance, now)),
         _guarded("set aside", lambda: quarantine(store)),
@@ -111,7 +111,7 @@ def report(
         storage=_facts(lambda: _storage(store, maintenance, who)),
         model=_facts(lambda: _model_facts(store, gate)),
         encoder=_facts(parts.worker.budget.report) if who.admin else {},
-        jobs=_facts(parts.worker.counts) if who.admin else {},
+        jobs=_facts(lambda: parts.worker.counts(who)) if who.admin else {},
         last_run=_facts(lambda: _last_run(store, who)),
         versions=_versions(),
     )

@@ -506,9 +506,11 @@ class Memory:
         return agents.pairs(self._store, who, agent, limit)
 
     def jobs(self, who: Identity) -> dict[str, Any]:
-        """The jobs of the language model in this store: queued, running and failed ones."""
-        del who  # counts alone
-        return self._runtime.parts().worker.counts()
+        """The jobs of the language model: queued, running and failed ones.
+
+        Of memories that *who* may read; an admin is told those of all.
+        """
+        return self._runtime.parts().worker.counts(who)
 
     def brief(self, who: Identity, tag: str, session: str, days: tuple[str, str]) -> browse.Brief:
         """What a conversation *session* in the project of *tag* may need to know when it begins.

@@ -112,6 +112,46 @@ def test_health_tells_of_the_whole_store_only_an_admin(memory: Memory, clock: An
     assert f"sequence {storage['sequence']}" in dict(told)["journal"]
 
 
+def test_forgetting_tells_nothing_of_what_others_hold(memory: Memory, clock: Any) -> None:
+    """A topic that gets another name, and what is derived of what goes, are the caller's alone."""
+    chief = replace(SPY, agent="chief", rights=RIGHTS | {"admin"})
+
+    def put(who: Identity, text: str, **fields: Any) -> str:
+        clock.pass_by(60)
+        record = MemoryRecord(id=new_id(clock()), text=text, agent=who.agent, **fields)
+        memory._store.commit(
+            lambda tx: tx.append(Change("put", record.id, to_fields(record), actor=who.agent))
+        )
+        return record.id
+
+    market = "The blue ferry brought sweet fruit to the market."
+    ferry = put(SPY, market, visibility="shared", topic="blue, brought, ferry")
+    secret = put(VICTIM, "My diary names the marzipan.", topic="Marzipan, harbour")
+    put(VICTIM, "It was sweet.", topic="Marzipan came to the harbour")
+    put(VICTIM, "Much was sweet.", kind="summary", derived_from=(ferry, secret))
+    gone = put(SPY, "Zebras graze.", topic="Zebras graze.")
+    guess = put(SPY, "Marzipan came to the harbour", topic="Zebras graze.")
+    memory._store.catch_up()
+    memory.forget(SPY, ids=[gone], confirm=True)
+    named = memory.get(SPY, guess).topic
+    assert named
+    assert "(" not in named, "others have such a topic, and that is theirs"
+    assert "summaries" not in memory.forget(SPY, ids=[ferry]).note
+    assert "1 summaries" in memory.forget(VICTIM, ids=[secret]).note
+    assert "copies" not in memory.forget(SPY, ids=[ferry]).note
+    memory.note_export(SPY, "")
+    clock.pass_by(86_400)
+    told = "the export of 2024-06-01"
+    assert told in memory.forget(SPY, ids=[ferry]).note
+    late = put(VICTIM, "The diary is in the drawer.")
+    memory._store.catch_up()
+    memory.note_export(VICTIM, "")
+    assert told in memory.forget(SPY, ids=[ferry]).note, "theirs replaces the note of none"
+    assert "the export of 2024-06-02" in memory.forget(VICTIM, ids=[late]).note
+    memory.note_export(SPY, "")
+    assert "the exports of 2024-06-01 to 2024-06-02" in memory.forget(chief, ids=[ferry]).note
+
+
 def test_no_time_tells_which_words_another_agent_keeps(memory: Memory, clock: Any) -> None:
     """A word in thousands of memories of another agent, one in none, and the same two misspelt."""
     told(memory, clock, PRESENT[:1])

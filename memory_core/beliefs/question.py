@@ -231,17 +231,17 @@ _SAYING = frozenset(
 )
 _ANYTHING = frozenset(
     listed(
-        """new happen happened happening happens occur occurred anything everything something thing
-        things stuff got find info infos information overview rundown news event events memory memories recall know about exactly please show list
-        summarise summarize summary recap plan plans planned planning upcoming coming agenda
-        schedule scheduled calendar appointment appointments booked due happening lined free busy
-        please tell what's anybody today's passiert passierte geschehen geschah los alles etwas
-        irgendwas irgendetwas nichts steht stehen stand standen ansteht anstehen anliegt liegt an
-        geplant plane planen planst vorhaben vorhast mache machen machst macht gemacht tue tun
-        getan unternommen läuft lief gibt gab geht ging wieder
-        termin termine terminen kalender verabredet verabredung verabredungen ansteht anstand
-        deadline deadlines frist fristen fällig erledigen muss müssen come comes kommt kommen
-        welche welcher welches eigentlich zeig zeige bitte denn weisst weiss infos überblick"""
+        """new happen happened happening happens occur occurred anything everything something
+        thing things stuff got find info infos information overview rundown news event events
+        memory memories recall know about exactly please show list summarise summarize summary
+        recap plan plans planned planning upcoming coming agenda schedule scheduled calendar
+        appointment appointments booked due lined free busy tell what's anybody today's passiert
+        passierte geschehen geschah los alles etwas irgendwas irgendetwas nichts steht stehen
+        stand standen ansteht anstehen anliegt liegt an geplant plane planen planst vorhaben
+        vorhast mache machen machst macht gemacht tue tun getan unternommen läuft lief gibt gab
+        geht ging wieder termin termine terminen kalender verabredet verabredung verabredungen
+        anstand deadline deadlines frist fristen fällig erledigen muss müssen come comes kommt
+        kommen welche welcher welches eigentlich zeig zeige bitte denn weisst weiss überblick"""
     )
 )
 DAY = 86_400.0
@@ -252,10 +252,11 @@ _BEFORE = lazy_pattern(r"\b(?:before|vor) (?: |$|\W)", re.IGNORECASE)
 _BY = lazy_pattern(r"\b(?:by)(?: the)? (?: |$|\W)", re.IGNORECASE)
 """Right before the place of a date, which `without_asked_dates` leaves blank."""
 _TELL_ME = lazy_pattern(
-    r"^(?:please |bitte )?(?:(?:can|could|will|would) you )?(?:please )?(?:(?:(?:tell|remind|show|give"
-    r"|get|find|send|list|update|brief) (?:me|us)|catch (?:me|us) up|fill (?:me|us) in"
-    r"|bring (?:me|us) up to (?:speed|date)|(?:run|walk|talk) (?:me|us) through"
-    r"|(?:erzähl|nenn|zeig|gib|sag)e? (?:mir|uns)|(?:pull|bring|dig) up|fasse? zusammen)\b)",
+    r"^(?:please |bitte )?(?:(?:can|could|will|would) you )?(?:please )?"
+    r"(?:(?:tell|remind|show|give|get|find|send|list|update|brief) (?:me|us)"
+    r"|catch (?:me|us) up|fill (?:me|us) in|bring (?:me|us) up to (?:speed|date)"
+    r"|(?:run|walk|talk) (?:me|us) through|(?:erzähl|nenn|zeig|gib|sag)e? (?:mir|uns)"
+    r"|(?:pull|bring|dig) up|fasse? zusammen)\b",
     re.IGNORECASE,
 )
 """It asks whoever remembers, not for what was told."""

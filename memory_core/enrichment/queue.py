@@ -160,11 +160,15 @@ class Queue:
         fit = (memory for memory in found if _trust_level(TRUSTS.index(memory.trust)) <= most)
         return [memory for memory in fit if self.may_see(memory)]
 
-    def counts(self) -> dict[str, tuple[int, int]]:
-        """By job of JOBS, how many memories wait for it, and for how many it was given up."""
+    def counts(self, who: Identity | None = None) -> dict[str, tuple[int, int]]:
+        """By job of JOBS, how many memories wait for it, and for how many it was given up.
+
+        Of memories that *who* may read; an admin, and None, is told those of all.
+        """
         with self._store.reading() as view:
             columns = view.columns
-            due, still, gone = columns.due, self._due(columns), columns.failed & columns.live
+            told = columns.live if who is None or who.admin else view.readable(who)
+            due, still, gone = columns.due, self._due(columns) & told, columns.failed & told
             return {
                 job: (
                     int(np.count_nonzero(still & (due >> place & 1 == 1))),

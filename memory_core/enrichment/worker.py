@@ -69,7 +69,8 @@ class _State:
 
     busy: set[str] = field(default_factory=set)
     groups: set[Group] = field(default_factory=set)
-    running: Counter[str] = field(default_factory=Counter)
+    running: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By the name of a job and the id of its memory; of a summary, that of its first source."""
     failed: Counter[str] = field(default_factory=Counter)
     tried: Counter[str] = field(default_factory=Counter)
     hurry: bool = False
@@ -240,7 +241,7 @@ class Worker:
             return False
         with self._batch() as ids:
             turns = list(self._store.indexed(ids).values()) if ids else []
-            with self._running(name for memory in turns for name in memory.due):
+            with self._running((name, memory.id) for memory in turns for name in memory.due):
                 done = bool(turns) and self._encode(turns)
                 with self._lock:
                     self._state.done += done
@@ -340,7 +341,7 @@ class Worker:
             f"{each.speaker}: {each.text}".removeprefix(": ") for each in map(input_turn, sources)
         ]
         most = most_tokens(texts, 2)
-        with self._running([SUMMARISE]):
+        with self._running([(SUMMARISE, sources[0].id)]):
             try:
                 made = self.budget.call(most, lambda encoder: encoder.summarise(texts, sentences))
             except (ServiceFailure, AnswerFailure) as problem:
@@ -371,8 +372,8 @@ class Worker:
     # Reporting
 
     @contextmanager
-    def _running(self, names: Iterable[str]) -> Iterator[None]:
-        counted = Counter(names)
+    def _running(self, jobs: Iterable[tuple[str, str]]) -> Iterator[None]:
+        counted = Counter(jobs)
         with self._lock:
             self._state.running += counted
         try:
@@ -381,12 +382,15 @@ class Worker:
             with self._lock:
                 self._state.running -= counted
 
-    def check(self) -> Check:
-        """The health check of the encoder, with the fix when something is wrong."""
+    def check(self, who: Identity) -> Check:
+        """The health check of the encoder, with the fix when something is wrong.
+
+        Its counts are those that *who* may know.
+        """
         if not self._writes:
             return Check("encoder", "ok", "passthrough: rules, no model needed")
         name = f"{self.budget.encoder.name}:{self.budget.encoder.model}"
-        counts = self.counts()
+        counts = self.counts(who)
         waiting = f"{counts['queued']} jobs wait, rules are used meanwhile"
         if (problem := self.budget.problem) is not None:
             return Check("encoder", "degraded", f"{problem.problem}; {waiting}", problem.next_step)
@@ -398,11 +402,20 @@ class Worker:
             return Check("encoder", "degraded", detail, "run `anamnesis encode --since DATE`")
         return Check("encoder", "ok", f"{name}; {counts['queued']} jobs wait")
 
-    def counts(self) -> dict[str, Any]:
-        """Queued, running and failed jobs, in total and by name."""
-        found = self.queue.counts()
+    def counts(self, who: Identity) -> dict[str, Any]:
+        """Queued, running and failed jobs, in total and by name.
+
+        Of memories that *who* may read; an admin is told those of all, and summaries that failed.
+        """
+        found = self.queue.counts(who)
         with self._lock:
-            running, failed = self._state.running.copy(), self._state.failed.copy()
+            jobs, failed = self._state.running.copy(), self._state.failed.copy()
+        if not who.admin:
+            jobs = Counter({job: n for job, n in jobs.items() if self._store.may_read(who, job[1])})
+            failed = Counter()
+        running = Counter[str]()
+        for (name, _), number in jobs.items():
+            running[name] += number
         by_name = {
             name: {
                 "queued": max(0, found.get(name, (0, 0))[0] - running[name]),

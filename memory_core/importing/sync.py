@@ -107,8 +107,17 @@ class Syncer:
         if machine and not more:
             return machine
         made = new_id(self._clock())
-        change = Change("meta", stamps.MACHINE, {"value": made}, source="sync")
-        self._store.commit(lambda tx: tx.append(change))
+        values: dict[str, Any] = {stamps.MACHINE: made}
+        if machine:
+            before = self._store.journal.meta(stamps.MACHINES_BEFORE) or []
+            values[stamps.MACHINES_BEFORE] = [*before, machine]
+        changes = [Change("meta", key, {"value": values[key]}, source="sync") for key in values]
+
+        def note(tx: Transaction) -> None:
+            for change in changes:
+                tx.append(change)
+
+        self._store.commit(note)
         return made
 
 
@@ -240,7 +249,9 @@ class _Sync:
             self.report.sent_forgotten += sum("forgotten" in each for each in batch)
             progress(self.report.sent, 0, "send")
         if erased:
-            self.report.erased = self._folder.blank(self.machine, erased)
+            before = self._store.journal.meta(stamps.MACHINES_BEFORE) or []
+            for machine in (self.machine, *before):  # a machine that was restored is there no more
+                self.report.erased += self._folder.blank(machine, erased)
         if self.report.sent or self.report.sent_forgotten or erased or lost:
             self._save(after=last, own=own, writing="")
 

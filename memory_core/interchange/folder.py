@@ -1,5 +1,7 @@
 """The folder by which machines are kept in step: for each machine files that only it appends to.
 
+What is forgotten is blanked there by it, or by the one that it became when it was restored.
+
 Any service that copies files may carry it. Lines may come late, torn or in any order; a reader
 takes whole lines and comes back for the rest. Nothing is locked and nothing is shared.
 """

@@ -41,6 +41,9 @@ OF = "of"
 MACHINE = "machine"
 """The meta key of the id of this machine's memory; there is none before it is first synced."""
 
+MACHINES_BEFORE = "machines before"
+"""The meta key of the ids that it had before it was restored or copied, the oldest first."""
+
 FORGOTTEN = "forgotten "
 """Begins the meta keys of memories that were forgotten on another machine; their id follows."""
 

@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from memory_core.errors import EncoderUnavailable
 from memory_core.gist.encoder import choose
 from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
-from memory_core.records import JOBS, NEVER, HealthReport, Identity
+from memory_core.records import JOBS, NEVER, RIGHTS, HealthReport, Identity
 from memory_core.remember.request import RememberRequest
 from server.cli import invocation, main
 from server.cli.invocation import Invocation
@@ -395,6 +396,19 @@ def test_scopes_and_agents_can_be_forbidden(opened: Callable[..., Memory], serve
     assert [asked.data["turns"][0]["text"] for asked in server.asked] == [
         memory.get(ME, allowed).text
     ]
+
+
+def test_who_only_reads_is_told_of_jobs_on_what_it_may_read(
+    opened: Callable[..., Memory], server: Any
+) -> None:
+    memory = opened(gather_seconds=3600.0, drain_seconds=0.0)
+    reader, chief = (replace(OTHER, rights=some) for some in (frozenset({"read"}), RIGHTS))
+    before = [memory.jobs(reader), encoder_check(memory.health(reader)).detail]
+    memory.remember(ME, RememberRequest("Tomasz counted 1 parcel.", session="s"))
+    assert [memory.jobs(reader), encoder_check(memory.health(reader)).detail] == before
+    assert memory.jobs(chief)["queued"] > 0
+    memory.remember(ME, RememberRequest("Tomasz counted 2 parcels.", scope="shared"))
+    assert memory.jobs(chief)["queued"] == 2 * memory.jobs(reader)["queued"] > 0
 
 
 def test_a_ban_that_comes_later_holds_for_what_was_due(

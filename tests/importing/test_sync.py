@@ -276,6 +276,48 @@ def test_a_copied_memory_takes_a_machine_id_of_its_own(
     assert len(list(shared.iterdir())) == 2
 
 
+def test_what_a_machine_wrote_before_it_was_restored_is_erased_by_what_it_became(
+    one: Memory, shared: Path, open_memory: OpenMemory, tmp_path: Path
+) -> None:
+    id = said(one, "The alarm code is on the note in the drawer.")
+    settle(shared, one)
+    shutil.copytree(tmp_path / "one", tmp_path / "kept")
+    said(one, "Ana prefers the train to flying.")
+    settle(shared, one)
+    one.close()
+    restored = open_memory("kept")
+    settle(shared, restored)
+    assert len(state(restored)) == 2
+    said(restored, "The ladder leans on the shed.")
+    restored.forget(ME, ids=[id], confirm=True)
+    (report, *_) = (restored.sync(ME, str(shared)), *settle(shared, restored))
+    assert report.erased
+    assert not any(b"alarm code" in text for text in files(shared).values())
+    fresh = open_memory("fresh")
+    settle(shared, fresh, restored)
+    assert state(fresh) == state(restored)
+    assert len(state(fresh)) == 2
+
+
+def test_files_of_a_machine_that_is_gone_can_be_removed(
+    one: Memory, two: Memory, shared: Path, open_memory: OpenMemory
+) -> None:
+    id = said(two, "The alarm code is on the note in the drawer.")
+    said(two, "Ana prefers the train to flying.")
+    settle(shared, one, two)
+    two.close()
+    one.forget(ME, ids=[id], confirm=True)
+    settle(shared, one)
+    assert any(b"alarm code" in text for text in files(shared).values()), "its machine is gone"
+    for place in shared.iterdir():
+        shutil.rmtree(place)
+    fresh = open_memory("fresh")
+    settle(shared, one, fresh)
+    assert not any(b"alarm code" in text for text in files(shared).values())
+    assert state(fresh) == state(one)
+    assert len(state(one)) == 1
+
+
 def test_a_folder_that_is_not_there_is_no_new_one(one: Memory, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="mount"):
         one.sync(ME, str(tmp_path / "unmounted"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from memory_core.storage.journal.queries import Queries
 from memory_core.storage.store import MemoryStore
 
 _KEY = "copy "
-"""Begins the keys of the meta values; the place follows, so a later copy replaces the note."""
+"""Begins the keys of the meta values. The place follows, for a later copy replaces the one that was
+there; without a place who exported, for there each copy stays somewhere."""
 
 NAMED = 5
 """Copies that are named; the others are counted."""
@@ -33,18 +34,28 @@ class Copy:
     """It holds no change of the journal after this one."""
     agent: str = ""
     team: str = ""
+    since: float = 0.0
+    """Epoch seconds of the first of several without a place; 0 where it is the only one."""
 
 
 def noted(copy: Copy) -> Change:
     """The change of the journal that notes *copy*."""
-    return Change("meta", f"{_KEY}{copy.place}", {"value": asdict(copy)}, source=copy.kind)
+    return Change("meta", _key(copy), {"value": asdict(copy)}, source=copy.kind)
+
+
+def _key(copy: Copy) -> str:
+    return _KEY + (copy.place or f"of {copy.agent} in {copy.team}")
 
 
 def note_export(store: MemoryStore, who: Identity, place: str, at: float) -> None:
     """Note in the journal what *who* exported to *place* until now. Raises a StorageError."""
 
     def note(tx: Transaction) -> None:
-        tx.append(noted(Copy("export", place, at, tx.last(), who.agent, who.team)))
+        copy = Copy("export", place, at, tx.last(), who.agent, who.team)
+        earlier = None if place else tx.meta(_key(copy))
+        if earlier:
+            copy = replace(copy, since=earlier["since"] or earlier["at"])
+        tx.append(noted(copy))
 
     store.commit(note)
 
@@ -66,8 +77,13 @@ def in_words(copies: Sequence[Copy], *, places: bool) -> str:
 
 
 def _named(copy: Copy, places: bool) -> str:
-    day = datetime.fromtimestamp(copy.at, UTC).date().isoformat()
+    first, day = (
+        datetime.fromtimestamp(at, UTC).date().isoformat()
+        for at in (copy.since or copy.at, copy.at)
+    )
     what = f"the {copy.kind} of {day}"
+    if first < day:
+        what = f"the {copy.kind}s of {first} to {day}"
     if not places:
         return what
     if not copy.place:

@@ -349,6 +349,7 @@ export const SAID = {
   "the vector of memory {} in the table is damaged": "der Vektor der Erinnerung {0} in der Tabelle ist beschädigt",
   "the weights cannot be written to {} ({})": "die Gewichte lassen sich nicht nach {0} schreiben ({1})",
   "the {} of {}": "{0} vom {1}",
+  "the {}s of {} to {}": "{0}s vom {1} bis {2}",
   "there is no body": "der Inhalt fehlt",
   "there is no journal in {} and none can be created": "in {0} ist kein Journal, und keines lässt sich anlegen",
   "there is no key for OpenAI": "für OpenAI fehlt ein Schlüssel",
