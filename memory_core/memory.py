@@ -506,10 +506,7 @@ class Memory:
         return agents.pairs(self._store, who, agent, limit)
 
     def jobs(self, who: Identity) -> dict[str, Any]:
-        """The jobs of the language model: queued, running and failed ones.
-
-        Of memories that *who* may read; an admin is told those of all.
-        """
+        """The queued, running and failed jobs of a model on what *who* may read; an admin: all."""
         return self._runtime.parts().worker.counts(who)
 
     def brief(self, who: Identity, tag: str, session: str, days: tuple[str, str]) -> browse.Brief:

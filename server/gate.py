@@ -50,6 +50,9 @@ WAIT_SECONDS = 10.0
 """Longest wait for a place; a call's deadline may be shorter."""
 EACH = 4
 """Calls of one client that run at a time, so that its number does not slow down the others."""
+AGENT = 24
+"""Calls of one agent that run at a time, whatever the number of its clients: another one always
+finds a place."""
 BESIDE = 1
 """And while another client calls: calls share one interpreter, so two would take twice its time."""
 BRIEF_SECONDS = 0.5
@@ -151,6 +154,8 @@ class Gate:
 
     def _has_place(self, source: Source) -> bool:
         if len(self._running) >= self._calls:
+            return False
+        if sum(call.source[0] == source[0] for call in self._running) >= AGENT:
             return False
         now, mine = self._clock(), [call for call in self._running if call.source == source]
         others = (at for other, at in reversed(self._heard.items()) if other != source)

@@ -70,7 +70,7 @@ ADAPTERS = "anamnesis/adapters/"
 LOADED = {"apsw", "Stemmer", "click", "fastapi"}
 
 LINES = 600
-LONGER = {"memory_core/memory.py": 606, "server/rest/answers.py": 630}
+LONGER = {"memory_core/memory.py": 605, "server/rest/answers.py": 630}
 """Files that may be longer than LINES, with their length: it may only shrink.
 
 A method for each operation, and a model for each answer: neither has two jobs.

@@ -20,7 +20,7 @@ from typing import Any
 from memory_core.beliefs import quoted, relevance
 from memory_core.config import Settings
 from memory_core.consolidate.run_log import IMPORT, PATIENCE, RunLog, RunRequest
-from memory_core.errors import InvalidInput, TooLarge
+from memory_core.errors import InvalidInput, TooLarge, stop_if_abandoned
 from memory_core.importing.copies import Conversations, without_copies
 from memory_core.importing.request import SAMPLE_CHARS, SAMPLES, ImportReport, ImportRequest
 from memory_core.importing.slots import Holding, Slots, matched
@@ -125,6 +125,7 @@ class Importer:
             try:
                 for done, found in enumerate(work.entries()):
                     if request.dry_run:
+                        stop_if_abandoned()
                         self._preview(work, found)
                         progress(done, 0, "preview")
                         continue

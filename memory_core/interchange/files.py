@@ -13,7 +13,6 @@ import os
 import shutil
 import sqlite3
 import stat
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from memory_core.errors import InvalidInput, NotFound, StorageError
+from memory_core.interchange import scratch
 
 HEAD = 64 * 1024
 """Bytes at the beginning of a file by which its form is known."""
@@ -197,8 +197,8 @@ class File:
         read: no view, no virtual table, no column that is computed. Raises InvalidInput when it is
         damaged, and when reading it takes more steps than its size explains.
         """
-        with tempfile.TemporaryDirectory(prefix="anamnesis-import-") as folder:
-            copy = Path(folder) / "copy.db"
+        with scratch.folder() as folder:
+            copy = folder / "copy.db"
             with self.opened() as stream, copy.open("wb") as to:
                 shutil.copyfileobj(stream, to)
             log = Path(self.origin + "-wal")

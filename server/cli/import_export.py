@@ -8,7 +8,6 @@ import logging
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -20,7 +19,7 @@ import click
 
 from memory_core.errors import Busy, InvalidInput, NotFound, StorageError
 from memory_core.importing.request import ImportReport, ImportRequest
-from memory_core.interchange import local, okf
+from memory_core.interchange import local, okf, scratch
 from memory_core.interchange.other_forms import FORMS
 from memory_core.interchange.sources.table import FIELDS
 from memory_core.records import Identity
@@ -362,8 +361,8 @@ def _from_stdin(name: str) -> Iterator[str]:
     if name != "-":
         yield name
         return
-    with tempfile.TemporaryDirectory(prefix="anamnesis-import-") as folder:
-        path = Path(folder) / "stdin.jsonl"
+    with scratch.folder() as folder:
+        path = folder / "stdin.jsonl"
         with path.open("wb") as to:
             shutil.copyfileobj(sys.stdin.buffer, to)
         yield str(path)

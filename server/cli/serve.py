@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from memory_core.errors import MemoryCoreError
+from memory_core.interchange import scratch
 from server.cli.invocation import Invocation, open_memory, take_over
 from server.engine import endpoint, launch, logfile, wanted
 
@@ -169,6 +170,7 @@ def leave(close: Callable[[], None], status: int = 0) -> NoReturn:
     closing = threading.Thread(target=close, name="close", daemon=True)
     closing.start()
     closing.join(CLOSE_SECONDS)
+    scratch.remove_all()
     with suppress(OSError, ValueError):
         sys.stderr.flush()
     os._exit(status)

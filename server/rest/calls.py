@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from hashlib import blake2s
@@ -128,9 +129,9 @@ class Calls:
         except Exception as problem:  # a call ends here
             raise as_known_error(problem, "an operation") from None
 
-    def submit(self, work: Callable[[], T]) -> Future[T]:
+    def submit(self, work: Callable[[], T], flag: threading.Event | None) -> Future[T]:
         """Begin *work* in a thread and behind the gate, without a deadline; see Gate.submit."""
-        return self._gate.submit(work)
+        return self._gate.submit(work, flag=flag)
 
     async def consolidate(self, who: Identity, **given: Any) -> RunReport:
         """The report of a run; its status is running after the deadline, and it goes on."""

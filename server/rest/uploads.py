@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import shutil
-import tempfile
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import fields
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 
+from memory_core.errors import Busy
 from memory_core.importing.request import ImportReport, ImportRequest
+from memory_core.interchange import scratch
 from memory_core.interchange.sources import registry
 from memory_core.interchange.sources.table import FIELDS
 from memory_core.records import Identity
@@ -53,6 +54,8 @@ Column = Annotated[
 def add_uploads(router: APIRouter, calls: Calls) -> None:
     """Add the operations to *router*."""
     writes = calls.needs("write")
+    scratch.sweep()
+    importing: set[str] = set()  # agents whose import is under way
 
     @router.post(PATH, tags=["transfer"], response_class=StreamingResponse)
     async def import_file(
@@ -70,7 +73,15 @@ def add_uploads(router: APIRouter, calls: Calls) -> None:
         Answers lines of `done`, and at last the report, with the `run` that POST /runs/{id}/undo
         takes back. With `dry_run` nothing is stored, with `strict` nothing if anything is wrong.
         """
-        folder = Path(tempfile.mkdtemp(prefix="anamnesis-upload-"))
+        if who.agent in importing:
+            raise Busy("another import of yours is under way", "wait until it has ended")
+        folder = scratch.make()
+        importing.add(who.agent)
+
+        def ended() -> None:
+            scratch.remove(folder)
+            importing.discard(who.agent)
+
         try:
             path, digest = folder / name, hashlib.sha256()
             with path.open("wb") as to:
@@ -78,22 +89,25 @@ def add_uploads(router: APIRouter, calls: Calls) -> None:
                     digest.update(part)
                     to.write(part)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            ended()
             raise
         columns = dict(each.split("=", 1) for each in column)
         called = f"upload {digest.hexdigest()[:32]} as {name}"
         asked = ImportRequest(str(path), form, columns, encoding, dry_run, strict, called, name)
-        steps = _Steps(calls, who, asked, folder)
+        steps = _Steps(calls, who, asked, ended)
         await steps.begun()
         return StreamingResponse(steps.lines(), media_type=NDJSON)
 
 
 class _Steps:
-    """One import under way. It goes on when nobody reads its lines any more."""
+    """One import under way. It goes on when nobody reads its lines any more, but for a dry run."""
 
-    def __init__(self, calls: Calls, who: Identity, asked: ImportRequest, folder: Path) -> None:
-        """Begin to import *asked*, which lies in *folder*; that is deleted at the end."""
+    def __init__(
+        self, calls: Calls, who: Identity, asked: ImportRequest, end: Callable[[], None]
+    ) -> None:
+        """Begin to import *asked*; *end* is called at the end."""
         loop = asyncio.get_running_loop()
+        self._unread = threading.Event() if asked.dry_run else None
         self._new = asyncio.Event()
         self._done = 0
 
@@ -104,20 +118,42 @@ class _Steps:
                 loop.call_soon_threadsafe(self._new.set)
 
         def ended(_: Future[ImportReport]) -> None:
-            shutil.rmtree(folder, ignore_errors=True)
+            end()  # it may never have begun
             loop.call_soon_threadsafe(self._new.set)
 
-        self._future = calls.submit(lambda: calls.memory.import_files(who, asked, progress))
+        def work() -> ImportReport:
+            try:
+                return calls.memory.import_files(who, asked, progress)
+            finally:
+                end()  # before the report is told, for the next import may come at once
+
+        self._future = calls.submit(work, self._unread)
         self._future.add_done_callback(ended)
 
     async def begun(self) -> None:
         """Wait for the first entry. Raises what refuses the whole import."""
-        await self._new.wait()
+        with self._read():
+            await self._new.wait()
         if self._future.done():
             self._report()
 
     async def lines(self) -> AsyncIterator[str]:
         """How far it is, and its report."""
+        with self._read():
+            async for line in self._told():
+                yield line
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        """Somebody reads meanwhile; a dry run stops where that ends early."""
+        try:
+            yield
+        except BaseException:
+            if self._unread is not None:
+                self._unread.set()
+            raise
+
+    async def _told(self) -> AsyncIterator[str]:
         told = 0
         while not self._future.done():
             self._new.clear()

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import httpx2
 import pytest
 
 from memory_core import browse
+from memory_core.importing.walk import Importer
 from memory_core.interchange.other_forms import FORMS
 from memory_core.memory import Memory
 from memory_core.records import Identity, new_id
@@ -214,3 +216,20 @@ def test_every_form_of_an_export_is_there() -> None:
 def test_an_unknown_form_is_refused(client: httpx2.Client) -> None:
     done = client.get("/export", params={"format": "xml"})
     assert (done.status_code, done.json()["code"]) == (422, "invalid_input")
+
+
+def test_a_preview_stops_when_nobody_reads_it_any_more(
+    client: httpx2.Client, memory: Memory, monkeypatch: Any, until: Any
+) -> None:
+    """It would go on for minutes, and nothing else of that agent is imported meanwhile."""
+    monkeypatch.setattr(Importer, "_preview", lambda *_: time.sleep(0.01))
+    types = {"content-type": "application/octet-stream"}
+    notes = b"".join(b"- The heron number %d waits.\n" % n for n in range(20_000))
+    query = {"name": "birds.md", "dry_run": True}
+    with client.stream(
+        "POST", "/import/file", content=notes, params=query, headers=types
+    ) as answer:
+        next(answer.iter_lines())
+    small = {"content": b"- A gull.\n", "params": {"name": "a.md"}, "headers": types}
+    until(lambda: client.post("/import/file", **small).status_code == 200)
+    assert [each.text for each in memory.listing(Identity(*NORTH))] == ["a: A gull."]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import tempfile
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from memory_core.importing.request import ImportRequest
-from memory_core.interchange import okf
+from memory_core.interchange import okf, scratch
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from server import __version__
@@ -160,14 +162,14 @@ async def test_a_zip_is_read_packed_and_an_upload_tells_no_path(ana: Any, memory
     assert (unknown.status_code, unknown.json()["code"]) == (422, "invalid_input")
     for said in (json.dumps(report), unknown.text):
         assert str(tempfile.gettempdir() + "/a") not in said
-        assert "anamnesis-upload-" not in said
-    assert not [each for each in memory.listing(ANA) if "anamnesis-upload-" in each.source]
+        assert "anamnesis-import-" not in said
+    assert not [each for each in memory.listing(ANA) if "anamnesis-import-" in each.source]
 
 
 async def test_nothing_of_an_upload_stays_on_the_disk(
     ana: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(uploads.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(scratch.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(uploads, "MOST_BYTES", 100_000)
     await upload(ana, (DATA / "chatgpt.json").read_bytes())
     types = {"content-type": "application/octet-stream"}
@@ -175,7 +177,7 @@ async def test_nothing_of_an_upload_stays_on_the_disk(
     assert (done.status_code, done.json()["code"]) == (413, "too_large")
     done = await ana.post("/import/file", content=b"", headers=types)
     assert done.status_code == 422
-    assert not list(tmp_path.glob("anamnesis-upload-*"))
+    assert not list(tmp_path.glob("anamnesis-import-*"))
 
 
 async def test_strict_stores_nothing_when_a_line_is_wrong(ana: Any, memory: Memory) -> None:
@@ -194,6 +196,35 @@ async def test_progress_is_told_while_it_goes_on(ana: Any, monkeypatch: Any) -> 
     assert report["counts"] == {"stored": 20}
     assert steps
     assert steps == sorted(steps, key=lambda each: each["done"])
+
+
+async def test_an_agent_imports_one_thing_at_a_time_and_holds_up_nobody(
+    ana: Any, ben: Any, memory: Memory, monkeypatch: Any
+) -> None:
+    took, begun, go_on = memory.import_files, threading.Event(), threading.Event()
+
+    def slow(who: Identity, *given: Any) -> Any:
+        if who.agent == ANA.agent:
+            begun.set()
+            assert go_on.wait(60)
+        return took(who, *given)
+
+    monkeypatch.setattr(memory, "import_files", slow)
+    first = asyncio.ensure_future(upload(ana, b"- The heron waits.\n", name="birds.md"))
+    try:
+        assert await asyncio.to_thread(begun.wait, 60)
+        types = {"content-type": "application/octet-stream"}
+        second = await ana.post("/import/file", content=b"- A gull.\n", headers=types)
+        assert (second.status_code, second.json()["code"]) == (503, "busy")
+        assert "another import of yours" in second.json()["detail"]
+        *_, other = await upload(ben, b"- A gull.\n", name="birds.md")
+        assert other["counts"] == {"stored": 1}
+    finally:
+        go_on.set()
+        *_, report = await first
+    assert report["counts"] == {"stored": 1}
+    for _ in range(3):
+        assert (await upload(ana, b"- A gull.\n", name="birds.md"))[-1]["status"] == "completed"
 
 
 @pytest.mark.parametrize(
