@@ -88,6 +88,35 @@ def test_no_answer_tells_which_words_another_agent_keeps(
         assert one == other
 
 
+def test_a_name_counts_and_is_written_as_who_asks_has_it(
+    open_memory: OpenMemory, clock: Any
+) -> None:
+    """How often, and how, others write a name shows in no score, no path and no entity."""
+    said, began = [], clock()
+    for store, name in (("there", "McZorblax"), ("not", "Halcyon")):
+        clock.now = began
+        memory = open_memory(store)
+        for number in range(3):
+            clock.pass_by(60)
+            memory.remember(VICTIM, RememberRequest(f"We met {name} at pier {number}, {name} sang."))
+        for text in (
+            "The bell of the harbour was rung by Mczorblax.",
+            "A lantern hangs over the house of Mczorblax.",
+            "We saw Mczorblax at the weir.",
+            "yesterday mczorblax painted a fence",
+        ):
+            clock.pass_by(60)
+            memory.remember(SPY, RememberRequest(text))
+        asked = RecallRequest("who rang the bell of the harbour?", explain=True, rehearse=False)
+        found = memory.recall(SPY, asked)
+        hits = sorted((*found.hits, *found.partial, *found.rejected), key=lambda h: h.memory.text)
+        told = [(h.memory.text, h.score, h.memory.entities, h.why.get("links")) for h in hits]
+        paths = [re.sub(r"\b0[0-9a-z]{19}\b", "", str(hit.why.get("path", ""))) for hit in hits]
+        said.append([told, paths])
+    assert said[0] == said[1]
+    assert "Mczorblax" in str(said), "the name links"
+
+
 def test_health_tells_of_the_whole_store_only_an_admin(memory: Memory, clock: Any) -> None:
     """How much others store, and which runs they made: nothing of it shows to who only reads."""
     chief = replace(SPY, agent="chief", rights=RIGHTS | {"admin"})

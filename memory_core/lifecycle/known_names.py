@@ -26,6 +26,7 @@ class KnownNames(Mapping[str, str]):
         """The names in *view* of the *readable* rows."""
         self._graph, self._columns = view.graph, view.columns
         self._seen = readable
+        self._namings = view.graph.namings(readable)
         self._any = bool(self._seen.any())
 
     def __getitem__(self, key: str) -> str:
@@ -44,7 +45,7 @@ class KnownNames(Mapping[str, str]):
         if rows:
             wanted = 1 if " " in key else HOLDERS
             if len(list(islice((row for row in rows if self._seen[row]), wanted))) == wanted:
-                return self._graph.spelling(key)
+                return self._namings.spelling(key)
         speaker = key.title()
         code = self._columns.code(speaker, "speaker")
         if code > 0 and bool(np.any(self._seen & (self._columns.speaker == code))):

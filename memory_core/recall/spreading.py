@@ -20,6 +20,7 @@ from memory_core.recall.signals import SIGNALS
 from memory_core.records import KINDS
 from memory_core.scoring.activation import length_gate
 from memory_core.scoring.arrays import Mask, Rows, Scores
+from memory_core.storage.index.graph import Namings
 from memory_core.storage.view import View
 
 SEEDS, HOPS, FAN_OUT, REACHED = 3, 2, 8, 32
@@ -79,7 +80,7 @@ def spread(view: View, cues: Cues, found: Candidates, allowed: Mask) -> Candidat
     seeds = _seeds(found)
     likeness = LIKENESS + WORDLESS * (1.0 - found.trust)
     alike = dict.fromkeys(list(seeds)[: SEEDS if found.trust < 1.0 else 1], likeness)
-    links = reach(view, seeds, alike, allowed, cues.mind.topics)
+    links = reach(view, seeds, alike, allowed, cues.readable, cues.mind.topics)
     if not links:
         return found
     found = _joined(view, cues, found, np.array(sorted(links), dtype=np.int64))
@@ -127,22 +128,24 @@ def reach(
     seeds: Mapping[int, float],
     alike: Mapping[int, float],
     allowed: Mask,
+    readable: Mask,
     fetched: Collection[str],
 ) -> Links:
     """The *allowed* rows that activation from *seeds* reaches, and by which last step.
 
     *alike* is the share of a seed's neighbours in meaning. *fetched* topics lead nowhere: what
-    mattered of them is in the hot buffer.
+    mattered of them is in the hot buffer. Only *readable* rows count as naming something: how often
+    others name it would tell that they do.
     """
     links: Links = {}
-    mentions: dict[str, int] = {}
+    namings = view.graph.namings(readable)
     front = dict(seeds)
     for hop in range(HOPS):
         reached: dict[int, float] = {}
         for row, strength in front.items():
             given = strength * SPREAD * float(length_gate(view.columns.words[[row]])[0])
             near = _near(view, row, allowed, alike.get(row, 0.0), fetched) if hop == 0 else ()
-            for other, share, how in (*_linked(view, row, mentions), *near):
+            for other, share, how in (*_linked(view, row, namings, readable), *near):
                 value = given * share
                 best = links[other].activation if other in links else FLOOR
                 if other != row and allowed[other] and value > best:
@@ -154,27 +157,21 @@ def reach(
     return {row: links[row] for row in kept}
 
 
-def _linked(view: View, row: int, mentions: dict[str, int]) -> Iterator[Step]:
-    """Steps by a shared name, or by a link of the store.
-
-    *mentions* keeps how many rows name each name, for the steps to come.
-    """
-    graph = view.graph
-    for other, name in graph.entity_neighbours(row, FAN_OUT):
+def _linked(view: View, row: int, namings: Namings, readable: Mask) -> Iterator[Step]:
+    """Steps by a shared name, or by a link of the store, to *readable* rows."""
+    for other, name in namings.neighbours(row, FAN_OUT):
         boost = ENTITY_BOOST if " " in name else WORD_BOOST
-        if name not in mentions:
-            mentions[name] = _mentions(view, name)
-        yield other, boost * min(1.0, RARE / mentions[name]) ** 2, f"shares {name} with"
-    stored = [each for each in graph.neighbours(row) if each[1] in _HOW]
+        rare = min(1.0, RARE / _mentions(view, namings.rows(name)))
+        yield other, boost * rare**2, f"shares {name} with"
+    found = view.graph.neighbours(row)
+    stored = [each for each in found if each[1] in _HOW and readable[each[0]]]
     for other, kind, weight in sorted(stored, key=lambda each: -each[2])[:FAN_OUT]:
         yield other, STORED * min(1.0, weight), _HOW[kind]
 
 
-def _mentions(view: View, name: str) -> int:
-    """How many rows name *name*; summaries and concepts make it no less rare."""
-    naming = view.graph.rows_of(name)
-    kinds = view.columns.kind[np.fromiter(naming, np.int64, len(naming))]
-    return int(np.count_nonzero(~np.isin(kinds, _DERIVED))) or 1
+def _mentions(view: View, naming: Rows) -> int:
+    """How many of the rows *naming* a name count; summaries and concepts make it no less rare."""
+    return int(np.count_nonzero(~np.isin(view.columns.kind[naming], _DERIVED))) or 1
 
 
 def _near(

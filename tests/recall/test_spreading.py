@@ -180,7 +180,9 @@ def test_activation_is_the_parents_times_the_share_of_the_way(memory: Memory) ->
     cue, near, far = (row for row in rows if row is not None)
     parent, likeness = 0.8, 0.3
     with store.reading() as view:
-        reached = spreading.reach(view, {cue: parent}, {cue: likeness}, view.readable(ME), ())
+        reached = spreading.reach(
+            view, {cue: parent}, {cue: likeness}, *2 * [view.readable(ME)], ()
+        )
         assert view.vectors is not None
         whole = view.vectors.wholes(np.arange(len(view.columns)))
     by_name = parent * spreading.SPREAD * spreading.ENTITY_BOOST  # two hold it: the name is rare
@@ -236,8 +238,11 @@ def test_what_a_summary_retells_makes_a_name_no_less_rare(memory: Memory) -> Non
         row = view.columns.row(ids[0])
         assert row is not None
         assert len(view.graph.rows_of("Tannery Row")) == 11
+        mine = view.readable(ME)
         shares = [
-            share for _, share, how in spreading._linked(view, row, {}) if how.startswith("shares")
+            share
+            for _, share, how in spreading._linked(view, row, view.graph.namings(mine), mine)
+            if how.startswith("shares")
         ]
     assert shares
     assert set(shares) == {1.0}
@@ -288,7 +293,7 @@ def test_a_long_text_brings_less_to_mind(memory: Memory) -> None:
         row = {id: columns.row(id) for id in (short, long, by_short, by_long)}
         everything = np.ones(len(columns), np.bool_)
         seeds = {row[short]: 1.0, row[long]: 1.0}
-        reached = spreading.reach(view, seeds, {}, everything, ())  # type: ignore[arg-type]
+        reached = spreading.reach(view, seeds, {}, everything, everything, ())  # type: ignore[arg-type]
         words = int(columns.words[row[long]])
     assert words > 60
     whole, part = (reached[row[id]].activation for id in (by_short, by_long))  # type: ignore[index]

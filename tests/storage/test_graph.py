@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_core.storage.index.graph import COMMON_FLOOR, COMMON_SHARE, SYMMETRIC, Graph
+
+EVERY = np.ones(1000, np.bool_)
 
 KINDS = ["co_recall", "duplicate_of", "updates", "derived_from"]
 ROWS = st.integers(0, 6)
@@ -96,6 +99,10 @@ def test_entities_that_differ_in_case_and_spaces_are_one_under_the_first_spellin
     assert graph.entities() == {}
 
 
+def neighbours(graph: Graph, row: int, most: int) -> list[tuple[int, str]]:
+    return graph.namings(EVERY).neighbours(row, most)
+
+
 def test_entity_neighbours_come_by_rarity_then_newest_and_each_once() -> None:
     graph = Graph()
     graph.put(0, ["Ada", "Oslo"])
@@ -103,21 +110,21 @@ def test_entity_neighbours_come_by_rarity_then_newest_and_each_once() -> None:
     graph.put(2, ["Ada", "Oslo"])
     graph.put(3, ["Ada"])
     graph.put(4, ["Rex"])
-    assert graph.entity_neighbours(0, 10) == [(2, "Oslo"), (3, "Ada"), (1, "Ada")]
-    assert graph.entity_neighbours(0, 2) == [(2, "Oslo"), (3, "Ada")]
-    assert graph.entity_neighbours(4, 10) == []
-    assert graph.entity_neighbours(99, 10) == []
-    assert graph.entity_neighbours(0, 0) == []
+    assert neighbours(graph, 0, 10) == [(2, "Oslo"), (3, "Ada"), (1, "Ada")]
+    assert neighbours(graph, 0, 2) == [(2, "Oslo"), (3, "Ada")]
+    assert neighbours(graph, 4, 10) == []
+    assert neighbours(graph, 99, 10) == []
+    assert neighbours(graph, 0, 0) == []
 
 
 def test_an_entity_in_more_than_a_twentieth_of_the_rows_links_nothing() -> None:
     graph = Graph()
     for row in range(400):
         graph.put(row, ["Ada", "Oslo"] if row < 20 else ["Ada"])
-    assert graph.entity_neighbours(0, 1000) == [(row, "Oslo") for row in range(19, 0, -1)]
-    assert graph.entity_neighbours(20, 1000) == []
+    assert neighbours(graph, 0, 1000) == [(row, "Oslo") for row in range(19, 0, -1)]
+    assert neighbours(graph, 20, 1000) == []
     graph.put(20, ["Ada", "Oslo"])
-    assert graph.entity_neighbours(0, 1000) == []
+    assert neighbours(graph, 0, 1000) == []
     assert graph.entity_rows("Oslo").size == 21
 
 
@@ -125,11 +132,9 @@ def test_in_a_small_store_twelve_rows_may_share_an_entity() -> None:
     graph = Graph()
     for row in range(12):
         graph.put(row, ["Ada"])
-    assert graph.entity_neighbours(3, 100) == [
-        (row, "Ada") for row in range(11, -1, -1) if row != 3
-    ]
+    assert neighbours(graph, 3, 100) == [(row, "Ada") for row in range(11, -1, -1) if row != 3]
     graph.put(12, ["Ada"])
-    assert graph.entity_neighbours(3, 100) == []
+    assert neighbours(graph, 3, 100) == []
 
 
 @given(
@@ -149,4 +154,31 @@ def test_of_many_holders_the_newest_are_taken(named: list[set[str]], most: int) 
             if count <= limit:
                 for other in sorted(set(holders[name]) - {row}, reverse=True):
                     wanted.setdefault(other, name)
-        assert graph.entity_neighbours(row, most) == list(wanted.items())[:most]
+        assert neighbours(graph, row, most) == list(wanted.items())[:most]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sets(st.sampled_from(["Ada", "ADA", "Oslo", "the Fram", "Kiel"])), st.booleans()
+        ),
+        max_size=30,
+    ),
+    st.integers(1, 12),
+)
+def test_rows_that_do_not_count_change_nothing(
+    named: list[tuple[set[str], bool]], most: int
+) -> None:
+    """Neither how often, nor how, others spell a name shows: all is as in a graph without them."""
+    whole, alone = Graph(), Graph()
+    mask = np.array([counts for _, counts in named], np.bool_)
+    for row in [*range(len(named)), *range(0, len(named), 3)]:
+        whole.put(row, sorted(named[row][0]))
+        if mask[row]:
+            alone.put(row, sorted(named[row][0]))
+    among, everything = whole.namings(mask), alone.namings(np.ones_like(mask))
+    for row in np.flatnonzero(mask).tolist():
+        assert among.neighbours(row, most) == everything.neighbours(row, most)
+    for name in ("ada", "OSLO", "The Fram", "nobody"):
+        assert among.rows(name).tolist() == everything.rows(name).tolist()
+        assert among.spelling(name) == everything.spelling(name)

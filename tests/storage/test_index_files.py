@@ -43,6 +43,7 @@ def held(store: MemoryStore) -> dict[str, Any]:
     """Everything the indexes tell, with ids for rows and names for codes."""
     columns, graph = view_of(store).columns, view_of(store).graph
     rows = np.flatnonzero(columns.live).tolist()
+    namings = graph.namings(columns.live)
     state = columns.state(np.array(rows, np.int64))
     names = ("agent", "team", "session", "speaker")
     told: dict[str, Any] = {
@@ -64,7 +65,7 @@ def held(store: MemoryStore) -> dict[str, Any]:
             "lists": (columns.tags(row), columns.dates(row), columns.derived_from(row)),
             "score": float(scores[row]),
             "before": "" if (other := columns.neighbours(row, -1)) is None else columns.id(other),
-            "entities": [(columns.id(o), name) for o, name in graph.entity_neighbours(row, 5)],
+            "entities": [(columns.id(o), name) for o, name in namings.neighbours(row, 5)],
         }
     return told
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterable
-from heapq import nlargest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,8 @@ COMMON_FLOOR = 12
 """An entity in more than this share of all rows with entities (and in more than the floor) does not
 link two memories: the user's own name occurs everywhere."""
 
+Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 _Key = tuple[int, int, str]
 
 
@@ -33,18 +34,27 @@ class Graph:
         self._weights: dict[_Key, float] = {}
         self._links: dict[int, dict[_Key, None]] = {}
         self._names: dict[str, str] = {}
+        self._spelt: dict[tuple[int, str], str] = {}
+        """An entity as a row spells it, where that is not as in _names."""
         self._holders: dict[str, dict[int, None]] = {}
         self._entities: dict[int, tuple[str, ...]] = {}
+        self._naming = np.zeros(0, np.bool_)
+        """True for the rows with entities; it may be shorter than there are rows."""
 
     def put(self, row: int, entities: Iterable[str]) -> None:
         """Set the *entities* of *row*; names that differ only in case or spacing are one."""
         self._drop_entities(row)
         keys = {_key(name): name for name in entities if name.strip()}
         for key, name in keys.items():
-            self._names.setdefault(key, name)
+            if self._names.setdefault(key, name) != name:
+                self._spelt[row, key] = name
             self._holders.setdefault(key, {})[row] = None
         if keys:
             self._entities[row] = tuple(keys)
+            if row >= len(self._naming):
+                more = np.zeros(row + 1, np.bool_)
+                self._naming = np.concatenate([self._naming, more])
+            self._naming[row] = True
 
     def remove(self, row: int) -> None:
         """Remove *row*, its entities and its links."""
@@ -121,32 +131,17 @@ class Graph:
         """The rows that name *entity*, in order of arrival, not copied; case does not matter."""
         return self._holders.get(_key(entity), {})
 
-    def spelling(self, entity: str) -> str:
-        """*entity* as first spelt; as given when no row names it."""
-        return self._names.get(_key(entity), entity)
-
-    def entity_neighbours(self, row: int, most: int) -> list[tuple[int, str]]:
-        """At most *most* (other row, shared entity): rarest entity first, then newest row first.
-
-        A row occurs once, by the rarest entity shared with it. Entities in more than 5 % of the
-        rows that have any (and in more than 12 rows) do not link.
-        """
-        limit = max(COMMON_FLOOR, int(COMMON_SHARE * len(self._entities)))
-        shared = [key for key in self._entities.get(row, ()) if len(self._holders[key]) <= limit]
-        found: dict[int, str] = {}
-        for key in sorted(shared, key=lambda key: (len(self._holders[key]), key)):
-            enough = most + len(found) + 1  # a name may have 5 % of all rows
-            for other in nlargest(enough, self._holders[key]):
-                if other != row:
-                    found.setdefault(other, self._names[key])
-            if len(found) >= most:
-                break
-        return list(found.items())[: max(0, most)]
+    def namings(self, among: Mask) -> Namings:
+        """Which of the rows of the mask *among* name what, for the time of one call."""
+        return Namings(self._names, self._spelt, self._holders, self._entities, self._naming, among)
 
     def _drop_entities(self, row: int) -> None:
+        if row < len(self._naming):
+            self._naming[row] = False
         for key in self._entities.pop(row, ()):
             holders = self._holders[key]
             del holders[row]
+            self._spelt.pop((row, key), None)
             if not holders:
                 del self._holders[key], self._names[key]
 
@@ -157,6 +152,63 @@ class Graph:
             self._links[row].pop(key)
             if not self._links[row]:
                 del self._links[row]
+
+
+class Namings:
+    """Who names what among some rows: nothing tells of a name that only others hold.
+
+    It is read while nothing is written, and keeps what it has counted.
+    """
+
+    def __init__(
+        self,
+        names: dict[str, str],
+        spelt: dict[tuple[int, str], str],
+        holders: dict[str, dict[int, None]],
+        entities: dict[int, tuple[str, ...]],
+        naming: Mask,
+        among: Mask,
+    ) -> None:
+        """The parts of a Graph, and the mask of the rows that count."""
+        self._names, self._spelt, self._holders = names, spelt, holders
+        self._entities, self._among = entities, among
+        self._found: dict[str, Rows] = {}
+        both = min(len(naming), len(among))
+        with_some = int(np.count_nonzero(naming[:both] & among[:both]))
+        self._limit = max(COMMON_FLOOR, int(COMMON_SHARE * with_some))
+
+    def rows(self, entity: str) -> Rows:
+        """The rows that name *entity*, in rising order; case does not matter."""
+        key = _key(entity)
+        if key not in self._found:
+            holders = self._holders.get(key, {})
+            rows = np.fromiter(holders, np.int64, len(holders))
+            self._found[key] = np.sort(rows[self._among[rows]])
+        return self._found[key]
+
+    def spelling(self, entity: str) -> str:
+        """*entity* as the first of the rows spells it; as given when none names it."""
+        key = _key(entity)
+        first = next((row for row in self._holders.get(key, ()) if self._among[row]), None)
+        return entity if first is None else self._spelt.get((first, key), self._names[key])
+
+    def neighbours(self, row: int, most: int) -> list[tuple[int, str]]:
+        """At most *most* (other row, shared entity): rarest entity first, then newest row first.
+
+        A row occurs once, by the rarest entity shared with it. Entities in more than 5 % of the
+        rows that have any (and in more than 12 rows) do not link.
+        """
+        held = {key: self.rows(key) for key in self._entities.get(row, ())}
+        shared = [key for key, rows in held.items() if len(rows) <= self._limit]
+        found: dict[int, str] = {}
+        for key in sorted(shared, key=lambda key: (len(held[key]), key)):
+            enough = most + len(found) + 1  # a name may have 5 % of all rows
+            for other in held[key][::-1][:enough].tolist():
+                if other != row:
+                    found.setdefault(other, self.spelling(key))
+            if len(found) >= most:
+                break
+        return list(found.items())[: max(0, most)]
 
 
 def _key(name: str) -> str:
