@@ -98,7 +98,9 @@ def test_a_name_counts_and_is_written_as_who_asks_has_it(
         memory = open_memory(store)
         for number in range(3):
             clock.pass_by(60)
-            memory.remember(VICTIM, RememberRequest(f"We met {name} at pier {number}, {name} sang."))
+            memory.remember(
+                VICTIM, RememberRequest(f"We met {name} at pier {number}, {name} sang.")
+            )
         for text in (
             "The bell of the harbour was rung by Mczorblax.",
             "A lantern hangs over the house of Mczorblax.",

@@ -74,7 +74,7 @@ def add_uploads(router: APIRouter, calls: Calls) -> None:
         takes back. With `dry_run` nothing is stored, with `strict` nothing if anything is wrong.
         """
         if who.agent in importing:
-            raise Busy("another import of yours is under way", "wait until it has ended")
+            raise Busy("another import of yours is under way", "wait until it ends, then repeat")
         folder = scratch.make()
         importing.add(who.agent)
 

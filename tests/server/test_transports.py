@@ -383,6 +383,34 @@ def test_a_taken_port_is_said_so(listening: Listening, tmp_path: Path) -> None:
     assert f"cannot listen on 127.0.0.1 port {port}" in done.stderr
 
 
+def test_an_import_that_the_end_of_the_server_cuts_leaves_nothing_in_the_open(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    server = Listening(processes, tmp_path / "data")
+    notes = b"".join(b"- The heron number %d waits.\n" % number for number in range(50_000))
+    headers = {
+        "authorization": f"Bearer {server.token}",
+        "content-type": "application/octet-stream",
+    }
+    with (
+        suppress(httpx2.HTTPError),  # the server cuts the answer
+        httpx2.stream(
+            *("POST", f"{server.url}/api/v1/import/file"),
+            params={"name": "birds.md"},
+            content=notes,
+            headers=headers,
+            timeout=SECONDS,
+        ) as answer,
+    ):
+        next(answer.iter_lines())
+        assert len(list(scratch.glob("anamnesis-import-*"))) == 1, "it is under way"
+        assert server.end() == 0
+    assert list(scratch.glob("anamnesis-import-*")) == []
+
+
 def test_an_idle_stream_does_not_keep_the_server_alive(
     tmp_path: Path, processes: Processes
 ) -> None:

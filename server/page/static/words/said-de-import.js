@@ -1,7 +1,9 @@
 // What is said of an import, as in said-de.js.
 /** @type {Record<string, string>} */
 export const SAID = {
+  "another import of yours is under way": "ein anderer Import von Ihnen läuft noch",
   "(byte 0x{})": "(Byte 0x{0})",
+  "set TMPDIR": "TMPDIR setzen",
   "{} belongs to another agent; ask its owner or an admin": "{0} gehört einem anderen Agenten; den Besitzer oder einen Verwalter fragen",
   "a .csv or .tsv file with a column named text, or --column text=NAME": "eine .csv- oder .tsv-Datei mit einer Spalte text, oder --column text=NAME",
   "a number": "eine Zahl",
@@ -123,6 +125,7 @@ export const SAID = {
   "unknown": "unbekannt",
   "unpack it, then import its folder": "entpacken, dann den Ordner importieren",
   "{} after element {}": "{0} nach Element {1}",
+  "{} cannot be written ({})": "{0} kann nicht geschrieben werden ({1})",
   "{} element {}": "{0} Element {1}",
   "{} has no column {}": "{0} hat keine Spalte {1}",
   "{} has over {} files": "{0} hat mehr als {1} Dateien",
