@@ -22,6 +22,10 @@ from memory_core.errors import InvalidInput
 PREFIX = "ANAMNESIS_"
 
 
+PACKAGED = "minilm"
+"""The embedder that comes with the program: it needs no download and sends nothing."""
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -132,7 +136,7 @@ class Settings(_Section):
     encoder_model: str = ""
     encoder_url: str = ""
     judge: Path | None = None
-    embedder: str = Field("minilm", min_length=1)
+    embedder: str = Field(PACKAGED, min_length=1)
     host: str = "127.0.0.1"
     port: int = Field(7832, ge=0, le=65535)
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "WARNING"

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from memory_core.beliefs.importance import ImportanceScorer, Rules
-from memory_core.config import Settings
+from memory_core.config import PACKAGED, Settings
 from memory_core.consolidate.run import Consolidator
 from memory_core.consolidate.scheduler import Scheduler
 from memory_core.consolidate.steps import ConsolidationTuning
@@ -23,7 +23,7 @@ from memory_core.embedding.base import Embedder
 from memory_core.embedding.embedder import EmbedderGate, choose
 from memory_core.enrichment.queue import EnrichmentTuning
 from memory_core.enrichment.worker import Worker
-from memory_core.errors import Busy, StorageError
+from memory_core.errors import Busy, EncoderUnavailable, StorageError
 from memory_core.forget import Forgetter
 from memory_core.gist import encoder as gist_encoder
 from memory_core.gist.base import GistEncoder
@@ -38,7 +38,7 @@ from memory_core.recall.reader import MMR_LAMBDA, Reader
 from memory_core.remember.capture import Capture
 from memory_core.remember.writer import Writer
 from memory_core.representation import embed, index_text
-from memory_core.storage.store import EMBEDDING, LOCK_SECONDS, MemoryStore
+from memory_core.storage.store import EMBEDDING, LOCK_SECONDS, RESTORED_MODEL, MemoryStore
 
 log = logging.getLogger(__name__)
 
@@ -242,6 +242,7 @@ class Runtime:
         wanted = self._settings
         self._checked_fingerprint = "" if meta is None else meta["fingerprint"]
         if self._given is None and meta is not None and meta["name"] != wanted.embedder:
+            self._require_chosen(meta["name"])
             log.warning(
                 "the store works with %s, not %s, until `anamnesis reembed` is run",
                 meta["name"],
@@ -251,6 +252,18 @@ class Runtime:
         embedder = self._load(wanted.embedder)
         self._store.adopt(wanted.embedder, embedder.fingerprint, embedder.dimension)
         return embedder
+
+    def _require_chosen(self, name: str) -> None:
+        """Raise EncoderUnavailable for a model that only a restored backup names.
+
+        It may lie elsewhere, and who made the backup does not decide where texts go.
+        """
+        assert self._store is not None
+        if name != PACKAGED and name == self._store.journal.meta(RESTORED_MODEL):
+            raise EncoderUnavailable(
+                f"the memory was restored from a backup that works with {name}",
+                f"set ANAMNESIS_EMBEDDER to {name}, or run `anamnesis reembed`",
+            )
 
     def _load(self, name: str) -> Embedder:
         """The embedder of the setting *name*, loaded once even when the store is reopened."""

@@ -31,7 +31,7 @@ from memory_core.storage.disk_reserve import DiskReserve
 from memory_core.storage.index.indexes import Indexes
 from memory_core.storage.index.vector_source import VectorSource, put_vectors
 from memory_core.storage.journal.journal import Journal, Transaction
-from memory_core.storage.journal.replay import Batch, Replayer, Unusable
+from memory_core.storage.journal.replay import WRONG_VALUE, Batch, Replayer, Unusable
 from memory_core.storage.locks import RWLock
 from memory_core.storage.table.table import Table
 from memory_core.storage.view import View
@@ -54,6 +54,9 @@ EMBEDDING = "embedding"
 
 REEMBEDDING = "reembedding"
 """The meta key of a change to another model that is under way: the same fields, or null."""
+
+RESTORED_MODEL = "restored model"
+"""The meta key of the name of the model that a restored backup works with: nobody here chose it."""
 
 
 class MemoryStore:
@@ -237,7 +240,10 @@ class MemoryStore:
             self._indexes.put(memory)
         for change in part.changes:
             self._indexes.change(change)
-            self._track(change)
+            try:
+                self._track(change)
+            except WRONG_VALUE as problem:
+                self.unusable.add(f"change {change.seq}", problem)
         vectors = self._indexes.vectors
         if vectors is not None:
             put_vectors(vectors, part.vectors, self._indexes.columns.row, self.unusable)
@@ -255,10 +261,11 @@ class MemoryStore:
                 self.reembedding = change.body["value"] is not None
 
     def _set_model(self, model: Mapping[str, Any], seq: int) -> None:
-        if model["fingerprint"] != self.fingerprint:
+        fingerprint, dimension = str(model["fingerprint"]), int(model["dimension"])
+        if fingerprint != self.fingerprint:
             self.model_changed_at = seq if self.fingerprint else 0
-            self.fingerprint, self._indexes.vectors = model["fingerprint"], None
-            self._dimension = int(model["dimension"])
+            self.fingerprint, self._indexes.vectors = fingerprint, None
+            self._dimension = dimension
 
     def _load_vectors(self) -> None:
         columns = self._indexes.columns

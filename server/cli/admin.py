@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memory_core.config import PACKAGED
 from memory_core.errors import InvalidInput, MemoryCoreError
 from memory_core.records import Identity
 from server.cli import console
@@ -56,10 +57,15 @@ def restore(call: Invocation, folder: str) -> Outcome:
     from memory_core.storage.backup import backup as backups
 
     data_dir = call.settings.data_dir
-    found = backups.restore(Path(folder).expanduser(), data_dir)
+    found, model = backups.restore(Path(folder).expanduser(), data_dir)
     _note(data_dir, Path(folder).expanduser(), found)
-    copied = f"{_size(found)}, copied {rendering.iso(found.at)}"
-    return Outcome(asdict(found), f"{copied}, restored to {data_dir}")
+    lines = [f"{_size(found)}, copied {rendering.iso(found.at)}, restored to {data_dir}"]
+    if model not in ("", PACKAGED, call.settings.embedder):
+        lines.append(
+            f"it works with the model {model}: set ANAMNESIS_EMBEDDER to that, or run "
+            f"`anamnesis reembed`"
+        )
+    return Outcome(asdict(found) | {"model": model}, "\n".join(lines))
 
 
 def _note(data_dir: Path, place: Path, made: Backup) -> None:

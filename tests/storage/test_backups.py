@@ -7,15 +7,21 @@ import json
 import os
 import stat
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
+from memory_core import runtime
+from memory_core.config import Settings
 from memory_core.errors import DiskFull, IncompatibleStore, InvalidInput, StorageError
-from memory_core.records import Change, MemoryRecord, to_fields
+from memory_core.memory import Memory
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Change, Identity, MemoryRecord, to_fields
 from memory_core.storage.backup import backup
+from memory_core.storage.journal import format
 from memory_core.storage.journal.journal import Journal
 
 NOW = 1_717_200_000.0
@@ -51,7 +57,7 @@ def store(tmp_path: Path) -> Path:
 def test_what_was_backed_up_comes_back(store: Path, tmp_path: Path) -> None:
     made = backup.create(store, tmp_path / "copy", lambda: NOW)
     assert (made.memories, made.sequence, made.at, made.damaged) == (3, 3, NOW, ())
-    assert backup.restore(tmp_path / "copy", tmp_path / "again") == made
+    assert backup.restore(tmp_path / "copy", tmp_path / "again") == (made, "")
     assert held(tmp_path / "again") == held(store)
 
 
@@ -228,6 +234,116 @@ def test_a_journal_opened_for_reading_changes_no_byte(store: Path) -> None:
     assert {path.name: path.read_bytes() for path in store.iterdir()} == before
 
 
+def forge(copy: Path, change: Callable[[apsw.Connection], object]) -> None:
+    """Make a *change* in the backup *copy*, so that its manifest fits."""
+    file = copy / "journal.db"
+    connection = apsw.Connection(str(file))
+    change(connection)
+    connection.close()
+    manifest = json.loads((copy / "backup.json").read_text())
+    manifest |= {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    (copy / "backup.json").write_text(json.dumps(manifest))
+
+
+def entry(kind: str, body: str) -> Callable[[apsw.Connection], None]:
+    """Adds a change of *kind* with *body*, under a checksum that is right."""
+
+    def add(connection: apsw.Connection) -> None:
+        seq = format.first(connection, "SELECT max(seq) + 1 FROM changes")
+        row = [seq, NOW, kind, "0" * 20, "me", "", "", "", format.FORMAT, body, None, 0]
+        row.append(format.seal(row))
+        places = ", ".join("?" * len(row))
+        connection.execute(
+            f"INSERT INTO changes({format.COLUMNS}, checksum) VALUES ({places})", row
+        )
+
+    return add
+
+
+def named(key: str, value: str) -> Callable[[apsw.Connection], None]:
+    """Sets a value of the table meta."""
+
+    def put(connection: apsw.Connection) -> None:
+        connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    return put
+
+
+HOSTILE = {
+    "cut off": entry("put", '{"text":'),
+    "deep": entry("put", "[" * 3_000 + "]" * 3_000),
+    "a number": entry("forget", "7"),
+    "a list": entry("put", "[1]"),
+    "no text": entry("put", '{"text": 7}'),
+    "endless": entry("put", json.dumps({"text": "x" * 1_000_001})),
+    "no model": named("embedding", "5"),
+    "half a model": named("reembedding", '{"name": "x", "fingerprint": "y"}'),
+    "not JSON": named("embedding", "{"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_backup_that_holds_what_no_memory_writes_is_refused(
+    store: Path, tmp_path: Path, what: str
+) -> None:
+    """All checksums fit: they tell damage, and not who wrote it."""
+    backup.create(store, tmp_path / "copy", lambda: NOW)
+    forge(tmp_path / "copy", HOSTILE[what])
+    with pytest.raises((StorageError, IncompatibleStore), match="change 4|names no model"):
+        backup.restore(tmp_path / "copy", tmp_path / "again")
+    assert list((tmp_path / "again").iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["cut off", "deep", "a number", "a list", "no text"])
+def test_such_an_entry_of_a_memory_is_skipped_and_named(
+    store: Path, open_memory: Any, what: str
+) -> None:
+    connection = apsw.Connection(str(store / "journal.db"))
+    HOSTILE[what](connection)
+    connection.close()
+    memory = open_memory("store")
+    found = memory.recall(Identity("me"), RecallRequest("heron number 2"))
+    assert "heron number 2" in [hit.memory.text for hit in found.hits]
+    told = [check.detail for check in memory.health(Identity("me")).checks if check.status != "ok"]
+    assert any("change 4" in detail or "0" * 20 in detail for detail in told), told
+
+
+def test_a_backup_does_not_decide_which_model_gets_the_texts(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, toy: Any
+) -> None:
+    evil = json.dumps({"name": "openai:evil", "fingerprint": "f", "dimension": 3})
+    backup.create(store, tmp_path / "copy", lambda: NOW)
+
+    def change(connection: apsw.Connection) -> None:
+        entry("meta", json.dumps({"value": json.loads(evil)}))(connection)
+        named("embedding", evil)(connection)
+        named("reembedding", evil)(connection)
+
+    forge(tmp_path / "copy", change)
+    made, model = backup.restore(tmp_path / "copy", tmp_path / "again", lambda: NOW)
+    assert (made.memories, model) == (3, "openai:evil")
+    asked: list[str] = []
+
+    def choose(settings: Settings) -> Any:
+        asked.append(settings.embedder)
+        return toy
+
+    monkeypatch.setattr(runtime, "choose", choose)
+    with Memory(Settings(data_dir=tmp_path / "again")) as memory:
+        memory.wait_ready(60.0)
+        found = memory.recall(Identity("me"), RecallRequest("heron number 2"))
+        assert "heron number 2" in [hit.memory.text for hit in found.hits]
+        model_check = next(c for c in memory.health(Identity("me")).checks if c.name == "model")
+        assert "openai:evil" in model_check.detail
+        assert "reembed" in model_check.fix
+        assert asked == []
+        memory.reembedding.begin("minilm")
+        assert asked == ["minilm"]
+    with Memory(Settings(data_dir=tmp_path / "again", embedder="openai:evil")) as memory:
+        memory.wait_ready(60.0)
+    assert asked[-1] == "minilm", "as always after a change of the setting"
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -244,13 +360,7 @@ def test_a_journal_with_another_schema_is_refused(
 ) -> None:
     """A hostile backup: its manifest fits, and its trigger would run with each write."""
     backup.create(store, tmp_path / "copy", lambda: NOW)
-    file = tmp_path / "copy" / "journal.db"
-    connection = apsw.Connection(str(file))
-    connection.execute(change)
-    connection.close()
-    manifest = json.loads((tmp_path / "copy" / "backup.json").read_text())
-    manifest |= {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
-    (tmp_path / "copy" / "backup.json").write_text(json.dumps(manifest))
+    forge(tmp_path / "copy", lambda connection: connection.execute(change))
     with pytest.raises(IncompatibleStore, match=named):
         backup.restore(tmp_path / "copy", tmp_path / "again")
     assert list((tmp_path / "again").iterdir()) == []

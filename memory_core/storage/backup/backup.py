@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -16,11 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from memory_core.errors import InvalidInput, StorageError
+from memory_core.records import Change
 from memory_core.storage.backup import copies
 from memory_core.storage.errors import from_os_error
 from memory_core.storage.journal import files
-from memory_core.storage.journal.journal import Journal, require_ours
+from memory_core.storage.journal.foreign import require_ours
+from memory_core.storage.journal.journal import Journal, Transaction
 from memory_core.storage.locks import open_private
+from memory_core.storage.store import EMBEDDING, REEMBEDDING, RESTORED_MODEL
 
 MANIFEST = "backup.json"
 VERSION = 1
@@ -89,12 +93,16 @@ def note(directory: Path, place: Path, made: Backup, clock: Callable[[], float])
         journal.close()
 
 
-def restore(backup: Path, directory: Path) -> Backup:
+def restore(
+    backup: Path, directory: Path, clock: Callable[[], float] = time.time
+) -> tuple[Backup, str]:
     """Restore the folder *backup* to *directory*, which must not hold a journal.
 
-    The copy is compared with the manifest and with the schema of a journal before it gets its
-    name. Raises InvalidInput when *backup* is incomplete or *directory* holds a journal,
-    StorageError for a damaged backup, IncompatibleStore for one that is not exactly a journal.
+    Returns its manifest and the model that it works with, "" for none. That model is used where the
+    settings name it: who made the backup does not decide where texts go. The copy is compared with
+    the manifest and with what a journal holds before it gets its name. Raises InvalidInput when
+    *backup* is incomplete or *directory* holds a journal, StorageError for a damaged backup,
+    IncompatibleStore for one that is not exactly a journal.
     """
     manifest = read_manifest(backup)
     taken = _taken(directory)
@@ -125,7 +133,31 @@ def restore(backup: Path, directory: Path) -> Backup:
         files.sync_directory(directory)
     except OSError as error:
         raise from_os_error(error, f"restore the backup to {directory}") from error
-    return manifest
+    return manifest, _note_model(directory, clock)
+
+
+def _note_model(directory: Path, clock: Callable[[], float]) -> str:
+    """Note in the journal in *directory* which model the backup works with; its name.
+
+    A change to another model that was under way is over.
+    """
+    journal = Journal.open(directory, clock=clock, read_only=True)
+    model, other = journal.meta(EMBEDDING), journal.meta(REEMBEDDING)
+    journal.close()
+    name = str(model["name"]) if model else ""
+    values = {RESTORED_MODEL: name} | ({REEMBEDDING: None} if other else {})
+
+    def note(tx: Transaction) -> None:
+        for key, value in values.items():
+            tx.append(Change("meta", key, {"value": value}, source="restore"))
+
+    if name:
+        journal = Journal.open(directory, clock=clock)
+        try:
+            journal.write(note)
+        finally:
+            journal.close()
+    return name
 
 
 def read_manifest(backup: Path) -> Backup:

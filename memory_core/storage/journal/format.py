@@ -109,12 +109,12 @@ _header = struct.Struct(">qdqB8i").pack
 
 
 class DamagedChange(StorageError):
-    """An entry of the journal does not match its checksum; *seq* is its sequence."""
+    """An entry of the journal cannot be used; *seq* is its sequence."""
 
-    def __init__(self, seq: int) -> None:
+    def __init__(self, seq: int, why: str = "its checksum does not match") -> None:
         """Name the damaged entry."""
         super().__init__(
-            f"change {seq} of the journal is damaged (its checksum does not match)",
+            f"change {seq} of the journal is damaged ({why})",
             "restore a backup; everything before and after that change is still readable",
         )
         self.seq = seq
@@ -204,9 +204,20 @@ def intact(row: Sequence[Any]) -> bool:
 
 
 def verified(row: Sequence[Any]) -> Change:
-    """The change in *row* (STORED). Raises DamagedChange when it does not match its checksum."""
+    """The change in *row* (STORED). Raises DamagedChange when it does not match its checksum, and
+    when it does and is no change all the same, as whoever writes a backup may make one."""
     if not intact(row):
         raise DamagedChange(row[0])
+    try:
+        change = _read(row)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        raise DamagedChange(row[0], "it cannot be read") from None
+    if all(isinstance(each, dict | None) for each in (change.body, change.before)):
+        return change
+    raise DamagedChange(row[0], "it cannot be read")
+
+
+def _read(row: Sequence[Any]) -> Change:
     seq, at, kind, target, actor, source, scope, run, _, body, before, scrubbed = row[:12]
     return Change(
         kind.decode(),

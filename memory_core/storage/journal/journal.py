@@ -36,7 +36,7 @@ from memory_core.storage.journal.queries import Queries, rows_of
 from memory_core.storage.journal.transaction import Transaction
 from memory_core.storage.locks import FileLock
 
-__all__ = ["DamagedChange", "DamagedVectors", "Journal", "Transaction", "require_ours"]
+__all__ = ["DamagedChange", "DamagedVectors", "Journal", "Transaction"]
 
 log = logging.getLogger(__name__)
 
@@ -485,25 +485,6 @@ class Journal(Queries):
             number = errno.EACCES
         code = getattr(error, "result", 0)
         return from_sqlite(code, number, doing, str(error), self._path.parent)
-
-
-def require_ours(file: Path) -> None:
-    """Raise IncompatibleStore unless *file*, which nobody writes, is exactly a journal of ours.
-
-    StorageError when SQLite cannot read it.
-    """
-    try:
-        uri = f"{file.absolute().as_uri()}?immutable=1"
-        connection = apsw.Connection(uri, flags=_READ_ONLY)
-        try:
-            whole = files.claimed(connection)
-            files.require_schema(connection)
-        finally:
-            connection.close()
-    except apsw.Error as error:
-        raise from_sqlite(getattr(error, "result", 0), 0, "read the backup", str(error)) from error
-    if not whole:
-        raise StorageError("the backup is empty", "use another backup; nothing was restored")
 
 
 def _require_sqlite() -> None:
