@@ -320,7 +320,7 @@ def _fates(view: View, mask: Mask) -> dict[str, int]:
     )
     faded = int((retired & ~columns.superseded).sum()) - merged
     waiting = mask & ~retired & (columns.kind == _EPISODE)
-    for row in columns.derived():
+    for row in filter(mask.__getitem__, columns.derived()):
         waiting[graph.targets(row, DERIVED_FROM)] = False
     alone = int(np.count_nonzero(waiting))
     return {"merged": merged, "pruned": max(0, faded), "unconsolidated": alone}

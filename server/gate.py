@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-import math
 import threading
 import time
 import traceback
@@ -50,11 +49,12 @@ WAIT_SECONDS = 10.0
 """Longest wait for a place; a call's deadline may be shorter."""
 EACH = 4
 """Calls of one client that run at a time, so that its number does not slow down the others."""
-AGENT = 24
-"""Calls of one agent that run at a time, whatever the number of its clients: another one always
-finds a place."""
+AGENT = 8
+"""Calls of one agent that run at a time, whatever the number of its clients."""
 BESIDE = 1
 """And while another client calls: calls share one interpreter, so two would take twice its time."""
+BESIDE_AGENT = 4
+"""Calls of one agent that run at a time while another agent calls."""
 BRIEF_SECONDS = 0.5
 """A call that has run for longer is not counted there: it mostly waits, as for a disk or a lock."""
 NEAR_SECONDS = 2.0
@@ -155,11 +155,13 @@ class Gate:
     def _has_place(self, source: Source) -> bool:
         if len(self._running) >= self._calls:
             return False
-        if sum(call.source[0] == source[0] for call in self._running) >= AGENT:
-            return False
         now, mine = self._clock(), [call for call in self._running if call.source == source]
-        others = (at for other, at in reversed(self._heard.items()) if other != source)
-        if next(others, -math.inf) < now - NEAR_SECONDS:
+        late = now - NEAR_SECONDS
+        near = [other for other, at in self._heard.items() if at >= late and other != source]
+        most = BESIDE_AGENT if any(agent != source[0] for agent, _ in near) else AGENT
+        if sum(call.source[0] == source[0] for call in self._running) >= most:
+            return False
+        if not near:
             return len(mine) < EACH
         brief = sum(call.started > now - BRIEF_SECONDS for call in mine)
         return brief < BESIDE and len(mine) < EACH

@@ -160,6 +160,12 @@ def test_forgetting_tells_nothing_of_what_others_hold(memory: Memory, clock: Any
     secret = put(VICTIM, "My diary names the marzipan.", topic="Marzipan, harbour")
     put(VICTIM, "It was sweet.", topic="Marzipan came to the harbour")
     put(VICTIM, "Much was sweet.", kind="summary", derived_from=(ferry, secret))
+    talk = put(SPY, "We spoke of the ferry.", visibility="shared", kind="episode")
+    memory._store.catch_up()
+    counted = memory.stats(SPY)["unconsolidated"]
+    put(VICTIM, "They spoke.", kind="summary", derived_from=(talk, secret))
+    memory._store.catch_up()
+    assert memory.stats(SPY)["unconsolidated"] == counted > 0
     gone = put(SPY, "Zebras graze.", topic="Zebras graze.")
     guess = put(SPY, "Marzipan came to the harbour", topic="Zebras graze.")
     memory._store.catch_up()
@@ -168,7 +174,7 @@ def test_forgetting_tells_nothing_of_what_others_hold(memory: Memory, clock: Any
     assert named
     assert "(" not in named, "others have such a topic, and that is theirs"
     assert "summaries" not in memory.forget(SPY, ids=[ferry]).note
-    assert "1 summaries" in memory.forget(VICTIM, ids=[secret]).note
+    assert "2 summaries" in memory.forget(VICTIM, ids=[secret]).note
     assert "copies" not in memory.forget(SPY, ids=[ferry]).note
     memory.note_export(SPY, "")
     clock.pass_by(86_400)

@@ -9,6 +9,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from memory_core.interchange.parsing import FORMULA
+
 Record = Mapping[str, Any]
 
 NAMELESS = "memories"
@@ -68,7 +70,12 @@ def table(records: Iterable[Record]) -> Iterator[str]:
 
 def _row(record: Record) -> tuple[str, ...]:
     given = {**record, "when": record["occurred_at"], "tags": ",".join(record["tags"])}
-    return tuple(str(given[name]) for name in _COLUMNS)
+    return tuple(_cell(str(given[name])) for name in _COLUMNS)
+
+
+def _cell(value: str) -> str:
+    """*value* so that a spreadsheet takes it for text: it would run what looks like a formula."""
+    return f"'{value}" if value.startswith(FORMULA) else value
 
 
 _ANEW = "imported again, ids, sources and places in conversations are made anew"

@@ -212,6 +212,9 @@ def blocks(value: Any) -> str:
 
 TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""With what a cell of a table begins that a spreadsheet runs; ours have an apostrophe before it."""
+
 ROLES = {
     **dict.fromkeys(("user", "human", "you", "me"), "user"),
     **dict.fromkeys(

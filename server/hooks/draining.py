@@ -42,12 +42,12 @@ class Drain:
         What cannot be stored now (a full disk, a store that is damaged) stays where it is.
         """
         with self._mine:
+            spool.tidy(str(self._data))
             while spool.waiting(str(self._data)):
                 lock = FileLock(self._data / LOCK)
                 if not lock.acquire():
                     return  # its holder looks again after it has released it
                 try:
-                    spool.tidy(str(self._data))
                     if not self._all():
                         return
                 finally:

@@ -8,6 +8,7 @@ uvicorn changes what is used here.
 from __future__ import annotations
 
 import asyncio
+import selectors
 from typing import Any
 
 import h11
@@ -88,7 +89,8 @@ class BoundedProtocol(H11Protocol):
         """Close the oldest connection of this address that waits, when too many do.
 
         Requests come within milliseconds, so the oldest is one that sends nothing; and a new
-        client of the address is not kept waiting for its deadline.
+        client of the address is not kept waiting for its deadline. What a busy server has not read
+        yet is no silence.
         """
         address = self.client and self.client[0]
         waiting = [
@@ -97,8 +99,19 @@ class BoundedProtocol(H11Protocol):
             if each._deadline is not None and each.client and each.client[0] == address
         ]
         if len(waiting) > HALF_OPEN:
-            oldest = min(waiting, key=lambda each: each._deadline.when() if each._deadline else 0)
-            oldest._refuse(b"408 Request Timeout")
+            waiting.sort(key=lambda each: each._deadline.when() if each._deadline else 0)
+            silent = next((each for each in waiting if not each._has_unread()), None)
+            if silent is not None:
+                silent._refuse(b"408 Request Timeout")
+
+    def _has_unread(self) -> bool:
+        """True when the client has sent something that was not read yet."""
+        socket = self.transport.get_extra_info("socket")
+        if socket is None or socket.fileno() < 0:
+            return False
+        with selectors.DefaultSelector() as look:
+            look.register(socket, selectors.EVENT_READ)
+            return bool(look.select(0))
 
     def _await(self, state: Any, seconds: float) -> None:
         """Start the deadline of *state* once; further bytes do not extend it."""

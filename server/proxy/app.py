@@ -25,7 +25,7 @@ from memory_core.records import Identity
 from server.companion.bodies import dialect_of
 from server.companion.companion import AGENT, SESSION, Companion, Exchange
 from server.companion.heard import gather, tell
-from server.http import problems
+from server.http import peer, problems
 from server.http.app import is_loopback
 from server.http.tokens import Tokens
 
@@ -161,12 +161,19 @@ class _Proxy:
         return f"{self._root}/{path}{query}"
 
     def _caller(self, request: Request) -> Identity | Response:
-        """Who calls, or the refusal: of a web page where no token is asked for, or of a token."""
+        """Who calls, or the refusal: of a web page and of another user where no token is asked for,
+        or of a token."""
         if self._tokens is None:
             host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
             if "origin" in request.headers or not is_loopback(host):
                 return problems.problem(
                     403, "web pages and other host names are refused", "call it as 127.0.0.1"
+                )
+            if peer.is_of_another_user(request.scope.get("client"), request.scope.get("server")):
+                return problems.problem(
+                    403,
+                    "without tokens only the user who started the proxy may call it",
+                    "start one of your own",
                 )
             agent = request.headers.get(AGENT, "")
             return Identity(agent, self._owner.team) if agent else self._owner

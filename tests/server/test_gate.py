@@ -89,6 +89,30 @@ async def test_one_client_never_takes_all_places(work: Work) -> None:
     await asyncio.gather(*calls)
 
 
+async def test_an_agent_with_many_clients_leaves_the_interpreter_to_others(work: Work) -> None:
+    now = 100.0
+    gate = Gate(32, SECONDS, lambda: now)
+    calls = [ask(gate, work, "a", str(number), f"a{number}") for number in range(40)]
+    await work.began(gates.AGENT)
+    await settled()
+    assert len(work.begun) == gates.AGENT
+    calls.append(ask(gate, work, "b", "1"))
+    await work.began()
+    assert work.begun[-1] == "b1"
+    for left in range(gates.AGENT, gates.BESIDE_AGENT, -1):  # until few enough of them run
+        work.let_go()
+        await settled_threads(gate, left)
+    assert sum(name != "b1" for name in work.begun) == gates.AGENT, "none took their place"
+    work.let_go(1000)
+    await asyncio.gather(*calls)
+
+
+async def settled_threads(gate: Gate, most: int) -> None:
+    """At most so many calls run."""
+    while len(gate._running) > most:
+        await asyncio.sleep(0.001)
+
+
 async def test_beside_another_client_one_call_runs_at_a_time(work: Work) -> None:
     now = 100.0
     gate = Gate(10, SECONDS, lambda: now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from memory_core.remember.request import RememberRequest
 from memory_core.storage.index.analyzer import index_terms
 from server.hooks import hooks, pause, payload, reminder, spool
 from server.hooks.command import SENT_CHARS
+from server.hooks.draining import Drain
 from server.hooks.hooks import Hooks
 from server.hooks.reminder import Told
 
@@ -632,6 +634,17 @@ def test_what_waits_in_the_spool_is_taken_over_in_its_order(memory: Memory) -> N
     assert [each.text for each in kept] == said
     assert [each.occurred_at for each in kept] == [NOW - 100 + place for place in range(5)]
     assert spool.waiting(data) == []
+
+
+def test_what_a_killed_hook_left_half_written_goes(memory: Memory) -> None:
+    folder = Path(memory.settings.data_dir) / "spool"
+    folder.mkdir(parents=True, exist_ok=True)
+    torn, young = folder / "0-1.new", folder / "0-2.new"
+    for path in (torn, young):
+        path.write_text('{"payload": {"prompt": "The tide gauge')
+    os.utime(torn, (1, 1))
+    Drain(memory.settings.data_dir, lambda _: True).run()
+    assert sorted(folder.glob("*.new")) == [young]
 
 
 def test_what_waits_is_captured_once_and_behind_the_answer(memory: Memory) -> None:

@@ -337,6 +337,20 @@ async def test_a_burst_of_connections_that_send_nothing_keeps_nobody_out(
         await asking.until(b"hello")
 
 
+async def test_a_burst_of_whole_requests_is_answered(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They lie unread while the server is busy; that is no silence of who sent them."""
+    monkeypatch.setattr(bounded_protocol, "HALF_OPEN", 3)
+    async with AsyncExitStack() as stack, serving(application) as port:
+        asking = [socket.create_connection(("127.0.0.1", port), SECONDS) for _ in range(12)]
+        for each in asking:
+            stack.callback(each.close)
+            each.sendall(GET)
+        answers = await asyncio.gather(*(asyncio.to_thread(each.recv, 12) for each in asking))
+        assert answers == [b"HTTP/1.1 200"] * 12
+
+
 @pytest.mark.parametrize("attack", ["deleted", "replaced", "folder moved"])
 def test_the_address_of_a_server_is_taken_back_only_where_it_is_its_own(
     tmp_path: Path, attack: str

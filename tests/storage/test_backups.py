@@ -289,7 +289,7 @@ def test_a_backup_that_holds_what_no_memory_writes_is_refused(
     """All checksums fit: they tell damage, and not who wrote it."""
     backup.create(store, tmp_path / "copy", lambda: NOW)
     forge(tmp_path / "copy", HOSTILE[what])
-    with pytest.raises((StorageError, IncompatibleStore), match="change 4|names no model"):
+    with pytest.raises((StorageError, IncompatibleStore), match=r"change 4|names no model"):
         backup.restore(tmp_path / "copy", tmp_path / "again")
     assert list((tmp_path / "again").iterdir()) == []
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from memory_core.text.invisible import visible
@@ -59,3 +62,16 @@ def test_a_blank_of_braille_is_a_space() -> None:
 def test_the_line_end_among_the_control_characters_is_one() -> None:
     """Terminals take it for one, and some programs hide it or the rest of the line."""
     assert visible("one\x85two\r\n") == "one\ntwo\r\n"
+
+
+def test_the_page_names_what_other_channels_leave_out() -> None:
+    """Its expression in JavaScript, read as one of Python."""
+    page = Path(__file__).parents[2] / "server/page/static/text.js"
+    written = re.search(r"const HIDDEN = /(.*)/gu;", page.read_text("utf-8"))
+    assert written
+    hidden = re.compile(
+        re.sub(r"\\u\{([0-9a-f]+)\}", lambda code: f"\\U{int(code[1], 16):08x}", written[1])
+    )
+    assert [hex(mark) for mark in HIDING if not hidden.search(f"to{chr(mark)}day")] == []
+    spared = [text for name, text in WRITTEN.items() if name != "England"]
+    assert [text for text in spared if hidden.search(text)] == []

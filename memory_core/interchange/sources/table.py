@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from memory_core.errors import InvalidInput
 from memory_core.interchange.files import LINE_MOST, File
 from memory_core.interchange.found import FILE, OWN, Entry, Incoming, Problem, SourceForm
-from memory_core.interchange.parsing import ROLES, moment, string, strings
+from memory_core.interchange.parsing import FORMULA, ROLES, moment, string, strings
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "text": ("text", "content", "memory", "fact", "note", "message", "body"),
@@ -97,7 +97,13 @@ def _read(file: File, named: Mapping[str, str]) -> Iterator[Entry]:
             yield Problem(place, f"it has {len(cells)} cells, and there are {len(head)} columns")
             continue
         given = dict(zip(head, cells, strict=False))
-        yield _row(file, place, {field: string(given.get(name)) for field, name in columns.items()})
+        yield _row(file, place, {field: _value(given.get(name)) for field, name in columns.items()})
+
+
+def _value(cell: str | None) -> str:
+    """The text of a *cell*, without the mark by which a spreadsheet takes it for text."""
+    text = string(cell)
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
 
 
 def _rows(file: File, delimiter: str) -> Iterator[tuple[str, list[str]] | Problem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from memory_core.errors import InvalidInput
 from memory_core.memory import Memory
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from server.http import listener
+from server.http import listener, peer
 from server.http.tokens import Tokens
 from server.proxy.app import build_proxy, root_of
 from tests.anamnesis.stand_in import SAID
@@ -247,3 +248,32 @@ def test_the_command_serves_until_it_is_stopped(
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if KEY.encode() in path.read_bytes()]
+
+
+def test_another_user_of_the_machine_is_refused(
+    serve: Callable[..., Through], memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = serve().url
+    body = {"model": "m", "messages": [{"role": "user", "content": PROMPT}]}
+    assert httpx2.post(f"{url}/v1/chat/completions", json=body).status_code == 200
+    monkeypatch.setattr(peer, "_users", lambda *_: iter([os.getuid() + 1]))
+    if sys.platform == "linux":
+        refused = httpx2.post(f"{url}/v1/chat/completions", json=body)
+        assert (refused.status_code, FACT in refused.text) == (403, False)
+        assert "user who started" in refused.text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system does not tell")
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_the_system_tells_whose_process_calls(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listening:
+        listening.bind((host, 0))
+        listening.listen()
+        with socket.create_connection(listening.getsockname()[:2]) as client:
+            ends = client.getsockname()[:2], client.getpeername()[:2]
+            assert list(peer._users(*ends)) == [os.getuid()]
+            assert not peer.is_of_another_user(*ends)
+            monkeypatch.setattr(peer, "_users", lambda *_: iter([os.getuid() + 1]))
+            assert peer.is_of_another_user(*ends)
