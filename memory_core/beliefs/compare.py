@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memory_core.beliefs import authority, change, competing, forms, quoted
+from memory_core.beliefs import authority, change, competing, forms, quoted, whose
 from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
 from memory_core.beliefs.restated import restated, taken_back
 from memory_core.beliefs.shared import about_one, crossed, differ_twice, labels_apart
@@ -42,7 +42,8 @@ def compare(
     if found is None or _is_exception(older, newer, found):
         return None
     one_voice = older.speaker == newer.speaker or older.role == newer.role == "user"
-    if one_voice and authority.may_change(older, newer) and not authority.requests(newer):
+    lasts = one_voice and authority.may_change(older, newer) and not authority.requests(newer)
+    if lasts and not whose.goes_on(then, now):
         return found
     return replace(found, supersedes="")
 
@@ -91,6 +92,8 @@ def compare_texts(
             return replace(found, supersedes=relation)
     if restated(older, newer):
         return change.change(older, newer)
+    if whose.of_another(older, newer) or whose.ended_of_another(older, newer):
+        return None
     turned = near.cosine is not None and near.cosine >= TURNED_COSINE
     matter = change.may_be_a_matter(older, newer)
     if not turned and not matter and not _may_be_likely(older, newer, near):

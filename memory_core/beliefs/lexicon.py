@@ -290,7 +290,7 @@ SPEAKER = lazy_pattern(
 )
 """A sentence whose subject is the speaker, or where they live or work."""
 
-_KIN = (
+KIN = (
     r"(?:mother|mum|mom|father|dad|parents?|brother|sister|siblings?|son|daughter|kids?|child(?:ren)?"
     r"|wife|husband|grand\w+|aunt|uncle|cousin|niece|nephew|in-laws|friend|girlfriend|boyfriend"
     r"|partner|fiancée?|neighbou?rs?|colleagues?|co-?workers?|roommate|flatmate|dog|cat"
@@ -300,9 +300,15 @@ _KIN = (
 )
 
 
+CLOSE = (
+    r"(?:mum|mom|mam|dad|daddy|mummy|granny|grandma|grandpa|gran|nan|aunt|auntie|uncle|kids|mama"
+    r"|papa|mutti|vati|oma|opa|tante|onkel)"
+)
+"""Those that need no "my" before them."""
+
 RELATIVE = lazy_pattern(
     rf"^(?:(?:and|but|und|aber|now|jetzt) )?(?:(?:my|our|user's|mein\w{{0,2}}|unser\w{{0,2}}) "
-    rf"(?:(?!(?:is|are|was|has|ist|sind|war|hat)\b)\w+ ){{0,2}}?(?P<who>{_KIN})\b(?!-)"
+    rf"(?:(?!(?:is|are|was|has|ist|sind|war|hat)\b)\w+ ){{0,2}}?(?P<who>{KIN})\b(?!-)"
     r"(?! (?:and|und) (?:i|we|me|ich|wir)\b))"
 )
 """A sentence whose subject is somebody close to the speaker, not the speaker."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import link_kinds
-from memory_core.beliefs import claims, quoted
+from memory_core.beliefs import claims, quoted, whose
 from memory_core.beliefs.change import repeats
 from memory_core.beliefs.lexicon import DENIES
 from memory_core.beliefs.question import Period, gives, kind_asked
@@ -283,7 +283,7 @@ def _updated(
                     found[places[origin]] = place
             elif holds and known and (kind == link_kinds.UPDATES or places[origin] in first):
                 ahead = rank[place] < rank[places[origin]]
-                if ahead and kind in _DOUBTS and not _gives_as_much(view, cues, row, origin):
+                if ahead and kind in _DOUBTS and not _answers_too(view, cues, row, origin):
                     continue
                 in_part = ahead and kind in _IN_PART
                 if in_part and _asks_for_the_rest(view, cues, row, origin, embed):
@@ -311,17 +311,20 @@ def _beside(view: View, cues: Cues, rows: Rows, order: Rows) -> tuple[Rows, list
     return np.array(moved, dtype=np.int64), named
 
 
-def _gives_as_much(view: View, cues: Cues, older: int, newer: int) -> bool:
-    """False when the query asks how many or how much, and of two rows only *older* says a number.
+def _answers_too(view: View, cues: Cues, older: int, newer: int) -> bool:
+    """False when the query asks for the subject of *older*, which *newer* does not speak of; or how
+    many or how much, and of two rows only *older* says a number.
 
     What puts it in doubt then answers something else. (That something is off answers when it is.)
     """
-    if kind_asked(cues.query.text) != "number":
-        return True
     found = view.memories(np.array([older, newer]))
     if len(found) < 2:
         return True
     then, now = quoted.claimed(found[older]), quoted.claimed(found[newer])
+    if whose.asks_for_another(cues.query.text, then, now):
+        return False
+    if kind_asked(cues.query.text) != "number":
+        return True
     return gives("number", now) or not gives("number", then) or bool(DENIES & {*words(now)})
 
 

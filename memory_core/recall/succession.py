@@ -17,6 +17,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 from math import exp
 
+from memory_core.beliefs import whose
 from memory_core.beliefs.change import ORDER, change
 from memory_core.beliefs.order import opposed
 from memory_core.beliefs.question import asks_who, gives, kind_asked
@@ -116,6 +117,8 @@ def answers(pair: Rivals) -> bool:
     The question never names what was replaced: where it holds a word of the older text in whose
     place the newer one has another ("flat A", "flat B"), it asks for that one.
     """
+    if whose.of_another(pair.older, pair.newer):
+        return False
     kind = kind_asked(pair.query)
     if kind and gives(kind, pair.older) and not gives(kind, pair.newer):
         return False

@@ -1,0 +1,171 @@
+"""Of whom, and of which of two, a text speaks: what is said of another one replaces nothing.
+
+What tells is closed classes alone: people close to the speaker, sides, environments, and what
+stands as the subject. Which things exclude each other otherwise (gold members, silver members) no
+word list tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from memory_core.beliefs import lexicon
+from memory_core.beliefs.sentence import ME, SELF, Sentence, read_all
+from memory_core.beliefs.shared import held, subject
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.words import listed, words
+
+_SOMEBODY = lazy_pattern(
+    r"^(?:(?:and|but|und|aber|now|jetzt|the) )?(?:(?:bei|for|für|with|mit|at) )?"
+    rf"(?:(?P<bare>{lexicon.CLOSE})\b(?! (?:and|und) (?:i|we|me|ich|wir)\b)"
+    rf"|(?:my|our|mein\w{{0,2}}|unser\w{{0,2}}) (?:\w+ )?(?P<kin>{lexicon.KIN}|ex|boss)\b(?!-))"
+)
+"""A sentence that begins with somebody close to the speaker, or with what is theirs."""
+
+_SIDES = [
+    [frozenset(side.split("/")) for side in listed(kind)]
+    for kind in (
+        "left/links/linke/linker/linken/linkes right/rechts/rechte/rechter/rechten/rechtes",
+        "upper/oberer/obere/oberes/oberen lower/unterer/untere/unteres/unteren",
+        "top bottom",
+        "front/vorderer/vordere/vorderes/vorderen back/rear/hinterer/hintere/hinteres/hinteren",
+        "inner outer",
+        "prod/production/live/produktion staging/stage dev/development test/testing/qa/uat",
+        "north/northern south/southern east/eastern west/western",
+    )
+]
+"""By kind the sides of a thing or a system, each with its words: what is on one is on no other."""
+
+_IT = frozenset(listed("it its es ihn"))
+
+_ENDS = frozenset(
+    listed(
+        """left leaves leaving quit resigned retired died dead sold closed closes shut gone dropped
+        ditched scrapped scrap gave given replaced renamed swapped switched traded returned lost
+        broke broken threw ripped instead rather actually correction not typo wrong former verkauft
+        umbenannt gekündigt gestorben kaputt geschlossen zu weg hingeschmissen aufgehört aufgegeben
+        ersetzt getauscht gewechselt statt sondern doch falsch nicht kein keine"""
+    )
+)
+"""With one of these a text may end what it speaks of."""
+
+_ANEW = lazy_pattern(
+    r"\b(?:after all|back (?:to|in|on|with)|took over|takes over|it's|übernimmt|übernommen)\b"
+)
+_ONE = frozenset(listed("i we i'm we're i've we've i'll we'll ich wir"))
+
+
+def of_another(older: str, newer: str) -> bool:
+    """True where the texts speak of two people or two sides, and *newer* names none of *older*.
+
+    "I take 20 mg", "Dad now takes 40 mg"; "left knee: 3 sets", "right knee is up to 4".
+    """
+    one, two = read_all(older), read_all(newer)
+    return _sides_apart(one, two) or any(_somebody_else(then, now) for then in one for now in two)
+
+
+def ended_of_another(older: str, newer: str) -> bool:
+    """True where what is no longer so in *newer* is so of a subject that *older* does not name.
+
+    "Oleg comes by train", "Irina no longer comes by train".
+    """
+    said = {word for each in read_all(older) for word in each.tokens}
+    return any(_ended(now) and not held(_ended(now), said) for now in read_all(newer))
+
+
+def asks_for_another(query: str, older: str, newer: str) -> bool:
+    """True where *query* names the subject of *older*, and *newer* begins with one of its own.
+
+    It lacks a word of that subject which is asked for, and neither the query nor *older* has the
+    first word of its own: "where does the chess club meet?", "the bridge club meets ...". Not where
+    the speaker comes in, or an "it": who tells what is new of one thing may begin with who did it.
+    """
+    asked, then, now = words(query), words(older), words(newer)
+    if not (_IT | lexicon.ONESELF).isdisjoint(now):
+        return False
+    mine = {word for each in read_all(older) for word in _named(each)}
+    if not any(_has(word, asked) and not _has(word, now) for word in mine):
+        return False
+    begin = next((word for word in now if word not in lexicon.DETERMINERS), "")
+    first = next(iter(read_all(newer)), None)
+    if first is None or begin not in _named(first) or begin in first.cues or begin[-2:] == "ed":
+        return False
+    return not _has(begin, then) and not _has(begin, asked)
+
+
+def goes_on(older: str, newer: str) -> bool:
+    """True where *newer* goes on about what *older* says of its subject, and leaves that as it is.
+
+    "My boss is Petra", "Petra now works from home". Not where it ends or denies something, names
+    the subject of *older*, speaks of the speaker, or gives a number for a number.
+    """
+    one, two = read_all(older), read_all(newer)
+    if not one or not two:
+        return False
+    mine = _named(one[0])
+    value = {word for each in one for word in each.content}.difference(mine)
+    said = {word for each in two for word in each.tokens}
+    if any(_has(word, said) for word in mine) or not said.isdisjoint(_ENDS | _ONE):
+        return False
+    kept = {word for word in value if _has(word, said)}
+    if not kept or (len(kept) > 1 and kept == value) or _ANEW.search(newer.casefold()):
+        return False
+    return not any(held(kept, each.denied) for each in two) and not (
+        _has_figures(older) and _has_figures(newer)
+    )
+
+
+def _named(sentence: Sentence) -> list[str]:
+    """The words of its subject that say what it is, in order; none where the speaker is it."""
+    if not lexicon.ONESELF.isdisjoint(sentence.tokens[:1]):
+        return []
+    return [word for word in subject(sentence) if word in sentence.content]
+
+
+def _somebody_else(then: Sentence, now: Sentence) -> bool:
+    """True where *now* is of somebody close, and *then* of the speaker or of another one close."""
+    theirs = _SOMEBODY.match(now.lowered)
+    if theirs is None or not SELF.isdisjoint(now.tokens):
+        return False
+    if held({theirs["bare"] or theirs["kin"]}, then.tokens):
+        return False
+    return then.owner == ME or _SOMEBODY.match(then.lowered) is not None
+
+
+def _sides_apart(one: Sequence[Sentence], two: Sequence[Sentence]) -> bool:
+    """True where each names one side of a kind, and they differ in something else, too.
+
+    Else the side is what is told: "tests run on staging", "tests run on prod".
+    """
+    then, now = ({word for each in some for word in each.tokens} for some in (one, two))
+    for kind in _SIDES:
+        mine, theirs = ({at for at, side in enumerate(kind) if side & some} for some in (then, now))
+        if not mine or not theirs or mine & theirs:
+            continue
+        older, newer = (
+            {word for each in some for word in each.content}.difference(*kind)
+            for some in (one, two)
+        )
+        figures = {word for word in then ^ now if word[0].isdigit()}
+        if figures or (held(older, newer) < len(older) and held(newer, older) < len(newer)):
+            return True
+    return False
+
+
+def _ended(now: Sentence) -> set[str]:
+    """The words that name what *now* says to be over, where it is not the speaker's."""
+    over = lexicon.OVER.search(now.lowered)
+    before = words(now.lowered[: over.start()]) if over is not None else []
+    return {word for word in before if word in now.content} if SELF.isdisjoint(before) else set()
+
+
+def _has(word: str, others: Collection[str]) -> bool:
+    """True where *others* hold a form of *word*, or a compound with it: "yoga", "yogakurs"."""
+    long = len(word) > 3
+    return bool(held([word], others)) or any(
+        long and len(other) > 3 and (word in other or other in word) for other in others
+    )
+
+
+def _has_figures(text: str) -> bool:
+    return any(word[0].isdigit() for word in words(text))
