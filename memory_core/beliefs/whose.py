@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from memory_core.beliefs import lexicon
-from memory_core.beliefs.sentence import ME, SELF, Sentence, read_all
-from memory_core.beliefs.shared import held, subject
+from memory_core.beliefs.question import asks_who
+from memory_core.beliefs.sentence import ME, SELF, Sentence, read, read_all
+from memory_core.beliefs.shared import held, names, subject
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
@@ -40,11 +41,12 @@ _IT = frozenset(listed("it its es ihn"))
 
 _ENDS = frozenset(
     listed(
-        """left leaves leaving quit resigned retired died dead sold closed closes shut gone dropped
-        ditched scrapped scrap gave given replaced renamed swapped switched traded returned lost
-        broke broken threw ripped instead rather actually correction not typo wrong former verkauft
-        umbenannt gekündigt gestorben kaputt geschlossen zu weg hingeschmissen aufgehört aufgegeben
-        ersetzt getauscht gewechselt statt sondern doch falsch nicht kein keine"""
+        """left leaves leaving quit resigned retired died dead sold closed closes shut gone
+        dropped ditched scrapped scrap gave given replaced rename renamed swapped switched traded
+        returned lost broke broken threw ripped instead rather actually correction not typo wrong
+        former verkauft umbenannt gekündigt gestorben kaputt geschlossen zu weg hingeschmissen
+        aufgehört aufgegeben ersetzt getauscht gewechselt statt sondern doch falsch nicht kein
+        keine"""
     )
 )
 """With one of these a text may end what it speaks of."""
@@ -52,7 +54,6 @@ _ENDS = frozenset(
 _ANEW = lazy_pattern(
     r"\b(?:after all|back (?:to|in|on|with)|took over|takes over|it's|übernimmt|übernommen)\b"
 )
-_ONE = frozenset(listed("i we i'm we're i've we've i'll we'll ich wir"))
 
 
 def of_another(older: str, newer: str) -> bool:
@@ -105,7 +106,10 @@ def goes_on(older: str, newer: str) -> bool:
     mine = _named(one[0])
     value = {word for each in one for word in each.content}.difference(mine)
     said = {word for each in two for word in each.tokens}
-    if any(_has(word, said) for word in mine) or not said.isdisjoint(_ENDS | _ONE):
+    known = SELF | lexicon.VERBS
+    if all(known.isdisjoint(each.tokens) for each in one):
+        return False  # in another language, or without a verb: its subject is not known
+    if any(_has(word, said) for word in mine) or not said.isdisjoint(_ENDS | lexicon.ONESELF):
         return False
     kept = {word for word in value if _has(word, said)}
     if not kept or (len(kept) > 1 and kept == value) or _ANEW.search(newer.casefold()):
@@ -113,6 +117,18 @@ def goes_on(older: str, newer: str) -> bool:
     return not any(held(kept, each.denied) for each in two) and not (
         _has_figures(older) and _has_figures(newer)
     )
+
+
+def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
+    """True where *newer* only `goes_on`, and has no word of the *query* that *older* has.
+
+    "Who is my boss?" asks for Petra, and not how she works now. Not where it asks who, and *newer*
+    names somebody.
+    """
+    if asks_who(query) and names(newer) - {*words(older)}:
+        return False
+    asked = [word for word in read(query).content if held([word], words(older))]
+    return bool(asked) and not held(asked, words(newer)) and goes_on(older, newer)
 
 
 def _named(sentence: Sentence) -> list[str]:

@@ -321,7 +321,8 @@ def _answers_too(view: View, cues: Cues, older: int, newer: int) -> bool:
     if len(found) < 2:
         return True
     then, now = quoted.claimed(found[older]), quoted.claimed(found[newer])
-    if whose.asks_for_another(cues.query.text, then, now):
+    query = cues.query.text
+    if whose.asks_for_another(query, then, now) or whose.leaves_as_it_is(query, then, now):
         return False
     if kind_asked(cues.query.text) != "number":
         return True

@@ -119,6 +119,8 @@ def answers(pair: Rivals) -> bool:
     """
     if whose.of_another(pair.older, pair.newer):
         return False
+    if whose.leaves_as_it_is(pair.query, pair.older, pair.newer):
+        return False
     kind = kind_asked(pair.query)
     if kind and gives(kind, pair.older) and not gives(kind, pair.newer):
         return False
