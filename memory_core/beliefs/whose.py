@@ -71,7 +71,7 @@ def ended_of_another(older: str, newer: str) -> bool:
     "Oleg comes by train", "Irina no longer comes by train".
     """
     said = {word for each in read_all(older) for word in each.tokens}
-    return any(_ended(now) and not held(_ended(now), said) for now in read_all(newer))
+    return any(name and not held([name], said) for name in map(_ended, read_all(newer)))
 
 
 def asks_for_another(query: str, older: str, newer: str) -> bool:
@@ -101,7 +101,7 @@ def goes_on(older: str, newer: str) -> bool:
     the subject of *older*, speaks of the speaker, or gives a number for a number.
     """
     one, two = read_all(older), read_all(newer)
-    if not one or not two:
+    if not one or not two or words(older)[:2] == words(newer)[:2]:
         return False
     mine = _named(one[0])
     value = {word for each in one for word in each.content}.difference(mine)
@@ -128,7 +128,7 @@ def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
     if asks_who(query) and names(newer) - {*words(older)}:
         return False
     asked = [word for word in read(query).content if held([word], words(older))]
-    return bool(asked) and not held(asked, words(newer)) and goes_on(older, newer)
+    return not held(asked, words(newer)) and goes_on(older, newer)
 
 
 def _named(sentence: Sentence) -> list[str]:
@@ -168,11 +168,12 @@ def _sides_apart(one: Sequence[Sentence], two: Sequence[Sentence]) -> bool:
     return False
 
 
-def _ended(now: Sentence) -> set[str]:
-    """The words that name what *now* says to be over, where it is not the speaker's."""
+def _ended(now: Sentence) -> str:
+    """The first word that names what *now* says to be over; "" where that is the speaker's."""
     over = lexicon.OVER.search(now.lowered)
     before = words(now.lowered[: over.start()]) if over is not None else []
-    return {word for word in before if word in now.content} if SELF.isdisjoint(before) else set()
+    named = (word for word in before if word in now.content)
+    return next(named, "") if SELF.isdisjoint(before) else ""
 
 
 def _has(word: str, others: Collection[str]) -> bool:

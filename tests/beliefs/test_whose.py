@@ -1,0 +1,169 @@
+"""Of whom a text speaks: what is said of another person, side or thing replaces nothing."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import OpenMemory
+
+from memory_core.beliefs import whose
+from memory_core.beliefs.compare import compare_texts
+from memory_core.beliefs.competing import Nearness
+from memory_core.embedding.base import Embedder
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
+
+ME = Identity("me")
+
+ANOTHER = [
+    ("I take 20 mg of the blue ones", "Dad now takes 40 mg of the blue ones"),
+    ("my inhaler is for the mornings", "aunt Vera moved hers to the evening"),
+    ("Mum's ring size is 17", "Granny went up to ring size 19"),
+    ("Ich bin bei der Barmer", "Oma ist jetzt zur AOK gewechselt"),
+    ("unser Tarif kostet 31 Cent", "bei Mama wurde der Tarif erhöht, 12 Cent"),
+    ("left knee: three sets of 12", "right knee is up to four sets of 15"),
+    ("staging answers on port 8001", "prod now answers on port 8443"),
+    ("die linke Schulter tut weh, 2x dehnen", "rechte Schulter jetzt 3x dehnen"),
+    ("the upper field has barley", "the lower field now has rye in it"),
+]
+THE_SAME = [
+    ("I take 20 mg of the blue ones", "my doctor and I went up to 40 mg of the blue ones"),
+    ("Dad takes 20 mg", "Dad now takes 40 mg"),
+    ("I live with my mum", "Mum and I moved to Leeds"),
+    ("I drive a Polo", "Dad gave me his Volvo, I drive that now"),
+    ("tests run on staging", "tests run on prod now"),
+    ("production logs are kept 30 days", "prod logs are kept 90 days now"),
+    ("the bolt is on the left side", "the bolt is on the right side"),
+    ("we bike to the left bank", "we bike to the left bank on Sundays now"),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), ANOTHER)
+def test_another_person_or_side_is_another_matter(older: str, newer: str) -> None:
+    assert whose.of_another(older, newer)
+    assert compare_texts(older, newer, Nearness(0.9)) is None
+
+
+@pytest.mark.parametrize(("older", "newer"), THE_SAME)
+def test_one_person_or_one_side_is_not(older: str, newer: str) -> None:
+    assert not whose.of_another(older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "another"),
+    [
+        ("Oleg comes by train", "Irina no longer comes by train", True),
+        ("Tom is a vegetarian", "his flatmate isn't a vegetarian any more", True),
+        ("Leni turnt in Halle 2", "Jonte turnt nicht mehr in Halle 2", True),
+        ("Oleg comes by train", "Oleg no longer comes by train", False),
+        ("We use Slack for the shop", "we no longer use Slack for the shop", False),
+        ("Alerts go to the ops room", "alerts no longer go to the ops room", False),
+        ("the shop opens at nine", "no longer at nine, ten from May on", False),
+    ],
+)
+def test_what_is_over_was_so_of_its_subject(older: str, newer: str, another: bool) -> None:
+    assert whose.ended_of_another(older, newer) is another
+
+
+@pytest.mark.parametrize(
+    ("query", "older", "newer", "another"),
+    [
+        (
+            "Where does the chess club meet?",
+            "The chess club meets at the Plough.",
+            "Bridge club meets in the library now.",
+            True,
+        ),
+        (
+            "where do the altos rehearse?",
+            "altos rehearse in the vestry",
+            "the tenors now rehearse in the hall",
+            True,
+        ),
+        (
+            "Where does the bridge club meet?",
+            "The chess club meets at the Plough.",
+            "Bridge club meets in the library now.",
+            False,
+        ),
+        (
+            "When does the yoga class start?",
+            "Yoga class starts at seven.",
+            "Our yoga class was moved to eight.",
+            False,
+        ),
+        ("Wann ist Yoga?", "Yoga ist um sieben.", "Der Yogakurs ist jetzt um acht.", False),
+        (
+            "How high is the rent?",
+            "The rent is 940.",
+            "Landlord put it up, 1015 from June.",
+            False,
+        ),
+        ("What do I weigh?", "I weigh 88 kg.", "Scales say 83 now.", False),
+        ("How long is my contract?", "I'm contracted for 32 hours.", "HR letter says 24.", False),
+    ],
+)
+def test_a_question_names_whom_it_asks_for(
+    query: str, older: str, newer: str, another: bool
+) -> None:
+    assert whose.asks_for_another(query, older, newer) is another
+
+
+GOES_ON = [
+    ("who is my boss?", "My boss is Petra.", "Petra now works from home on Mondays."),
+    ("what do we use for tickets?", "We use Linear for tickets.", "Linear changed its prices."),
+    ("Wohin geht die Reise?", "Die Reise geht nach Texel.", "Das Geld für Texel ist bezahlt."),
+    ("where are we going?", "We decided on Lisbon.", "flights to Lisbon are booked, 12 people"),
+]
+ENDS = [
+    ("who is my boss?", "My boss is Petra.", "Petra left, the boss is Ines."),
+    ("who is my boss?", "My boss is Petra.", "Petra retired in May."),
+    ("what do we use for tickets?", "We use Linear for tickets.", "Jira instead of Linear."),
+    ("what do we use for tickets?", "We use Linear for tickets.", "We moved off Linear."),
+    ("who shears the sheep?", "The sheep are sheared by Wim.", "Wim's cousin Bas has the shears."),
+    ("how long is the loan?", "The loan is for 20 years.", "Years went up to 25."),
+    ("where do I work?", "The user works at Bosch.", "The user works at Siemens."),
+    ("Quel est le vélo ?", "Le vélo de Lou.", "Lou a un casque."),
+]
+
+
+@pytest.mark.parametrize(("query", "older", "newer"), GOES_ON)
+def test_who_goes_on_leaves_the_answer_as_it_is(query: str, older: str, newer: str) -> None:
+    assert whose.leaves_as_it_is(query, older, newer)
+
+
+@pytest.mark.parametrize(("query", "older", "newer"), ENDS)
+def test_who_ends_it_or_speaks_of_the_subject_does_not(query: str, older: str, newer: str) -> None:
+    assert not whose.leaves_as_it_is(query, older, newer)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "query"),
+    [
+        (
+            "I take 20 mg lisinopril every morning",
+            "Dad now takes 40 mg lisinopril in the evening",
+            "how much lisinopril do I take?",
+        ),
+        (
+            "the staging password rotates every 90 days",
+            "the prod password now rotates every 30 days",
+            "how often does the staging password rotate?",
+        ),
+        ("my boss is petra", "petra now works from home on mondays", "who's my boss?"),
+        (
+            "we decided on Lisbon for the offsite",
+            "flights to Lisbon are booked, 12 people, back on 9 may",
+            "what did we decide for the offsite?",
+        ),
+    ],
+)
+def test_neither_replaces_the_older_note_nor_comes_before_it(
+    open_memory: OpenMemory, minilm: Embedder, older: str, newer: str, query: str
+) -> None:
+    memory = open_memory(embedder=minilm)
+    first = memory.remember(ME, RememberRequest(older)).id
+    memory.remember(ME, RememberRequest(newer))
+    assert memory.get(ME, first).superseded_by == ""
+    found = memory.recall(ME, RecallRequest(query, rehearse=False))
+    assert found.hits[0].memory.id == first
