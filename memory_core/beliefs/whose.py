@@ -7,10 +7,11 @@ word list tells.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Sequence
 
 from memory_core.beliefs import lexicon
-from memory_core.beliefs.question import asks_who
+from memory_core.beliefs.question import asks_who, gives, kind_asked
 from memory_core.beliefs.sentence import ME, SELF, Sentence, read, read_all
 from memory_core.beliefs.shared import held, names, subject
 from memory_core.text.lazy_pattern import lazy_pattern
@@ -31,7 +32,7 @@ _SIDES = [
         "top bottom",
         "front/vorderer/vordere/vorderes/vorderen back/rear/hinterer/hintere/hinteres/hinteren",
         "inner outer",
-        "prod/production/live/produktion staging/stage dev/development test/testing/qa/uat",
+        "prod/production/produktion staging dev/development qa/uat",
         "north/northern south/southern east/eastern west/western",
     )
 ]
@@ -122,10 +123,11 @@ def goes_on(older: str, newer: str) -> bool:
 def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
     """True where *newer* only `goes_on`, and has no word of the *query* that *older* has.
 
-    "Who is my boss?" asks for Petra, and not how she works now. Not where it asks who, and *newer*
-    names somebody.
+    "Who is my boss?" asks for Petra, and not how she works now. Not where *newer* has
+    the form of an answer: it names somebody who is asked for, or a time.
     """
-    if asks_who(query) and names(newer) - {*words(older)}:
+    kind = kind_asked(query)
+    if (kind and gives(kind, newer)) or (asks_who(query) and names(newer) - {*words(older)}):
         return False
     asked = [word for word in read(query).content if held([word], words(older))]
     return not held(asked, words(newer)) and goes_on(older, newer)
@@ -154,8 +156,9 @@ def _sides_apart(one: Sequence[Sentence], two: Sequence[Sentence]) -> bool:
     Else the side is what is told: "tests run on staging", "tests run on prod".
     """
     then, now = ({word for each in some for word in each.tokens} for some in (one, two))
+    sides = [{word for each in some for word in _of_something(each)} for some in (one, two)]
     for kind in _SIDES:
-        mine, theirs = ({at for at, side in enumerate(kind) if side & some} for some in (then, now))
+        mine, theirs = ({at for at, side in enumerate(kind) if side & some} for some in sides)
         if not mine or not theirs or mine & theirs:
             continue
         older, newer = (
@@ -166,6 +169,13 @@ def _sides_apart(one: Sequence[Sentence], two: Sequence[Sentence]) -> bool:
         if figures or (held(older, newer) < len(older) and held(newer, older) < len(newer)):
             return True
     return False
+
+
+def _of_something(sentence: Sentence) -> set[str]:
+    """The words that may be sides: before what they are a side of ("left knee", not "left it"), or
+    what is named itself."""
+    pairs = itertools.pairwise((*sentence.tokens, ""))
+    return {a for a, b in pairs if b in sentence.content or a in sentence.content}
 
 
 def _ended(now: Sentence) -> str:

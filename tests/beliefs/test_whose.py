@@ -34,6 +34,8 @@ THE_SAME = [
     ("tests run on staging", "tests run on prod now"),
     ("production logs are kept 30 days", "prod logs are kept 90 days now"),
     ("the bolt is on the left side", "the bolt is on the right side"),
+    ("I left the umbrella at home", "the umbrella is right here at the office"),
+    ("I live in Graz, tests are on Monday", "we live in Linz, the tests are on Friday"),
     ("we bike to the left bank", "we bike to the left bank on Sundays now"),
 ]
 
