@@ -38,6 +38,13 @@ _SIDES = [
 ]
 """By kind the sides of a thing or a system, each with its words: what is on one is on no other."""
 
+_SAYS = frozenset(
+    listed(
+        """says said insists insisted wants wanted asks asked decided decides confirmed confirms
+        announced announces told tells thinks reckons recommends suggests sagt sagte will wollte
+        meint meinte bittet empfiehlt besteht"""
+    )
+)
 _IT = frozenset(listed("it its es ihn"))
 
 _ENDS = frozenset(
@@ -80,7 +87,8 @@ def asks_for_another(query: str, older: str, newer: str) -> bool:
 
     It lacks a word of that subject which is asked for, and neither the query nor *older* has the
     first word of its own: "where does the chess club meet?", "the bridge club meets ...". Not where
-    the speaker comes in, or an "it": who tells what is new of one thing may begin with who did it.
+    the speaker comes in, an "it" or somebody who says or wants it: who tells what is new of one
+    thing may begin with whose doing it is.
     """
     asked, then, now = words(query), words(older), words(newer)
     if not (_IT | lexicon.ONESELF).isdisjoint(now):
@@ -91,6 +99,8 @@ def asks_for_another(query: str, older: str, newer: str) -> bool:
     begin = next((word for word in now if word not in lexicon.DETERMINERS), "")
     first = next(iter(read_all(newer)), None)
     if first is None or begin not in _named(first) or begin in first.cues or begin[-2:] == "ed":
+        return False
+    if not _SAYS.isdisjoint(now[: now.index(begin) + 2]):
         return False
     return not _has(begin, then) and not _has(begin, asked)
 
@@ -130,7 +140,7 @@ def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
     if (kind and gives(kind, newer)) or (asks_who(query) and names(newer) - {*words(older)}):
         return False
     asked = [word for word in read(query).content if held([word], words(older))]
-    return not held(asked, words(newer)) and goes_on(older, newer)
+    return bool(asked) and not held(asked, words(newer)) and goes_on(older, newer)
 
 
 def _named(sentence: Sentence) -> list[str]:

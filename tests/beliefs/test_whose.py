@@ -102,6 +102,12 @@ def test_what_is_over_was_so_of_its_subject(older: str, newer: str, another: boo
             False,
         ),
         ("What do I weigh?", "I weigh 88 kg.", "Scales say 83 now.", False),
+        (
+            "how long are the raw logs kept?",
+            "raw logs are kept a month",
+            "legal insists on three months for dumps",
+            False,
+        ),
         ("How long is my contract?", "I'm contracted for 32 hours.", "HR letter says 24.", False),
     ],
 )
@@ -115,7 +121,7 @@ GOES_ON = [
     ("who is my boss?", "My boss is Petra.", "Petra now works from home on Mondays."),
     ("what do we use for tickets?", "We use Linear for tickets.", "Linear changed its prices."),
     ("Wohin geht die Reise?", "Die Reise geht nach Texel.", "Das Geld für Texel ist bezahlt."),
-    ("where are we going?", "We decided on Lisbon.", "flights to Lisbon are booked, 12 people"),
+    ("what is the server called?", "The server is called Mul.", "Mul is no longer loud."),
 ]
 ENDS = [
     ("who is my boss?", "My boss is Petra.", "Petra left, the boss is Ines."),
@@ -124,6 +130,12 @@ ENDS = [
     ("what do we use for tickets?", "We use Linear for tickets.", "We moved off Linear."),
     ("who shears the sheep?", "The sheep are sheared by Wim.", "Wim's cousin Bas has the shears."),
     ("how long is the loan?", "The loan is for 20 years.", "Years went up to 25."),
+    (
+        "Which tractor do we have?",
+        "we've got an old John Deere for the haymaking",
+        "the John Deere went to a dealer, for haymaking there's a Fendt in it",
+    ),
+    ("How long is it?", "The lease is for Ida's flat.", "Ida's flat has 30 years on it."),
     ("where do I work?", "The user works at Bosch.", "The user works at Siemens."),
     ("Quel est le vélo ?", "Le vélo de Lou.", "Lou a un casque."),
 ]
