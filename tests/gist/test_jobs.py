@@ -409,6 +409,8 @@ def test_who_only_reads_is_told_of_jobs_on_what_it_may_read(
     assert memory.jobs(chief)["queued"] > 0
     memory.remember(ME, RememberRequest("Tomasz counted 2 parcels.", scope="shared"))
     assert memory.jobs(chief)["queued"] == 2 * memory.jobs(reader)["queued"] > 0
+    jobs_of(memory)._state.failed["summarise"] += 1
+    assert [memory.jobs(who)["failed"] for who in (chief, reader)] == [1, 0]
 
 
 def test_a_ban_that_comes_later_holds_for_what_was_due(

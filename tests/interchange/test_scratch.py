@@ -39,6 +39,23 @@ def test_it_is_private_and_gone_at_the_end(place: Path) -> None:
     assert list(place.iterdir()) == []
 
 
+def test_one_that_another_process_swept_as_it_was_made_is_made_again(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    took, swept = scratch._take, list[Path]()
+
+    def take(lock: int) -> bool:
+        if not swept:
+            swept.extend(place.iterdir())
+            scratch.remove(swept[0])
+        return took(lock)
+
+    monkeypatch.setattr(scratch, "_take", take)
+    with scratch.folder() as path:
+        assert path.is_dir()
+        assert path != swept[0]
+
+
 def test_at_the_end_of_the_process_all_go(place: Path) -> None:
     for path in (scratch.make(), scratch.make()):
         (path / "diary.md").write_text("- The key is under the mat.\n")

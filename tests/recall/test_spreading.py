@@ -280,6 +280,24 @@ def test_what_is_reached_stays_behind_the_best_hit_and_is_bounded(memory: Memory
     assert 0 < len(reached) <= spreading.REACHED
 
 
+def test_links_to_what_others_keep_crowd_none_out(memory: Memory) -> None:
+    everyday(memory)
+    cue = memory.remember(ME, RememberRequest("The cooper mends barrels.")).id
+    own = memory.remember(ME, RememberRequest("A lantern hangs over water.")).id
+    link(memory, own, cue, "co_recall", 0.5)
+    for number in range(spreading.FAN_OUT + 1):
+        other = memory.remember(OTHER, RememberRequest(f"Lantern {number} hangs over sand.")).id
+        link(memory, other, cue, "co_recall", 50.0)
+    store = memory._runtime.parts().store
+    store.catch_up()
+    with store.reading() as view:
+        mine, row = view.readable(ME), view.columns.row(cue)
+        assert row is not None
+        steps = list(spreading._linked(view, row, view.graph.namings(mine), mine))
+        assert view.columns.row(own) in [to for to, _, _ in steps]
+        assert all(mine[to] for to, _, _ in steps)
+
+
 def test_a_long_text_brings_less_to_mind(memory: Memory) -> None:
     """By a name that it shares: as along the thread, from 30 words on in proportion."""
     short = memory.remember(ME, RememberRequest("The cooper of Tannery Row retired.")).id

@@ -337,6 +337,7 @@ def test_a_backup_does_not_decide_which_model_gets_the_texts(
         assert "openai:evil" in model_check.detail
         assert "reembed" in model_check.fix
         assert asked == []
+        assert memory.reembedding.target is None
         memory.reembedding.begin("minilm")
         assert asked == ["minilm"]
     with Memory(Settings(data_dir=tmp_path / "again", embedder="openai:evil")) as memory:
