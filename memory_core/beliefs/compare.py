@@ -92,11 +92,11 @@ def compare_texts(
             return replace(found, supersedes=relation)
     if restated(older, newer):
         return change.change(older, newer)
-    if whose.of_another(older, newer) or whose.ended_of_another(older, newer):
-        return None
     turned = near.cosine is not None and near.cosine >= TURNED_COSINE
     matter = change.may_be_a_matter(older, newer)
     if not turned and not matter and not _may_be_likely(older, newer, near):
+        return None
+    if whose.of_another(older, newer) or whose.ended_of_another(older, newer):
         return None
     found = change.change(older, newer)
     if found is None or found.kind == change.MATTER:
