@@ -70,7 +70,8 @@ def of_another(older: str, newer: str) -> bool:
     "I take 20 mg", "Dad now takes 40 mg"; "left knee: 3 sets", "right knee is up to 4".
     """
     one, two = read_all(older), read_all(newer)
-    return _sides_apart(one, two) or any(_somebody_else(then, now) for then in one for now in two)
+    now = _about(one, two)
+    return _sides_apart(one, two) or any(_somebody_else(then, now) for then in one if now)
 
 
 def ended_of_another(older: str, newer: str) -> bool:
@@ -78,8 +79,10 @@ def ended_of_another(older: str, newer: str) -> bool:
 
     "Oleg comes by train", "Irina no longer comes by train".
     """
-    said = {word for each in read_all(older) for word in each.tokens}
-    return any(name and not held([name], said) for name in map(_ended, read_all(newer)))
+    one = read_all(older)
+    now = _about(one, read_all(newer))
+    name = _ended(now) if now is not None else ""
+    return bool(name) and not held([name], {word for each in one for word in each.tokens})
 
 
 def asks_for_another(query: str, older: str, newer: str) -> bool:
@@ -133,14 +136,20 @@ def goes_on(older: str, newer: str) -> bool:
 def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
     """True where *newer* only `goes_on`, and has no word of the *query* that *older* has.
 
-    "Who is my boss?" asks for Petra, and not how she works now. Not where *newer* has
-    the form of an answer: it names somebody who is asked for, or a time.
+    "Who is my boss?" asks for Petra, and not how she works now. Not where *newer* has the form of
+    an answer: it names somebody who is asked for, or a time.
     """
     kind = kind_asked(query)
     if (kind and gives(kind, newer)) or (asks_who(query) and names(newer) - {*words(older)}):
         return False
     asked = [word for word in read(query).content if held([word], words(older))]
     return bool(asked) and not held(asked, words(newer)) and goes_on(older, newer)
+
+
+def _about(one: Sequence[Sentence], two: Sequence[Sentence]) -> Sentence | None:
+    """The sentence of *two* that shares most with *one*: what else is said is beside it."""
+    said = {word for each in one for word in each.content}
+    return max(two, key=lambda now: held(now.content, said), default=None)
 
 
 def _named(sentence: Sentence) -> list[str]:

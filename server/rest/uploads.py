@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -55,7 +56,7 @@ def add_uploads(router: APIRouter, calls: Calls) -> None:
     """Add the operations to *router*."""
     writes = calls.needs("write")
     scratch.sweep()
-    importing: set[str] = set()  # agents whose import is under way
+    importing: dict[str, Path] = {}  # by agent the folder of the import that is under way
 
     @router.post(PATH, tags=["transfer"], response_class=StreamingResponse)
     async def import_file(
@@ -76,11 +77,12 @@ def add_uploads(router: APIRouter, calls: Calls) -> None:
         if who.agent in importing:
             raise Busy("another import of yours is under way", "wait until it ends, then repeat")
         folder = scratch.make()
-        importing.add(who.agent)
+        importing[who.agent] = folder
 
         def ended() -> None:
             scratch.remove(folder)
-            importing.discard(who.agent)
+            if importing.get(who.agent) == folder:  # it is told twice that this has ended
+                del importing[who.agent]
 
         try:
             path, digest = folder / name, hashlib.sha256()

@@ -30,6 +30,7 @@ ANOTHER = [
 THE_SAME = [
     ("I take 20 mg of the blue ones", "my doctor and I went up to 40 mg of the blue ones"),
     ("Dad takes 20 mg", "Dad now takes 40 mg"),
+    ("I take 20 mg of the blue ones", "I'm up to 40 mg of the blue ones. Dad drives me there."),
     ("I live with my mum", "Mum and I moved to Leeds"),
     ("I drive a Polo", "Dad gave me his Volvo, I drive that now"),
     ("tests run on staging", "tests run on prod now"),
@@ -59,6 +60,7 @@ def test_one_person_or_one_side_is_not(older: str, newer: str) -> None:
         ("Tom is a vegetarian", "his flatmate isn't a vegetarian any more", True),
         ("Leni turnt in Halle 2", "Jonte turnt nicht mehr in Halle 2", True),
         ("Oleg comes by train", "Oleg no longer comes by train", False),
+        ("Oleg comes by train", "Oleg comes by car. The strike is no longer on.", False),
         ("We use Slack for the shop", "we no longer use Slack for the shop", False),
         ("Alerts go to the ops room", "alerts no longer go to the ops room", False),
         ("the shop opens at nine", "no longer at nine, ten from May on", False),
