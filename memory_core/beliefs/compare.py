@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memory_core.beliefs import authority, change, competing, forms, quoted, whose
+from memory_core.beliefs import authority, change, competing, denied, forms, quoted, whose
 from memory_core.beliefs.competing import LIKELY, LIKELY_WORDED, SURE, Nearness
 from memory_core.beliefs.restated import restated, taken_back
 from memory_core.beliefs.shared import about_one, crossed, differ_twice, labels_apart
 from memory_core.link_kinds import UPDATES
-from memory_core.records import MemoryRecord
+from memory_core.records import DERIVED, MemoryRecord
 from memory_core.text.time import validity
 
 TURNED_COSINE = 0.85
@@ -32,10 +32,12 @@ def compare(
     """How *newer* puts *older*, which was said before it by one speaker, out of date, or may.
 
     None when it does not. It supersedes only where it is trusted as much and asks for nothing: what
-    is said beside a request may be what the request is about. *names* are pairs of names of one
-    thing in these and other texts; None: those in the two.
+    is said beside a request may be what the request is about. What is derived says what others say,
+    at their time and not at its own. *names* are pairs of names of one thing in these and other
+    texts; None: those in the two.
     """
-    if not authority.may_doubt(older, newer):
+    derived = older.kind in DERIVED or newer.kind in DERIVED
+    if derived or not authority.may_doubt(older, newer):
         return None
     then, now = quoted.claimed(older), quoted.claimed(newer)
     found = compare_texts(then, now, near, forms.aliases([now, then]) if names is None else names)
@@ -92,11 +94,19 @@ def compare_texts(
             return replace(found, supersedes=relation)
     if restated(older, newer):
         return change.change(older, newer)
+    another = whose.of_another(older, newer) or whose.ended_of_another(older, newer)
+    if (said := denied.names_as_wrong(older, newer)) and not another:
+        found = change.change(older, newer)
+        if found is not None and not found.passing:
+            sure = denied.is_sure(older, newer) and not found.partial
+            return replace(
+                found, kind=change.WORDS, words=(said,), supersedes=UPDATES if sure else ""
+            )
     turned = near.cosine is not None and near.cosine >= TURNED_COSINE
     matter = change.may_be_a_matter(older, newer)
     if not turned and not matter and not _may_be_likely(older, newer, near):
         return None
-    if whose.of_another(older, newer) or whose.ended_of_another(older, newer):
+    if another:
         return None
     found = change.change(older, newer)
     if found is None or found.kind == change.MATTER:

@@ -45,14 +45,14 @@ def restated(older: str, newer: str) -> bool:
     False for what happened, which comes again with other values, and for a value that tells two
     things apart: a number of the subject ("flat 12"), the year of "the papers of 2023".
     """
-    then, now = _tokens(older), _tokens(newer)
+    then, now = tokens(older), tokens(newer)
     plain = [word for word in now if word not in lexicon.NOW]
     since = len(plain) < len(now) and lexicon.NOW.isdisjoint(then)
     before, one, two, end = _difference(then, plain)
     if not one or any(each.reports for each in read_all(older)):
         return False
     if since:
-        return _is_behind_a_verb(before)
+        return is_behind_a_verb(before)
     if _is_measure(one) and _is_measure(two):
         labelled = _is_labelled(older, one) and _is_labelled(newer, two)
         return labelled or _holds_a_number(before, one, two)
@@ -73,10 +73,10 @@ def taken_back(older: str, newer: str) -> str:
     """
     if not _takes_back(newer) or any(each.reports for each in read_all(older)):
         return ""
-    then = [word for word in _tokens(older) if word not in _BESIDE]
-    corrects = not lexicon.CORRECTION.isdisjoint(_tokens(newer))
+    then = [word for word in tokens(older) if word not in _BESIDE]
+    corrects = not lexicon.CORRECTION.isdisjoint(tokens(newer))
     for clause in _CLAUSE.split(newer):
-        said = _tokens(clause)
+        said = tokens(clause)
         now = [word for word in said if word not in _BESIDE]
         says_so = corrects or not _SAYS_SO.isdisjoint(said)
         held = [word for word in now if word not in lexicon.DENIES]
@@ -88,12 +88,12 @@ def taken_back(older: str, newer: str) -> str:
         before, one, two, _ = _difference(then, now)
         if not one or not says_so:
             continue
-        if _figures(one) == _figures(two) != set() and _is_behind_a_verb(before):
+        if _figures(one) == _figures(two) != set() and is_behind_a_verb(before):
             return UPDATES
         if not (_is_name(older, one) and _is_name(newer, two)):
             continue
         one_holds = _holds_a_name(before, older) and lexicon.BE.isdisjoint(before)
-        if one_holds or (corrects and _is_behind_a_verb(before)):
+        if one_holds or (corrects and is_behind_a_verb(before)):
             return UPDATES
     return ""
 
@@ -101,11 +101,12 @@ def taken_back(older: str, newer: str) -> str:
 @lru_cache(maxsize=1_024)
 def _takes_back(text: str) -> bool:
     """True when *text* has words that say that something is so no longer, or otherwise."""
-    says_so = not _SAYS_SO.isdisjoint(_tokens(text))
+    says_so = not _SAYS_SO.isdisjoint(tokens(text))
     return says_so or lexicon.OVER.search(text.casefold()) is not None
 
 
-def _tokens(text: str) -> list[str]:
+def tokens(text: str) -> list[str]:
+    """The words and numbers of *text* in small letters, in order; "n't" is "not"."""
     return _TOKEN.findall(text.casefold().replace("’", "'").replace("n't", " not"))
 
 
@@ -151,10 +152,10 @@ def _holds_a_number(before: Sequence[str], *values: Sequence[str]) -> bool:
     years = any(len(word) == 4 and word[:2] in ("19", "20") for value in values for word in value)
     if years and before[-1:] and before[-1] in lexicon.COMPLEMENTS:
         return False
-    return _is_behind_a_verb(before)
+    return is_behind_a_verb(before)
 
 
-def _is_behind_a_verb(before: Sequence[str]) -> bool:
+def is_behind_a_verb(before: Sequence[str]) -> bool:
     """True when a finite verb is among the words *before* a value, behind the first of them."""
     closed = lexicon.DETERMINERS | lexicon.PREPOSITIONS
     return any(

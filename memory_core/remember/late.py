@@ -17,7 +17,7 @@ from memory_core.beliefs.compare import compare
 from memory_core.beliefs.competing import Nearness
 from memory_core.embedding.base import Profile
 from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS
-from memory_core.records import MemoryRecord, elapsed
+from memory_core.records import DERIVED, MemoryRecord, elapsed
 from memory_core.remember import relate
 from memory_core.remember.prepared import Doubt, Overtaken, Prepared
 from memory_core.storage.index.analyzer import index_terms
@@ -30,10 +30,15 @@ def relate_late(
 ) -> Prepared:
     """*prepared* with what the memories of *store* say of it that were said after it.
 
-    Unless it is said *now* (epoch seconds), when it is the last one, however others are dated.
+    Unless it is said *now* (epoch seconds), when it is the last one, however others are dated, or
+    is derived: then it is none that others stand beside.
     """
     memory = prepared.memory
-    if prepared.replaces or elapsed(memory.occurred_at, now) < relate.LIVE_SECONDS:
+    if (
+        prepared.replaces
+        or memory.kind in DERIVED
+        or elapsed(memory.occurred_at, now) < relate.LIVE_SECONDS
+    ):
         return prepared
     with store.reading() as view:
         after = ~relate.said_before(view, memory)

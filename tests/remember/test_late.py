@@ -263,3 +263,21 @@ def test_what_was_replaced_on_purpose_bears_on_nothing_else_later(
     again = open_memory("store", minilm)
     again._runtime.parts().maintenance.embed_now(30.0)
     assert again.doubts(ME) == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_summary_that_is_imported_puts_nothing_in_doubt(
+    open_memory: Any, clock: Any, minilm: Any, order: int
+) -> None:
+    clock.now = START + 100 * DAY
+    memory = open_memory("imported", minilm)
+    told = ("My running goal is a half marathon in autumn.", "My knee is worse, cancelled it.")
+    records = [{**record_of(place, text), "id": f"{place}" * 20} for place, text in enumerate(told)]
+    sources = [record["id"] for record in records]
+    text = f"1 June 2024: {told[0]} 2 June: My knee is worse, cancelled the half marathon."
+    both = {**record_of(1, text), "kind": "summary", "derived_from": sources}
+    for record in (*records, both)[::order]:
+        memory.bring_in(ME, record)
+
+    assert len(memory.listing(ME)) == 3
+    assert state(memory) == (set(), set())

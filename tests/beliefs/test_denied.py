@@ -1,0 +1,108 @@
+"""A newer text that names the older value as wrong: "on the 14th, not the 12th"."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import OpenMemory
+
+from memory_core.beliefs import denied
+from memory_core.beliefs.compare import compare_texts
+from memory_core.beliefs.competing import UNKNOWN
+from memory_core.recall.answering import asks_for_the_rest
+from memory_core.recall.request import RecallRequest
+from memory_core.records import Identity
+from memory_core.remember.request import RememberRequest
+
+ME = Identity("me")
+
+SURE = [
+    ("the optician is on the 12th", "optician is on the 14th, not the 12th"),
+    ("Ada's coach is Ms Brandt", "Ada's coach is Mr Silva, not Ms Brandt"),
+    ("the sensor answers on 8080", "the sensor answers on 8090 and not 8080"),
+    ("we booked cabin 12", "it's cabin 14, not 12"),
+    ("Der Termin ist am 12. März", "der Termin ist am 14., nicht am 12."),
+    ("Das Fest ist im Rathaus", "das Fest ist nicht im Rathaus sondern im Stadel"),
+    ("the picnic is at the quarry", "picnic not at the quarry but at the weir"),
+    ("Olaf coaches the novices", "the novices' coach is Uma instead of Olaf"),
+    ("the ferry leaves at 14:20", "ferry leaves 16:45 rather than 14:20"),
+    ("choir is at st. Anne's hall", "choir is in the chapel and not st. Anne's hall"),
+]
+UNSURE = [
+    ("the boiler is a Brunner", "looked again, the boiler isn't a Brunner at all"),
+    ("the parcel arrives on monday", "parcel comes tuesday they say, not monday"),
+    ("the key hangs behind the pot", "Not behind the pot, Uma keeps the key in a drawer now"),
+]
+OTHERWISE = [
+    ("the bus to work takes 40 minutes", "I take the tram to work, not the bus"),
+    ("I drink coffee in the morning", "tea, not coffee, for Uma please"),
+    ("the optician is on the 12th", "the game is on the 14th, not the 12th"),
+    ("the optician is on the 12th", "I'm not sure that the optician is on the 12th"),
+    ("the optician is on the 12th", "is the optician on the 14th, not the 12th?"),
+    ("the optician is not on the 12th", "optician is on the 14th, not the 12th"),
+    ("the optician is on the 12th", "the optician is nice, not too expensive"),
+    ("the optician is on the 12th", "the optician is nice, not expensive"),
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), SURE)
+def test_what_names_the_old_value_as_wrong_supersedes(older: str, newer: str) -> None:
+    found = compare_texts(older, newer, UNKNOWN)
+
+    assert found is not None
+    assert found.supersedes
+    assert found.words[0] in newer.casefold()
+
+
+@pytest.mark.parametrize(("older", "newer"), UNSURE)
+def test_what_says_more_or_no_other_value_puts_it_in_doubt(older: str, newer: str) -> None:
+    found = compare_texts(older, newer, UNKNOWN)
+
+    assert found is not None
+    assert not found.supersedes
+    assert found.worded
+
+
+@pytest.mark.parametrize(("older", "newer"), OTHERWISE)
+def test_what_is_denied_of_something_else_says_nothing_of_it(older: str, newer: str) -> None:
+    assert not denied.names_as_wrong(older, newer)
+
+
+def test_a_twin_is_not_set_right() -> None:
+    older, newer = "my ring size is 17", "Granny's ring size is 19, not 17"
+
+    assert compare_texts(older, newer, UNKNOWN) is None
+
+
+def test_of_a_text_that_says_more_only_the_part_is_out_of_date() -> None:
+    older = "the optician is on the 12th at 9:30, Dr Amadi, in Mill Lane"
+
+    found = compare_texts(older, "optician is on the 14th, not the 12th", UNKNOWN)
+
+    assert found is not None
+    assert "12th" in found.part
+    assert not found.supersedes
+
+
+@pytest.mark.parametrize(
+    ("query", "rest"),
+    [("where does the choir rehearse before the fair?", False), ("who brings cake?", True)],
+)
+def test_a_question_for_the_value_that_was_wrong_is_not_for_the_rest(
+    query: str, *, rest: bool
+) -> None:
+    older = "choir before the fair is at st. Anne's hall, Uma brings cake"
+    newer = "read the mail again: choir is in the chapel and not st. Anne's hall"
+
+    assert asks_for_the_rest(query, older, newer, lambda _: None, 0.5) == rest
+
+
+def test_the_right_value_comes_first_and_the_wrong_one_says_so(open_memory: OpenMemory) -> None:
+    memory = open_memory()
+    wrong = memory.remember(ME, RememberRequest("Ada's coach is Ms Brandt")).id
+    memory.remember(ME, RememberRequest("the novices meet on Mondays"))
+    right = memory.remember(ME, RememberRequest("Ada's coach is Mr Silva, not Ms Brandt")).id
+
+    found = memory.recall(ME, RecallRequest("who is Ada's coach?"))
+
+    assert found.hits[0].memory.id == right
+    assert memory.get(ME, wrong).superseded_by == right
