@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -14,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory_core import link_kinds
-from memory_core.beliefs.importance import BANDS, INSTRUCTION, salience
-from memory_core.beliefs.quoted import SPEAKING, UNTRUSTED
+from memory_core.beliefs.importance import BANDS
 from memory_core.errors import InvalidInput, StorageError
 from memory_core.interchange import jsonl
 from memory_core.lifecycle import places, topics
@@ -25,9 +23,6 @@ from memory_core.link_kinds import HOLDS
 from memory_core.records import (
     DERIVED,
     KINDS,
-    PROJECT,
-    ROLES,
-    TRUSTS,
     Change,
     Doubted,
     DoubtfulPair,
@@ -36,16 +31,14 @@ from memory_core.records import (
     MemoryRecord,
     is_prefix,
 )
-from memory_core.scoring.arrays import Mask, Rows
+from memory_core.scoring.arrays import Mask
 from memory_core.storage.index.analyzer import index_terms
-from memory_core.storage.index.columns import Columns
 from memory_core.storage.index.graph import SYMMETRIC
 from memory_core.storage.index.indexes import DERIVED_FROM
 from memory_core.storage.journal.format import DamagedChange
 from memory_core.storage.store import MemoryStore
 from memory_core.storage.table.table import Filter
 from memory_core.storage.view import View
-from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time.timestamps import DAY
 
 BATCH = 500
@@ -57,13 +50,6 @@ NEWS = 20
 """Times that, of one call of `news`."""
 
 _DERIVED = [KINDS.index(kind) for kind in DERIVED]
-_SUMMARY, _PREFERENCE = KINDS.index("summary"), KINDS.index("preference")
-_FACTS = [KINDS.index(kind) for kind in ("fact", "relationship")]
-_HEARD = [place for place, role in enumerate(ROLES) if role not in SPEAKING]
-_CONTENT = [TRUSTS.index(trust) for trust in UNTRUSTED]
-_OF_ONESELF = lazy_pattern(
-    r"(?:the )?(?:user|i|i'm|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.IGNORECASE
-)
 _EPISODE = KINDS.index("episode")
 _MARKS = {link_kinds.DOUBTS, link_kinds.KEPT_BOTH}
 """Links that change what is shown of a memory."""
@@ -109,29 +95,6 @@ class Wanted:
 NAMED = ("session", "speaker", "entities", "topic", "tags", "agent", "team")
 """What a caller may ask the names in."""
 
-BRIEFED = 12
-"""Memories of each part of a brief, at most."""
-LOOKED_AT = 400
-"""Newest memories of which a brief gives the texts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Brief:
-    """What the start of a conversation may need to know; see `brief`."""
-
-    wishes: tuple[MemoryRecord, ...] = ()
-    """Standing instructions and preferences of the user, the weightiest first."""
-    profile: tuple[MemoryRecord, ...] = ()
-    """What the user said about themselves, outside of projects, likewise."""
-    due: tuple[tuple[str, MemoryRecord], ...] = ()
-    """What names a day of the span, with the first such day, the nearest first."""
-    last: tuple[MemoryRecord, ...] = ()
-    """The last conversation of the project: its summary, or its first and its last turn."""
-    recent: tuple[MemoryRecord, ...] = ()
-    """What the user stated lately, the newest first."""
-    doubts: tuple[DoubtfulPair, ...] = ()
-    """Pairs in doubt: those of what is due, then the first others, that said last first."""
-
 
 def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[MemoryRecord]:
     """The newest memories that *who* may read and that are *wanted*, newest first.
@@ -149,7 +112,7 @@ def listing(store: MemoryStore, who: Identity, wanted: Wanted) -> list[MemoryRec
 
 
 def _newest(view: View, who: Identity, wanted: Wanted) -> list[str]:
-    columns, mask = view.columns, _current(view, who)
+    columns, mask = view.columns, current(view, who)
     if wanted.session:
         mask &= columns.session == columns.code(wanted.session, "session")
     if wanted.kind:
@@ -169,7 +132,7 @@ def _newest(view: View, who: Identity, wanted: Wanted) -> list[str]:
     return [str(id) for id in ids[order]]
 
 
-def _current(view: View, who: Identity) -> Mask:
+def current(view: View, who: Identity) -> Mask:
     """The mask of rows that *who* may read and that are neither replaced nor retired."""
     columns = view.columns
     return view.readable(who) & ~columns.replaced & np.isinf(columns.retired_at)
@@ -194,100 +157,6 @@ def _from_table(store: MemoryStore, who: Identity, wanted: Wanted) -> dict[str, 
         store.detach_table(table, problem)
         return {}
     return {memory.id: store.with_access(memory) for memory in listed}
-
-
-def brief(
-    store: MemoryStore, who: Identity, tag: str, session: str, days: tuple[str, str]
-) -> Brief:
-    """What a conversation *session* in the project of *tag* may need to know when it begins.
-
-    Only what is the project's own or belongs to no project; nothing of the conversation itself.
-    *days* are the first and the last day of the span in which something is due, ISO 8601.
-    """
-    store.catch_up()
-    with store.reading() as view:
-        columns, mask = view.columns, _briefed(view, who, tag, session)
-        own = columns.tagged(tag) if tag else np.zeros(len(columns), np.bool_)
-        source = mask & ~np.isin(columns.kind, _DERIVED)
-        foreign = np.isin(columns.role, _HEARD) | np.isin(columns.trust, _CONTENT)
-        stated = source & ~foreign
-        wished = (columns.importance >= INSTRUCTION) | (columns.kind == _PREFERENCE)
-        told = np.isin(columns.kind, _FACTS) & ~own & ~wished
-        newest = np.flatnonzero(stated)
-        newest = newest[np.argsort(-columns.occurred_at[newest], kind="stable")][:LOOKED_AT]
-        parts = (
-            _weighed(columns, stated & wished, own)[:BRIEFED],
-            _weighed(columns, stated & told, own),
-            _last(view, mask & own if tag else mask),
-            newest,
-        )
-        chosen = [[columns.id(row) for row in rows.tolist()] for rows in parts]
-        due = [(day, columns.id(row)) for day, row in _due(columns, source, days)]
-        soon, doubtful = {id for _, id in due}, _in_doubt(store, view, mask)
-        doubtful = [
-            *(pair for pair in doubtful if pair[1] in soon),
-            *[pair for pair in doubtful if pair[1] not in soon][:BRIEFED],
-        ]
-    held = store.indexed({id for ids in chosen for id in ids} | {id for _, id in due})
-    wishes, profile, last, recent = (tuple(held[i] for i in ids if i in held) for ids in chosen)
-    return Brief(
-        # a correction ("it runs on Kong, not in the app") weighs as much as a wish
-        tuple(sorted(wishes, key=lambda each: salience(each.text, each.role)[1] == "correction")),
-        tuple(each for each in profile if _OF_ONESELF.match(each.text))[:BRIEFED],
-        tuple((day, held[id]) for day, id in due if id in held),
-        last,
-        recent,
-        tuple(_pairs(store, doubtful)),
-    )
-
-
-def _briefed(view: View, who: Identity, tag: str, session: str) -> Mask:
-    """What *who* may be told of at the start of *session* in the project of *tag*."""
-    columns, mask = view.columns, _current(view, who)
-    code = columns.code(session, "session") if session else -1
-    mask &= columns.session != code
-    mask &= columns.tagged(tag) | ~columns.tagged_as(lambda each: each.startswith(PROJECT))
-    if code > 0:
-        for row in np.flatnonzero(mask & np.isin(columns.kind, _DERIVED)).tolist():
-            sources = view.graph.targets(row, DERIVED_FROM)
-            mask[row] = not any(columns.session[source] == code for source in sources)
-    return mask
-
-
-def _weighed(columns: Columns, mask: Mask, own: Mask) -> Rows:
-    """The rows of *mask*, the weightiest first; of equal ones the project's *own*, the newest."""
-    rows = np.flatnonzero(mask)
-    order = np.lexsort((-columns.occurred_at[rows], ~own[rows], -columns.importance[rows]))
-    first: Rows = rows[order][:LOOKED_AT]
-    return first
-
-
-def _due(columns: Columns, mask: Mask, days: tuple[str, str]) -> list[tuple[str, int]]:
-    """The first day within *days* that each row of *mask* names, the nearest ones first."""
-    first, last = days
-
-    def inside(day: str) -> bool:
-        return len(day) == 10 and first <= day <= last
-
-    rows = np.flatnonzero(mask & columns.dated(inside)).tolist()
-    return sorted((min(filter(inside, columns.dates(row))), row) for row in rows)[:BRIEFED]
-
-
-def _last(view: View, mask: Mask) -> Rows:
-    """The last conversation of *mask*: its summary, else its first and its last turn."""
-    columns = view.columns
-    talks = np.flatnonzero(mask & (columns.session > 0))
-    if not len(talks):
-        return talks
-    newest = talks[np.argmax(columns.occurred_at[talks])]
-    turns = talks[columns.session[talks] == columns.session[newest]]
-    turns = turns[np.lexsort((columns.position[turns], columns.occurred_at[turns]))]
-    made = [o for turn in turns.tolist() for o in view.graph.origins(turn, DERIVED_FROM) if mask[o]]
-    made = [row for row in made if columns.kind[row] == _SUMMARY]
-    if made:
-        return np.array([max(made, key=made.count)], np.int64)
-    ends: Rows = turns[[0, -1]] if len(turns) > 1 else turns
-    return ends
 
 
 def stats(store: MemoryStore, who: Identity) -> dict[str, Any]:
@@ -447,8 +316,8 @@ def doubts(store: MemoryStore, who: Identity) -> list[DoubtfulPair]:
     """
     store.catch_up()
     with store.reading() as view:
-        found = _in_doubt(store, view, view.readable(who))
-    pairs = _pairs(store, found)
+        found = in_doubt(store, view, view.readable(who))
+    pairs = pairs_of(store, found)
     newest = max((pair.newer.occurred_at for pair in pairs), default=0.0)
     matters: dict[str, float] = defaultdict(float)
     for pair in pairs:
@@ -464,11 +333,11 @@ def _consequence(pair: DoubtfulPair, newest: float) -> float:
     return math.log1p(pair.older.access_count) + pair.older.importance + recency
 
 
-_InDoubt = tuple[str, str, str]
+InDoubt = tuple[str, str, str]
 """The ids of the newer and of the older one of a pair, and the kind of the doubt."""
 
 
-def _in_doubt(store: MemoryStore, view: View, mask: Mask) -> list[_InDoubt]:
+def in_doubt(store: MemoryStore, view: View, mask: Mask) -> list[InDoubt]:
     """What is in doubt between the rows of *mask*, that said last first."""
     columns, known = view.columns, Doubts(view, store.journal)
     kinds = {
@@ -483,7 +352,8 @@ def _in_doubt(store: MemoryStore, view: View, mask: Mask) -> list[_InDoubt]:
     return [(newer, older, kind) for _, newer, older, kind in newest]
 
 
-def _pairs(store: MemoryStore, found: Sequence[_InDoubt]) -> list[DoubtfulPair]:
+def pairs_of(store: MemoryStore, found: Sequence[InDoubt]) -> list[DoubtfulPair]:
+    """The pairs that were *found*, in their order, with their memories and why."""
     memories = store.memories(dict.fromkeys(id for *ids, _ in found for id in ids))
     return [
         explained(store.journal, memories[older], memories[newer], kind)

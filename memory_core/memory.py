@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from memory_core import browse, forget, health, history, validation
+from memory_core import brief, browse, forget, health, history, validation
 from memory_core.beliefs.importance import ImportanceScorer
 from memory_core.config import Settings
 from memory_core.consolidate.run import MODES
@@ -509,12 +509,12 @@ class Memory:
         """The queued, running and failed jobs of a model on what *who* may read; an admin: all."""
         return self._runtime.parts().worker.counts(who)
 
-    def brief(self, who: Identity, tag: str, session: str, days: tuple[str, str]) -> browse.Brief:
+    def brief(self, who: Identity, tag: str, session: str, days: tuple[str, str]) -> brief.Brief:
         """What a conversation *session* in the project of *tag* may need to know when it begins.
 
         *days* are the first and the last day, ISO 8601, of the span in which something is due.
         """
-        return browse.brief(self._store, who, tag, session, days)
+        return brief.brief(self._store, who, tag, session, days)
 
     def shown(self, who: Identity, ids: Iterable[str]) -> None:
         """Note that *ids* were shown to *who*: a turn that only repeats one is an echo."""

@@ -23,7 +23,7 @@ FLOORS: list[set[str]] = [
     {"memory"},
     {"health"},
     {"runtime"},
-    {"forget", "enrichment", "importing"},
+    {"brief", "forget", "enrichment", "importing"},
     {"remember", "recall", "consolidate", "browse", "overview"},
     {"gist", "maintenance", "lifecycle", "history", "representation"},
     {"storage", "embedding", "beliefs", "validation"},

@@ -51,9 +51,10 @@ _VERBS = frozenset(
     listed(
         """add adjust analyse analyze append apply ask assign attach bring browse bump calculate
         cancel check choose clarify clean clear click clone collect combine compare compile complete
-        compute configure connect convert copy correct count create cut debug decrease define delete
-        describe disable discard display do download draft draw drop duplicate edit elaborate enable
-        ensure enter evaluate examine execute expand explain export extend extract fetch fill find
+        compute configure connect continue convert copy correct count create cut debug decrease
+        define delete describe disable discard display do download draft draw drop duplicate edit
+        elaborate enable ensure enter evaluate examine execute expand explain export extend extract
+        fetch fill find
         finish fix follow forget format generate get give go grab grep handle hide highlight
         implement import improve include increase initialise initialize inline insert inspect
         install integrate investigate join kill launch let lint load locate log look lower make

@@ -59,7 +59,7 @@ def _act_of(head: str, role: str) -> str:
     """What `act` says of a sentence with this *head*: asked again for each pair it is in."""
     if machine.is_error(head):
         return ERROR
-    if _DEFINES.match(head) or wishes.is_wish(head):
+    if _DEFINES.match(head) or (role != "assistant" and wishes.is_wish(head)):
         return STATEMENT
     if machine.is_command_line(head):
         return REQUEST

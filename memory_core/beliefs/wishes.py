@@ -2,14 +2,22 @@
 
 Three things make one: a word for all time ("always", "künftig"), something that an assistant does
 or writes, and nobody else who does it. "I always want short answers" is one; "my boss always wants
-short answers", "I always answer in English" and "I always want coffee" are none. English, German.
+short answers", "I always answer in English" and "I always want coffee" are none. What is asked of
+the assistant may also name the occasion ("when I paste a log, ...", "in everything you write") or
+the manner ("talk to me like a friend"), and be without a verb ("no emojis"). English, German.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from math import exp
 
+from memory_core.beliefs.imperatives import FINITE, is_imperative, is_manner
+from memory_core.beliefs.lexicon import ONESELF
 from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.passages import sentences
+from memory_core.text.words import listed, words
 
 _ALWAYS = lazy_pattern(
     r"\b(?:always|never|ever|every time|each time|from now on|by default|in (?:the )?future"
@@ -67,8 +75,211 @@ _BY_RULE = lazy_pattern(
 )
 
 
+_OUTPUT = (
+    r"(?:answers?|repl(?:y|ies)|responses?|messages?|summaries|explanations?|translations?|drafts?"
+    r"|texts?|wording|tone|code|antwort(?:en)?|nachricht(?:en)?|texte?n?|erklärung(?:en)?"
+    r"|zusammenfassung(?:en)?|übersetzung(?:en)?|sätze|stil|ton)"
+)
+_OCCASION = lazy_pattern(
+    r"\b(?:when(?:ever)?|if|(?:every|each) time|wenn|falls|sobald|immer wenn|jedes mal,? wenn)"
+    r" (?:(?:you|du)\b(?! (?:need|want|like|can|get|know|have|try"
+    r"|go|see|find|feel|brauchst|willst|magst|kannst|hast|weißt|siehst|findest)\b)"
+    r"|(?:i|ich) (?:\w+ ){0,4}?(?:ask|paste|send|show|share|give|say|tell|post|upload|mention"
+    r"|write|draft|frage?|schicke?|zeige?|teile?|gebe?|sage?|schreibe?|poste?|erwähne?)\b)"
+    r"|\b(?:everything|anything|whatever|all|alles|was) (?:that )?(?:you|du) "
+    rf"|\b(?:your|deine[nr]?|deinem?) (?:\w+ )?{_OUTPUT}\b"
+    r"|^(?:for|für|bei|in|when it comes to) (?:all |any |my |meinen? )?\w+(?:s|en)\b"
+    r"|\b(?:in general|as a rule|when it comes to|each time|unasked|unprompted|ungefragt|for good"
+    r"|unless i (?:ask|say|tell)|im allgemeinen|außer ich (?:frage?|sage?|bitte))\b",
+    re.IGNORECASE,
+)
+"""An occasion that comes again in the talk with an assistant, and what names all of them."""
+_MANNER = lazy_pattern(
+    r"(?:(?:speak|talk) (?:to|with) me (?:like|as|in|without)|call me"
+    r"|treat me like|(?:duz|siez|nenn)e? mich|(?:sprich|rede?) mit mir (?:wie|auf|in|ohne))\b",
+    re.IGNORECASE,
+)
+_HABIT = lazy_pattern(
+    r"\b(?:i['’]d rather you|i would rather you|it (?:would )?helps? (?:me )?(?:\w+ )?(?:if|when)"
+    r" you|(?:i|we) (?:\w+ )?(?:like|love|hate|prefer|appreciate|mind|can['’]?t stand) (?:it )?"
+    r"(?:when|if) you|what (?:i|we) (?:like|want|prefer|need) to (?:read|see|hear|get)"
+    r"|(?:mag|hasse|liebe|schätze|lieber ist|hilft|stört|nervt)(?: \w+){0,3}, wenn du"
+    r"|mir (?:ist|wäre)(?: \w+){0,3} lieber, (?:wenn|dass) du"
+    r"|you keep(?: on)? \w+ing|stop (?:\w+ ){0,3}?\w+ing\b)",
+    re.IGNORECASE,
+)
+"""What is wanted of an assistant, or complained of, as a habit."""
+_COMPLAINT = lazy_pattern(
+    rf"\b(?:your|deine[nr]?|deinem?) (?:\w+ )?{_OUTPUT} (?:\w+ ){{0,4}}?(?:too|so|never|always|way"
+    r"|zu|so|nie|immer|dauernd)\b",
+    re.IGNORECASE,
+)
+_CHATTED = lazy_pattern(
+    r"(?:could|can|would|will) you\b|(?:kannst|könntest|würdest) du\b", re.IGNORECASE
+)
+_BARE = lazy_pattern(
+    r"(?:please |bitte |and |und )?(?:no(?: more)?|without|keine?n?|ohne|less|fewer|more|mehr"
+    r"|weniger) ",
+    re.IGNORECASE,
+)
+_ONCE = lazy_pattern(
+    r"\b(?:never mind|this|these|that one|here|again|tonight|today|tomorrow|(?<!from )now"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day|dies\w*|diesmal|hier|nochmal|heute"
+    r"|(?<!ab )jetzt|(?:mon|diens|donners|frei|sams|sonn)tag|mittwoch)\b",
+    re.IGNORECASE,
+)
+"""Of what is asked for once, or on a day."""
+_TAG = lazy_pattern(
+    r",? (?:ja|ok(?:ay)?|please|bitte|right|gell|thanks|danke|thx)\s?[?!.]*$", re.IGNORECASE
+)
+_PAUSE = lazy_pattern(r"[,;:]\s+|\s[-–—]+\s+|\b(?:so|and|und|also) ")
+_LEADS = frozenset(
+    listed(
+        """please pls bitte and und so also hey ok okay then dann always never only just generally
+        immer nie nur generell"""
+    )
+)
+
+
 def is_wish(sentence: str) -> bool:
     """True when *sentence* says how an assistant is to answer or to work from now on."""
+    return _is_for_all_time(sentence) or _is_asked_of_an_assistant(sentence)
+
+
+WEIGHTS = {
+    "standing": 2.7,
+    "you": 2.4,
+    "output": 1.3,
+    "occasion": 1.4,
+    "always": 0.5,
+    "asks": 1.1,
+    "self": 1.7,
+    "once": -1.2,
+    "figures": -1.2,
+    "definite": -0.7,
+}
+"""What each sign of `signs` adds to the log-odds that a text is a standing wish.
+
+Near those that `tests/bench/wishing.py` fits."""
+BIAS = -3.0
+
+
+def likelihood(text: str) -> float:
+    """How likely *text*, which a user said to an assistant, holds a standing wish, 0-1.
+
+    Most wishes have no word for all time ("skip the intro, I read these on my phone"): no rule
+    tells them, but many have several signs. Linear in its length; never raises.
+    """
+    found = signs(text)
+    return 1 / (1 + exp(-BIAS - sum(WEIGHTS[name] * sign for name, sign in found.items())))
+
+
+def signs(text: str) -> Mapping[str, bool]:
+    """What speaks for or against a standing wish, by the names of WEIGHTS.
+
+    A sentence that `is_wish`; a word to the listener; something that an assistant writes; an
+    occasion that comes again; a word for all time; that it begins by asking for something; that the
+    speaker comes in; a word for this time; figures; and a definite article.
+    """
+    plain = text[:MOST_CHARS]
+    said = frozenset(words(plain))
+    first = _without_lead(_PAUSE.split(plain, maxsplit=1)[0])
+    return {
+        "standing": any(is_wish(sentence) for sentence in sentences(plain)),
+        "you": not said.isdisjoint(_LISTENER),
+        "output": _OF_ASSISTANTS.search(plain) is not None,
+        "occasion": _OCCASION.search(plain) is not None,
+        "always": _ALWAYS.search(plain) is not None,
+        "asks": bool(first) and (first[0] in _ASKING or is_imperative(first) or is_manner(first)),
+        "self": not said.isdisjoint(ONESELF),
+        "once": _ONCE.search(plain) is not None,
+        "figures": any(char.isdigit() for char in plain),
+        "definite": not said.isdisjoint(_ARTICLES),
+    }
+
+
+LIKELY = 0.5
+"""The likelihood from which a text is told as a standing wish."""
+MOST_CHARS = 600
+"""Of a text that is looked at."""
+_LISTENER = frozenset(
+    listed("you your yours you're you'd you've u du dir dich dein deine deinen deiner deinem")
+)
+_ARTICLES = frozenset(listed("the der die das den dem"))
+
+
+def is_errand(text: str) -> bool:
+    """True when *text* asks to be reminded of something to do."""
+    return _ERRAND.search(text) is not None
+
+
+_ERRAND = lazy_pattern(
+    r"\b(?:(?:remember|remind \w+) to\b|(?:do not|don['’]?t)(?: let me)? forget\b(?! that\b)"
+    r"|remind me\b(?! that\b)|(?:vergiss|vergesst|vergessen)\b(?!,? dass\b)"
+    r"|(?:denke?|erinner\w*) (?:bitte )?(?:daran|dran|mich)\b(?! nie))",
+    re.IGNORECASE,
+)
+
+
+def _is_asked_of_an_assistant(sentence: str) -> bool:
+    """True for what is asked of an assistant on an occasion that comes again, or for its manner."""
+    plain = _TAG.sub("", sentence.strip())
+    if plain.endswith("?") or _ONCE.search(plain) or is_errand(plain):
+        return False
+    if _HABIT.search(plain) or _COMPLAINT.search(plain):
+        return True
+    clauses = [" ".join(found) for part in _clauses(plain) if (found := _without_lead(part))]
+    if any(_MANNER.match(clause) for clause in clauses):
+        return True
+    about = _OF_ASSISTANTS.search(plain) is not None
+    if about and _BARE.match(plain) and not _SOMEBODY.search(plain):
+        return True
+    occasion = _OCCASION.search(plain) is not None
+    if not occasion and not _ALWAYS.search(plain):
+        return False
+    if _CHATTED.match(plain):
+        return True
+    return any(_asks(clause, occasion=occasion) for clause in clauses)
+
+
+def _clauses(plain: str) -> list[str]:
+    """The clauses of *plain*, without the occasion that one begins with."""
+    rest = _OCCASION.match(plain)
+    parts = _PAUSE.split(plain)
+    return [*parts, plain[rest.end() :]] if rest else parts
+
+
+def _without_lead(clause: str) -> list[str]:
+    """The words of *clause* without those that only lead to what it says."""
+    clause = _FROM_NOW_ON.sub("", clause.strip())
+    found = words(clause)
+    while found and found[0] in _LEADS:
+        found.pop(0)
+    return found
+
+
+_FROM_NOW_ON = lazy_pattern(
+    r"^(?:from now on|in (?:the )?future|in zukunft|ab (?:jetzt|sofort)),? ", re.IGNORECASE
+)
+_ASKING = frozenset(
+    listed("keep avoid don't dont say stay prefer assume skip quote halte sei bleib")
+)
+
+
+def _asks(clause: str, *, occasion: bool) -> bool:
+    """True for a clause that asks for something; of one without an *occasion* an imperative."""
+    found = words(clause)
+    if found[0] == "let":
+        return False
+    if found[0] in _ASKING and found[1:] and found[1] not in FINITE:
+        return True
+    if occasion and (_WANTED.match(clause) or is_manner(found)):
+        return True
+    infinitive = found[-1].endswith(("en", "ern", "eln")) and not _SOMEBODY.search(f", {clause}")
+    return is_imperative(found) or (infinitive and (occasion or bool(_ALWAYS.search(clause))))
+
+
+def _is_for_all_time(sentence: str) -> bool:
     plain = sentence.strip()
     if plain.endswith("?") or not _ALWAYS.search(plain):
         return False

@@ -10,22 +10,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory_core.records import Identity, MemoryRecord
+from memory_core.records import Identity, MemoryRecord, elapsed
 from memory_core.text.passages import sentences
-from memory_core.text.time.timestamps import day_of
+from memory_core.text.time.dates import resolve
+from memory_core.text.time.timestamps import DAY, day_of
 from server.protocol import rendering, schemas
 
 if TYPE_CHECKING:
-    from memory_core.browse import Brief
+    from memory_core.brief import Brief
     from memory_core.memory import Memory
 
 MOST_CHARS = 1_500
 DAYS = 14
 """How far ahead something is due that is told."""
-WISHES, PROFILE, DUE, OPEN, DOUBTFUL = 4, 2, 5, 2, 2
+WISHES, PROFILE, DUE, OPEN, DOUBTFUL = 4, 3, 5, 2, 2
 """Memories of each part, at most."""
 _CHARS = 150
 """Of one memory."""
+OPEN_DAYS = 30
+"""After that many days what was undecided is no longer told."""
 
 _OPEN = re.compile(
     r"\b(?:to ?-?do\b|tbd\b|(?:still|yet) (?:open|undecided|to (?:be )?decided?)|undecided"
@@ -57,9 +60,9 @@ def briefing(memory: Memory, who: Identity, tag: str, session: str, now: float) 
     parts = [
         *_listed("wish", brief.wishes, WISHES),
         *_listed("profile", brief.profile, PROFILE),
-        *((f"[due {day}] {each.id}", [each.text]) for day, each in brief.due[:DUE]),
+        *((f"[due {day}] {each.id}", [_naming(day, each)]) for day, each in brief.due[:DUE]),
         *_last(brief),
-        *_listed("open", (each for each in brief.recent if _is_open(each)), OPEN),
+        *_listed("open", (each for each in brief.recent if _is_open(each, now)), OPEN),
         *_listed(
             "doubtful, ask which holds", (each for each in doubted if each not in due), DOUBTFUL
         ),
@@ -95,8 +98,17 @@ def _last(brief: Brief) -> Iterator[Part]:
     yield f"[last time, {day}] {talk[0].id}", lines
 
 
-def _is_open(memory: MemoryRecord) -> bool:
-    return _OPEN.search(memory.text) is not None
+def _naming(day: str, memory: MemoryRecord) -> str:
+    """The text of *memory*; of a long one the sentence that names *day*, if one does."""
+    if len(memory.text) <= _CHARS:
+        return memory.text
+    named = (s for s in sentences(memory.text) if day in resolve(s, memory.occurred_at))
+    return next(named, memory.text)
+
+
+def _is_open(memory: MemoryRecord, now: float) -> bool:
+    lately = elapsed(memory.occurred_at, now) <= OPEN_DAYS * DAY
+    return lately and _OPEN.search(memory.text) is not None
 
 
 def _fitting(parts: Iterable[Part], later: Mapping[str, str]) -> tuple[str, list[str]]:

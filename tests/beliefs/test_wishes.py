@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memory_core.beliefs import wishes
 from memory_core.beliefs.importance import salience
 from memory_core.beliefs.relevance import gate
 from memory_core.memory import Memory
@@ -54,6 +55,22 @@ WISHES = [
     "Immer die Quelle nennen.",
     "Ich mag in Antworten nie Anglizismen lesen.",
     "Du musst mich immer fragen, bevor du etwas installierst.",
+    "Whenever I paste a log, name the first error before anything else.",
+    "No tables please.",
+    "Keine Floskeln, ja?",
+    "Use Oxford commas in everything you write for me.",
+    "When I ask for a recipe, give me grams.",
+    "Talk to me like a colleague.",
+    "Bitte duz mich, alles andere ist mir zu steif.",
+    "I'd rather you asked once too often.",
+    "You keep repeating my question.",
+    "Your summaries are way too long.",
+    "Deine Antworten sind mir viel zu lang.",
+    "Could you in general put the result first",
+    "Wenn ich nach Rezepten frage, immer die Backzeit dazuschreiben.",
+    "If you aren't sure about a date, say so.",
+    "Unprompted advice drives me mad, don't give any unless I ask for it.",
+    "I like it when you end with a question.",
 ]
 NONE = [
     "I always wanted to live by the sea.",
@@ -97,6 +114,16 @@ NONE = [
     "Alle Antworten von der Bank kamen per Post.",
     "Ich brauche immer lange für Erklärungen.",
     "Nie wieder Fisch vom Kiosk.",
+    "Let me know if you write to her.",
+    "When I ask my boss he gets angry.",
+    "If you need anything, call me tomorrow.",
+    "No dogs on the lawn.",
+    "Keine Milch mehr da.",
+    "Your answers in the quiz were right this time.",
+    "Never mind the blue one, take the other.",
+    "Make this shorter.",
+    "No bullet points in this one.",
+    "Give me the second version again.",
 ]
 
 
@@ -117,6 +144,29 @@ def test_a_wish_of_one_conversation_opens_the_next_one(memory: Memory, text: str
     told = {"hook_event_name": "UserPromptSubmit", "session_id": "one", "prompt": text}
     Hooks(memory, lambda: now).answer(who, told)
     assert f"> {text}" in briefing(memory, who, "", "two", now)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "errand"),
+    [
+        ("remember to buy milk", True),
+        ("remind me at four to call Uma", True),
+        ("don't let me forget the parcel", True),
+        ("Denk bitte daran, die Tür zu schließen", True),
+        ("remember that I'm allergic to nuts", False),
+        ("don't forget that I'm allergic to nuts", False),
+        ("erinner mich nie an mein Gewicht", False),
+    ],
+)
+def test_an_errand_is_known_by_its_words(text: str, *, errand: bool) -> None:
+    assert wishes.is_errand(text) == errand
+
+
+def test_several_signs_tell_a_wish_that_no_rule_tells() -> None:
+    wish = "skip the intro when you write to me, I read these on the bus"
+    assert not any(map(wishes.is_wish, [wish]))
+    assert wishes.likelihood(wish) >= wishes.LIKELY > wishes.likelihood("the berth has a tap")
+    assert set(wishes.signs(wish)) == set(wishes.WEIGHTS)
 
 
 def test_it_grows_with_the_length_of_a_text(grows_linearly: Any) -> None:

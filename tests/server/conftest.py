@@ -13,7 +13,8 @@ import anyio
 import pytest
 from mcp import Client
 
-from memory_core.browse import Brief, Changed, News
+from memory_core.brief import Brief
+from memory_core.browse import Changed, News
 from memory_core.config import Settings
 from memory_core.errors import InvalidInput, NotFound, TooLarge
 from memory_core.lifecycle.versions import Version

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_core import browse
+from memory_core import brief, browse
+from memory_core.beliefs.importance import salience
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
@@ -110,13 +111,92 @@ def test_the_next_five_days_on_which_something_is_due_are_told(memory: Memory) -
     assert [f"[due {day}]" in text for day in days] == [True] * 5 + [False] * 2
 
 
-def test_what_corrects_comes_behind_wishes(memory: Memory) -> None:
-    for number in range(5):
-        note(memory, f"The pump of berth {number} is in the shed, not on the quay.")
-    note(memory, WISH)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The pump of the berth is in the shed, not on the quay.",
+        "remember to buy rope tomorrow",
+        "don't forget to call the chandler on monday",
+        "Vergiss nicht die Fender zu bestellen",
+        "Never open the lock on 2026-04-01.",
+    ],
+)
+def test_a_correction_an_errand_and_what_has_its_day_is_no_wish(memory: Memory, text: str) -> None:
+    note(memory, text, days=120)
+    note(memory, WISH, days=150)
+    assert told(memory).count("[wish]") == 1
+
+
+def test_errands_push_no_wish_out(memory: Memory) -> None:
+    wanted = [WISH, "No emojis in your answers.", "Use British spelling in everything you write."]
+    for number, text in enumerate(wanted):
+        note(memory, text, days=200 - number)
+    for number in range(15):
+        note(memory, f"remember to oil winch number {number}", days=20)
     text = told(memory)
-    assert text.index(WISH) < text.index("in the shed")
-    assert text.count("[wish]") == 4
+    assert [each in text for each in wanted] == [True] * 3
+    assert "winch" not in text
+
+
+def test_a_wish_without_a_word_for_all_time_is_told_behind_the_others(memory: Memory) -> None:
+    signs = "Skip the intro when you write to me, I read these on the bus."
+    assert salience(signs)[0] < 1
+    note(memory, signs, days=1)
+    note(memory, WISH, days=100)
+    for number in range(3):
+        note(memory, f"The berth {number} has a tap.")
+    text = told(memory)
+    assert 0 < text.index(WISH) < text.index(signs)
+    assert text.count("[wish]") == 2
+
+
+def test_what_others_wrote_in_an_imported_chat_is_no_wish(memory: Memory) -> None:
+    signs = "Skip the intro when you write to me, I read these on the bus."
+    record = {"text": signs, "occurred_at": iso(NOW - DAY), "speaker": "Uma"}
+    memory.bring_in(ME, record)
+    assert "[wish]" not in told(memory)
+
+
+def test_what_lasts_of_oneself_is_told_and_the_diary_is_not(memory: Memory) -> None:
+    note(memory, "I'm allergic to penicillin.", days=300)
+    note(memory, "my wife Ines works nights at the lock", days=200)
+    note(memory, "I'm tired of the rain", days=1)
+    note(memory, "I went to the quay and had a coffee", days=1)
+    note(memory, "I have a meeting with the harbour master on 2026-09-01", days=1)
+    text = told(memory)
+    assert text.count("[profile]") == 2
+    assert "penicillin" in text
+    assert "Ines" in text
+
+
+def test_of_a_long_text_the_sentence_with_the_day_is_told(memory: Memory) -> None:
+    filler = "The letter of the harbour office is long and says many things about berths. " * 3
+    note(memory, f"{filler}The fee has to be paid by 2026-06-03. Yours, the office.", days=3)
+    text = told(memory)
+    assert "> The fee has to be paid by 2026-06-03.\n" in text
+
+
+@pytest.mark.parametrize(("days", "there"), [(29, True), (31, False)])
+def test_what_was_undecided_long_ago_is_no_longer_open(
+    memory: Memory, days: int, there: bool
+) -> None:
+    note(memory, OPEN, days=days)
+    assert ("[open]" in told(memory)) == there
+
+
+def test_of_the_last_conversation_the_weightiest_turns_are_told(memory: Memory) -> None:
+    turns = [
+        "The calendar has a new colour.",
+        "We decided to keep the booking of berths on paper.",
+        "The export is a file of 40 lines.",
+        "We decided to print it each Monday.",
+        "The file lies on the desk.",
+    ]
+    for number, text in enumerate(turns):
+        say(memory, text, "last", HARBOUR, 3 - number / 10)
+    text = told(memory)
+    part = text[text.index("[last time") :]
+    assert [each in part for each in turns] == [False, True, False, True, False]
 
 
 def test_each_project_has_its_own_briefing(memory: Memory) -> None:
@@ -196,7 +276,7 @@ def test_doubts_are_asked_about(memory: Memory) -> None:
 def test_what_is_due_and_in_doubt_is_told_with_what_was_said_later(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(browse, "BRIEFED", 1)
+    monkeypatch.setattr(brief, "BRIEFED", 1)
     monkeypatch.setattr(briefing, "DOUBTFUL", 1)
     day = iso(NOW + 4 * DAY)[:10]
     old, new = (
@@ -225,7 +305,7 @@ def test_of_many_doubts_only_those_that_are_told_are_read(
             who = f"{shop} {street}"  # what others say is nothing that it could be nearer to
             note(memory, f"The {shop} in {street} Street opens at 9.", days=40, speaker=who)
             note(memory, later, days=2, speaker=who)
-    assert len(memory.doubts(ME)) > browse.BRIEFED
+    assert len(memory.doubts(ME)) > brief.BRIEFED
     read = list[str]()
     explained = browse.explained
 
@@ -235,7 +315,7 @@ def test_of_many_doubts_only_those_that_are_told_are_read(
 
     monkeypatch.setattr(browse, "explained", explain)
     assert "[doubtful, ask which holds]" in told(memory)
-    assert 0 < len(read) <= browse.BRIEFED
+    assert 0 < len(read) <= brief.BRIEFED
 
 
 def test_pasted_text_and_answers_make_no_wish(memory: Memory) -> None:

@@ -1,0 +1,106 @@
+"""What somebody says of themselves that lasts: who they are, what they have, what they do always.
+
+A briefing tells it to each conversation, so a diary must not pass: what happened, what goes on at
+this time, how somebody feels, what is meant to be done. English and German, by closed classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_core.beliefs import lexicon
+from memory_core.beliefs.imperatives import PAST, WENT
+from memory_core.text.lazy_pattern import lazy_pattern
+from memory_core.text.passages import sentences
+from memory_core.text.time.lexicon import WEEKDAYS
+from memory_core.text.words import listed, words
+
+MOST_WORDS = 25
+"""Of a sentence: a longer one is a story."""
+
+MOST_SENTENCES = 2
+
+_I = frozenset(listed("i i'm i've we we're we've ich wir"))
+_BE = frozenset(listed("i'm we're am are bin sind"))
+_IS_NOW = frozenset(listed("is are has have ist sind hat haben heißt"))
+_MY = frozenset(listed("my our mein meine unser unsere"))
+_OWN = lazy_pattern(
+    rf"(?:my|our|mein\w{{0,2}}|unser\w{{0,2}}) (?:\w+ )?(?:{lexicon.KIN}|name|job|boss|birthday"
+    r"|pronouns|language|favou?rite|beruf|chef(?:in)?|geburtstag|muttersprache|lieblings\w+)\b",
+)
+_SINCE_LONG = lazy_pattern(
+    r"(?:(?:i|we)(?:'ve| have) )?been .{1,80}\b(?:for|since)\b|born (?:and|in)\b"
+    r"|(?:living|working|studying) (?:in|at|as|on|with)\b"
+)
+_ELLIPTIC = frozenset(listed("bin hab habe arbeite wohne lebe heiße studiere spiele"))
+"""German verbs of somebody who leaves out who does it."""
+_NOT_SO = frozenset(
+    listed(
+        """will would should must could might shall may need want hope think guess feel wish wonder
+        plan planned just finally suppose believe remember forgot mean see hear love've had was were
+        did got gonna won't i'll we'll i'd we'd wonder doubt
+
+        will wollte möchte muss müssen soll sollte könnte werde würde hoffe denke glaube fühle
+        brauche war hatte wurde hätte wäre freue"""
+    )
+)
+"""Verbs and auxiliaries of what is past, wanted, meant or felt."""
+_FOR_A_WHILE = frozenset(
+    listed(
+        """on tired hungry thirsty late back done ready sorry happy sad sick ill out off here there
+        stuck busy bored sure glad excited nervous worried afraid angry free home fine okay ok well
+        better worse so really very too pretty about going still down up thrilled proud grateful
+        müde hungrig spät zurück fertig bereit traurig krank weg hier da froh sicher gespannt
+        unterwegs zuhause daheim so sehr zu"""
+    )
+)
+"""How somebody is for a while, right behind "I am"."""
+_THIS_TIME = frozenset(
+    listed(
+        """today tonight tomorrow yesterday moment week weekend month now again heute gestern morgen
+        woche wochenende monat jetzt gerade wieder"""
+    )
+)
+
+
+def says_what_lasts(text: str) -> bool:
+    """True when *text* says something of its speaker that lasts.
+
+    A text of more than two sentences is a turn of a talk. Linear in its length; never raises.
+    """
+    said = sentences(text[:_MOST_CHARS])
+    return len(said) <= MOST_SENTENCES and any(map(_lasts, said))
+
+
+_MOST_CHARS = 600
+
+
+def _lasts(sentence: str) -> bool:
+    plain = sentence.strip().replace("’", "'")
+    said = words(plain)
+    if not 2 < len(said) <= MOST_WORDS or plain.endswith("?"):
+        return False
+    if any(word in WEEKDAYS or word in _THIS_TIME for word in said):
+        return False
+    lowered = " ".join(said)
+    if _SINCE_LONG.match(lowered) or said[0] in _ELLIPTIC:
+        return True
+    if said[0] in _MY:
+        now = not _IS_NOW.isdisjoint(said[1:5]) or not _is_past(said[1:6])
+        return now and _OWN.match(lowered) is not None
+    if said[0] not in _I or not _NOT_SO.isdisjoint(said[:3]):
+        return False
+    if said[0] in ("i've", "we've") or said[1:3] in (["have", "to"], ["have", "been"]):
+        return False
+    is_so = said[0] in _BE or said[1] in _BE
+    behind = said[1:3] if said[0] in _BE else said[2:4]
+    if is_so:
+        return behind[0] not in _FOR_A_WHILE and not any(word.endswith("ing") for word in behind)
+    return not _is_past(said[1:3])
+
+
+def _is_past(some: Sequence[str]) -> bool:
+    return any(
+        word in PAST or word in WENT or word in _NOT_SO or (word.endswith("ed") and len(word) > 4)
+        for word in some
+    )

@@ -1,0 +1,192 @@
+"""What the start of a conversation may need to know: a brief, written without a model.
+
+The wishes of the user, what is due, what they said of themselves, the last conversation, and what
+is in doubt. Most wishes and most that is said of oneself is stored as a plain memory, so its words
+decide (`beliefs.wishes`, `beliefs.oneself`); of a memory that is past its day, and of an errand, no
+conversation has to be told.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from memory_core.beliefs import oneself, wishes
+from memory_core.beliefs.importance import INSTRUCTION, salience
+from memory_core.beliefs.quoted import SPEAKING, UNTRUSTED
+from memory_core.browse import current, in_doubt, pairs_of
+from memory_core.records import (
+    DERIVED,
+    KINDS,
+    PROJECT,
+    ROLES,
+    TRUSTS,
+    DoubtfulPair,
+    Identity,
+    MemoryRecord,
+)
+from memory_core.scoring.arrays import Mask, Rows
+from memory_core.storage.index.columns import Columns
+from memory_core.storage.index.indexes import DERIVED_FROM
+from memory_core.storage.store import MemoryStore
+from memory_core.storage.view import View
+from memory_core.text.lazy_pattern import lazy_pattern
+
+_DERIVED = [KINDS.index(kind) for kind in DERIVED]
+_SUMMARY = KINDS.index("summary")
+FACTS = ("fact", "relationship")
+_HEARD = [place for place, role in enumerate(ROLES) if role not in SPEAKING]
+_CONTENT = [TRUSTS.index(trust) for trust in UNTRUSTED]
+_OF_ONESELF = lazy_pattern(
+    r"(?:the )?(?:user|i|i'm|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.IGNORECASE
+)
+BRIEFED = 12
+"""Memories of each part of a brief, at most."""
+LOOKED_AT = 400
+"""Newest memories of which a brief gives the texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What the start of a conversation may need to know; see `brief`."""
+
+    wishes: tuple[MemoryRecord, ...] = ()
+    """Standing instructions and preferences of the user, the surest first."""
+    profile: tuple[MemoryRecord, ...] = ()
+    """What lasts of what the user said of themselves, outside of projects, the weightiest first."""
+    due: tuple[tuple[str, MemoryRecord], ...] = ()
+    """What names a day of the span, with the first such day, the nearest first."""
+    last: tuple[MemoryRecord, ...] = ()
+    """The last conversation of the project: its summary, or its two weightiest turns."""
+    recent: tuple[MemoryRecord, ...] = ()
+    """What the user stated lately, the newest first."""
+    doubts: tuple[DoubtfulPair, ...] = ()
+    """Pairs in doubt: those of what is due, then the first others, that said last first."""
+
+
+def brief(
+    store: MemoryStore, who: Identity, tag: str, session: str, days: tuple[str, str]
+) -> Brief:
+    """What a conversation *session* in the project of *tag* may need to know when it begins.
+
+    Only what is the project's own or belongs to no project; nothing of the conversation itself.
+    *days* are the first and the last day of the span in which something is due, ISO 8601.
+    """
+    store.catch_up()
+    with store.reading() as view:
+        columns, mask = view.columns, _briefed(view, who, tag, session)
+        own = columns.tagged(tag) if tag else np.zeros(len(columns), np.bool_)
+        source = mask & ~np.isin(columns.kind, _DERIVED)
+        stated = source & ~(np.isin(columns.role, _HEARD) | np.isin(columns.trust, _CONTENT))
+        weighed = _weighed(columns, stated)
+        newest = np.flatnonzero(stated)
+        newest = newest[np.argsort(-columns.occurred_at[newest], kind="stable")][:LOOKED_AT]
+        last = [columns.id(row) for row in _last(view, mask & own if tag else mask)]
+        recent = [columns.id(row) for row in newest.tolist()]
+        looked_at = dict.fromkeys([columns.id(row) for row in weighed.tolist()] + recent)
+        due = [(day, columns.id(row)) for day, row in _due(columns, source, days)]
+        soon, doubtful = {id for _, id in due}, in_doubt(store, view, mask)
+        doubtful = [
+            *(pair for pair in doubtful if pair[1] in soon),
+            *[pair for pair in doubtful if pair[1] not in soon][:BRIEFED],
+        ]
+    held = store.indexed([*looked_at, *last, *soon])
+    said = [held[id] for id in looked_at if id in held]
+    wanted = {each.id: how for each in said if (how := _wanted(each)) > 0}
+    wished = sorted(
+        (each for each in said if each.id in wanted),
+        key=lambda each: (-wanted[each.id], tag not in each.tags, -each.occurred_at),
+    )
+    profile = [
+        each
+        for each in said
+        if each.id not in wanted and (not tag or tag not in each.tags) and _is_of_oneself(each)
+    ]
+    return Brief(
+        tuple(wished[:BRIEFED]),
+        tuple(profile[:BRIEFED]),
+        tuple((day, held[id]) for day, id in due if id in held),
+        tuple(held[id] for id in last if id in held),
+        tuple(held[id] for id in recent if id in held),
+        tuple(pairs_of(store, doubtful)),
+    )
+
+
+def _wanted(memory: MemoryRecord) -> float:
+    """How sure *memory* is a standing wish: 0 for none; from 1 on what was given as one, or is one
+    by a rule.
+
+    What corrects, what reminds of an errand, and what is asked for on a day is none.
+    """
+    rule = salience(memory.text, memory.role)[1]
+    if rule == "correction" or wishes.is_errand(memory.text):
+        return 0.0
+    likely = wishes.likelihood(memory.text)
+    given = memory.importance >= INSTRUCTION and rule != "instruction"
+    if memory.kind == "preference" or (given and not oneself.says_what_lasts(memory.text)):
+        return 1.0 + likely
+    if memory.dates:
+        return 0.0
+    if rule == "instruction":
+        return 1.0 + likely
+    told_by_owner = memory.trust != "import" or not memory.speaker
+    return likely if likely >= wishes.LIKELY and told_by_owner else 0.0
+
+
+def _is_of_oneself(memory: MemoryRecord) -> bool:
+    """True for a fact about the user, and for what lasts of what the user says."""
+    fact = memory.kind in FACTS and _OF_ONESELF.match(memory.text) is not None
+    return fact or (not memory.dates and oneself.says_what_lasts(memory.text))
+
+
+def _briefed(view: View, who: Identity, tag: str, session: str) -> Mask:
+    """What *who* may be told of at the start of *session* in the project of *tag*."""
+    columns, mask = view.columns, current(view, who)
+    code = columns.code(session, "session") if session else -1
+    mask &= columns.session != code
+    mask &= columns.tagged(tag) | ~columns.tagged_as(lambda each: each.startswith(PROJECT))
+    if code > 0:
+        for row in np.flatnonzero(mask & np.isin(columns.kind, _DERIVED)).tolist():
+            sources = view.graph.targets(row, DERIVED_FROM)
+            mask[row] = not any(columns.session[source] == code for source in sources)
+    return mask
+
+
+def _weighed(columns: Columns, mask: Mask) -> Rows:
+    """The rows of *mask*, the weightiest first; of equal ones the newest."""
+    rows = np.flatnonzero(mask)
+    order = np.lexsort((-columns.occurred_at[rows], -columns.importance[rows]))
+    first: Rows = rows[order][:LOOKED_AT]
+    return first
+
+
+def _due(columns: Columns, mask: Mask, days: tuple[str, str]) -> list[tuple[str, int]]:
+    """The first day within *days* that each row of *mask* names, the nearest ones first."""
+    first, last = days
+
+    def inside(day: str) -> bool:
+        return len(day) == 10 and first <= day <= last
+
+    rows = np.flatnonzero(mask & columns.dated(inside)).tolist()
+    return sorted((min(filter(inside, columns.dates(row))), row) for row in rows)[:BRIEFED]
+
+
+def _last(view: View, mask: Mask) -> Rows:
+    """The last conversation of *mask*: its summary, else its two weightiest turns in order."""
+    columns = view.columns
+    talks = np.flatnonzero(mask & (columns.session > 0))
+    if not len(talks):
+        return talks
+    newest = talks[np.argmax(columns.occurred_at[talks])]
+    turns = talks[columns.session[talks] == columns.session[newest]]
+    turns = turns[np.lexsort((columns.position[turns], columns.occurred_at[turns]))]
+    made = [o for turn in turns.tolist() for o in view.graph.origins(turn, DERIVED_FROM) if mask[o]]
+    made = [row for row in made if columns.kind[row] == _SUMMARY]
+    if made:
+        return np.array([max(made, key=made.count)], np.int64)
+    # of equal ones how it began and how it ended
+    ends = np.abs(np.arange(len(turns)) - (len(turns) - 1) / 2)
+    first = np.lexsort((-ends, -columns.importance[turns]))[:2]
+    return np.asarray(turns[np.sort(first)], np.int64)

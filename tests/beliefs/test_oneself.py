@@ -1,0 +1,59 @@
+"""What somebody says of themselves that lasts, and what passes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_core.beliefs.oneself import says_what_lasts
+
+LASTS = [
+    "My name is Ines.",
+    "I'm a midwife, mostly home births, in the hills",
+    "i have coeliac disease",
+    "I'm deaf in my right ear",
+    "we have three kids, Ada, Olaf and Uma",
+    "I play second trombone in the town band",
+    "been vegetarian for about six years",
+    "born and raised in Graz, German is my first language",
+    "i'm left handed",
+    "my husband is called Olaf and works nights",
+    "ich bin die Uma, 34, aus Husum",
+    "Hab eine Hausstauballergie",
+    "wir wohnen auf einem alten Hof",
+]
+PASSES = [
+    "I'm tired",
+    "I'm on my way home",
+    "I went to the quay",
+    "I have to call the bank",
+    "I need a new bike",
+    "I'm reading a book on harbours",
+    "I've finished the report",
+    "I think the door is green",
+    "I bought a Brompton",
+    "my knee hurts",
+    "my wife was ill",
+    "we meet on Friday",
+    "I have a cold this week",
+    "Am I allergic to nuts?",
+    "the harbour has a crane",
+    "ich war im Kino",
+    "I love it there. It was loud. We should go again. You too.",
+]
+
+
+@pytest.mark.parametrize("text", LASTS)
+def test_who_somebody_is_lasts(text: str) -> None:
+    assert says_what_lasts(text)
+
+
+@pytest.mark.parametrize("text", PASSES)
+def test_what_happens_is_wanted_or_felt_passes(text: str) -> None:
+    assert not says_what_lasts(text)
+
+
+def test_it_grows_with_the_length_of_a_text(grows_linearly: Any) -> None:
+    for unit in ("my very ", "been so ", "I am "):
+        assert grows_linearly(says_what_lasts, unit)
