@@ -328,7 +328,7 @@ def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
     where it changes; when *dated*, so does the day.
     """
     said = [(memory, sentence) for memory in sources for sentence in sentences(memory.text)]
-    said = [pair for pair in said if _is_quotable(pair[1])] or said
+    said = [pair for pair in said if _is_quotable(*pair)] or said
     said = _newest(said)
     said = list({sentence: (memory, sentence) for memory, sentence in reversed(said)}.values())[
         ::-1
@@ -405,9 +405,14 @@ def _about_one(older: str, newer: str) -> bool:
     )
 
 
-def _is_quotable(sentence: str) -> bool:
-    """True for what reads well by itself: no question, no small talk, of SENTENCE_WORDS."""
+def _is_quotable(memory: MemoryRecord, sentence: str) -> bool:
+    """True for what reads well by itself: no question, no small talk, of SENTENCE_WORDS.
+
+    All that *memory* says may be shorter, where it is a value: "weight 88.4".
+    """
     least, most = SENTENCE_WORDS
+    if sentence == memory.text.strip() and any(map(str.isdigit, sentence)):
+        least = 2
     says_something = any(not is_plain(word) for word in words(sentence))
     asks = sentence.rstrip().endswith(("?", "？", "؟"))
     return says_something and not asks and least <= count_words(sentence) <= most
@@ -416,7 +421,10 @@ def _is_quotable(sentence: str) -> bool:
 def _terminated(sentence: str) -> str:
     """*sentence* with a full stop, so that it does not run into the next."""
     text = sentence.strip()
-    return f"{text}." if text[-1:].isalnum() else text
+    return text if text[-1:] in _ENDINGS else f"{text}."
+
+
+_ENDINGS = frozenset(".!?:;…。！？؟\"”’')]")
 
 
 def _batches(memories: list[MemoryRecord], most: int, least: int) -> Iterator[list[MemoryRecord]]:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from memory_core.beliefs.claims import agree, claims
-from memory_core.beliefs.importance import salience
+from memory_core.beliefs.importance import DECISION, NORMAL, salience
+from memory_core.beliefs.oneself import says_what_lasts
 from memory_core.gist.base import Encoded, Gist, InputTurn, Related, Summarised
 from memory_core.text import passages
 from memory_core.text.keywords import keywords
@@ -73,7 +74,8 @@ def summarise(texts: Sequence[str], sentences: int) -> str:
     """An extractive summary of *texts*: at most *sentences* of their sentences, in order, verbatim.
 
     Sentences are ranked by how many of the other sentences share their content words (centrality
-    by word overlap, damped by length), and lose rank by what they share with those already chosen.
+    by word overlap, damped by length) and by how much they matter, and lose rank by what they share
+    with those already chosen.
     Adds nothing that is not in the sources. "" when they hold no sentence.
     """
     found = list(dict.fromkeys(sentence for text in texts for sentence in passages.sentences(text)))
@@ -84,7 +86,9 @@ def central(found: Sequence[str], most: int) -> list[int]:
     """The indices, ascending, of at most *most* sentences of *found*, ranked as in `summarise`."""
     bags = [frozenset(content_words(sentence)) for sentence in found]
     shared = Counter(word for bag in bags for word in bag)
-    scores = {place: _centrality(bag, shared) for place, bag in enumerate(bags)}
+    scores = {
+        place: _weight(found[place]) * _centrality(bag, shared) for place, bag in enumerate(bags)
+    }
     chosen: list[int] = []
     while scores and len(chosen) < max(1, most):
         best = max(scores, key=lambda place: (scores[place], -place))
@@ -95,6 +99,15 @@ def central(found: Sequence[str], most: int) -> list[int]:
         for place in scores:
             scores[place] *= 1 - _overlap(bags[place], bags[best])
     return sorted(chosen)
+
+
+def _weight(sentence: str) -> float:
+    """How much *sentence* matters by its wording, 1 for what is plain.
+
+    What lasts of its speaker counts as much as a decision: "I'm allergic to nuts".
+    """
+    lasts = DECISION if says_what_lasts(sentence) else 0.0
+    return max(salience(sentence)[0], lasts) / NORMAL
 
 
 def _centrality(bag: frozenset[str], shared: Counter[str]) -> float:

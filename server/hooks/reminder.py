@@ -195,14 +195,16 @@ def _holds(hit: Hit, terms: set[str]) -> bool:
 
 
 def _says_again(hit: Hit, said: Sequence[str], terms: set[str]) -> bool:
-    """True for what was *said* in this conversation, and for what holds *terms* only in a question.
+    """True for what was *said* in this conversation, and for what mostly asks of *terms*.
 
-    "My back hurts, is aspirin ok?" tells nothing of aspirin.
+    "My back hurts, is aspirin ok?" tells nothing of aspirin, and "should I deploy? it's friday"
+    nothing of deploying on a Friday.
     """
     text, told = hit.memory.text, quoted.claimed(hit.memory)
-    asks = "?" in text and told != text and _holds(hit, terms)
+    held = terms.intersection(index_terms(text))
+    asks = "?" in text and told != text and bool(held)
     return relevance.echoed(text, said) is not None or (
-        asks and terms.isdisjoint(index_terms(told))
+        asks and 2 * len(held.intersection(index_terms(told))) <= len(held)
     )
 
 

@@ -503,3 +503,12 @@ def test_a_summary_quotes_the_later_of_two_values_and_all_of_a_series(world: Any
     assert "plenty" in lease
     assert "90" not in lease
     assert any("Monday" in text and "Tuesday" in text for text in made)
+
+
+def test_a_summary_quotes_a_short_value_and_each_sentence_ends(world: Any) -> None:
+    for text in ("the boat costs 150 €", "weight 88.4", "the sail of the boat is blue", "okay 2"):
+        world.tell(text, session="lake")
+    (found,) = world.run("session", session="lake").summaries
+    text = world[found.id].text
+    assert "150 €. weight 88.4. the sail" in text
+    assert text.endswith(".")

@@ -85,6 +85,17 @@ def test_summary_takes_the_central_sentences_once() -> None:
     assert two == "The beans need water. Water the beans in the allotment every evening."
 
 
+def test_what_matters_is_summarised_before_what_only_shares_its_words() -> None:
+    texts = [
+        "The harbour shed has a green door and a small window.",
+        "The small window of the harbour shed was cleaned.",
+        "I'm allergic to penicillin.",
+        "The green door of the shed has a new lock.",
+        "Thanks a lot.",
+    ]
+    assert "penicillin" in summarise(texts, 2)
+
+
 def test_summary_of_nothing_is_empty() -> None:
     assert summarise([], 3) == ""
     assert summarise(["", "  \n"], 3) == ""

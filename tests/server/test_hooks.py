@@ -717,3 +717,18 @@ def test_a_failure_is_logged_without_its_text_and_is_nothing(
     assert hooks.silently(fails) == {}
     assert "StorageError" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_what_asked_the_same_before_is_told_as_no_answer_and_hides_none(memory: Memory) -> None:
+    rule = "deploys go out on tuesdays and thursdays, never on fridays"
+    memory.remember(ME, RememberRequest(rule, when=NOW - 30 * 86_400))
+    for text in ("the choir rehearses in the chapel", "the van is due for inspection in may"):
+        memory.remember(ME, RememberRequest(text, when=NOW - 30 * 86_400))
+    answering = Hooks(memory, lambda: NOW)
+    asked = "should I deploy today? it's friday"
+    answering.answer(ME, event("UserPromptSubmit", "one", prompt=asked))
+    assert next(m.text for m in memory.listing(ME)) == asked
+    again = event("UserPromptSubmit", "two", prompt="deploy to prod, it's friday anyway")
+    told = context(answering.answer(ME, again), "UserPromptSubmit")
+    assert rule in told
+    assert asked not in told
