@@ -120,10 +120,13 @@ def _wanted(memory: MemoryRecord) -> float:
 
     What corrects, what reminds of an errand, and what is asked for on a day is none.
     """
-    rule = salience(memory.text, memory.role)[1]
-    if rule == "correction" or wishes.is_errand(memory.text):
-        return 0.0
     likely = wishes.likelihood(memory.text)
+    weighty = memory.importance >= INSTRUCTION or memory.kind == "preference"
+    if wishes.is_errand(memory.text) or not (weighty or likely >= wishes.LIKELY):
+        return 0.0
+    rule = salience(memory.text, memory.role)[1]
+    if rule == "correction":
+        return 0.0
     given = memory.importance >= INSTRUCTION and rule != "instruction"
     if memory.kind == "preference" or (given and not oneself.says_what_lasts(memory.text)):
         return 1.0 + likely

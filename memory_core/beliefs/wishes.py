@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from math import exp
 
 from memory_core.beliefs.imperatives import FINITE, is_imperative, is_manner
@@ -164,14 +165,18 @@ Near those that `tests/bench/wishing.py` fits."""
 BIAS = -3.0
 
 
+@lru_cache(maxsize=4_096)
 def likelihood(text: str) -> float:
     """How likely *text*, which a user said to an assistant, holds a standing wish, 0-1.
 
     Most wishes have no word for all time ("skip the intro, I read these on my phone"): no rule
     tells them, but many have several signs. Linear in its length; never raises.
     """
-    found = signs(text)
-    return 1 / (1 + exp(-BIAS - sum(WEIGHTS[name] * sign for name, sign in found.items())))
+    plain = text[:MOST_CHARS]
+    weighed = BIAS + sum(WEIGHTS[name] * sign for name, sign in _cheap(plain).items())
+    if weighed + WEIGHTS["standing"] > 0 and _is_standing(plain):  # else no rule makes it likely
+        weighed += WEIGHTS["standing"]
+    return 1 / (1 + exp(-weighed))
 
 
 def signs(text: str) -> Mapping[str, bool]:
@@ -182,18 +187,27 @@ def signs(text: str) -> Mapping[str, bool]:
     speaker comes in; a word for this time; figures; and a definite article.
     """
     plain = text[:MOST_CHARS]
+    return {"standing": _is_standing(plain), **_cheap(plain)}
+
+
+def _is_standing(plain: str) -> bool:
+    return any(map(is_wish, sentences(plain)))
+
+
+def _cheap(plain: str) -> Mapping[str, bool]:
+    """All signs but that a sentence is a wish by a rule, which takes as long as they together."""
     said = frozenset(words(plain))
     first = _without_lead(_PAUSE.split(plain, maxsplit=1)[0])
+    asks = bool(first) and (first[0] in _ASKING or is_imperative(first) or is_manner(first))
     return {
-        "standing": any(is_wish(sentence) for sentence in sentences(plain)),
         "you": not said.isdisjoint(_LISTENER),
         "output": _OF_ASSISTANTS.search(plain) is not None,
         "occasion": _OCCASION.search(plain) is not None,
         "always": _ALWAYS.search(plain) is not None,
-        "asks": bool(first) and (first[0] in _ASKING or is_imperative(first) or is_manner(first)),
+        "asks": asks,
         "self": not said.isdisjoint(ONESELF),
         "once": _ONCE.search(plain) is not None,
-        "figures": any(char.isdigit() for char in plain),
+        "figures": any(map(str.isdigit, plain)),
         "definite": not said.isdisjoint(_ARTICLES),
     }
 

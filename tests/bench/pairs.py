@@ -1,11 +1,13 @@
 """Which of two notes of one person comes first: 280 pairs, some corrections and most not.
 
-    python tests/bench/pairs.py [dev|apart] [--together] [--show]
+    python tests/bench/pairs.py [dev|apart] [--corrections] [--together] [--show]
 
 tests/evals/data/pairs.json holds them, with the question that is asked afterwards and which of both
 answers it: *twin* tells a change of another person or thing, *twin_newer* too, and that is asked
 for; *followup* goes on about the older note; *contrast*, *change* and *silent* are corrections.
-They were written blind. Rules were made by those with an odd number (dev), the others are apart.
+With --corrections it is 120 corrections in ten shapes (tests/evals/data/corrections.json), all
+answered by the newer note. All were written blind. Rules were made by those with an odd number
+(dev), the others are apart.
 Printed is, by class, how often the right one comes before the other, and how many older notes were
 superseded or in doubt. Each pair has a memory of its own with ten others, or all share one. Nothing
 is drawn at random but these ten, by the number of the pair.
@@ -36,7 +38,7 @@ from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
 
-PAIRS = Path(__file__).parents[1] / "evals" / "data" / "pairs.json"
+DATA = Path(__file__).parents[1] / "evals" / "data"
 ME = Identity("me")
 DAY = 86_400.0
 BESIDE = 10
@@ -119,10 +121,12 @@ def main() -> None:
     """Print the counts of one half."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("half", nargs="?", choices=("dev", "apart"), default="apart")
+    parser.add_argument("--corrections", action="store_true", help="120 corrections in ten shapes")
     parser.add_argument("--together", action="store_true", help="all in one memory")
     parser.add_argument("--show", action="store_true", help="those that are wrong")
     given = parser.parse_args()
-    every: list[Pair] = json.loads(PAIRS.read_text("utf-8"))
+    name = "corrections.json" if given.corrections else "pairs.json"
+    every: list[Pair] = json.loads((DATA / name).read_text("utf-8"))
     half = [each for each in every if (int(each["id"][1:]) % 2 == 1) == (given.half == "dev")]
     embedder = choose(Settings())
     found = together(half, embedder) if given.together else alone(half, every, embedder)
@@ -133,6 +137,7 @@ def main() -> None:
             print(pair["id"], *(pair[part] for part in ("older", "newer", "question")), sep="\n  ")
     print(f"{given.half}, {'together' if given.together else 'alone'}")
     print(machine(0))
+    sums["all"] = sum(found.values(), Counter())
     for name, count in sums.items():
         print(
             f"{name:11} right {count['right']:2} of {count['pairs']}, older note superseded "
