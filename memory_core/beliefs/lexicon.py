@@ -245,7 +245,6 @@ NO_SUBJECT = frozenset(
         sagte sagen frühling frühjahr sommer herbst weihnachten ostern pfingsten silvester
         may june july august september october november december januar februar märz mai juni
         juli oktober dezember morning afternoon evening night weekend today please bitte always
-        half halb halbe
         only really very much many lot one two help helping helps love loves loving like likes
         liking enjoy enjoys hate hates make makes making feel feels feeling keep keeps keeping
         look looks looking think thinking know knowing see seeing want wants wanted need needs
