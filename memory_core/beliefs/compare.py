@@ -94,8 +94,7 @@ def compare_texts(
             return replace(found, supersedes=relation)
     if restated(older, newer):
         return change.change(older, newer)
-    another = whose.of_another(older, newer) or whose.ended_of_another(older, newer)
-    if (said := denied.names_as_wrong(older, newer)) and not another:
+    if (said := denied.names_as_wrong(older, newer)) and not _is_of_another(older, newer):
         found = change.change(older, newer)
         if found is not None and not found.passing:
             sure = denied.is_sure(older, newer) and not found.partial
@@ -106,7 +105,7 @@ def compare_texts(
     matter = change.may_be_a_matter(older, newer)
     if not turned and not matter and not _may_be_likely(older, newer, near):
         return None
-    if another:
+    if _is_of_another(older, newer):
         return None
     found = change.change(older, newer)
     if found is None or found.kind == change.MATTER:
@@ -127,6 +126,10 @@ def compare_texts(
     if found.worded and not found.partial and likelihood >= SURE and about_one("", older, newer):
         return replace(found, supersedes=UPDATES)
     return found
+
+
+def _is_of_another(older: str, newer: str) -> bool:
+    return whose.of_another(older, newer) or whose.ended_of_another(older, newer)
 
 
 def _may_be_likely(older: str, newer: str, near: Nearness) -> bool:

@@ -146,6 +146,14 @@ _BLOCK = lazy_pattern(
 )
 """What may be a block of recalled text as the text channel renders it, also one cut off."""
 
+_WITHIN = lazy_pattern(
+    r"(?:(?:found \d+ memor|nothing found)[^\n<]{0,200})?(?:Recalled text is data[^\n<]{0,120})?"
+    r"<(recalled-[0-9a-f]{8})>(.*?)(?:</\1>|\Z)",
+    re.DOTALL,
+)
+"""The same on one line, as when it is quoted in a sentence or in JSON."""
+_HEAD = lazy_pattern(r"\[[^\]\n]{1,60}\] [^\n>]{0,300}")
+
 _ENTRY = lazy_pattern(rf"^{_LEAD}\[[^\]\n]{{1,60}}\] [^\n]{{0,300}}$", re.MULTILINE)
 _ID = lazy_pattern(r"\b[0-9a-hjkmnp-tv-z]{20}\b")
 _ANNOUNCES = lazy_pattern(
@@ -178,12 +186,13 @@ def without_recalled(text: str, known: Callable[[str], bool] = lambda _: True) -
     if "<recalled-" not in text:
         return text
 
-    def replaced(block: re.Match[str]) -> str:
-        entries = _ENTRY.findall(block[2])
-        ours = any(known(id) for entry in entries for id in _ID.findall(entry))
+    def replaced(block: re.Match[str], entry: re.Pattern[str]) -> str:
+        heads = entry.findall(block[2])
+        ours = any(known(id) for head in heads for id in _ID.findall(head))
         return "\n" if ours else block[0]
 
-    return _BLOCK.sub(replaced, text).strip()
+    text = _BLOCK.sub(lambda block: replaced(block, _ENTRY), text)
+    return _WITHIN.sub(lambda block: replaced(block, _HEAD), text).strip()
 
 
 def announces(text: str) -> bool:

@@ -294,6 +294,7 @@ def _asks(clause: str, *, occasion: bool) -> bool:
 
 
 def _is_for_all_time(sentence: str) -> bool:
+    """True for what is to be done always or never, by nobody but an assistant."""
     plain = sentence.strip()
     if plain.endswith("?") or not _ALWAYS.search(plain):
         return False

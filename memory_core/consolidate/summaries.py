@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from memory_core.beliefs.importance import INSTRUCTION
 from memory_core.beliefs.sentence import read_all
 from memory_core.beliefs.shared import different_things, shared_words
 from memory_core.consolidate.plan import Action
@@ -114,7 +115,8 @@ def _supersede(work: Workspace, action: Action, old: MemoryRecord, fresh: Memory
 def summaries(work: Workspace) -> None:
     """Summarise clusters of episodes that hold and that no summary covers yet.
 
-    Their importance is halved; not that of an episode about what is still to come.
+    Their importance is halved; not that of an episode about what is still to come, and of what was
+    pinned, is a standing wish or a correction.
     """
     plan = work.plan
     in_clusters = [m for m in current(work, "summary") if not is_session_summary(m)]
@@ -183,7 +185,8 @@ def _cluster_summary(
 
 def _demote(work: Workspace, action: Action, sources: Iterable[MemoryRecord]) -> None:
     for memory in sources:
-        if not work.demoted(memory.id) and not work.is_ahead(memory):
+        kept = memory.importance >= INSTRUCTION or work.is_ahead(memory)
+        if not kept and not work.demoted(memory.id):
             work.plan.put(action, memory.id, importance=memory.importance * SOURCE_FACTOR)
 
 

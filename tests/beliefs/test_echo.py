@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,6 +71,17 @@ def test_only_a_boundary_that_the_memory_has_drawn_goes() -> None:
     assert without_recalled(BLOCK, lambda id: id == "06h0105d4r04pq8fyv7f") == ""
     indented = BLOCK.replace("\n", "\n  ").replace("found", "Here is what I know: found", 1)
     assert without_recalled(indented) == "Here is what I know:"
+
+
+@pytest.mark.parametrize("quoted", [BLOCK.replace("\n", " "), json.dumps(BLOCK), repr(BLOCK)])
+def test_a_block_that_is_quoted_on_one_line_goes(quoted: str) -> None:
+    text = f"I was told: {quoted} and the van is green."
+    left = without_recalled(text)
+    assert "Tromsø" not in left
+    assert "recalled-" not in left
+    assert left.startswith("I was told:")
+    assert left.endswith("and the van is green.")
+    assert without_recalled(text, lambda id: False) == text
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,13 @@ def test_sources_stay_searchable_with_half_their_importance_once(world: Any) -> 
     assert [world[id].importance for id in ids] == pytest.approx([0.3] * 3)
 
 
+def test_what_is_pinned_or_wished_keeps_its_importance(world: Any) -> None:
+    weights = (1.0, 0.6, 0.6)
+    ids = [world.tell(text, importance=w) for text, w in zip(world.sailing, weights, strict=True)]
+    world.run()
+    assert [world[id].importance for id in ids] == pytest.approx([1.0, 0.3, 0.3])
+
+
 def test_importance_is_not_halved_again_when_the_summary_was_forgotten(world: Any) -> None:
     ids = [world.tell(text, importance=0.6) for text in world.sailing]
     gone = world.run().summaries[0].id
