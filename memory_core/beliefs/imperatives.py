@@ -70,15 +70,15 @@ _VERBS = frozenset(
         wrap write zip
 
         zeig zeige öffne starte stopp stoppe führ führe mach mache lösch lösche erstell erstelle
-        schreib schreibe gib nimm such suche erklär erkläre übersetz übersetze fass fasse prüf prüfe
-        überprüf überprüfe teste bau baue änder ändere setz setze füg füge entfern entferne ersetz
-        ersetze lies schau sieh sag nenn nenne liste berechne kopier kopiere schick schicke lad lade
-        korrigier korrigiere verbesser verbessere vergleich vergleiche benenn benenne versuch
-        versuche probier probiere wiederhol wiederhole deploye committe pushe installier installiere
-        aktualisier aktualisiere hilf kürz kürze leg lege dreh drehe stell stelle beantworte
-        formulier formuliere generier generiere analysier analysiere schließ schließe speicher
-        speichere drück wechsel wechsle verschieb verschiebe buch buche bestell bestelle such
-        räum räume mail maile ruf druck drucke übernimm antworte pack packe"""
+        schreib schreibe gib nimm lass lasse such suche erklär erkläre übersetz übersetze fass fasse
+        prüf prüfe überprüf überprüfe teste bau baue änder ändere setz setze füg füge entfern
+        entferne ersetz ersetze lies schau sieh sag nenn nenne liste berechne kopier kopiere schick
+        schicke lad lade korrigier korrigiere verbesser verbessere vergleich vergleiche benenn
+        benenne versuch versuche probier probiere wiederhol wiederhole deploye committe pushe
+        installier installiere aktualisier aktualisiere hilf kürz kürze leg lege dreh drehe stell
+        stelle beantworte formulier formuliere generier generiere analysier analysiere schließ
+        schließe speicher speichere drück wechsel wechsle verschieb verschiebe buch buche bestell
+        bestelle such räum räume mail maile ruf druck drucke übernimm antworte pack packe"""
     )
 )
 """Imperatives that are no common nouns in front of a verb."""

@@ -206,7 +206,8 @@ _OPENERS = FILLER_WORDS | frozenset(
         """and so then now next also first finally just no well actually btw fyi anyway hmm hence
         claude assistant again quickly kindly maybe alternatively instead once more
 
-        und dann jetzt nun also erst zuerst außerdem noch nochmal ach nein ja naja mal kurz"""
+        und dann jetzt nun also erst zuerst außerdem noch nochmal ach nein nee nö ja naja mal
+        kurz"""
     )
 )
 

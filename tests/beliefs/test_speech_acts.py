@@ -22,6 +22,9 @@ USER = [
     ("bump the version and tag it", "request"),
     ("Bitte den Server neu starten.", "request"),
     ("Zeig mir die Datei.", "request"),
+    ("nee, nimm doch die erste Variante", "request"),
+    ("lass die Einleitung diesmal weg", "request"),
+    ("continue where we left off", "request"),
     ("Fix the header, the logo has to be 40 px high.", "statement"),
     # directives that go on say how things are to be
     ("Always run the linter before a commit.", "statement"),
