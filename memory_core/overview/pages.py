@@ -11,7 +11,7 @@ import numpy as np
 from memory_core import validation
 from memory_core.interchange import jsonl
 from memory_core.lifecycle.doubts import Doubts
-from memory_core.link_kinds import DOUBTS
+from memory_core.link_kinds import DOUBTS, DOUBTS_PART
 from memory_core.overview import cursors
 from memory_core.overview.request import STATES, PageRequest
 from memory_core.records import KINDS, TIERS, TRUSTS, VISIBILITIES, Doubted, Identity, MemoryRecord
@@ -23,7 +23,8 @@ from memory_core.text.time import timestamps
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A memory and its state; *doubted_by* is the newest memory that may put it out of date.
+    """A memory and its state; *doubted_by* is the newest memory that may put it out of date, or a
+    part of it.
 
     That one was said at *doubtful_since*, in epoch seconds.
     """
@@ -57,7 +58,7 @@ def page(store: MemoryStore, who: Identity, request: PageRequest) -> Page:
         doubts = Doubts(view, store.journal)
         if state == "doubtful":
             held = np.zeros(len(view.columns), np.bool_)
-            held[[older for older, _ in doubts.pairs(view.readable(who), DOUBTS)]] = True
+            held[_doubtful(doubts, view.readable(who))] = True
             mask &= held & ~view.columns.superseded & np.isinf(view.columns.retired_at)
         elif state == "superseded":
             mask &= view.columns.superseded & np.isinf(view.columns.retired_at)
@@ -65,7 +66,7 @@ def page(store: MemoryStore, who: Identity, request: PageRequest) -> Page:
             mask &= np.isfinite(view.columns.retired_at)
         elif state == "current":
             mask &= ~view.columns.superseded & np.isinf(view.columns.retired_at)
-            mask[[older for older, _ in doubts.pairs(view.readable(who), DOUBTS)]] = False
+            mask[_doubtful(doubts, view.readable(who))] = False
         ids, more = _newest(view, mask, after, limit)
     found = listed(store, who, ids)
     last = found[-1].memory if found else None
@@ -80,8 +81,17 @@ def listed(store: MemoryStore, who: Identity, ids: Iterable[str]) -> list[Listed
     with store.reading() as view:
         doubts, readable = Doubts(view, store.journal), view.readable(who)
         rows = {id: row for id in ids if (row := view.columns.row(id)) is not None}
-        doubted = {id: by for id, row in rows.items() if (by := doubts.newest(row, readable))}
+        doubted = {
+            id: by
+            for id, row in rows.items()
+            if (by := doubts.newest(row, readable, parts=True)) and by.since is not None
+        }
     return [_listed(held[id], doubted.get(id)) for id in ids if id in held]
+
+
+def _doubtful(doubts: Doubts, readable: Mask) -> list[int]:
+    """The rows that are in doubt, wholly or in part."""
+    return [older for kind in (DOUBTS, DOUBTS_PART) for older, _ in doubts.pairs(readable, kind)]
 
 
 def fields(listed: Listed) -> dict[str, Any]:

@@ -295,7 +295,7 @@ def recollection(found: Recollection, now: float, max_tokens: int) -> Json:
 
 def _hit(hit: Hit) -> Json:
     return {
-        **memory(_listed(hit.memory, hit.doubted_by, hit.doubtful_since, in_part=hit.in_part)),
+        **memory(_listed(hit.memory, hit.doubted_by, hit.doubtful_since)),
         **{name: getattr(hit, name) for name in ("in_part", "score")},
         "before": [_neighbour(turn) for turn in hit.before],
         "after": [_neighbour(turn) for turn in hit.after],
@@ -303,9 +303,10 @@ def _hit(hit: Hit) -> Json:
     }
 
 
-def _listed(record: MemoryRecord, by: str, since: float | None, *, in_part: bool = False) -> Listed:
+def _listed(record: MemoryRecord, by: str, since: float | None) -> Listed:
     gone = "retired" if record.retired_at is not None else "superseded" * bool(record.superseded_by)
-    return Listed(record, gone or ("doubtful" if by and not in_part else "current"), by, since)
+    # without a day somebody has decided that it is out of date in part
+    return Listed(record, gone or ("doubtful" if since is not None else "current"), by, since)
 
 
 def _neighbour(turn: Neighbour) -> Json:

@@ -75,6 +75,23 @@ def test_what_is_in_doubt_is_listed_with_what_puts_it_in_doubt(memory: Memory, c
     assert every(memory, state="current") == [new]
 
 
+def test_what_is_in_doubt_in_part_is_in_doubt_until_that_is_decided(
+    memory: Memory, clock: Any
+) -> None:
+    old = tell(memory, "The team meeting is on Monday at nine, Mara brings the cake.")
+    clock.pass_by(DAY)
+    new = tell(memory, "The team meeting is on Tuesday, not on Monday.")
+    (pair,) = memory.doubts(ANA)
+    assert pair.part
+    assert every(memory, state="doubtful") == [old]
+    assert every(memory, state="current") == [new]
+    (found,) = [each for each in memory.page(ANA, PageRequest()).memories if each.memory.id == old]
+    assert (found.state, found.doubted_by) == ("doubtful", new)
+    memory.resolve(ANA, old, new, "newer-holds-in-part")
+    assert every(memory, state="doubtful") == []
+    assert set(every(memory, state="current")) == {old, new}
+
+
 FILTERS = {
     "kind": ("preference", {"kind": "preference"}),
     "tags": (["sea"], {"tags": ["sea", "salt"]}),
