@@ -61,9 +61,14 @@ _Past = tuple[Collection[int], int]
 """Sequences of changes that hold a topic with forgotten text, and up to which sequence that is."""
 
 
-def best(found: Recollection) -> list[MemoryRecord]:
-    """What a recall *found* that answers about as well as the best of it, best first."""
-    hits = (*found.hits, *found.partial)
+def best(text: str, found: Recollection) -> list[MemoryRecord]:
+    """What a recall of *text* *found* that answers about as well as the best of it, best first.
+
+    Of near misses only what holds every word of *text*.
+    """
+    asked = set(index_terms(text))
+    holding = (hit for hit in found.partial if asked <= set(index_terms(hit.memory.text)))
+    hits = (*found.hits, *holding)
     least = SHARE * max((hit.score for hit in hits), default=0.0)
     return [hit.memory for hit in hits if hit.score >= least]
 

@@ -601,5 +601,5 @@ class Memory:
     def _near(self, parts: Parts, who: Identity, text: str) -> tuple[str, ...]:
         """The ids of the best that a recall of *text* finds, among what *who* may forget."""
         request = RecallRequest(text, k=forget.MOST, context=0, rehearse=False, cut=True)
-        found = forget.best(parts.reader.recall(who, query.checked(request)))
+        found = forget.best(text, parts.reader.recall(who, query.checked(request)))
         return tuple(m.id for m in found if who.admin or m.agent == who.agent)
