@@ -70,6 +70,19 @@ _DETERMINERS = frozenset(
 _AFTER_VERB = _DETERMINERS | frozenset(listed("when because since if while wenn weil dass nicht"))
 _SUBJECTS = frozenset(listed("i you he she it we they ich du er es wir who"))
 _NO_NOUN = ("ing", "ed", "ly", "ous", "ful", "able")
+_NO_NAME = frozenset(
+    listed(
+        """new old big small little long short good bad better best great nice first second third
+        last next free whole same other own full half early late lower higher left right way
+        thing things stuff people guy guys bit lot kind sort part place time times day days week
+        weeks month months year years morning afternoon evening night weekend today tomorrow
+
+        neu neue neuen neuer neues alt alte alten groß kleine kleinen gut gute besser ding dinge
+        sache sachen leute zeit tag tage woche wochen monat monate jahr jahre morgen abend heute
+        wochenende seite teil art weise"""
+    )
+)
+"""Words that tell of no text what it is about."""
 
 
 def nouns(text: str, most: int = 4) -> tuple[str, ...]:
@@ -99,7 +112,11 @@ def nouns(text: str, most: int = 4) -> tuple[str, ...]:
 
 def _head(run: list[str]) -> str:
     """The noun that *run* ends with; "" when it is a verb, a name with its verb, or nothing."""
-    while run and (run[-1].casefold() in PERSON_VERBS or run[-1].endswith(_NO_NOUN)):
+    while run and (
+        run[-1].casefold() in PERSON_VERBS
+        or run[-1].casefold() in _NO_NAME
+        or run[-1].endswith(_NO_NOUN)
+    ):
         run = run[:-1]
     named = len(run) == 2 and run[0][0].isupper() and run[0].casefold() not in NOT_NAMES
     if named and run[1].islower():
