@@ -31,8 +31,8 @@ from memory_core.text.time.lexicon import (
 )
 from memory_core.text.time.mentions import (
     Mention,
+    day_of_month,
     on_day,
-    real_day,
     says_future,
     says_past,
     season_from,
@@ -236,7 +236,7 @@ def _bare(query: str, today: date) -> list[Mention]:
         elif match["season"]:
             found += _season(SEASONS[match["season"].lower()], today, past)
         elif number := int(match["day"]):
-            found += _day_of_month(number, today, past)
+            found += day_of_month(number, today, past=past)
     return found
 
 
@@ -248,17 +248,6 @@ def _season(month: int, today: date, past: bool) -> list[Mention]:
     return season_from(
         start - 12 if start - 10 >= now else start if start + 2 >= now else start + 12
     )
-
-
-def _day_of_month(number: int, today: date, past: bool) -> list[Mention]:
-    """The latest day of that *number* when *past*, else the next one from *today* on."""
-    for months in range(12):
-        month = today.year * 12 + today.month - 1 + (-months if past else months)
-        for each in real_day(month // 12, month % 12 + 1, number):
-            at = date(each.year, each.month, each.day)
-            if at <= today if past else at >= today:
-                return [each]
-    return []
 
 
 _WHEN = lazy_pattern(

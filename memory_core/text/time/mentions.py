@@ -101,6 +101,17 @@ def weekday_near(weekday: int, today: date, direction: int) -> list[Mention]:
     return on_day(shifted(today, ahead or (7 if direction else 0)))
 
 
+def day_of_month(number: int, today: date, *, past: bool) -> list[Mention]:
+    """The latest day of that *number* when *past*, else the next one from *today* on."""
+    for months in range(12):
+        month = today.year * 12 + today.month - 1 + (-months if past else months)
+        for each in real_day(month // 12, month % 12 + 1, number):
+            at = date(each.year, each.month, each.day)
+            if at <= today if past else at >= today:
+                return [each]
+    return []
+
+
 def season_from(start: int) -> list[Mention]:
     """Three months from the month with this number (year x 12 + month - 1) on."""
     return [m for number in range(start, start + 3) for m in known(number // 12, number % 12 + 1)]
@@ -116,8 +127,8 @@ _FUTURE = lazy_pattern(
     r"|(?:am|is|are) \w{2,20}ing)\b|['’](?:ll|(?:re|m|s) \w{2,20}ing)\b",
     re.IGNORECASE,
 )
-_IS = lazy_pattern(r"\b(?:is|are|ist|sind)\s+$", re.IGNORECASE)
-"""Before a day: "the meeting is on Friday"."""
+_IS = lazy_pattern(r"\b(?:(?:is|are|ist|sind)|(?:for|für|auf)(?: the| den)?)\s+$", re.IGNORECASE)
+"""Before a day: "the meeting is on Friday", "I made an appointment for 4 May"."""
 _GERMAN_PRESENT = lazy_pattern(
     r"\bich (?:[a-zäöüß]{2,20}(?<!t)e|muss|kann|soll|darf|will)\b|\b[a-zäöüß]{2,20}(?<!t)e ich\b"
     r"|\b(?:fahren|gehen|fliegen|treffen|feiern|reisen|ziehen|müssen|können) wir\b"
@@ -215,6 +226,8 @@ def tense(text: str, place: int) -> int:
     before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
     after = _CLAUSE_END.split(text[place : place + 80])[0]
     done = _DONE.search(after) is not None
+    if _BESIDE.search(before):
+        return 0
     for clause in (before, after):
         if _FUTURE.search(clause) or (clause is before and _IS.search(clause)):
             return 1
@@ -223,6 +236,10 @@ def tense(text: str, place: int) -> int:
     if done:
         return -1 if _GERMAN_BE.search(before + after) else 0
     return 1 if _GERMAN_PRESENT.search(before + after) else 0
+
+
+_BESIDE = lazy_pattern(r",\s*\w{2,20}ing\b[^,]{0,60}$")
+"""What is told beside a clause may be at another time: "we took it, picking it up on 4 May"."""
 
 
 def is_about_past(text: str, place: int) -> bool:

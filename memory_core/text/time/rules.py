@@ -25,6 +25,7 @@ from memory_core.text.time.lexicon import (
 )
 from memory_core.text.time.mentions import (
     Mention,
+    day_of_month,
     is_about_past,
     known,
     month_from,
@@ -315,6 +316,13 @@ def _weekday_and_day(match: re.Match[str], today: date) -> list[Mention]:
     return [min(found, key=distance)] if found else []
 
 
+def _numbered_day(match: re.Match[str], today: date) -> list[Mention]:
+    """ "On the 12th": the next such day, the last one where its clause speaks of the past."""
+    ends = match["until"] is not None
+    past = not ends and tense(match.string, match.start()) < 0
+    return day_of_month(int(match["day"]), today, past=past)
+
+
 def _weekday_by_tense(match: re.Match[str], today: date) -> list[Mention]:
     """ "Lunch with Tom on Friday": a day without a verb, as notes have it, is one that comes."""
     direction = tense(match.string, match.start())
@@ -534,6 +542,24 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
         _WEEKDAY_WORDS,
         _rule(rf"\b(?:on|by|am|{NO_RANGE}(?:until|till|bis)) {_ONE_WEEKDAY}"),
         _weekday_by_tense,
+    ),
+    (
+        _DIGITS,
+        _rule(
+            r"\b(?:on|(?P<until>by|until|till)) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)\b"
+            r"(?![-/]|\s+(?:of|and|or|each|every|floor|time|birthday|street|avenue|anniversary|day"
+            r"|week|month|hole|page|line|row|place|century|grade|attempt|try|element|one)\b)"
+        ),
+        _numbered_day,
+    ),
+    (
+        _DIGITS,
+        _rule(
+            r"\b(?:am|vom|ab(?: dem)?|(?P<until>bis(?: zum)?)) (?P<day>[0-3]?[0-9])\."
+            r"(?=\s*(?:[,;)!?\n]|$)|\s+(?-i:um|ab|gegen|bis|ist|sind|hat|habe|kommt|war|wird|haben"
+            r"|muss|müssen|ich|wir|er|sie|es)\b)"
+        ),
+        _numbered_day,
     ),
     (_DIGITS, _rule(rf"{_NOT_A_YEAR_BEFORE}{_YEAR}{_NOT_A_YEAR_AFTER}"), _year_alone),
 )
