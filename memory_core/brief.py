@@ -99,11 +99,14 @@ def brief(
         (each for each in said if each.id in wanted),
         key=lambda each: (-wanted[each.id], tag not in each.tags, -each.occurred_at),
     )
+    in_question = {older for _, older, _ in doubtful}
     profile = [
         each
         for each in said
-        if each.id not in wanted and (not tag or tag not in each.tags) and _is_of_oneself(each)
+        if each.id not in wanted and each.id not in in_question and not (tag and tag in each.tags)
+        if _is_of_oneself(each)
     ]
+    profile.sort(key=lambda each: not oneself.must_not(each.text))
     return Brief(
         tuple(wished[:BRIEFED]),
         tuple(profile[:BRIEFED]),
@@ -134,14 +137,21 @@ def _wanted(memory: MemoryRecord) -> float:
         return 0.0
     if rule == "instruction":
         return 1.0 + likely
-    told_by_owner = memory.trust != "import" or not memory.speaker
-    return likely if likely >= wishes.LIKELY and told_by_owner else 0.0
+    return likely if likely >= wishes.LIKELY and _is_owners(memory) else 0.0
 
 
 def _is_of_oneself(memory: MemoryRecord) -> bool:
     """True for a fact about the user, and for what lasts of what the user says."""
-    fact = memory.kind in FACTS and _OF_ONESELF.match(memory.text) is not None
-    return fact or (not memory.dates and oneself.says_what_lasts(memory.text))
+    if memory.kind in FACTS and _OF_ONESELF.match(memory.text) is not None:
+        return True
+    text = memory.text
+    lasts = oneself.says_what_lasts(text) or oneself.must_not(text)
+    return lasts and not memory.dates and _is_owners(memory)
+
+
+def _is_owners(memory: MemoryRecord) -> bool:
+    """False for what may be somebody else's: a named speaker of a chat that was imported."""
+    return memory.trust != "import" or not memory.speaker
 
 
 def _briefed(view: View, who: Identity, tag: str, session: str) -> Mask:

@@ -1,4 +1,5 @@
-"""What somebody says of themselves that lasts: who they are, what they have, what they do always.
+"""What somebody says of themselves that lasts: who they are, what they have, what they do always;
+and what anybody must not have.
 
 A briefing tells it to each conversation, so a diary must not pass: what happened, what goes on at
 this time, how somebody feels, what is meant to be done. English and German, by closed classes.
@@ -6,6 +7,7 @@ this time, how somebody feels, what is meant to be done. English and German, by 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from memory_core.beliefs import lexicon
@@ -73,6 +75,26 @@ def says_what_lasts(text: str) -> bool:
 
 
 _MOST_CHARS = 600
+
+
+def must_not(text: str) -> bool:
+    """True when *text* says what somebody must not have or eat: no conversation may overlook it.
+
+    Linear in its length; never raises.
+    """
+    plain = text[:_MOST_CHARS].strip()
+    return not plain.endswith("?") and _MUST_NOT.search(plain) is not None
+
+
+_MUST_NOT = lazy_pattern(
+    r"\b(?:allerg(?:ic|y|ies|isch|ie|ien)|anaphyla\w{1,5}|intoleran\w{1,4}|epi-?pen|co?eliac"
+    r"|diabet\w{1,5}|zöliakie|[\wäöüß]{2,20}(?:allergie|unverträglichkeit)"
+    r"|(?:can['’]?t|cannot|must(?:n['’]?t| not)|may not|not allowed to)"
+    r" (?:have|eat|drink)(?! (?:it|this|that|you|an?|the|my|dinner|lunch|breakfast|more|enough"
+    r"|everything|both|time|any ?more)\b) \w"
+    r"|(?:darf|dürfen|verträgt|vertrage|vertragen) (?:\w+ ){0,2}kein\w{0,2} \w)",
+    re.IGNORECASE,
+)
 
 
 def _lasts(sentence: str) -> bool:

@@ -25,6 +25,8 @@ DAYS = 14
 """How far ahead something is due that is told."""
 WISHES, PROFILE, DUE, OPEN, DOUBTFUL = 4, 3, 5, 2, 2
 """Memories of each part, at most."""
+MORE = 10
+"""Wishes, and what is known of the user, where there is room behind all other parts."""
 _CHARS = 150
 """Of one memory."""
 OPEN_DAYS = 30
@@ -66,6 +68,8 @@ def briefing(memory: Memory, who: Identity, tag: str, session: str, now: float) 
         *_listed(
             "doubtful, ask which holds", (each for each in doubted if each not in due), DOUBTFUL
         ),
+        *_listed("wish", brief.wishes, MORE),  # what is told already is not told again
+        *_listed("profile", brief.profile, MORE),
     ]
     later = {pair.older.id: f"but later: {pair.newer.text}" for pair in reversed(brief.doubts)}
     text, ids = _fitting(parts, later)
@@ -112,7 +116,7 @@ def _is_open(memory: MemoryRecord, now: float) -> bool:
 
 
 def _fitting(parts: Iterable[Part], later: Mapping[str, str]) -> tuple[str, list[str]]:
-    """As many of *parts* as fit, from the first on, each memory once.
+    """Those of *parts* that fit, the first ones first, each memory once.
 
     With what was said *later* and puts a memory in doubt, by its id.
     """
@@ -127,7 +131,7 @@ def _fitting(parts: Iterable[Part], later: Mapping[str, str]) -> tuple[str, list
         more = [head, *(f"> {_clipped(line)}" for line in lines)]
         longer = "\n".join(rendering.fenced([*body, *more], schemas.NOTICE))
         if len(longer) > MOST_CHARS:
-            break
+            continue
         text = longer
         body += more
         ids.append(id)

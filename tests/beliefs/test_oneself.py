@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from memory_core.beliefs.oneself import says_what_lasts
+from memory_core.beliefs.oneself import must_not, says_what_lasts
 
 LASTS = [
     "My name is Ines.",
@@ -54,6 +54,25 @@ def test_what_happens_is_wanted_or_felt_passes(text: str) -> None:
     assert not says_what_lasts(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "must"),
+    [
+        ("Ada can't have peanuts", True),
+        ("Olaf is allergic to cashews", True),
+        ("Uma darf keine Kuhmilch", True),
+        ("my wife carries an epipen", True),
+        ("she has a nut allergy", True),
+        ("I can't have dinner before nine", False),
+        ("we can't have it all", False),
+        ("is Olaf allergic to cashews?", False),
+        ("Olaf eats cashews", False),
+    ],
+)
+def test_what_somebody_must_not_have_is_known(text: str, *, must: bool) -> None:
+    assert must_not(text) == must
+
+
 def test_it_grows_with_the_length_of_a_text(grows_linearly: Any) -> None:
     for unit in ("my very ", "been so ", "I am "):
         assert grows_linearly(says_what_lasts, unit)
+        assert grows_linearly(must_not, unit)

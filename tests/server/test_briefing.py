@@ -169,6 +169,33 @@ def test_what_lasts_of_oneself_is_told_and_the_diary_is_not(memory: Memory) -> N
     assert "Ines" in text
 
 
+def test_what_nobody_must_overlook_comes_first_of_the_profile(memory: Memory) -> None:
+    note(memory, "Theo can't have peanuts", days=300)
+    for number in range(12):
+        note(memory, f"my uncle number {number} has a boat at the quay", days=number)
+    text = told(memory)
+    assert "peanuts" in text
+    assert text.count("[profile]") > 3
+    assert len(text) <= 1_500
+
+
+def test_what_others_said_in_an_imported_chat_is_no_profile(memory: Memory) -> None:
+    for speaker in ("Uma", ""):
+        at = iso(NOW - DAY)
+        memory.bring_in(ME, {"text": "I'm a vet in Graz", "occurred_at": at, "speaker": speaker})
+    assert told(memory).count("[profile]") == 1
+
+
+def test_what_is_in_doubt_of_oneself_is_asked_about(memory: Memory) -> None:
+    older = "my boss is Ines and sits in the tower by the lock"
+    id = note(memory, older, days=30)
+    assert f"[profile] {id}\n> {older}" in told(memory)
+    note(memory, "my boss isn't Ines", days=2)
+    text = told(memory, session="later")
+    assert f"[profile] {id}" not in text
+    assert f"[doubtful, ask which holds] {id}\n> {older}" in text
+
+
 def test_of_a_long_text_the_sentence_with_the_day_is_told(memory: Memory) -> None:
     filler = "The letter of the harbour office is long and says many things about berths. " * 3
     note(memory, f"{filler}The fee has to be paid by 2026-06-03. Yours, the office.", days=3)
