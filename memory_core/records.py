@@ -254,8 +254,10 @@ def is_heard(memory: MemoryRecord) -> bool:
     return memory.role not in SPEAKING or memory.trust in UNTRUSTED
 
 
-def repeat_key(memory: MemoryRecord) -> str | None:
+def repeat_key(memory: MemoryRecord, *, dated: bool = False) -> str | None:
     """32 hex digits, equal for exact repeats; an extracted fact never repeats what was said.
+
+    *dated*: of repeats that name the same days ("dentist tomorrow", said on two days).
 
     Nor does what a user states repeat what was only heard. None for words of somebody from which a
     secret was masked: with another secret they are the same text.
@@ -265,7 +267,7 @@ def repeat_key(memory: MemoryRecord) -> str | None:
     owner = (memory.visibility, memory.agent, memory.team, memory.speaker, memory.session)
     apart = (("extracted", memory.extracted), ("heard", is_heard(memory)))
     kept_apart = [word for word, holds in apart if holds]
-    parts = (*owner, normalised(memory.text), *kept_apart)
+    parts = (*owner, normalised(memory.text), *kept_apart, *(memory.dates if dated else ()))
     return content_hash("\x1f".join(parts))
 
 

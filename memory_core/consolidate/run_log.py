@@ -20,7 +20,6 @@ from memory_core.records import (
     RunReport,
     content_hash,
     from_fields,
-    repeat_key,
 )
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.journal.transaction import UNDO
@@ -292,7 +291,7 @@ def _still_holds(tx: Transaction, action: Action) -> bool:
         fields = tx.fields(id)
         if fields is None or fields.get("replaced", False):
             return False
-    if action.created is not None and tx.find_repeat(repeat_key(action.created)) is not None:
+    if action.created is not None and tx.find_repeat(action.created) is not None:
         return False
     puts = [c for c in action.changes if c.kind == "put" and c.target != _created_id(action)]
     return all(_as_planned(tx, change) for change in puts)

@@ -120,8 +120,8 @@ def _took_its_place(
     """
     if newer.valid_until is not None or passes(newer.text):
         return False
-    if _is_over(newer, cues) and not _is_over(older, cues):
-        return False
+    if _is_over(newer, cues) and not _is_over(older, cues) and not older.dates:
+        return False  # what names a day itself is no rule that holds again
     if not _comparable(cues, older, newer):
         return False
     pair = Rivals(cues.query.text, *_claims(older, newer), score, near)

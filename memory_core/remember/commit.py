@@ -31,7 +31,6 @@ from memory_core.records import (
     is_heard,
     new_id,
     owner_of,
-    repeat_key,
     to_fields,
 )
 from memory_core.remember import again
@@ -101,7 +100,7 @@ def take_fact(tx: Transaction, prepared: Prepared, known: str = "") -> str:
     left = tuple(id for id in memory.derived_from if tx.accesses([id]))
     if left != memory.derived_from or forgotten(tx, prepared):
         return ""
-    first = tx.find_repeat(repeat_key(memory)) or known
+    first = tx.find_repeat(memory) or known
     fields = tx.fields(first) if first else None
     if fields is None:
         return insert(tx, prepared).id
@@ -166,7 +165,7 @@ def _take_in(tx: Transaction, prepared: Prepared) -> Receipt:
     if fields is not None and not (prepared.readable or prepared.who.admin):
         fields, prepared = None, replace(prepared, memory=replace(memory, id=""))
     if fields is None and not (memory.replaced and memory.superseded_by):
-        repeated = tx.find_repeat(repeat_key(memory))
+        repeated = tx.find_repeat(memory)
         fields = tx.fields(repeated) if repeated is not None else None
     if fields is None:
         return insert(tx, prepared)
@@ -229,9 +228,9 @@ def _repeated(tx: Transaction, memory: MemoryRecord) -> str | None:
     """
     heard = is_heard(memory)
     stated = replace(memory, role="", trust="agent") if heard else memory
-    first = tx.find_repeat(repeat_key(stated))
+    first = tx.find_repeat(stated)
     if first is None:
-        return tx.find_repeat(repeat_key(memory)) if heard else None
+        return tx.find_repeat(memory) if heard else None
     old = from_fields(tx.fields(first) or {})
     if heard or not is_heard(old):
         return first

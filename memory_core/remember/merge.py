@@ -33,7 +33,6 @@ from memory_core.records import (
     Receipt,
     from_fields,
     owner_of,
-    repeat_key,
 )
 from memory_core.remember import commit
 from memory_core.remember.prepared import Prepared
@@ -133,7 +132,7 @@ def _arrive(tx: Transaction, prepared: Prepared, given: Brought, mine: Stamps) -
         return commit.refused(memory, tombstones)
     prepared = replace(prepared, marks=marks(given.stamps, given.of))
     standing = not (memory.replaced and memory.superseded_by)
-    first = tx.find_repeat(repeat_key(memory)) if standing else None
+    first = tx.find_repeat(memory) if standing else None
     if first is not None and first > memory.id:
         _stand_for(tx, prepared.who, from_fields(tx.fields(first) or {}), memory.id)
         first = None

@@ -14,7 +14,7 @@ from memory_core.memory import Memory
 from memory_core.recall.request import RecallRequest
 from memory_core.records import Identity
 from memory_core.remember.request import RememberRequest
-from tests.conftest import Clock, NoModel
+from tests.conftest import Clock, NoModel, OpenMemory
 
 ME = Identity("me")
 DAY = 86_400.0
@@ -183,3 +183,19 @@ def test_it_is_taken_back_by_undo(memory: Memory) -> None:
     memory.undo_change(ME, bosch, changes[-1].seq)
     assert memory.get(ME, bosch).superseded_by == left
     assert memory.get(ME, bosch).occurred_at == THEN
+
+
+def test_a_plan_that_is_said_on_another_day_is_another_plan(
+    open_memory: OpenMemory, clock: Clock
+) -> None:
+    memory = open_memory()
+    first = memory.remember(ME, RememberRequest("dentist tomorrow at nine"))
+    again = memory.remember(ME, RememberRequest("dentist tomorrow at nine"))
+    clock.pass_by(30 * DAY)
+    later = memory.remember(ME, RememberRequest("dentist tomorrow at nine"))
+    assert (again.status, again.id) == ("reinforced", first.id)
+    assert later.status == "stored"
+    assert memory.get(ME, first.id).dates != memory.get(ME, later.id).dates
+    assert memory.remember(ME, RememberRequest("the gate is green")).status == "stored"
+    clock.pass_by(30 * DAY)
+    assert memory.remember(ME, RememberRequest("the gate is green")).status == "reinforced"

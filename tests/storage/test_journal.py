@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from memory_core.errors import IncompatibleStore, InvalidInput, NotFound, StorageError
-from memory_core.records import Change, MemoryRecord, repeat_key, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.journal import files, queries
 from memory_core.storage.journal import journal as journal_module
 from memory_core.storage.journal.format import APPLICATION_ID
@@ -170,10 +170,10 @@ def test_access_and_links_leave_out_memories_that_are_gone(journal: Journal) -> 
 def test_a_repeat_is_found_until_the_memory_is_replaced_or_forgotten(journal: Journal) -> None:
     first = memory(A, "The port is 5432.")
     put(journal, first)
-    key = repeat_key(memory(B, "the  port is 5432"))
+    again = memory(B, "the  port is 5432")
 
     def find(transaction: Transaction) -> str | None:
-        return transaction.find_repeat(key)
+        return transaction.find_repeat(again)
 
     assert journal.write(find) == A
     append(journal, Change("put", A, {"superseded_by": C}))
@@ -216,7 +216,7 @@ def test_a_transaction_sees_its_own_changes(journal: Journal) -> None:
         transaction.append(Change("put", A, to_fields(memory(A))))
         transaction.append(Change("put", A, {"gist": "short"}))
         assert (transaction.fields(A) or {})["gist"] == "short"
-        assert transaction.find_repeat(repeat_key(memory(A))) == A
+        assert transaction.find_repeat(memory(A)) == A
 
     journal.write(build)
 

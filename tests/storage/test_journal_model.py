@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from memory_core.errors import InvalidInput
-from memory_core.records import Change, MemoryRecord, repeat_key, to_fields
+from memory_core.records import Change, MemoryRecord, to_fields
 from memory_core.storage.journal.journal import Journal, Transaction
 
 TEXTS = ("tea", "Tea.", "coffee", "Kaffee?", "咖啡", "tea 5")
@@ -68,7 +68,7 @@ class JournalMachine(RuleBasedStateMachine):
         expected = max(threads, default=-1) + 1 if session else 0
 
         def build(transaction: Transaction) -> int:
-            assert transaction.find_repeat(repeat_key(memory)) == self.holder(text, session)
+            assert transaction.find_repeat(memory) == self.holder(text, session)
             assert transaction.next_position(memory.thread) == expected
             fields = to_fields(memory) | {"position": expected}
             return transaction.append(Change("put", id, fields))

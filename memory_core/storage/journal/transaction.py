@@ -86,8 +86,20 @@ class Transaction(Queries):
         """The sequence of the newest change, those of this transaction included."""
         return self._seq
 
-    def find_repeat(self, key: str | None) -> str | None:
-        """The id of the live memory with that repeat key; None where there is none, or no key."""
+    def find_repeat(self, memory: MemoryRecord) -> str | None:
+        """The id of the live memory that *memory* repeats exactly; None where there is none.
+
+        What names other days is another plan, in the same words.
+        """
+        holder = self._holder(repeat_key(memory))
+        if holder is None or holder == memory.id or not memory.dates:
+            return holder
+        known = (self.fields(holder) or {}).get("dates")
+        if not known or tuple(known) == memory.dates:
+            return holder
+        return self._holder(repeat_key(memory, dated=True))
+
+    def _holder(self, key: str | None) -> str | None:
         return self._first("SELECT id FROM heads WHERE repeat = ?", (key,))
 
     def fields(self, id: str) -> dict[str, Any] | None:
@@ -293,10 +305,11 @@ class Transaction(Queries):
         """The repeat key of *memory*; None when it was replaced or another memory has the key."""
         if memory.replaced and memory.superseded_by:
             return None
-        key = repeat_key(memory)
-        holder = self.find_repeat(key)
+        holder = self.find_repeat(memory)
         if holder in (None, memory.id):
-            return key
+            key = repeat_key(memory)
+            free = self._holder(key) in (None, memory.id)
+            return key if free else repeat_key(memory, dated=True)
         if new:
             raise InvalidInput(f"memory {memory.id} repeats {holder}", "use find_repeat() first")
         return None

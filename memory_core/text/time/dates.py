@@ -32,6 +32,7 @@ from memory_core.text.time.lexicon import (
 from memory_core.text.time.mentions import (
     Mention,
     day_of_month,
+    is_certain,
     on_day,
     says_future,
     says_past,
@@ -47,6 +48,8 @@ MOST_DATES = 32
 """Dates kept of one text."""
 
 SESSION_WEIGHT = 0.8
+JUST = 90
+"""Days, about, after which a day without a verb is one of the next year."""
 MONTH_SCORE, YEAR_SCORE, SPAN_SCORE = 0.5, 0.4, 0.7
 _DAY_SCORES = (0.7, 0.4, 0.2, 0.2, 0.2)  # exact, one day off, up to four
 
@@ -61,7 +64,9 @@ def resolve(text: str, said_at: float) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for place, mention in mentions(text, today):
         if mention.year == 0:
-            mention = _with_year(mention, today, tense(text, place))
+            direction = tense(text, place)
+            unsure = direction < 0 and mention.day > 0 and not is_certain(text, place)
+            mention = _with_year(mention, today, direction, unsure=unsure)
         found[_written(mention)] = None
         if len(found) >= MOST_DATES:
             break
@@ -74,14 +79,22 @@ def _written(mention: Mention) -> str:
     return f"{mention.year:04d}-{mention.month:02d}" if mention.month else f"{mention.year:04d}"
 
 
-def _with_year(mention: Mention, today: date, direction: int) -> Mention:
-    """*mention* in the year before, of or after *today* that the tense asks for."""
+def _with_year(mention: Mention, today: date, direction: int, *, unsure: bool) -> Mention:
+    """*mention* in the year before, of or after *today* that the tense asks for.
+
+    The nearest one where that is *unsure*, and for a month; a day without a verb, as notes have it,
+    is one that comes unless it has just passed.
+    """
     now = (today.year * 12 + today.month) * 31 + (today.day if mention.day else 0)
     options = [
         ((year * 12 + mention.month) * 31 + mention.day - now, year)
         for year in (today.year - 1, today.year, today.year + 1, today.year + 2, today.year + 3)
         if 1 <= year <= 9999 and _exists(year, mention)
     ]
+    if unsure:
+        direction = 0
+    elif direction == 0 and mention.day and not any(-JUST <= away <= 0 for away, _ in options):
+        direction = 1
     if direction > 0:
         options = [option for option in options if option[0] >= 0] or options
     elif direction < 0:

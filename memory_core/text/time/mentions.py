@@ -120,15 +120,34 @@ def season_from(start: int) -> list[Mention]:
 _FUTURE = lazy_pattern(
     r"\b(?:will|shall|won't|gonna|going to|plan(?:s|ning|ned)?|hop(?:e|ing)|due|by|until|till"
     r"|deadline"
-    r"|upcoming|scheduled|let's|let us|looking forward|can't wait|wird|werden?|wollen|bis"
+    r"|upcoming|scheduled|(?:ha(?:s|ve)|needs?|supposed|invited) to|let's|let us|looking forward"
+    r"|can't wait|wird|werden?|wollen|bis"
     r"|(?:moved|postponed|rescheduled|shifted|pushed back|brought forward) (?:to|until)"
     r"|(?:verschoben|verlegt|vorgezogen) auf|findet|beginnt|endet|kommt|kommen|ist (?:am|im)"
     r"|turns|comes|starts|begins|ends|opens|closes|arrives|expires|takes place|is (?:on|in)"
     r"|(?:am|is|are) \w{2,20}ing)\b|['’](?:ll|(?:re|m|s) \w{2,20}ing)\b",
     re.IGNORECASE,
 )
-_IS = lazy_pattern(r"\b(?:(?:is|are|ist|sind)|(?:for|für|auf)(?: the| den)?)\s+$", re.IGNORECASE)
+_NO_QUESTION = (
+    r"(?!\s+(?:\w+\s+)?(?:ich|du|er|sie|es|wir|ihr|am|im|um|heute|morgen|nächste\w*|diese\w*"
+    r"|der|den|dem|uns)\b|\s+(?:ist|sind|steht|stehen|passiert|läuft|gibt|geht|kommt|liegt)\b)"
+)
+"""What does not follow English "was", but German "was": "Was mache ich am Samstag?"."""
+_IS = lazy_pattern(
+    r"\b(?:is|are|ist|sind|(?:for|für|auf)(?: the| den)?"
+    r"|(?:moved?|postponed?|rescheduled?|shifted?|pushed|brought|put|changed?|switched|delayed)"
+    r"\b[^.;!?\n]{0,50}\b(?:to|until)(?: the)?)\s+$",
+    re.IGNORECASE,
+)
 """Before a day: "the meeting is on Friday", "I made an appointment for 4 May"."""
+_CERTAIN = lazy_pattern(
+    rf"\b(?:was{_NO_QUESTION}|were|did|had(?! to)|been|went|ago|yesterday|last|came|met|saw|spent"
+    r"|visited|celebrated|happened|died|passed away|born|graduated|finished|arrived|flew|drove"
+    r"|gave|began|left|told|won|lost|found|felt|read|wrote|back (?:in|then|when)|since|used to"
+    r"|war|waren|hatte|ging|gestern|gewesen|wurde|seit|letzte\w?)\b",
+    re.IGNORECASE,
+)
+"""What speaks of the past alone; "took", "made" and "booked" may be about what comes."""
 _GERMAN_PRESENT = lazy_pattern(
     r"\bich (?:[a-zäöüß]{2,20}(?<!t)e|muss|kann|soll|darf|will)\b|\b[a-zäöüß]{2,20}(?<!t)e ich\b"
     r"|\b(?:fahren|gehen|fliegen|treffen|feiern|reisen|ziehen|müssen|können) wir\b"
@@ -147,14 +166,10 @@ _DONE = lazy_pattern(
 
 Not where it says how something is: "haben wir montags geöffnet?".
 """
-_NO_QUESTION = (
-    r"(?!\s+(?:\w+\s+)?(?:ich|du|er|sie|es|wir|ihr|am|im|um|heute|morgen|nächste\w*|diese\w*"
-    r"|der|den|dem|uns)\b|\s+(?:ist|sind|steht|stehen|passiert|läuft|gibt|geht|kommt|liegt)\b)"
-)
-"""What does not follow English "was", but German "was": "Was mache ich am Samstag?"."""
 _PAST = lazy_pattern(
     rf"\b(?:\w{{1,20}}(?<!e)ed|(?:agr|fr|guarant|decr|refer)eed|was{_NO_QUESTION}|were|did|had"
-    r"|has|went|took|got|made|ran|met|saw|came|bought|gave|began|been"
+    r"|has(?= (?:\w+ )?\w+(?:ed|en|wn)\b)|went|took|(?<!have )(?<!['’]ve )(?<!has )got|made|ran"
+    r"|met|saw|came|bought|gave|began|been"
     r"|left|told|won|lost|found|felt|read|wrote|spent|back (?:in|then|when)|since|born"
     r"|war|waren|hatte|habe|haben"
     r"|hat"
@@ -240,6 +255,13 @@ def tense(text: str, place: int) -> int:
 
 _BESIDE = lazy_pattern(r",\s*\w{2,20}ing\b[^,]{0,60}$")
 """What is told beside a clause may be at another time: "we took it, picking it up on 4 May"."""
+
+
+def is_certain(text: str, place: int) -> bool:
+    """True when the clause before *place* speaks of nothing but the past."""
+    before = _CLAUSE_END.split(text[max(0, place - 80) : place])[-1]
+    after = _CLAUSE_END.split(text[place : place + 80])[0]
+    return _CERTAIN.search(before) is not None or _CERTAIN.search(after) is not None
 
 
 def is_about_past(text: str, place: int) -> bool:
