@@ -37,7 +37,10 @@ from memory_core.text.lazy_pattern import lazy_pattern
 _DERIVED = [KINDS.index(kind) for kind in DERIVED]
 _SUMMARY = KINDS.index("summary")
 FACTS = ("fact", "relationship")
+GIVEN = (*FACTS, "preference")
+"""Kinds that somebody gave: what is said there of the user need not be said by the user."""
 _HEARD = [place for place, role in enumerate(ROLES) if role not in SPEAKING]
+_IMPORT = TRUSTS.index("import")
 _CONTENT = [TRUSTS.index(trust) for trust in UNTRUSTED]
 _OF_ONESELF = lazy_pattern(
     r"(?:the )?(?:user|i|i'm|my|we|our|ich|mein\w*|wir|unser\w*)\b", re.IGNORECASE
@@ -92,14 +95,21 @@ def brief(
             *(pair for pair in doubtful if pair[1] in soon),
             *[pair for pair in doubtful if pair[1] not in soon][:BRIEFED],
         ]
+        owner = _owner(columns, stated)
     held = store.indexed([*looked_at, *last, *soon])
     said = [held[id] for id in looked_at if id in held]
+    said = [each for each in said if each.speaker in ("", owner) or each.kind in GIVEN]
     wanted = {each.id: how for each in said if (how := _wanted(each)) > 0}
+    in_question = {older for _, older, _ in doubtful}
     wished = sorted(
         (each for each in said if each.id in wanted),
-        key=lambda each: (-wanted[each.id], tag not in each.tags, -each.occurred_at),
+        key=lambda each: (
+            each.id in in_question,
+            -wanted[each.id],
+            tag not in each.tags,
+            -each.occurred_at,
+        ),
     )
-    in_question = {older for _, older, _ in doubtful}
     profile = [
         each
         for each in said
@@ -117,27 +127,38 @@ def brief(
     )
 
 
+def _owner(columns: Columns, stated: Mask) -> str:
+    """The name under which most is said that is no import; "" where that is none.
+
+    Beside it the user may speak without a name; whoever else is named speaks for themselves.
+    """
+    said = columns.speaker[stated & (columns.trust != _IMPORT)]
+    if not said.size:
+        return ""
+    return columns.name(int(np.bincount(said).argmax()), "speaker")
+
+
 def _wanted(memory: MemoryRecord) -> float:
     """How sure *memory* is a standing wish: 0 for none; from 1 on what was given as one, or is one
     by a rule.
 
-    What corrects, what reminds of an errand, and what is asked for on a day is none.
+    What corrects, what is only to be remembered, and what is asked for on a day is none. A note is
+    likelier one than what is said in a talk, where most that is asked for is asked for once.
     """
-    likely = wishes.likelihood(memory.text)
-    weighty = memory.importance >= INSTRUCTION or memory.kind == "preference"
-    if wishes.is_errand(memory.text) or not (weighty or likely >= wishes.LIKELY):
+    likely = wishes.likelihood(memory.text, note=not memory.role)
+    given = memory.importance >= INSTRUCTION or memory.kind == "preference"
+    if wishes.is_errand(memory.text) or not (given or likely >= wishes.LIKELY):
         return 0.0
     rule = salience(memory.text, memory.role)[1]
-    if rule == "correction":
-        return 0.0
-    given = memory.importance >= INSTRUCTION and rule != "instruction"
-    if memory.kind == "preference" or (given and not oneself.says_what_lasts(memory.text)):
-        return 1.0 + likely
-    if memory.dates:
+    if rule == "correction" or (memory.dates and memory.kind != "preference"):
         return 0.0
     if rule == "instruction":
+        return (
+            0.0 if likely < wishes.LIKELY and wishes.is_to_remember(memory.text) else 1.0 + likely
+        )
+    if given and (memory.kind == "preference" or not oneself.says_what_lasts(memory.text)):
         return 1.0 + likely
-    return likely if likely >= wishes.LIKELY and _is_owners(memory) else 0.0
+    return likely if likely >= wishes.LIKELY else 0.0
 
 
 def _is_of_oneself(memory: MemoryRecord) -> bool:
@@ -145,13 +166,7 @@ def _is_of_oneself(memory: MemoryRecord) -> bool:
     if memory.kind in FACTS and _OF_ONESELF.match(memory.text) is not None:
         return True
     text = memory.text
-    lasts = oneself.says_what_lasts(text) or oneself.must_not(text)
-    return lasts and not memory.dates and _is_owners(memory)
-
-
-def _is_owners(memory: MemoryRecord) -> bool:
-    """False for what may be somebody else's: a named speaker of a chat that was imported."""
-    return memory.trust != "import" or not memory.speaker
+    return not memory.dates and (oneself.says_what_lasts(text) or oneself.must_not(text))
 
 
 def _briefed(view: View, who: Identity, tag: str, session: str) -> Mask:

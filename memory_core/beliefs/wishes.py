@@ -163,17 +163,21 @@ WEIGHTS = {
 
 Near those that `tests/bench/wishing.py` fits."""
 BIAS = -3.0
+NOTE = 0.7
+"""What it adds that a text is no turn of a talk, in which most is asked for once."""
 
 
 @lru_cache(maxsize=4_096)
-def likelihood(text: str) -> float:
+def likelihood(text: str, *, note: bool = False) -> float:
     """How likely *text*, which a user said to an assistant, holds a standing wish, 0-1.
+
+    A *note* was given to be remembered: it asks for nothing at once.
 
     Most wishes have no word for all time ("skip the intro, I read these on my phone"): no rule
     tells them, but many have several signs. Linear in its length; never raises.
     """
     plain = text[:MOST_CHARS]
-    weighed = BIAS + sum(WEIGHTS[name] * sign for name, sign in _cheap(plain).items())
+    weighed = BIAS + NOTE * note + sum(WEIGHTS[name] * sign for name, sign in _cheap(plain).items())
     if weighed + WEIGHTS["standing"] > 0 and _is_standing(plain):  # else no rule makes it likely
         weighed += WEIGHTS["standing"]
     return 1 / (1 + exp(-weighed))
@@ -227,8 +231,20 @@ def is_errand(text: str) -> bool:
     return _ERRAND.search(text) is not None
 
 
+def is_to_remember(text: str) -> bool:
+    """True when *text* asks to keep something in mind: a fact, and no wish by these words."""
+    return _TO_REMEMBER.search(text) is not None
+
+
+_TO_REMEMBER = lazy_pattern(
+    r"\b(?:remember|note that|note to self|keep in mind|bear in mind|make sure|for the record"
+    r"|for future reference|(?:don['’]?t|do not) forget|merke? dir|denke? (?:daran|dran)"
+    r"|vergiss)\b",
+    re.IGNORECASE,
+)
 _ERRAND = lazy_pattern(
-    r"\b(?:(?:remember|remind \w+) to\b|(?:do not|don['’]?t)(?: let me)? forget\b(?! that\b)"
+    r"\b(?:(?:remember|remind \w+) to\b(?! (?:always|never)\b)"
+    r"|(?:do not|don['’]?t)(?: let me)? forget\b(?! that\b)"
     r"|remind me\b(?! that\b)|(?:vergiss|vergesst|vergessen)\b(?!,? dass\b)"
     r"|(?:denke?|erinner\w*) (?:bitte )?(?:daran|dran|mich)\b(?! nie))",
     re.IGNORECASE,

@@ -81,7 +81,8 @@ def main() -> None:
     ways: dict[str, Callable[[str], bool]] = {
         "importance": lambda text: salience(text)[0] >= INSTRUCTION,
         "a rule": lambda text: wishes.signs(text)["standing"],
-        "signs": lambda text: wishes.likelihood(text) >= wishes.LIKELY,
+        "signs, in a talk": lambda text: wishes.likelihood(text) >= wishes.LIKELY,
+        "signs, as a note": lambda text: wishes.likelihood(text, note=True) >= wishes.LIKELY,
     }
     for half, said in (("fitted to", tuned), ("apart", apart)):
         for name, is_told in ways.items():

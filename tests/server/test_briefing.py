@@ -13,7 +13,7 @@ from memory_core.beliefs.importance import salience
 from memory_core.config import ConsolidationSettings, Settings
 from memory_core.embedding.base import Embedder
 from memory_core.memory import Memory
-from memory_core.records import Identity
+from memory_core.records import Change, Identity
 from memory_core.remember.request import ConversationTurn, RememberRequest
 from memory_core.text.passages import sentences
 from memory_core.text.time.timestamps import iso
@@ -184,6 +184,56 @@ def test_what_others_said_in_an_imported_chat_is_no_profile(memory: Memory) -> N
         at = iso(NOW - DAY)
         memory.bring_in(ME, {"text": "I'm a vet in Graz", "occurred_at": at, "speaker": speaker})
     assert told(memory).count("[profile]") == 1
+
+
+def test_what_somebody_else_said_is_no_profile_and_no_wish(memory: Memory) -> None:
+    note(memory, "I'm allergic to penicillin.", days=9)
+    note(memory, "we have two boats")
+    note(memory, "I'm allergic to sesame.", speaker="Uma")
+    note(memory, "Please never send me long answers.", speaker="Uma")
+    text = told(memory)
+    assert "penicillin" in text
+    assert "sesame" not in text
+    assert "[wish]" not in text
+
+
+def test_the_user_may_have_a_name(memory: Memory) -> None:
+    for text in ("I'm allergic to penicillin.", "Please never send me long answers.", "it rains"):
+        note(memory, text, speaker="Ruth")
+    note(memory, "we have two boats")
+    text = told(memory)
+    assert "penicillin" in text
+    assert "long answers" in text
+    assert "two boats" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [
+        ("remember my bike lock is 3719", False),
+        ("don't forget that Frau Huber has the key", False),
+        ("Merk dir bitte: die Mülltonne wird donnerstags geleert", False),
+        ("remember to always answer me in German", True),
+        ("remember that you should never use emojis with me", True),
+        ("never push to main without asking me", True),
+        ("antworte auf deutsch bitte", True),
+        ("be honest with me", False),
+    ],
+)
+def test_a_fact_to_remember_is_no_wish(memory: Memory, text: str, *, wish: bool) -> None:
+    note(memory, text, days=30)
+    assert ("[wish]" in told(memory)) == wish
+
+
+def test_a_wish_in_doubt_comes_behind_the_others(memory: Memory) -> None:
+    old = note(memory, "Please always answer in English.", days=1)
+    new = note(memory, "The letters are in German.", days=0.5)
+    link = Change("link", new, {"b": old, "kind": "doubts", "weight": 1.0}, actor="me")
+    memory._runtime.parts().store.commit(lambda tx: tx.append(link))
+    for number in "abc":
+        note(memory, f"Never use tables in the report {number}.", days=200)
+    text = told(memory)
+    assert text.index("in English") > text.rindex("Never use tables")
 
 
 def test_what_is_in_doubt_of_oneself_is_asked_about(memory: Memory) -> None:
