@@ -67,11 +67,16 @@ _ANEW = lazy_pattern(
 def of_another(older: str, newer: str) -> bool:
     """True where the texts speak of two people or two sides, and *newer* names none of *older*.
 
-    "I take 20 mg", "Dad now takes 40 mg"; "left knee: 3 sets", "right knee is up to 4".
+    "I take 20 mg", "Dad now takes 40 mg"; "our rent is 900", "Uma's rent is 700 now"; "left knee: 3
+    sets", "right knee is up to 4".
     """
     one, two = read_all(older), read_all(newer)
     now = _about(one, two)
-    return _sides_apart(one, two) or any(_somebody_else(then, now) for then in one if now)
+    if _sides_apart(one, two):
+        return True
+    return now is not None and any(
+        _somebody_else(then, now) or _of_theirs(then, now) for then in one
+    )
 
 
 def ended_of_another(older: str, newer: str) -> bool:
@@ -167,6 +172,43 @@ def _somebody_else(then: Sentence, now: Sentence) -> bool:
     if held({theirs["bare"] or theirs["kin"]}, then.tokens):
         return False
     return then.owner == ME or _SOMEBODY.match(then.lowered) is not None
+
+
+def _of_theirs(then: Sentence, now: Sentence) -> bool:
+    """True where *now* begins with what is somebody's, and *then* with what is another one's.
+
+    "Our rent", "Uma's rent"; "Olaf", "Olaf's friend"; "my dentist", "Uma changed her dentist".
+    """
+    if not SELF.isdisjoint(now.tokens):
+        return False
+    kin = _THEIR_KIN.match(now.lowered)
+    if kin is not None and (kin["of"] is None or held([kin["of"]], then.tokens)):
+        return not held([kin["kin"]], then.tokens)
+    mine = [match["thing"] for match in _MY_THING.finditer(then.lowered)]
+    if not mine:
+        return False
+    first = now.tokens[0]
+    closed = lexicon.DETERMINERS | lexicon.PREPOSITIONS | _TODAY
+    if first in closed or held([first], then.tokens):
+        return False
+    theirs = _THEIR_THING.match(now.lowered)
+    if theirs is not None and held([theirs["thing"]], mine):
+        return True
+    return _HIS.search(now.lowered) is not None and first in now.content
+
+
+_TODAY = frozenset(listed("today tomorrow yesterday tonight it that there here what who one let"))
+_THEIR_KIN = lazy_pattern(
+    rf"(?:(?:his|her|their|seine?|ihre?)|(?P<of>[^\W\d_]{{2,30}}?)(?:['’]s|['’])) (?:\w{{2,20}} )?"
+    rf"(?P<kin>{lexicon.KIN})\b(?!-)"
+)
+"""What begins with somebody close to another one: "Olaf's friend Emil", "his cousin"."""
+_MY_THING = lazy_pattern(r"\b(?:my|our|meine?\w?|unsere?\w?) (?P<thing>[^\W\d_][\w-]{1,30})")
+_THEIR_THING = lazy_pattern(
+    r"(?:[^\W\d_]{2,30}['’]s?|(?![^\W\d_]{1,28}es )[^\W\d_]{3,30}s) (?P<thing>[^\W\d_][\w-]{1,30})"
+)
+"""What begins with somebody's: "Uma's rent", "Umas Miete"; "neues Auto" is nobody's."""
+_HIS = lazy_pattern(r"\b(?:his|her|their|sein\w{0,2}|ihr\w{0,2})\b")
 
 
 def _sides_apart(one: Sequence[Sentence], two: Sequence[Sentence]) -> bool:

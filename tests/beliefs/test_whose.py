@@ -26,6 +26,12 @@ ANOTHER = [
     ("staging answers on port 8001", "prod now answers on port 8443"),
     ("die linke Schulter tut weh, 2x dehnen", "rechte Schulter jetzt 3x dehnen"),
     ("the upper field has barley", "the lower field now has rye in it"),
+    ("our rent is 1450", "Uma's rent is 1200 now"),
+    ("unsere Miete ist 1450", "Umas Miete ist jetzt 1200"),
+    ("my mother's birthday is January 16", "Olaf's mother has her birthday on February 3"),
+    ("Jonas is allergic to peanuts", "Jonas' friend Emil is not allergic to peanuts any more"),
+    ("Jonas does judo", "his cousin Ben quit judo and does karate now"),
+    ("my dentist is Dr. Weber", "Olaf changed his dentist to Dr. Klein"),
 ]
 THE_SAME = [
     ("I take 20 mg of the blue ones", "my doctor and I went up to 40 mg of the blue ones"),
@@ -39,6 +45,13 @@ THE_SAME = [
     ("I left the umbrella at home", "the umbrella is right here at the office"),
     ("I live in Graz, tests are on Monday", "we live in Linz, the tests are on Friday"),
     ("we bike to the left bank", "we bike to the left bank on Sundays now"),
+    ("our rent is 1450", "the landlord's rent is 1520 now"),
+    ("our rent is 1450", "rent is 1520 now"),
+    ("my boss is Uma", "Uma left, her job went to Olaf"),
+    ("mein Auto ist ein Polo", "neues Auto ist ein Golf"),
+    ("my sister Uma lives in Graz", "Uma's flat is in Linz now"),
+    ("Olaf's car is a Polo", "Olaf's car is a Golf now"),
+    ("my desk is by the window", "today's desk is by the door"),
 ]
 
 
