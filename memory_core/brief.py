@@ -211,7 +211,15 @@ def _last(view: View, mask: Mask) -> Rows:
     turns = talks[columns.session[talks] == columns.session[newest]]
     turns = turns[np.lexsort((columns.position[turns], columns.occurred_at[turns]))]
     made = [o for turn in turns.tolist() for o in view.graph.origins(turn, DERIVED_FROM) if mask[o]]
-    made = [row for row in made if columns.kind[row] == _SUMMARY]
+    made = [
+        row
+        for row in made
+        if columns.kind[row] == _SUMMARY
+        and all(
+            columns.session[source] == columns.session[newest]
+            for source in view.graph.targets(row, DERIVED_FROM)
+        )
+    ]
     if made:
         return np.array([max(made, key=made.count)], np.int64)
     # of equal ones how it began and how it ended

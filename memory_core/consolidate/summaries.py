@@ -330,7 +330,7 @@ def extract(sources: Sequence[MemoryRecord], most: int, *, dated: bool) -> str:
     Of two that say of one thing different things, the later one. The speaker precedes a sentence
     where it changes; when *dated*, so does the day.
     """
-    said = [(memory, sentence) for memory in sources for sentence in sentences(memory.text)]
+    said = [(memory, sentence) for memory in sources for sentence in _sentences(memory.text)]
     said = [pair for pair in said if _is_quotable(*pair)] or said
     said = _newest(said)
     said = list({sentence: (memory, sentence) for memory, sentence in reversed(said)}.values())[
@@ -406,6 +406,28 @@ def _about_one(older: str, newer: str) -> bool:
         for then in read_all(older)
         for now in read_all(newer)
     )
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of *text*; one of few words that says something with what follows it.
+
+    "We booked Rügen! 8 to 15 August", as people write.
+    """
+    found: list[str] = []
+    begun = ""
+    for sentence in sentences(text):
+        said = f"{begun} {sentence}".strip()
+        short = count_words(said) < SENTENCE_WORDS[0] and not said.endswith("?")
+        if short and any(not is_plain(word) for word in words(said)):
+            begun = said
+            continue
+        found.append(said)
+        begun = ""
+    if begun and found and not found[-1].endswith("?"):
+        found[-1] = f"{found[-1]} {begun}"
+    elif begun:
+        found.append(begun)
+    return found
 
 
 def _is_quotable(memory: MemoryRecord, sentence: str) -> bool:

@@ -512,6 +512,20 @@ def test_a_summary_quotes_the_later_of_two_values_and_all_of_a_series(world: Any
     assert any("Monday" in text and "Tuesday" in text for text in made)
 
 
+def test_a_summary_keeps_a_few_words_with_what_follows_them(world: Any) -> None:
+    for text in (
+        "we booked the harbour hut! 8 to 15 August, with a view of the lake",
+        "Hello. The boat is at the quay, it has a new sail. cake is fine",
+        "the sail of the boat is blue",
+    ):
+        world.tell(text, session="lake")
+    (found,) = world.run("session", session="lake").summaries
+    text = world[found.id].text
+    assert "we booked the harbour hut! 8 to 15 August" in text
+    assert "new sail. cake is fine." in text
+    assert "Hello" not in text
+
+
 def test_a_summary_quotes_a_short_value_and_each_sentence_ends(world: Any) -> None:
     for text in ("the boat costs 150 €", "weight 88.4", "the sail of the boat is blue", "okay 2"):
         world.tell(text, session="lake")

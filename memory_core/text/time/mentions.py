@@ -168,8 +168,9 @@ Not where it says how something is: "haben wir montags geöffnet?".
 """
 _PAST = lazy_pattern(
     rf"\b(?:\w{{1,20}}(?<!e)ed|(?:agr|fr|guarant|decr|refer)eed|was{_NO_QUESTION}|were|did|had"
-    r"|has(?= (?:\w+ )?\w+(?:ed|en|wn)\b)|went|took|(?<!have )(?<!['’]ve )(?<!has )got|made|ran"
-    r"|met|saw|came|bought|gave|began|been"
+    r"|has(?= (?:\w+ )?\w+(?:ed|en|wn)\b)|went|took|made|ran"
+    r"|(?<!have )(?<!['’]ve )(?<!has )(?<!have i )(?<!have we )(?<!have you )(?<!has he )"
+    r"(?<!has she )got|met|saw|came|bought|gave|began|been"
     r"|left|told|won|lost|found|felt|read|wrote|spent|back (?:in|then|when)|since|born"
     r"|war|waren|hatte|habe|haben"
     r"|hat"

@@ -294,6 +294,13 @@ def _directed_weekday(match: re.Match[str], today: date) -> list[Mention]:
     )
 
 
+def _weekday_of_week(match: re.Match[str], today: date) -> list[Mention]:
+    """ "Wednesday next week": that day of the calendar week, which begins on Monday."""
+    weeks = DIRECTIONS[_key(match["direction"])]
+    days = WEEKDAYS[match["weekday"].lower()] - today.weekday() + 7 * weeks
+    return on_day(shifted(today, days))
+
+
 def _weekdays_ago(match: re.Match[str], today: date) -> list[Mention]:
     word = _key(match["count"])
     count = int(word) if word.isdigit() else NUMBERS[word]
@@ -500,6 +507,16 @@ _RULES: tuple[tuple[frozenset[str], re.Pattern[str], Reading], ...] = (
     ),
     (_MONTH_WORDS, _rule(rf"{_DIRECTION} {_MONTH}"), _directed_month),
     (_MONTH_WORDS, _rule(rf"{_IN_MONTH}{_MONTH}"), _month_alone),
+    (
+        _WEEKDAY_WORDS,
+        _rule(rf"{_DIRECTION} (?:week|woche),? (?:on |am )?{_ONE_WEEKDAY}"),
+        _weekday_of_week,
+    ),
+    (
+        _WEEKDAY_WORDS,
+        _rule(rf"\b(?:(?:on|am) )?{_ONE_WEEKDAY},? (?:of |in |der )?{_DIRECTION} (?:week|woche)\b"),
+        _weekday_of_week,
+    ),
     (_UNIT_WORDS, _rule(r"\bthe (?P<unit>week|weekend|month|year) before last\b"), _before_last),
     (_UNIT_WORDS, _rule(rf"\b{_COUNT} {_UNIT} from (?:now|today)\b"), _ahead),
     (
