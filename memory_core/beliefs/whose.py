@@ -8,12 +8,13 @@ word list tells.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Collection, Sequence
 
 from memory_core.beliefs import lexicon
 from memory_core.beliefs.question import asks_who, gives, kind_asked
 from memory_core.beliefs.sentence import ME, SELF, Sentence, read, read_all
-from memory_core.beliefs.shared import held, names, subject
+from memory_core.beliefs.shared import DATES, held, names, subject
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed, words
 
@@ -144,11 +145,59 @@ def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
     "Who is my boss?" asks for Petra, and not how she works now. Not where *newer* has the form of
     an answer: it names somebody who is asked for, or a time.
     """
-    kind = kind_asked(query)
-    if (kind and gives(kind, newer)) or (asks_who(query) and names(newer) - {*words(older)}):
+    kind, alone = kind_asked(query), names_alone(older, newer)
+    vague = alone and kind == "time" and not _has_figures(newer) and DATES.isdisjoint(words(newer))
+    if kind and gives(kind, newer) and not vague:
         return False
-    asked = [word for word in read(query).content if held([word], words(older))]
-    return bool(asked) and not held(asked, words(newer)) and goes_on(older, newer)
+    if asks_who(query) and names(newer) - {*words(older)}:
+        return False
+    said = read(query)
+    asked = [word for word in said.content | said.done if held([word], words(older))]
+    if alone:
+        asked = [word for word in asked if not held([word], newer_subject(newer))]
+    kept = bool(asked) and not held(asked, words(newer))
+    return kept and (alone or goes_on(older, newer))
+
+
+def only_considers(older: str, newer: str) -> bool:
+    """True where *newer* speaks of what may be, and *older* of what is: "we might move to Linz"."""
+    return _MAY_BE.search(newer) is not None and _MAY_BE.search(older) is None
+
+
+_MAY_BE = lazy_pattern(
+    r"\b(?:would (?:like|love) to|might|maybe|perhaps|thinking (?:of|about)|considering|wants? to"
+    r"|hop(?:e|ing) to|dream(?:s|ing)? of|möchte\w{0,3}|überleg\w{0,3}|vielleicht"
+    r"|würden? (?:\w+ )?gerne?)\b",
+    re.IGNORECASE,
+)
+
+
+def names_alone(older: str, newer: str) -> bool:
+    """True where all that both texts speak of is the one of whom *newer* says something.
+
+    "Olaf is vegan", "Olaf moved into a flat": of a name nothing tells that both are of one matter.
+    """
+    first, one = newer_subject(newer), read_all(older)
+    mine = {word for each in one for word in each.content}
+    if all((SELF | lexicon.VERBS).isdisjoint(each.tokens) for each in one):
+        return False  # in another language, or without a verb
+    if not first or not held(first, mine) == 1 == _shared(mine, newer):
+        return False
+    ends = not _ENDS.isdisjoint(words(newer)) or lexicon.OVER.search(newer.casefold()) is not None
+    return not ends and not (_has_figures(older) and _has_figures(newer))
+
+
+def newer_subject(newer: str) -> list[str]:
+    """The first word of *newer*, where it names what it speaks of; else none."""
+    said = read_all(newer)
+    begin = said[0].tokens[:1] if said else ()
+    owned = bool(begin) and re.match(rf"{re.escape(begin[0])}['’]", said[0].lowered) is not None
+    return [word for word in begin if word in said[0].content and not owned]
+
+
+def _shared(mine: Collection[str], newer: str) -> int:
+    said = {word for each in read_all(newer) for word in each.content | set(each.tokens)}
+    return held(mine, said)
 
 
 def _about(one: Sequence[Sentence], two: Sequence[Sentence]) -> Sentence | None:

@@ -121,6 +121,8 @@ def answers(pair: Rivals) -> bool:
         return False
     if whose.leaves_as_it_is(pair.query, pair.older, pair.newer):
         return False
+    if whose.only_considers(pair.older, pair.newer):
+        return False
     kind = kind_asked(pair.query)
     if kind and gives(kind, pair.older) and not gives(kind, pair.newer):
         return False

@@ -256,3 +256,39 @@ def test_neither_replaces_the_older_note_nor_comes_before_it(
     assert memory.get(ME, first).superseded_by == ""
     found = memory.recall(ME, RecallRequest(query, rehearse=False))
     assert found.hits[0].memory.id == first
+
+
+@pytest.mark.parametrize(
+    ("query", "older", "newer", "left"),
+    [
+        ("is Olaf vegan?", "Olaf is vegan", "Olaf moved into a flat share", True),
+        ("which languages does Uma speak?", "Uma speaks French", "Uma is learning to drive", True),
+        ("when is Olaf's birthday?", "Olaf has his birthday on May 3", "Olaf jogs lately", True),
+        ("what is Uma scared of?", "Uma is scared of dogs", "Uma now has a rabbit", True),
+        ("what does Olaf do?", "Olaf runs a tavern", "Olaf has given up, he lets kayaks", False),
+        ("what is the rent?", "rent is 940 on the first", "rent 985", False),
+        ("who owns the orchard?", "the orchard is Olaf's", "Olaf's niece has the orchard", False),
+        ("where does Uma live?", "Uma lives in Graz", "Uma lives in Linz now", False),
+        ("when is the gala?", "the gala is at nine", "gala moved to 10:30", False),
+    ],
+)
+def test_a_name_alone_puts_nothing_else_of_its_bearer_in_its_place(
+    query: str, older: str, newer: str, *, left: bool
+) -> None:
+    assert whose.leaves_as_it_is(query, older, newer) == left
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "considers"),
+    [
+        ("we live in Graz", "we might move to Linz", True),
+        ("Uma goes to the north school", "Uma would like to go to the south school", True),
+        ("wir wohnen in Graz", "wir überlegen, nach Linz zu ziehen", True),
+        ("we might move to Graz", "we might move to Linz", False),
+        ("we live in Graz", "we moved to Linz", False),
+    ],
+)
+def test_what_may_be_takes_no_place_of_what_is(older: str, newer: str, *, considers: bool) -> None:
+    assert whose.only_considers(older, newer) == considers
+    if considers:
+        assert not answers(Rivals("where do we live?", older, newer, 0.9, 0.8))
