@@ -149,8 +149,8 @@ def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
     vague = alone and kind == "time" and not _has_figures(newer) and DATES.isdisjoint(words(newer))
     if kind and gives(kind, newer) and not vague:
         return False
-    if asks_who(query) and names(newer) - {*words(older)}:
-        return False
+    if (alone or asks_who(query)) and names(newer) - {*words(older)}:
+        return False  # it brings a name, which may be the answer
     said = read(query)
     asked = [word for word in said.content | said.done if held([word], words(older))]
     if alone:
