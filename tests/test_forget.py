@@ -205,7 +205,7 @@ def test_a_sentence_that_another_source_says_too_is_no_trace(world: World) -> No
 
 @pytest.mark.parametrize("old", [PIN[:80], "code, house, Graz"])
 def test_a_topic_called_by_its_words_gets_another_name(world: World, old: str) -> None:
-    name = "door, long"
+    name = "door"
     pin = world.tell(PIN, topic=old)
     shed = world.tell(SHED, topic=old)
     garden = world.tell(GARDEN, topic=old)

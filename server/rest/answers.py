@@ -305,7 +305,6 @@ def _hit(hit: Hit) -> Json:
 
 def _listed(record: MemoryRecord, by: str, since: float | None) -> Listed:
     gone = "retired" if record.retired_at is not None else "superseded" * bool(record.superseded_by)
-    # without a day somebody has decided that it is out of date in part
     return Listed(record, gone or ("doubtful" if since is not None else "current"), by, since)
 
 
