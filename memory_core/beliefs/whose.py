@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from memory_core.beliefs import lexicon
+from memory_core.beliefs.claims import NEGATIONS
 from memory_core.beliefs.question import asks_who, gives, kind_asked
 from memory_core.beliefs.sentence import ME, SELF, Sentence, read, read_all
 from memory_core.beliefs.shared import DATES, held, names, subject
@@ -183,8 +184,10 @@ def names_alone(older: str, newer: str) -> bool:
         return False  # in another language, or without a verb
     if not first or not held(first, mine) == 1 == _shared(mine, newer):
         return False
-    ends = not _ENDS.isdisjoint(words(newer)) or lexicon.OVER.search(newer.casefold()) is not None
-    return not ends and not (_has_figures(older) and _has_figures(newer))
+    said = words(newer)
+    denies = any(word in NEGATIONS or word.endswith("n't") for word in said)
+    ends = not _ENDS.isdisjoint(said) or lexicon.OVER.search(newer.casefold()) is not None
+    return not (ends or denies) and not (_has_figures(older) and _has_figures(newer))
 
 
 def newer_subject(newer: str) -> list[str]:

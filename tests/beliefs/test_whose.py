@@ -266,6 +266,7 @@ def test_neither_replaces_the_older_note_nor_comes_before_it(
         ("when is Olaf's birthday?", "Olaf has his birthday on May 3", "Olaf jogs lately", True),
         ("what is Uma scared of?", "Uma is scared of dogs", "Uma now has a rabbit", True),
         ("what does Olaf do?", "Olaf runs a tavern", "Olaf has given up, he lets kayaks", False),
+        ("does Uma smoke?", "Uma is a smoker", "Uma hasn't touched one for days", False),
         ("what is the rent?", "rent is 940 on the first", "rent 985", False),
         ("who owns the orchard?", "the orchard is Olaf's", "Olaf's niece has the orchard", False),
         ("where does Uma live?", "Uma lives in Graz", "Uma lives in Linz now", False),
