@@ -1,13 +1,14 @@
 """Which of two notes of one person comes first: 280 pairs, some corrections and most not.
 
-    python tests/bench/pairs.py [dev|apart] [--corrections] [--together] [--show]
+    python tests/bench/pairs.py [dev|apart|all] [--of SET] [--together] [--show]
 
 tests/evals/data/pairs.json holds them, with the question that is asked afterwards and which of both
 answers it: *twin* tells a change of another person or thing, *twin_newer* too, and that is asked
 for; *followup* goes on about the older note; *contrast*, *change* and *silent* are corrections.
-With --corrections it is 120 corrections in ten shapes (tests/evals/data/corrections.json), all
-answered by the newer note. All were written blind. Rules were made by those with an odd number
-(dev), the others are apart.
+--of corrections are 120 corrections in ten shapes (tests/evals/data/corrections.json), all answered
+by the newer note; --of people 21 pairs of a user's report, seen while the rules were made, in which
+the newer note speaks of somebody else, or of another matter of the same person. The others were
+written blind. Rules were made by those with an odd number (dev), the others are apart.
 Printed is, by class, how often the right one comes before the other, and how many older notes were
 superseded or in doubt. Each pair has a memory of its own with ten others, or all share one. Nothing
 is drawn at random but these ten, by the number of the pair.
@@ -120,14 +121,14 @@ def together(pairs: list[Pair], embedder: Embedder) -> dict[str, Counter[str]]:
 def main() -> None:
     """Print the counts of one half."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("half", nargs="?", choices=("dev", "apart"), default="apart")
-    parser.add_argument("--corrections", action="store_true", help="120 corrections in ten shapes")
+    parser.add_argument("half", nargs="?", choices=("dev", "apart", "all"), default="apart")
+    parser.add_argument("--of", choices=("pairs", "corrections", "people"), default="pairs")
     parser.add_argument("--together", action="store_true", help="all in one memory")
     parser.add_argument("--show", action="store_true", help="those that are wrong")
     given = parser.parse_args()
-    name = "corrections.json" if given.corrections else "pairs.json"
-    every: list[Pair] = json.loads((DATA / name).read_text("utf-8"))
-    half = [each for each in every if (int(each["id"][1:]) % 2 == 1) == (given.half == "dev")]
+    every: list[Pair] = json.loads((DATA / f"{given.of}.json").read_text("utf-8"))
+    odd = {"dev": (1,), "apart": (0,), "all": (0, 1)}[given.half]
+    half = [each for each in every if int(each["id"][1:]) % 2 in odd]
     embedder = choose(Settings())
     found = together(half, embedder) if given.together else alone(half, every, embedder)
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
