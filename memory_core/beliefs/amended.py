@@ -16,6 +16,9 @@ from memory_core.beliefs.sentence import DAYS, says_what
 from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.words import listed
 
+WITHIN_S = 900.0
+"""Seconds after which "no wait, 17:30" no longer speaks of what was said before it."""
+
 MOST_WORDS = 12
 
 _BEGINS = lazy_pattern(

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from memory_core import link_kinds
+from memory_core.beliefs.amended import WITHIN_S
 from memory_core.recall.query import Cues
 from memory_core.scoring import activation
 from memory_core.scoring.arrays import Mask, Rows, Scores
@@ -119,7 +120,28 @@ def find(view: View, cues: Cues, allowed: Allowed, signals: Sequence[Signal]) ->
         rows for signal in signals if (rows := signal.candidates(view, cues, allowed)) is not None
     ]
     rows = np.unique(np.concatenate(found)) if len(found) > 1 else found[0]
+    rows = np.union1d(rows, amending(view, cues, rows))
     return np.union1d(rows[allowed.rows[rows]], _replaced(view, cues, allowed))
+
+
+def amending(view: View, cues: Cues, rows: Rows) -> Rows:
+    """What puts one of *rows* in doubt that was said right before it, in the order of *rows*.
+
+    Such a text may only set that one right ("no wait, 17:30"): no question finds it by its words.
+    """
+    said = view.columns.occurred_at
+    return np.array(
+        [
+            origin
+            for row in rows.tolist()
+            for origin, kind in newer(view, cues, row)
+            if kind in DOUBTING and 0 <= said[origin] - said[row] <= WITHIN_S
+        ],
+        dtype=np.int64,
+    )
+
+
+DOUBTING = frozenset((link_kinds.DOUBTS, link_kinds.DOUBTS_PART))
 
 
 def _replaced(view: View, cues: Cues, allowed: Allowed) -> Rows:

@@ -253,6 +253,7 @@ class Reader:
         scored = scoring.score(view, cues, found, SIGNALS)
         stop_if_abandoned()
         scored = spreading.spread(view, cues, scored, allowed.searched)
+        scored = selection.amended(view, cues, scored)
         scored = rivals.newest_first(view, cues, scored, self._documents)
         selected = selection.choose(view, cues, scored, self._documents)
         chosen = Chosen(

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from memory_core import link_kinds
 from memory_core.beliefs import claims, quoted, whose
+from memory_core.beliefs.amended import amends
 from memory_core.beliefs.change import repeats
 from memory_core.beliefs.lexicon import DENIES
 from memory_core.beliefs.question import Period, gives, kind_asked
 from memory_core.recall.answering import Embed, asks_for_the_rest
-from memory_core.recall.candidates import Candidates, newer
+from memory_core.recall.candidates import Candidates, amending, newer
 from memory_core.recall.confidence import FEW, has_evidence, nearness
 from memory_core.recall.query import Cues, Query, moments, superseded_in
 from memory_core.records import KINDS, normalised
@@ -232,6 +233,27 @@ def _inheriting(found: Candidates, late: Mapping[int, int]) -> Candidates:
             passed.add(newer)
             newer = late.get(newer, -1)
     return replace(found, **columns)
+
+
+def amended(view: View, cues: Cues, found: Candidates) -> Candidates:
+    """*found* with what only sets a candidate right as good an answer as that one.
+
+    It has no words of its own that a question could find. Its column is "amends".
+    """
+    places = {int(row): place for place, row in enumerate(found.rows)}
+    right: dict[int, int] = {}
+    for row, place in places.items():
+        for origin in amending(view, cues, np.array([row], dtype=np.int64)).tolist():
+            texts = view.memories(np.array([row, origin]))
+            both = origin in places and len(texts) == 2
+            if both and amends(texts[row].text, texts[origin].text) is not None:
+                right[place] = places[origin]
+    if not right:
+        return found
+    gained = np.zeros_like(found.score)
+    for older, later in right.items():
+        gained[later] = max(gained[later], found.score[older] - found.score[later])
+    return _inheriting(found.plus("amends", gained), right)
 
 
 def _newest_first(

@@ -65,11 +65,6 @@ COMPARED_COSINE = 0.2
 OCCASION_S = 86_400.0
 """Captured turns that say the same are one memory within a day of each other."""
 
-AMENDED_S = 900.0
-"""Seconds after which "no wait, 17:30" no longer speaks of what was said before it."""
-AMENDED_WORDS = 12
-"""Words by which what sets something right is found besides its own."""
-
 PACKAGED = Profile()
 """Of the model that the likelihood of `competing` was fitted to."""
 
@@ -104,7 +99,6 @@ def relate(
     doubts = [] if replaces else _doubts(store, prepared, nearest, profile, now)
     if (before := _amended(store, prepared)) is not None and not replaces:
         doubts = [*(doubt for doubt in doubts if doubt.id != before.id), before]
-        memory = replace(memory, keywords=_also_by(store, memory, before.id))
     corrected = {d.id: d.found.supersedes for d in doubts if d.found.supersedes}
     close = [id for id, cosine in near if cosine >= profile.near_duplicate]
     doubtful = [doubt.id for doubt in surest(doubts) if not doubt.found.passing][:TOLD]
@@ -244,13 +238,13 @@ def _doubts(
 
 def _amended(store: MemoryStore, prepared: Prepared) -> Doubt | None:
     """The memory that *prepared* only sets right: what its speaker said last, in the same
-    conversation and AMENDED_S seconds before at most."""
+    conversation and amended.WITHIN_S seconds before at most."""
     memory = prepared.memory
     if not amended.begins_as_one(memory.text):
         return None
     with store.reading() as view:
         columns = view.columns
-        since = memory.occurred_at - AMENDED_S
+        since = memory.occurred_at - amended.WITHIN_S
         said = of_speaker(view, memory) & ~columns.superseded & said_before(view, memory)
         said &= columns.session == columns.code(memory.session, "session")
         rows = np.flatnonzero(said & (columns.occurred_at >= since))
@@ -262,12 +256,6 @@ def _amended(store: MemoryStore, prepared: Prepared) -> Doubt | None:
         return None
     found = amended.amends(before.text, memory.text)
     return None if found is None else Doubt(last, found)
-
-
-def _also_by(store: MemoryStore, memory: MemoryRecord, before: str) -> tuple[str, ...]:
-    """The keywords of *memory*, and the words that *before* is found by: it says the same thing."""
-    text = next((each.text for each in store.indexed([before]).values()), "")
-    return tuple(dict.fromkeys((*memory.keywords, *content_words(text))))[:AMENDED_WORDS]
 
 
 def comparable(

@@ -82,6 +82,25 @@ def test_what_was_said_elsewhere_or_long_before_is_not_set_right(
     assert memory.doubts(ME) == []
 
 
+def test_it_is_found_among_many_others_and_keeps_no_word_of_what_it_sets_right(
+    open_memory: OpenMemory, clock: Clock
+) -> None:
+    memory = open_memory()
+    for number in range(150):
+        memory.remember(
+            ME, RememberRequest(f"Berth {number} is at 17:{number % 60:02}, no lesson.")
+        )
+    wrong = memory.remember(ME, RememberRequest(BEFORE)).id
+    clock.pass_by(60)
+    right = memory.remember(ME, RememberRequest("no wait, 17:30")).id
+    found = memory.recall(ME, RecallRequest("when is Uma's drums lesson?", explain=True))
+    assert [hit.memory.id for hit in found.hits][:2] == [right, wrong]
+    assert found.hits[0].why["amends"] > 0
+    memory.forget(ME, ids=[wrong], confirm=True)
+    kept = memory.get(ME, right)
+    assert not any("drums" in word for word in (kept.text, *kept.keywords, *kept.lead))
+
+
 def test_a_note_is_set_right_by_the_next_one_of_its_speaker(
     open_memory: OpenMemory, clock: Clock
 ) -> None:
