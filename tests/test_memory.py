@@ -436,9 +436,10 @@ def test_only_what_answers_a_query_about_as_well_as_the_best_is_to_be_forgotten(
         report = memory.forget(ME, query=query)
         assert report.status == "preview"
         assert {each.text for each in report.removed} == wanted
-    none = memory.forget(ME, query="zebra crossing")
-    assert none.removed == ()
-    assert none.note == forget.NOTHING
+    for query in ("zebra crossing", "the car key"):  # of the second there are near misses
+        none = memory.forget(ME, query=query)
+        assert none.removed == ()
+        assert none.note == forget.NOTHING
 
 
 def test_forget_by_query_previews_what_the_caller_may_remove(memory: Memory) -> None:

@@ -41,6 +41,7 @@ OTHERWISE = [
     ("the optician is not on the 12th", "optician is on the 14th, not the 12th"),
     ("the optician is on the 12th", "the optician is nice, not too expensive"),
     ("the optician is on the 12th", "the optician is nice, not expensive"),
+    ("the optician is on the 12th", "the optician rang, not before the 12th"),
 ]
 
 

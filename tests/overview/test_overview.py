@@ -90,6 +90,8 @@ def test_what_is_in_doubt_in_part_is_in_doubt_until_that_is_decided(
     memory.resolve(ANA, old, new, "newer-holds-in-part")
     assert every(memory, state="doubtful") == []
     assert set(every(memory, state="current")) == {old, new}
+    states = {each.memory.id: each.state for each in memory.page(ANA, PageRequest()).memories}
+    assert states == {old: "current", new: "current"}
 
 
 FILTERS = {

@@ -291,3 +291,9 @@ def test_a_statement_of_somebody_else_does_not_come_before(memory: Memory) -> No
         ME, RecallRequest("What is the status of the barn conversion?", k=5, context=0)
     )
     assert found.hits[0].memory.text == STATUS[0]
+
+
+def test_what_names_a_day_itself_is_no_rule_that_holds_again(memory: Memory) -> None:
+    older = "The choir has a new leader. Its concert is on 23 June"
+    newer = "the hall is flooded, so the choir sings on the 30th of June"
+    assert first(memory, older, newer, "What day is the choir's concert?") == newer

@@ -196,6 +196,7 @@ def test_a_plan_that_is_said_on_another_day_is_another_plan(
     assert (again.status, again.id) == ("reinforced", first.id)
     assert later.status == "stored"
     assert memory.get(ME, first.id).dates != memory.get(ME, later.id).dates
+    assert memory.remember(ME, RememberRequest("dentist tomorrow at nine")).id == later.id
     assert memory.remember(ME, RememberRequest("the gate is green")).status == "stored"
     clock.pass_by(30 * DAY)
     assert memory.remember(ME, RememberRequest("the gate is green")).status == "reinforced"

@@ -176,7 +176,44 @@ def test_what_nobody_must_overlook_comes_first_of_the_profile(memory: Memory) ->
     text = told(memory)
     assert "peanuts" in text
     assert text.count("[profile]") > 3
+    assert text.index("peanuts") < text.index("uncle number")
     assert len(text) <= 1_500
+
+
+def test_what_does_not_fit_makes_room_for_what_does(memory: Memory) -> None:
+    for number in "abcdefgh":
+        note(memory, f"Always check the lists of pier {number} before noon. " + "It is long. " * 20)
+        let = "with a very long boat, " * 6
+        note(memory, f"The berth {number} is let on 2026-06-0{ord(number) - 96} to a man {let}.")
+    say(
+        memory,
+        "We decided " + "to keep the booking on paper and in ink, as it was, " * 3,
+        "a",
+        "",
+        1,
+    )
+    note(memory, "It is still undecided.", days=2)
+    text = told(memory, "")
+    assert len(text) <= 1_500
+    assert "It is still undecided." in text
+
+
+def test_the_last_time_is_no_summary_of_other_conversations(memory: Memory) -> None:
+    for number, text in enumerate(("The crane has a green cabin.", "The crane lifts ten tons.")):
+        say(memory, text, f"old{number}", HARBOUR, 40 - number)
+    say(memory, "The crane has a new rope.", "last", HARBOUR, 3)
+    say(memory, "The crane will be painted blue.", "last", HARBOUR, 2.9)
+    records = [each for each in memory.listing(ME) if "crane" in each.text]
+    both = {
+        "text": "Cranes of all years.",
+        "kind": "summary",
+        "occurred_at": iso(NOW - 2 * DAY),
+        "derived_from": [each.id for each in records],
+        "tags": [HARBOUR],
+    }
+    memory.bring_in(ME, both)
+    text = told(memory)
+    assert "> The crane has a new rope.\n> The crane will be painted blue." in text
 
 
 def test_what_others_said_in_an_imported_chat_is_no_profile(memory: Memory) -> None:

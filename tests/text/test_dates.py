@@ -115,7 +115,7 @@ RESOLVED = [
     ("we painted the fence on May 2", ["2024-05-02"]),
     ("I started the job on January 5", ["2024-01-05"]),
     ("she was here on May 20", ["2023-05-20"]),
-    ("we took the van, picking it up on 4 June", ["2024-06-04"]),
+    ("we went for the van, picking it up on 4 June", ["2024-06-04"]),
     ("the party is on the 12th", ["2024-05-12"]),
     ("party on the 7th", ["2024-06-07"]),
     ("we were there on the 12th", ["2024-04-12"]),
