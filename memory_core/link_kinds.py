@@ -18,6 +18,8 @@ KEPT_BOTH = "kept_both"
 """The link between two memories of which somebody decided that both hold."""
 UPDATES_PART = "updates_part"
 """The link from a later memory to an earlier one of which somebody decided that a part is over."""
+DOUBTING = (DOUBTS, DOUBTS_PART)
+"""Links of doubts that nobody has decided."""
 HOLDS = 0.5
 """The weight from which a link counts; one that was undone stays with less."""
 NEWER = (UPDATES, UPDATES_PART, DOUBTS, DOUBTS_PART, SUSPENDS)

@@ -146,7 +146,7 @@ def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
     "Who is my boss?" asks for Petra, and not how she works now. Not where *newer* has the form of
     an answer: it names somebody who is asked for, or a time.
     """
-    kind, alone = kind_asked(query), names_alone(older, newer)
+    kind, alone = kind_asked(query), _shares_a_name(older, newer)
     vague = alone and kind == "time" and not _has_figures(newer) and DATES.isdisjoint(words(newer))
     if kind and gives(kind, newer) and not vague:
         return False
@@ -155,7 +155,7 @@ def leaves_as_it_is(query: str, older: str, newer: str) -> bool:
     said = read(query)
     asked = [word for word in said.content | said.done if held([word], words(older))]
     if alone:
-        asked = [word for word in asked if not held([word], newer_subject(newer))]
+        asked = [word for word in asked if not held([word], _subject_of(newer))]
     kept = bool(asked) and not held(asked, words(newer))
     return kept and (alone or goes_on(older, newer))
 
@@ -173,12 +173,12 @@ _MAY_BE = lazy_pattern(
 )
 
 
-def names_alone(older: str, newer: str) -> bool:
+def _shares_a_name(older: str, newer: str) -> bool:
     """True where all that both texts speak of is the one of whom *newer* says something.
 
     "Olaf is vegan", "Olaf moved into a flat": of a name nothing tells that both are of one matter.
     """
-    first, one = newer_subject(newer), read_all(older)
+    first, one = _subject_of(newer), read_all(older)
     mine = {word for each in one for word in each.content}
     if all((SELF | lexicon.VERBS).isdisjoint(each.tokens) for each in one):
         return False  # in another language, or without a verb
@@ -190,7 +190,7 @@ def names_alone(older: str, newer: str) -> bool:
     return not (ends or denies) and not (_has_figures(older) and _has_figures(newer))
 
 
-def newer_subject(newer: str) -> list[str]:
+def _subject_of(newer: str) -> list[str]:
     """The first word of *newer*, where it names what it speaks of; else none."""
     said = read_all(newer)
     begin = said[0].tokens[:1] if said else ()

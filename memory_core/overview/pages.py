@@ -11,7 +11,7 @@ import numpy as np
 from memory_core import validation
 from memory_core.interchange import jsonl
 from memory_core.lifecycle.doubts import Doubts
-from memory_core.link_kinds import DOUBTS, DOUBTS_PART
+from memory_core.link_kinds import DOUBTING
 from memory_core.overview import cursors
 from memory_core.overview.request import STATES, PageRequest
 from memory_core.records import KINDS, TIERS, TRUSTS, VISIBILITIES, Doubted, Identity, MemoryRecord
@@ -91,7 +91,7 @@ def listed(store: MemoryStore, who: Identity, ids: Iterable[str]) -> list[Listed
 
 def _doubtful(doubts: Doubts, readable: Mask) -> list[int]:
     """The rows that are in doubt, wholly or in part."""
-    return [older for kind in (DOUBTS, DOUBTS_PART) for older, _ in doubts.pairs(readable, kind)]
+    return [older for kind in DOUBTING for older, _ in doubts.pairs(readable, kind)]
 
 
 def fields(listed: Listed) -> dict[str, Any]:

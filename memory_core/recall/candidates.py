@@ -135,13 +135,10 @@ def amending(view: View, cues: Cues, rows: Rows) -> Rows:
             origin
             for row in rows.tolist()
             for origin, kind in newer(view, cues, row)
-            if kind in DOUBTING and 0 <= said[origin] - said[row] <= WITHIN_S
+            if kind in link_kinds.DOUBTING and 0 <= said[origin] - said[row] <= WITHIN_S
         ],
         dtype=np.int64,
     )
-
-
-DOUBTING = frozenset((link_kinds.DOUBTS, link_kinds.DOUBTS_PART))
 
 
 def _replaced(view: View, cues: Cues, allowed: Allowed) -> Rows:

@@ -46,7 +46,6 @@ that of the first 20, of which 15 stay; 0.5 costs 0.3 points of the first 12, 0.
 ALIKE = 0.85
 """Share of the best nearness (cosine) from which on a candidate is as near as the best."""
 
-_DOUBTS = frozenset({link_kinds.DOUBTS, link_kinds.DOUBTS_PART})
 _IN_PART = frozenset({link_kinds.DOUBTS_PART, link_kinds.UPDATES_PART})
 _DERIVED = [KINDS.index("summary"), KINDS.index("concept")]
 
@@ -305,7 +304,11 @@ def _updated(
                     found[places[origin]] = place
             elif holds and known and (kind == link_kinds.UPDATES or places[origin] in first):
                 ahead = rank[place] < rank[places[origin]]
-                if ahead and kind in _DOUBTS and not _answers_too(view, cues, row, origin):
+                if (
+                    ahead
+                    and kind in link_kinds.DOUBTING
+                    and not _answers_too(view, cues, row, origin)
+                ):
                     continue
                 in_part = ahead and kind in _IN_PART
                 if in_part and _asks_for_the_rest(view, cues, row, origin, embed):

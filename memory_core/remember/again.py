@@ -11,7 +11,7 @@ from typing import Any
 
 from memory_core.beliefs.authority import may_doubt
 from memory_core.history import DISMISSED
-from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS, NEWER
+from memory_core.link_kinds import DOUBTING, HOLDS, NEWER
 from memory_core.records import Change, MemoryRecord, from_fields, normalised, owner_of
 from memory_core.storage.journal.journal import Transaction
 from memory_core.storage.store import MemoryStore
@@ -36,7 +36,7 @@ def overcome(store: MemoryStore, memory: MemoryRecord, ids: Sequence[str]) -> di
                 continue
             doubting = [
                 later
-                for kind in (DOUBTS, DOUBTS_PART)
+                for kind in DOUBTING
                 for later in graph.origins(row, kind)
                 if graph.weight(later, row, kind) >= HOLDS
             ]

@@ -19,7 +19,7 @@ from memory_core.lifecycle.amendments import require_seen
 from memory_core.lifecycle.doubts import linked
 from memory_core.lifecycle.pins import PINNED
 from memory_core.lifecycle.tombstones import SECRET, forms, sealed
-from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS, told
+from memory_core.link_kinds import DOUBTING, DOUBTS, DOUBTS_PART, HOLDS, KNOWN, SUSPENDS, told
 from memory_core.records import (
     TRUSTS,
     Change,
@@ -461,7 +461,7 @@ def _doubt(
 
 def _withdraw(tx: Transaction, prepared: Prepared, newer: str, older: str) -> None:
     """Remove the doubt that a write found between two stored memories, unless somebody set it."""
-    for kind in (DOUBTS, DOUBTS_PART):
+    for kind in DOUBTING:
         own = [
             change.source
             for change in tx.history(newer)

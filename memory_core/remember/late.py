@@ -16,7 +16,7 @@ from memory_core.beliefs import competing
 from memory_core.beliefs.compare import compare
 from memory_core.beliefs.competing import Nearness
 from memory_core.embedding.base import Profile
-from memory_core.link_kinds import DOUBTS, DOUBTS_PART, HOLDS
+from memory_core.link_kinds import DOUBTING, HOLDS
 from memory_core.records import DERIVED, MemoryRecord, elapsed
 from memory_core.remember import relate
 from memory_core.remember.prepared import Doubt, Overtaken, Prepared
@@ -100,7 +100,7 @@ def _doubted(view: View, newer: MemoryRecord) -> list[str]:
         return []
     return [
         view.columns.id(older)
-        for kind in (DOUBTS, DOUBTS_PART)
+        for kind in DOUBTING
         for older in graph.targets(row, kind)
         if graph.weight(row, older, kind) >= HOLDS
     ]
