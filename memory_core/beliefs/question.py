@@ -19,6 +19,7 @@ from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.numerals import numbers
 from memory_core.text.time.dates import DateCue, asks_ahead, asks_when, without_asked_dates
 from memory_core.text.time.lexicon import WEEKDAYS, alternatives
+from memory_core.text.time.mentions import asks_for_first, asks_for_former
 from memory_core.text.time.rules import mentions
 from memory_core.text.time.timestamps import day_of
 from memory_core.text.words import GERMAN_STOPWORDS, STOPWORDS, WORD, is_plain, listed, words
@@ -248,6 +249,7 @@ DAY = 86_400.0
 _EPOCH = date(1970, 1, 1).toordinal()
 _SINCE = frozenset(("since", "seit"))
 _UNTIL = frozenset(("until", "till", "bis"))
+_AFTER = _SINCE | {"after", "nach", "ab"}
 _BEFORE = lazy_pattern(r"\b(?:before|vor) (?: |$|\W)", re.IGNORECASE)
 _BY = lazy_pattern(r"\b(?:by)(?: the)? (?: |$|\W)", re.IGNORECASE)
 """Right before the place of a date, which `without_asked_dates` leaves blank."""
@@ -335,6 +337,38 @@ def _period(
         end = now
     today = now // DAY * DAY
     return Period(today if ahead and first == -inf and end > today else first, end, said)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The first and last epoch second of the earlier time of which a query asks how things were.
+
+    Both are -inf for the beginning, and inf for right before what holds now.
+    """
+
+    first: float
+    last: float
+
+
+def past_asked(query: str, cue: DateCue, now: float) -> Past | None:
+    """The earlier time of which *query* asks how things were, seen from epoch seconds *now*.
+
+    "What was the rent in March?", "who had the key before?", "which bank was it at first?". None
+    where it asks of none. *cue* is what dates.query_dates finds in the query.
+    """
+    if asks_for_first(query):
+        return Past(-inf, -inf)
+    past = asks_ahead(query) < 0
+    undated = without_asked_dates(query, now)
+    days = [day for each in _days(cue, day_of(now), not past) for day in each] if cue else []
+    if days and _AFTER.isdisjoint(words(undated)):
+        first, last = (DAY * (day.toordinal() - _EPOCH) for day in (min(days), max(days)))
+        if _BEFORE.search(undated):
+            return Past(-inf, first - 1e-3) if first <= now else None
+        return Past(first, last + DAY - 1e-3) if last + DAY <= now else None
+    if asks_for_former(query) or (past and not days and "before" in words(query)):
+        return Past(inf, inf)
+    return None
 
 
 def date_is_inside(written: str, period: Period) -> bool:

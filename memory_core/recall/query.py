@@ -153,8 +153,10 @@ class Cues:
     """The rows that pass each filter of the query, by the argument's name; without those unset."""
     doubts: Doubts
     """How rows put one another out of date at the moment asked about."""
+    past: question.Past | None
+    """The earlier time of which the query asks how things were."""
     former: bool
-    """The query asks for what held before: what was replaced is shown, behind what replaced it."""
+    """The query asks for what held before, or whether it ever did: what was replaced is shown."""
 
 
 def ask(
@@ -184,6 +186,9 @@ def ask(
     period, within = _period(view, query, days, passing, readable, now)
     if within is not None:
         filters["period"] = within
+    past = None
+    if period is None and query.as_of is None:
+        past = question.past_asked(query.text, days, now)
     named = tuple(entities(query.text))
     names = frozenset(term for name in named for term in index_terms(name))
     return Cues(
@@ -205,7 +210,8 @@ def ask(
         current,
         filters,
         doubts,
-        asks_what_was_before(query.text),
+        past,
+        past is not None or asks_what_was_before(query.text),
     )
 
 

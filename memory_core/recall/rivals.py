@@ -8,13 +8,18 @@ held before, which holds again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
 import numpy as np
 
 from memory_core.beliefs import authority, quoted
 from memory_core.beliefs.change import passes
 from memory_core.beliefs.sentence import read_all
 from memory_core.beliefs.shared import about_one
-from memory_core.recall import succession
+from memory_core.beliefs.question import Past
+from memory_core.recall import as_it_was, succession
 from memory_core.recall.answering import Embed, answers_as_well
 from memory_core.recall.candidates import Candidates
 from memory_core.recall.query import Cues
@@ -30,7 +35,7 @@ from memory_core.text.time.timestamps import DAY
 NAME = "newer"
 """Of the column."""
 
-LOOKED_AT = 3
+LOOKED_AT = 5
 """The best places, among which a newer statement may come first."""
 
 _NUMBER = lazy_pattern(r"[0-9]+")
@@ -51,47 +56,127 @@ AHEAD = 0.001
 def newest_first(view: View, cues: Cues, found: Candidates, embed: Embed) -> Candidates:
     """*found* with the newest statement that answers about as well as the best one right before it.
 
-    Its column is "newer", which there is only then. *embed* gives vectors of parts of two texts.
+    Asked for an earlier time, it is what held then. Its column is "newer", which there is only
+    then. *embed* gives vectors of parts of two texts.
     """
-    weights = cues.query.weights
-    if asks_what_was(cues.query.text) or weights.recency + weights.importance > 0:
-        return found  # asked for the past, or the caller says what comes first
-    best, *next_ones = np.argsort(-found.score, kind="stable")[:LOOKED_AT].tolist()
-    least = EQUAL * float(found.score[best])
-    said = view.columns.occurred_at[found.rows]
-    close = [
-        place
-        for place in next_ones
-        if found.score[place] >= least > 0 and abs(said[place] - said[best]) >= DAY
-    ]
-    if not close:
+    weights, past = cues.query.weights, cues.past
+    if weights.recency + weights.importance > 0:
+        return found  # the caller says what comes first
+    if past is None and asks_what_was(cues.query.text):
         return found
-    known = _known(view, cues, found.rows, best)
-    memories = view.memories(found.rows[[best, *close]])
-    first = memories.get(int(found.rows[best]))
-    for place in sorted(close, key=lambda place: -said[place]):
-        other = memories.get(int(found.rows[place]))
-        if first is None or other is None:
-            continue
-        if said[place] > said[best]:
-            score = float(found.score[place] / found.score[best])
-            near = _near(view, found.rows[[best, place]])
-            far = known not in (None, place) and near is not None and near < cues.profile.related
-            ahead = not far and _took_its_place(cues, first, other, score, near, embed)
-        else:
-            ahead = _holds_again(cues, other, first, embed)
-        if ahead:
-            column = np.zeros_like(found.score)
-            column[place] = found.score[best] - found.score[place] + AHEAD
-            return found.plus(NAME, column)
-    return found
+    close = _Close.of(view, cues, found, embed)
+    if len(close.places) < 2:
+        return found
+    path = close.path()
+    if past is not None:
+        path = close.held(path[-1], past)
+    elif len(path) == 1:
+        path += close.holds_again()
+    if path[-1] == close.places[0]:
+        return found
+    column, best = np.zeros_like(found.score), found.score[close.places[0]]
+    for number, place in enumerate(path[1:], 1):
+        column[place] = best - found.score[place] + number * AHEAD
+    return found.plus(NAME, column)
+
+
+@dataclass(frozen=True, slots=True)
+class _Close:
+    """The *places* that answer about as well as the best one, which is the first of them."""
+
+    view: View
+    cues: Cues
+    found: Candidates
+    embed: Embed
+    places: list[int]
+    memories: Mapping[int, MemoryRecord]
+    """By their rows."""
+
+    @classmethod
+    def of(cls, view: View, cues: Cues, found: Candidates, embed: Embed) -> _Close:
+        best, *others = np.argsort(-found.score, kind="stable")[:LOOKED_AT].tolist()
+        least = EQUAL * float(found.score[best])
+        close = [best, *(place for place in others if found.score[place] >= least > 0)]
+        memories = view.memories(found.rows[close]) if len(close) > 1 else {}
+        known = [place for place in close if int(found.rows[place]) in memories]
+        return cls(view, cues, found, embed, known, memories)
+
+    def path(self) -> list[int]:
+        """The best place, then the newest that took its place, and so on to the one that holds."""
+        path = self.places[:1]
+        while (after := self._after(path[-1])) is not None:
+            path.append(after)
+        return path
+
+    def holds_again(self) -> list[int]:
+        """The newest place of what holds again, now that the best one is over."""
+        best, *others = self.places
+        older = (place for place in self._newest(others) if self._said(place, best))
+        again = (
+            place
+            for place in older
+            if _holds_again(self.cues, self._memory(place), self._memory(best), self.embed)
+        )
+        return list(islice(again, 1))
+
+    def held(self, newest: int, past: Past) -> list[int]:
+        """The best place, and that of what held in the *past* instead, where there is one.
+
+        It is one whose place the *newest* took, or that itself.
+        """
+        columns, rows = self.view.columns, self.found.rows
+        since = {place: as_it_was.since(columns, int(rows[place]), past) for place in self.places}
+        before = [
+            place
+            for place in self.places
+            if since[place] < since[newest] and self._took(place, newest)
+        ]
+        best = self.places[0]
+        if not before or since[newest] <= past.last < np.inf:
+            return [best] if newest == best else [best, newest]
+        held = as_it_was.held(since, [*before, newest], past)
+        return [best] if held == best else [best, held]
+
+    def _after(self, place: int) -> int | None:
+        """The newest place that took that of *place*; None where none did.
+
+        Where something is known to put that in doubt, another one is a guess, and has to be near in
+        meaning, too; else the way goes on from what is known.
+        """
+        known = _known(self.view, self.cues, self.found.rows, place)
+        for other in self._newest(self.places):
+            if not self._said(place, other):
+                continue
+            if known in (None, other) or self._is_near(place, other):
+                if self._took(place, other):
+                    return other
+        return None
+
+    def _newest(self, places: Sequence[int]) -> list[int]:
+        said = self.view.columns.occurred_at[self.found.rows]
+        return sorted(places, key=lambda place: -said[place])
+
+    def _said(self, one: int, other: int) -> bool:
+        """True when *other* was said a day after *one*, or later."""
+        said = self.view.columns.occurred_at[self.found.rows]
+        return bool(said[other] - said[one] >= DAY)
+
+    def _is_near(self, one: int, other: int) -> bool:
+        near = _near(self.view, self.found.rows[[one, other]])
+        return near is None or near >= self.cues.profile.related
+
+    def _took(self, older: int, newer: int) -> bool:
+        score = float(self.found.score[newer] / self.found.score[older])
+        near = _near(self.view, self.found.rows[[older, newer]])
+        both = self._memory(older), self._memory(newer)
+        return _took_its_place(self.cues, *both, score, near, self.embed)
+
+    def _memory(self, place: int) -> MemoryRecord:
+        return self.memories[int(self.found.rows[place])]
 
 
 def _known(view: View, cues: Cues, rows: Rows, best: int) -> int | None:
-    """The place among *rows* of what puts the *best* one in doubt; None where nothing does.
-
-    Beside it another one is a guess, and has to be near in meaning, too.
-    """
+    """The place among *rows* of what puts the *best* one in doubt; None where nothing does."""
     by = cues.doubts.newest(int(rows[best]), cues.readable)
     places = [] if by is None else np.flatnonzero(rows == view.columns.row(by.by)).tolist()
     return places[0] if places else None

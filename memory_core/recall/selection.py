@@ -16,7 +16,8 @@ from memory_core.beliefs import claims, quoted, whose
 from memory_core.beliefs.amended import amends
 from memory_core.beliefs.change import repeats
 from memory_core.beliefs.lexicon import DENIES
-from memory_core.beliefs.question import Period, gives, kind_asked
+from memory_core.beliefs.question import Past, Period, gives, kind_asked
+from memory_core.recall import as_it_was
 from memory_core.recall.answering import Embed, asks_for_the_rest
 from memory_core.recall.candidates import Candidates, amending, newer
 from memory_core.recall.confidence import FEW, has_evidence, nearness
@@ -275,9 +276,28 @@ def _newest_first(
         if into and not retired[into[0]]:
             later[place] = into[0]
     later |= late
+    if cues.past is not None:
+        then = _as_it_was(view, cues, cues.past, places, late)
+        held = set(then.values())
+        later = {place: other for place, other in later.items() if place not in held} | then
     if not later:
         return order
     return np.array(reranking.behind(order.tolist(), later), dtype=np.int64)
+
+
+def _as_it_was(
+    view: View, cues: Cues, past: Past, places: Mapping[int, int], late: Mapping[int, int]
+) -> dict[int, int]:
+    """The places that stand behind what held in the *past*, each with that of it."""
+    certain = [(older, later) for older, later in late.items() if later >= 0]
+    doubted = []
+    for row, place in places.items():
+        for origin, kind in newer(view, cues, row):
+            if origin in places and kind == link_kinds.UPDATES:
+                certain.append((place, places[origin]))
+            elif origin in places and kind in link_kinds.DOUBTING:
+                doubted.append((place, places[origin]))
+    return as_it_was.behind(view.columns, past, list(places), certain, doubted)
 
 
 def _updated(

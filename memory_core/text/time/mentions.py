@@ -217,14 +217,22 @@ _WHEN_WAS = lazy_pattern(
     r" (?:was|were|war|waren)\b",
     re.IGNORECASE,
 )
+_EVER = lazy_pattern(
+    r"\b(?:no longer|any ?more|until now|once|ever|changed?|changes"
+    r"|einst|einmal|jemals|geändert|verändert|nicht mehr)\b",
+    re.IGNORECASE,
+)
 _FORMER = lazy_pattern(
-    r"\b(?:formerly|previously|originally|initially|used to|no longer|any ?more|until now"
-    r"|former|previous|prior|once|ever|changed?|changes"
-    r"|früher\w{0,3}|vorher\w{0,5}|zuvor|ehemals|ehemalig\w{0,2}|ursprünglich\w{0,2}|damals"
-    r"|bisher\w{0,4}|einst|einmal|jemals|anfangs|vorig\w{0,2}|geändert|verändert|nicht mehr"
+    r"\b(?:formerly|previously|used to|former|previous|prior"
+    r"|früher\w{0,3}|vorher\w{0,5}|zuvor|ehemals|ehemalig\w{0,2}|damals|bisher\w{0,4}|vorig\w{0,2}"
     r"|(?:my|our|your|his|her|their|the|['’]s) old"
     r"|(?:mein|dein|sein|ihr|unser|euer|der|die|das|den|dem)\w{0,2} alte\w?)\b"
     r"|\b(?:before|earlier)\W{0,3}$",
+    re.IGNORECASE,
+)
+_AT_FIRST = lazy_pattern(
+    r"\b(?:originally|initially|at first|(?:in|at|from) the (?:very )?(?:beginning|start|outset)"
+    r"|ursprünglich\w{0,2}|anfangs|zuerst|zunächst|(?:am|zu) (?:anfang|beginn))\b",
     re.IGNORECASE,
 )
 
@@ -234,7 +242,17 @@ def asks_what_was_before(query: str) -> bool:
 
     "When was the lesson formerly?", "did we ever live there?", "what was my old address?".
     """
+    return asks_for_former(query) or asks_for_first(query) or _EVER.search(query) is not None
+
+
+def asks_for_former(query: str) -> bool:
+    """True when *query* asks for what held right before what holds now."""
     return _FORMER.search(query) is not None
+
+
+def asks_for_first(query: str) -> bool:
+    """True when *query* asks for what held at the beginning."""
+    return _AT_FIRST.search(query) is not None
 
 
 def tense(text: str, place: int) -> int:
