@@ -82,7 +82,7 @@ _MANY = lazy_pattern(
 _PLACED = lazy_pattern(
     r"\b(?:in|into|at|on|onto|near|from|to|behind|under|beside|above|below|opposite"
     r"|im|am|ans?|auf|bei[m]?|hinter|neben|unter|über|nach|aus|zu[mr]?|ins"
-    r"|dans|chez|à|aux?|en|op|bij|naar|nel|alla)\b",
+    r"|dans|chez|à|aux?|en|op|bij|naar|nel|alla)\b|[=:] \w",
     re.IGNORECASE,
 )
 _WEEKDAY = lazy_pattern(rf"\b(?:{alternatives(WEEKDAYS)})s?\b", re.IGNORECASE)

@@ -77,7 +77,8 @@ def of_another(older: str, newer: str) -> bool:
     if _sides_apart(one, two):
         return True
     return now is not None and any(
-        _somebody_else(then, now) or _of_theirs(then, now) for then in one
+        _somebody_else(then, now) or _of_theirs(then, now) or _does_the_same(then, now)
+        for then in one
     )
 
 
@@ -166,8 +167,10 @@ def only_considers(older: str, newer: str) -> bool:
 
 
 _MAY_BE = lazy_pattern(
-    r"\b(?:would (?:like|love) to|might|maybe|perhaps|thinking (?:of|about)|considering|wants? to"
-    r"|hop(?:e|ing) to|dream(?:s|ing)? of|möchte\w{0,3}|überleg\w{0,3}|vielleicht"
+    r"\b(?:would (?:like|love) to|might|maybe|perhaps|think(?:s|ing)? (?:of|about)|consider(?:s|ing)"
+    r"|wants? to|hop(?:es?|ing) to|dream(?:s|ing)? of|wonder(?:s|ing)?|toy(?:s|ing) with|ideas?"
+    r"|suggest(?:s|ed)?|propos(?:es?|ed|als?)|what if|not (?:sure|decided)|undecided"
+    r"|möchte\w{0,3}|überleg\w{0,3}|vielleicht|idee\w?|vorschlag|vorgeschlagen|könnten?"
     r"|würden? (?:\w+ )?gerne?)\b",
     re.IGNORECASE,
 )
@@ -239,6 +242,8 @@ def _of_theirs(then: Sentence, now: Sentence) -> bool:
     mine = [match["thing"] for match in _MY_THING.finditer(then.lowered)]
     if not mine:
         return False
+    if (having := _HAVE_THEIRS.search(now.lowered)) is not None and held([having["thing"]], mine):
+        return not held(words(having["who"])[-1:], then.tokens)
     first = now.tokens[0]
     closed = lexicon.DETERMINERS | lexicon.PREPOSITIONS | _TODAY
     if first in closed or held([first], then.tokens):
@@ -248,6 +253,32 @@ def _of_theirs(then: Sentence, now: Sentence) -> bool:
         return True
     return _HIS.search(now.lowered) is not None and first in now.content
 
+
+def _does_the_same(then: Sentence, now: Sentence) -> bool:
+    """True where the speaker does or is in *then* what another one does or is in *now*.
+
+    "We ship on Mondays", "the billing team ships on Thursdays". Not where the speaker is part of
+    it ("the team ships ..."), or it is done to them ("the doctor put me on ...").
+    """
+    if SELF.isdisjoint(each.partition("'")[0] for each in then.tokens[:1]):
+        return False
+    what = next((word for word in then.tokens if word in then.content | then.done), "")
+    at = next((at for at, word in enumerate(now.tokens) if what and held([what], [word])), 0)
+    who = [word for word in now.tokens[:at] if word in now.content]
+    if not who or who[0] in _ALL_OF_US or held(who, then.tokens):
+        return False
+    if now.tokens[0] in lexicon.ONESELF or not _AT_ME.isdisjoint(now.tokens):
+        return False
+    if len(who) > 1:
+        return True
+    ours = then.tokens[0][:1] == "w" and bool(now.cues)
+    return not ours and now.tokens[0] not in lexicon.DETERMINERS
+
+
+_ALL_OF_US = frozenset(
+    listed("team crew family everybody everyone everything all company familie alle alles firma")
+)
+_AT_ME = SELF | frozenset(listed("me us mich mir uns"))
 
 _TODAY = frozenset(listed("today tomorrow yesterday tonight it that there here what who one let"))
 _THEIR_KIN = lazy_pattern(
@@ -260,6 +291,10 @@ _THEIR_THING = lazy_pattern(
     r"(?:[^\W\d_]{2,30}['’]s?|(?![^\W\d_]{1,28}es )[^\W\d_]{3,30}s) (?P<thing>[^\W\d_][\w-]{1,30})"
 )
 """What begins with somebody's: "Uma's rent", "Umas Miete"; "neues Auto" is nobody's."""
+_HAVE_THEIRS = lazy_pattern(
+    r"^(?P<who>(?:\w+ ){1,4}?)(?:ha(?:s|ve)|keeps?|gets?|got|hat|haben) (?:his|her|their|seine?\w?|ihre?\w?) "
+    r"(?P<thing>[^\W\d_][\w-]{1,30})"
+)
 _HIS = lazy_pattern(r"\b(?:his|her|their|sein\w{0,2}|ihr\w{0,2})\b")
 
 

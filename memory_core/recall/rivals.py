@@ -16,8 +16,8 @@ import numpy as np
 
 from memory_core.beliefs import authority, quoted
 from memory_core.beliefs.change import passes
-from memory_core.beliefs.sentence import read_all
-from memory_core.beliefs.shared import about_one
+from memory_core.beliefs.sentence import read, read_all
+from memory_core.beliefs.shared import about_one, held
 from memory_core.beliefs.question import Past
 from memory_core.recall import as_it_was, succession
 from memory_core.recall.answering import Embed, answers_as_well
@@ -31,6 +31,7 @@ from memory_core.text.lazy_pattern import lazy_pattern
 from memory_core.text.time import dates, validity
 from memory_core.text.time.mentions import asks_what_was
 from memory_core.text.time.timestamps import DAY
+from memory_core.text.words import words
 
 NAME = "newer"
 """Of the column."""
@@ -91,6 +92,7 @@ class _Close:
     places: list[int]
     memories: Mapping[int, MemoryRecord]
     """By their rows."""
+    first: frozenset[int]
 
     @classmethod
     def of(cls, view: View, cues: Cues, found: Candidates, embed: Embed) -> _Close:
@@ -99,13 +101,16 @@ class _Close:
         close = [best, *(place for place in others if found.score[place] >= least > 0)]
         memories = view.memories(found.rows[close]) if len(close) > 1 else {}
         known = [place for place in close if int(found.rows[place]) in memories]
-        return cls(view, cues, found, embed, known, memories)
+        top = np.argsort(-found.score, kind='stable')[:3].tolist()
+        return cls(view, cues, found, embed, known, memories, frozenset(top))
 
     def path(self) -> list[int]:
         """The best place, then the newest that took its place, and so on to the one that holds."""
         path = self.places[:1]
-        while (after := self._after(path[-1])) is not None:
+        among = [place for place in self.places if place in self.first]
+        while (after := self._after(path, among)) is not None:
             path.append(after)
+            among = self.places
         return path
 
     def holds_again(self) -> list[int]:
@@ -137,20 +142,36 @@ class _Close:
         held = as_it_was.held(since, [*before, newest], past)
         return [best] if held == best else [best, held]
 
-    def _after(self, place: int) -> int | None:
-        """The newest place that took that of *place*; None where none did.
+    def _after(self, path: Sequence[int], among: Sequence[int]) -> int | None:
+        """The newest place *among* some that took that of all on the *path*; None where none did.
 
-        Where something is known to put that in doubt, another one is a guess, and has to be near in
-        meaning, too; else the way goes on from what is known.
+        Where something is known to put the last in doubt, another one is a guess, and has to be
+        near in meaning, too.
         """
-        known = _known(self.view, self.cues, self.found.rows, place)
-        for other in self._newest(self.places):
-            if not self._said(place, other):
-                continue
-            if known in (None, other) or self._is_near(place, other):
-                if self._took(place, other):
+        last = path[-1]
+        known = _known(self.view, self.cues, self.found.rows, last)
+        for other in self._newest(among):
+            if self._said(last, other) and (known in (None, other) or self._is_near(last, other)):
+                if all(self._took(each, other) for each in path) and (
+                    len(path) == 1 or self._covers(path, other)
+                ):
                     return other
         return None
+
+    def _covers(self, path: Sequence[int], place: int) -> bool:
+        """True when *place* has as many words of the query as each on the *path*.
+
+        One word is little: where it is all, it has to be near one of them in meaning, too.
+        """
+        asked = read(self.cues.query.text).content
+
+        def covered(at: int) -> int:
+            return held(asked, words(self._memory(at).text))
+
+        here = covered(place)
+        if here < max(map(covered, path)):
+            return False
+        return here > 1 or (here == 1 and any(self._is_near(each, place) for each in path))
 
     def _newest(self, places: Sequence[int]) -> list[int]:
         said = self.view.columns.occurred_at[self.found.rows]

@@ -128,7 +128,7 @@ def answers(pair: Rivals) -> bool:
         return False
     if asks_who(pair.query):
         new = names(pair.newer) - set(words(pair.older))
-        if not new and names(pair.older) - set(words(pair.query)):
+        if not new and not pair.newer.islower() and names(pair.older) - set(words(pair.query)):
             return False
     return not _asks_for_exchanged(pair)
 
